@@ -1,0 +1,340 @@
+/**
+ * Drafts → events: pairs calls, keeps order (RE-11), counts steps, measures durations, copies the tool's name onto every
+ * later event of a call, never lets time go back. Pure: time comes in, events go out.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { CallRequestedDraft, Draft, DraftOf } from '../model/draft.ts';
+import type { DataOf, Event, Raw } from '../model/event.ts';
+import type { RunConfig } from '../model/parts.ts';
+import type { Channel, EventKind } from '../model/words.ts';
+import { problem } from './decode.ts';
+import type { Normaliser } from './normalise.ts';
+import { applyEvent, type CallState, type RunState } from './run-state.ts';
+
+export interface RunInfo {
+  run_id: string;
+  agent: string;
+  cwd: string | null;
+  prompt: string | null;
+  config: RunConfig | null;
+  /** The model asked for, until the agent says which one it uses. */
+  model: string | null;
+  agent_version: string | null;
+  session_id: string | null;
+  /** Over behaviour only (RE-18); given what the agent said of itself. */
+  fingerprint(session: {
+    agent_version: string | null;
+    model: string | null;
+    tools: string[] | null;
+  }): string | null;
+}
+
+export interface CorrelatorOptions {
+  info: RunInfo;
+  normaliser: Normaliser;
+  state: RunState;
+  /** Where the run's own stream comes from. */
+  primary: Channel;
+  /** Wall time; null when a recording is read: then only the agent's own times count. */
+  now: (() => number) | null;
+}
+
+export interface Correlator {
+  draft(draft: Draft, raw: Raw | null, out: Event[]): void;
+  /** Makes the events that wait for the run's first sure moment. */
+  settle(out: Event[]): void;
+  emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void;
+  closeCalls(out: Event[]): void;
+}
+
+interface Waiting {
+  draft: Draft;
+  raw: Raw | null;
+}
+
+/** Drafts that may come before the agent has said who it is. */
+const PRELUDE = new Set<EventKind>([
+  'problem',
+  'notice',
+  'hook_finished',
+  'message_finished',
+  'provider_retried',
+]);
+
+export function createCorrelator(options: CorrelatorOptions): Correlator {
+  return new Correlation(options);
+}
+
+class Correlation implements Correlator {
+  readonly #options: CorrelatorOptions;
+  #waiting: Waiting[] | null;
+  #native_ms: number | undefined;
+
+  constructor(options: CorrelatorOptions) {
+    this.#options = options;
+    this.#waiting = options.state.started_at_ms === null ? [] : null;
+  }
+
+  emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void {
+    const { state, info, now, primary } = this.#options;
+    const wall = now === null ? undefined : now();
+    let at_ms = this.#native_ms ?? wall ?? state.at_ms;
+    let at_source: Event['at_source'] = this.#native_ms === undefined ? 'observed' : 'native';
+    // An agent's clock that runs ahead must not push the run into the future.
+    if (wall !== undefined && at_ms > wall) at_ms = wall;
+    if (at_ms < state.at_ms) {
+      at_ms = state.at_ms;
+      at_source = 'clamped';
+    }
+    const step = kind === 'step_started' ? state.step + 1 : state.step;
+    const seq = state.seq + 1;
+    const event = { v: 1, run_id: info.run_id, seq, at_ms, at_source, step, kind, raw, data };
+    applyEvent(state, event as unknown as Event, primary);
+    out.push(event as unknown as Event);
+  }
+
+  draft(draft: Draft, raw: Raw | null, out: Event[]): void {
+    if (this.#waiting === null) {
+      this.#handle(draft, raw, out);
+      return;
+    }
+    this.#waiting.push({ draft, raw });
+    if (this.#ready(draft) || this.#waiting.length > LIMITS.waiting_drafts_max) this.settle(out);
+  }
+
+  /** Whether the run can begin: somebody has said who speaks and (in a recording) what time it is. */
+  #ready(draft: Draft): boolean {
+    if (this.#options.now !== null) return !PRELUDE.has(draft.kind);
+    const timed = draft.at_ms !== undefined;
+    return timed && (this.#waiting ?? []).some((entry) => !PRELUDE.has(entry.draft.kind));
+  }
+
+  settle(out: Event[]): void {
+    if (this.#waiting === null) return;
+    const held = this.#waiting;
+    this.#waiting = null;
+    this.#native_ms = held.find((entry) => entry.draft.at_ms !== undefined)?.draft.at_ms;
+    const session = held.find((entry) => entry.draft.kind === 'session_started');
+    const data = session === undefined ? null : (session.draft.data as DataOf<'session_started'>);
+    this.#startRun(session?.raw ?? null, data, out);
+    for (const entry of held) this.#handle(entry.draft, entry.raw, out);
+  }
+
+  #startRun(raw: Raw | null, session: DataOf<'session_started'> | null, out: Event[]): void {
+    const { info } = this.#options;
+    const agent_version = session?.agent_version ?? info.agent_version;
+    const model = session?.model ?? info.model;
+    const tools = session?.tools ?? null;
+    const data: DataOf<'run_started'> = {
+      agent: info.agent,
+      agent_version,
+      model,
+      session_id: session?.session_id ?? info.session_id,
+      cwd: info.cwd ?? session?.cwd ?? null,
+      fingerprint: info.fingerprint({ agent_version, model, tools }),
+      prompt: info.prompt,
+      config: info.config,
+    };
+    this.emit('run_started', data, raw, out);
+  }
+
+  #handle(draft: Draft, raw: Raw | null, out: Event[]): void {
+    const { state, normaliser } = this.#options;
+    this.#native_ms = draft.at_ms;
+    const make = HANDLERS[draft.kind] as ((context: Context, draft: Draft) => void) | undefined;
+    if (make === undefined) {
+      this.emit(draft.kind, draft.data as DataOf<typeof draft.kind>, raw, out);
+    } else {
+      make({ state, normaliser, emit: (kind, data) => this.emit(kind, data, raw, out) }, draft);
+    }
+    this.#native_ms = undefined;
+  }
+
+  closeCalls(out: Event[]): void {
+    for (const call of [...this.#options.state.calls.values()]) {
+      if (call.status !== null) continue;
+      const { call_id, tool } = call;
+      const nothing = { exit_code: null, duration_ms: null, output: null };
+      this.emit(
+        'call_finished',
+        { call_id, tool, ok: false, status: 'cancelled', ...nothing },
+        null,
+        out,
+      );
+      const detail = `${tool} ${call_id} was never answered`;
+      this.emit('problem', problem('correlate', 'unfinished_call', detail).data, null, out);
+    }
+  }
+}
+
+interface Context {
+  state: RunState;
+  normaliser: Normaliser;
+  emit<K extends EventKind>(kind: K, data: DataOf<K>): void;
+}
+
+type Handlers = { [K in Draft['kind']]?: (context: Context, draft: DraftOf<K>) => void };
+
+const HANDLERS: Handlers = {
+  step_started({ state, emit }, { data }) {
+    emit('step_started', {
+      step_id: data.step_id,
+      step_index: state.step + 1,
+      allowed_tools: data.allowed_tools ?? state.tools,
+      enforcement_mode: data.enforcement_mode ?? state.permission_mode,
+    });
+  },
+  call_requested(context, { data }) {
+    requestCall(context, data);
+  },
+  call_decided(context, { data }) {
+    const call = openCall(context, data.call_id);
+    if (call === undefined || call.decided || call.started) return;
+    context.emit('call_decided', { ...data, call_id: call.call_id, tool: call.tool });
+  },
+  call_started(context, { data }) {
+    const call = openCall(context, data.call_id);
+    if (call !== undefined) startCall(context, call);
+  },
+  call_progress(context, { data }) {
+    const call = context.state.calls.get(data.call_id);
+    if (call === undefined || call.status !== null) return;
+    startCall(context, call);
+    context.emit('call_progress', { ...data, call_id: call.call_id, tool: call.tool });
+  },
+  call_finished: finishCall,
+  call_updated({ state, emit }, { data }) {
+    const call = state.calls.get(data.call_id);
+    if (call === undefined) return;
+    const news =
+      (data.status !== null && data.status !== call.status) ||
+      (data.exit_code !== null && data.exit_code !== call.exit_code);
+    if (news) emit('call_updated', { ...data, call_id: call.call_id, tool: call.tool });
+  },
+  call_retried(context, { data }) {
+    const call = openCall(context, data.call_id);
+    if (call !== undefined)
+      context.emit('call_retried', { ...data, call_id: call.call_id, tool: call.tool });
+  },
+  step_blocked({ state, normaliser, emit }, { data }) {
+    const tool = data.tool === null ? null : normaliser.toolName(data.tool);
+    emit('step_blocked', { reason: data.reason, tool, step_id: data.step_id ?? state.step_id });
+  },
+  permission_asked({ normaliser, emit }, { data }) {
+    emit('permission_asked', {
+      ...data,
+      tool: data.tool === null ? null : normaliser.toolName(data.tool),
+    });
+  },
+  permission_answered({ normaliser, emit }, { data }) {
+    emit('permission_answered', {
+      ...data,
+      tool: data.tool === null ? null : normaliser.toolName(data.tool),
+    });
+  },
+};
+
+function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
+  const { state, normaliser, emit } = context;
+  const known = state.calls.get(draft.call_id);
+  // An open call that is announced again is the same call.
+  if (known !== undefined && known.status === null) return known;
+  if (draft.parent_call_id !== null) {
+    const parent = state.calls.get(draft.parent_call_id);
+    if (parent !== undefined) startCall(context, parent);
+  }
+  const { tool, row, input, reads, problems } = normaliser.call(draft);
+  for (const code of problems)
+    emit(
+      'problem',
+      problem('normalise', code, `input of ${draft.native_tool} ${draft.call_id}`).data,
+    );
+  emit('call_requested', {
+    call_id: known === undefined ? draft.call_id : nextUse(known.call_id),
+    native_call_id: draft.call_id,
+    tool,
+    native_tool: draft.native_tool,
+    row,
+    input,
+    reads,
+    parent_call_id: draft.parent_call_id,
+  });
+  return state.calls.get(draft.call_id);
+}
+
+/** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. */
+function nextUse(call_id: string): string {
+  const match = /^(.*)#(\d+)$/s.exec(call_id);
+  return match === null ? `${call_id}#2` : `${match[1]}#${Number(match[2]) + 1}`;
+}
+
+function startCall({ emit }: Context, call: CallState): void {
+  if (call.started || call.status !== null) return;
+  emit('call_started', { call_id: call.call_id, tool: call.tool });
+}
+
+function openCall(context: Context, native_call_id: string): CallState | undefined {
+  const call = context.state.calls.get(native_call_id);
+  if (call === undefined) {
+    context.emit(
+      'problem',
+      problem(
+        'correlate',
+        'orphan_result',
+        `a record of call ${native_call_id}, which was never requested`,
+      ).data,
+    );
+    return undefined;
+  }
+  return call.status === null ? call : undefined;
+}
+
+function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
+  const { state, emit } = context;
+  const { data } = draft;
+  let call = state.calls.get(data.call_id);
+  if (call === undefined && data.native_tool !== undefined) {
+    call = requestCall(context, {
+      call_id: data.call_id,
+      native_tool: data.native_tool,
+      input: null,
+      parent_call_id: null,
+    });
+  }
+  if (call === undefined) {
+    emit(
+      'problem',
+      problem(
+        'correlate',
+        'orphan_result',
+        `a result for call ${data.call_id}, which was never requested`,
+        data.output,
+      ).data,
+    );
+    return;
+  }
+  if (call.status !== null) {
+    emit(
+      'problem',
+      problem(
+        'correlate',
+        'duplicate_result',
+        `a second result for ${call.tool} ${call.call_id}`,
+        data.output,
+      ).data,
+    );
+    return;
+  }
+  // A call that was refused never ran.
+  if (data.status !== 'denied') startCall(context, call);
+  const at_ms = draft.at_ms ?? state.at_ms;
+  emit('call_finished', {
+    call_id: call.call_id,
+    tool: call.tool,
+    ok: data.status === 'ok',
+    status: data.status,
+    exit_code: data.exit_code,
+    duration_ms: data.duration_ms ?? Math.max(0, at_ms - call.requested_at_ms),
+    output: data.output,
+  });
+}

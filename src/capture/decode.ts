@@ -1,0 +1,140 @@
+/**
+ * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
+ * with what is needed to find it again; a decoder's own fault is told apart from bad input.
+ */
+import { nestsDeeper } from '../lib/json.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
+import type { Decoder, SessionPart } from '../model/agent.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
+import type { Channel, ProblemCode, ProblemStage } from '../model/words.ts';
+
+/** How many places in a broken line are tried as the beginning of a whole record. */
+const SALVAGE_TRIES = 16;
+
+export interface LineContext {
+  channel: Channel;
+  terminated: boolean;
+  /** Some bytes of the line were no UTF-8 and stand in the text as U+FFFD. */
+  invalid_utf8: boolean;
+  part?: SessionPart | undefined;
+}
+
+export function problem(
+  stage: ProblemStage,
+  code: ProblemCode,
+  detail: string,
+  text: string | null = null,
+): DraftOf<'problem'> {
+  return {
+    kind: 'problem',
+    data: {
+      stage,
+      code,
+      detail,
+      bytes: text === null ? null : utf8Bytes(text),
+      sha256: null,
+      excerpt: text === null ? null : cutUtf8(text, LIMITS.excerpt_bytes_max),
+    },
+  };
+}
+
+/** Gives one parsed record to the decoder and survives whatever it does. */
+export function decodeRecord(
+  value: unknown,
+  decoder: Decoder,
+  out: Draft[],
+  part?: SessionPart,
+): void {
+  const before = out.length;
+  try {
+    decoder.record(value, out, part);
+  } catch (fault) {
+    out.length = before;
+    out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
+  }
+}
+
+export function decodeLine(
+  text: string,
+  decoder: Decoder,
+  context: LineContext,
+  out: Draft[],
+): void {
+  if (context.invalid_utf8)
+    out.push(
+      problem('frame', 'invalid_utf8', 'bytes that are no UTF-8 were replaced by U+FFFD', text),
+    );
+  if (context.channel === 'stderr') {
+    decodeStderr(text, decoder, out);
+    return;
+  }
+  if (text.length >= LIMITS.depth_scan_from_bytes && nestsDeeper(text, LIMITS.depth_max)) {
+    out.push(problem('decode', 'too_deep', `nests deeper than ${LIMITS.depth_max}`, text));
+    return;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    decodeBroken(text, decoder, context, out);
+    return;
+  }
+  if (typeof value === 'object' && value !== null) decodeRecord(value, decoder, out, context.part);
+  else decodeText(text, decoder, out);
+}
+
+function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
+  if (decoder.text?.(text, out)) return;
+  out.push(problem('decode', 'not_json', 'a line that is no JSON record', text));
+}
+
+/** A line that does not parse: cut off, two records run together, or plain text. */
+function decodeBroken(text: string, decoder: Decoder, context: LineContext, out: Draft[]): void {
+  if (!text.startsWith('{')) {
+    if (!context.terminated && text.startsWith('['))
+      out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
+    else decodeText(text, decoder, out);
+    return;
+  }
+  if (!context.terminated) {
+    out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
+    return;
+  }
+  let from = text.indexOf('{"', 1);
+  for (let tries = 0; from > 0 && tries < SALVAGE_TRIES; tries++) {
+    try {
+      const value: unknown = JSON.parse(text.slice(from));
+      out.push(
+        problem(
+          'decode',
+          'salvaged_line',
+          `a whole record stood behind ${from} broken characters`,
+          text.slice(0, from),
+        ),
+      );
+      decodeRecord(value, decoder, out, context.part);
+      return;
+    } catch {
+      from = text.indexOf('{"', from + 1);
+    }
+  }
+  out.push(problem('decode', 'not_json', 'a record that does not parse', text));
+}
+
+/** stderr is for people; a JSON record there is read all the same (RO-7), and anything else is kept as a notice. */
+function decodeStderr(text: string, decoder: Decoder, out: Draft[]): void {
+  if (text.startsWith('{') && text.length < LIMITS.depth_scan_from_bytes) {
+    try {
+      const drafts: Draft[] = [];
+      decodeRecord(JSON.parse(text), decoder, drafts);
+      if (drafts.length > 0 && drafts.every((draft) => draft.kind !== 'problem')) {
+        out.push(...drafts);
+        return;
+      }
+    } catch {
+      // Not JSON: kept as text below.
+    }
+  }
+  out.push({ kind: 'notice', data: { code: 'stderr', text } });
+}

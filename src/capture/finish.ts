@@ -1,0 +1,110 @@
+/** How a run ended, decided by evidence in this order: tacho's own reason, the agent's end record, the process's end (AG-11). */
+import type { Agent } from '../model/agent.ts';
+import type { DataOf } from '../model/event.ts';
+import type { Completeness } from '../model/parts.ts';
+import type { ExitReason, ProblemCode, TerminalEvidence } from '../model/words.ts';
+import type { RunState } from './run-state.ts';
+
+/** Why tacho itself ended the run, or could not record it. */
+export interface Ending {
+  /** `timeout`, a signal's name or `abort`; null when the agent ended by itself. */
+  cause: string | null;
+  /** What kept tacho from recording the run; null when nothing did. */
+  capture_error: string | null;
+  /** The end of stderr, for runs that say nothing else. */
+  stderr_tail: string | null;
+}
+
+export const QUIET_ENDING: Ending = { cause: null, capture_error: null, stderr_tail: null };
+
+interface Verdict {
+  exit_reason: ExitReason;
+  error: string | null;
+  evidence: TerminalEvidence;
+}
+
+/** Problems that cost information; the others are only worth saying. */
+const NO_GAP = new Set<ProblemCode>(['clock_went_back', 'processes_left', 'recovered']);
+
+export function decide(state: RunState, ending: Ending): Verdict {
+  const { ended, exited } = state;
+  const evidence: TerminalEvidence = ended?.evidence ?? (exited === null ? 'none' : 'process_exit');
+  if (ending.capture_error !== null)
+    return { exit_reason: 'capture_error', error: ending.capture_error, evidence };
+  if (ending.cause === 'timeout')
+    return { exit_reason: 'timeout', error: 'the time limit ran out', evidence };
+  if (ending.cause !== null)
+    return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
+  if (ended !== null) return { exit_reason: ended.exit_reason, error: ended.error, evidence };
+  return { ...undeclaredEnd(state, ending), evidence };
+}
+
+function undeclaredEnd(
+  state: RunState,
+  { stderr_tail }: Ending,
+): { exit_reason: ExitReason; error: string } {
+  const { exited } = state;
+  const said = stderr_tail ? `: ${stderr_tail}` : '';
+  if (exited?.signal)
+    return {
+      exit_reason: 'incomplete',
+      error: `the agent was ended by ${exited.signal} before its end record`,
+    };
+  // Nothing came but a failing exit code: the agent refused to start, which is its own word.
+  if (exited?.exit_code && state.step === 0 && state.call_count === 0) {
+    return {
+      exit_reason: 'agent_error',
+      error: `the agent exited with code ${exited.exit_code}${said}`,
+    };
+  }
+  const code = exited?.exit_code == null ? '' : ` (exit code ${exited.exit_code})`;
+  return {
+    exit_reason: 'incomplete',
+    error: `the stream stopped without the agent's end record${code}`,
+  };
+}
+
+export function completeness(state: RunState, agent: Agent): Completeness {
+  const gaps = [...state.problems]
+    .filter(([code]) => !NO_GAP.has(code))
+    .map(([code, count]) => `${code}:${count}`);
+  if (state.ended === null && agent.capabilities.end_record === 'live') gaps.push('no_end_record');
+  if (state.usage === null && agent.capabilities.usage !== 'never') gaps.push('usage_unknown');
+  const nothing =
+    state.step === 0 &&
+    state.call_count === 0 &&
+    state.ended === null &&
+    state.final_parts.length === 0;
+  return {
+    grade: nothing ? 'unavailable' : gaps.length > 0 ? 'partial' : 'complete',
+    gaps: gaps.sort(),
+    filled: [...state.filled].sort(),
+  };
+}
+
+export function runFinished(state: RunState, agent: Agent, ending: Ending): DataOf<'run_finished'> {
+  const { exit_reason, error, evidence } = decide(state, ending);
+  const started = state.started_at_ms;
+  return {
+    exit_reason,
+    ok: exit_reason === 'ok',
+    final_output: state.final_parts.join('\n'),
+    error: exit_reason === 'ok' ? null : error,
+    session_id: state.session_id,
+    model: state.model,
+    usage: state.usage,
+    cost_usd: state.cost_usd,
+    cost_source: state.cost_usd === null ? 'unknown' : 'agent',
+    duration_ms: started === null ? null : state.at_ms - started,
+    tool_calls: state.call_count,
+    steps: state.step,
+    provider_retries: state.provider_retries,
+    provider_errors: state.provider_errors,
+    terminal_evidence: evidence,
+    completeness: completeness(state, agent),
+    agent_exit_code: state.exited?.exit_code ?? null,
+    agent_signal: state.exited?.signal ?? null,
+    redactions: {},
+    digest: null,
+  };
+}

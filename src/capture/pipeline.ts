@@ -1,0 +1,211 @@
+/**
+ * The way in, as a table of contents: bytes → lines → records → drafts → canonical calls → events.
+ * Contract: pure of clocks and files; the same bytes give the same events in any chunking. The caller journals what
+ * comes out before anything else sees it.
+ */
+
+import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
+import { wellFormed } from '../lib/utf8.ts';
+import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
+import type { Draft } from '../model/draft.ts';
+import type { Event, Raw } from '../model/event.ts';
+import type { Channel } from '../model/words.ts';
+import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
+import { decodeLine, decodeRecord, problem } from './decode.ts';
+import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
+import { createNormaliser, type Normaliser } from './normalise.ts';
+import { applyEvent, createRunState, type RunState } from './run-state.ts';
+
+export interface PipelineOptions {
+  agent: Agent;
+  info: RunInfo;
+  /** Where the run's own stream comes from: stdout of a live or recorded run, or a session file. */
+  primary: Channel;
+  /** Wall time of a live run; null for recordings. */
+  now: (() => number) | null;
+  /** Decodes the primary channel instead of the agent's own decoder for it. */
+  decoder?: Decoder;
+  line_bytes_max?: number;
+}
+
+export interface Pipeline {
+  readonly state: RunState;
+  push(channel: Channel, chunk: Buffer): Event[];
+  /** One record that was parsed already (several session files merged by time). */
+  record(value: unknown, raw: Raw, part?: SessionPart): Event[];
+  /** A draft that comes from tacho itself or from a session file. */
+  draft(draft: Draft, raw: Raw | null): Event[];
+  endOfInput(channel: Channel): Event[];
+  /** Goes on after these events, which are in the journal already; their lines give nothing again. */
+  resume(events: readonly Event[]): void;
+  finish(ending?: Ending, exited?: Exit | null): Event[];
+}
+
+export interface Exit {
+  exit_code: number | null;
+  signal: string | null;
+}
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  return new CapturePipeline(options);
+}
+
+class CapturePipeline implements Pipeline {
+  readonly state: RunState = createRunState();
+  readonly #options: PipelineOptions;
+  readonly #decoder: Decoder;
+  readonly #normaliser: Normaliser;
+  #correlator: Correlator;
+  readonly #inputs = new Map<Channel, Lines>();
+  #primary_ended = false;
+  #out: Event[] = [];
+  #drafts: Draft[] = [];
+  /** Per channel: lines before this offset have given all their events already. */
+  readonly #done = new Map<Channel, number>();
+  /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
+  #again = 0;
+
+  constructor(options: PipelineOptions) {
+    const { agent, primary } = options;
+    this.#options = options;
+    this.#decoder =
+      options.decoder ??
+      (primary === 'session' && agent.session ? agent.session.decoder() : agent.stream());
+    this.#normaliser = createNormaliser(agent.id, agent.tools);
+    this.#correlator = this.#newCorrelator();
+  }
+
+  push(channel: Channel, chunk: Buffer): Event[] {
+    this.#linesOf(channel).push(chunk);
+    return this.#taken();
+  }
+
+  record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
+    decodeRecord(value, this.#decoder, this.#drafts, part);
+    this.#correlate(raw);
+    return this.#taken();
+  }
+
+  draft(draft: Draft, raw: Raw | null): Event[] {
+    this.#correlator.draft(draft, raw, this.#out);
+    return this.#taken();
+  }
+
+  endOfInput(channel: Channel): Event[] {
+    this.#inputs.get(channel)?.end();
+    if (channel === this.#options.primary && !this.#primary_ended) {
+      this.#primary_ended = true;
+      this.#decoder.end(this.#drafts);
+      for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
+      this.#drafts = [];
+    }
+    return this.#taken();
+  }
+
+  resume(events: readonly Event[]): void {
+    const { state } = this;
+    const last = events.at(-1);
+    const whole = last?.raw == null ? events.length : firstOfLine(events, last.raw);
+    for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
+    for (const [channel, offset] of state.read) this.#done.set(channel, offset + 1);
+    if (whole < events.length && last?.raw != null)
+      this.#done.set(last.raw.channel, last.raw.offset);
+    this.#again = last?.seq ?? 0;
+    this.#correlator = this.#newCorrelator();
+  }
+
+  finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
+    const { state } = this;
+    const out = this.#out;
+    this.#correlator.settle(out);
+    this.#correlator.closeCalls(out);
+    if (exited !== null && state.exited === null) {
+      const failed = exited.signal !== null || (exited.exit_code ?? 0) !== 0;
+      if (failed && state.ended?.exit_reason === 'ok' && ending.cause === null) {
+        const detail = `the agent says ok, but its process ended with ${exited.signal ?? `code ${exited.exit_code}`}`;
+        this.#correlator.emit(
+          'problem',
+          problem('process', 'exit_contradicts_result', detail).data,
+          null,
+          out,
+        );
+      }
+      this.#correlator.emit('process_exited', { ...exited, cause: ending.cause }, null, out);
+    }
+    this.#correlator.emit(
+      'run_finished',
+      runFinished(state, this.#options.agent, ending),
+      null,
+      out,
+    );
+    return this.#taken();
+  }
+
+  #newCorrelator(): Correlator {
+    const { info, primary, now } = this.#options;
+    return createCorrelator({
+      info,
+      normaliser: this.#normaliser,
+      state: this.state,
+      primary,
+      now,
+    });
+  }
+
+  #correlate(raw: Raw): void {
+    if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
+      for (const draft of this.#drafts) this.#correlator.draft(draft, raw, this.#out);
+    }
+    this.#drafts = [];
+  }
+
+  #taken(): Event[] {
+    const events =
+      this.#again === 0 ? this.#out : this.#out.filter((event) => event.seq > this.#again);
+    this.#out = [];
+    return events;
+  }
+
+  #linesOf(channel: Channel): Lines {
+    const known = this.#inputs.get(channel);
+    if (known !== undefined) return known;
+    const context = { channel, terminated: true, invalid_utf8: false };
+    const sink = {
+      line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
+        const text = bytes.toString('utf8', start, end);
+        context.terminated = place.terminated;
+        context.invalid_utf8 =
+          text.includes('\ufffd') && !Buffer.from(text).equals(bytes.subarray(start, end));
+        decodeLine(text, this.#decoder, context, this.#drafts);
+        if (this.#drafts.length > 0)
+          this.#correlate({ channel, line: place.line, offset: place.offset });
+      },
+      oversize: (line: OversizeLine) => {
+        const { data } = problem(
+          'frame',
+          'oversize_line',
+          `a line of ${line.bytes} bytes is over the limit`,
+        );
+        const excerpt = wellFormed(line.head.toString('utf8'));
+        const { bytes, sha256 } = line;
+        this.#drafts.push({ kind: 'problem', data: { ...data, bytes, sha256, excerpt } });
+        this.#correlate({ channel, line: line.line, offset: line.offset });
+      },
+    };
+    const lines = createLines(sink, this.#options.line_bytes_max);
+    this.#inputs.set(channel, lines);
+    return lines;
+  }
+}
+
+/** Where the events of the last line begin: only that line can have been journalled in part. */
+function firstOfLine(events: readonly Event[], raw: Raw): number {
+  let at = events.length;
+  while (
+    at > 0 &&
+    events[at - 1]?.raw?.offset === raw.offset &&
+    events[at - 1]?.raw?.channel === raw.channel
+  )
+    at -= 1;
+  return at;
+}

@@ -1,0 +1,155 @@
+/**
+ * The truth from two channels (AG-16): what the session file knows and the live stream did not say becomes drafts whose
+ * raw line is the session's; where the two contradict each other, that is a problem, never a silent choice.
+ */
+import type { Draft } from '../model/draft.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import type { Usage } from '../model/parts.ts';
+import type { CallStatus } from '../model/words.ts';
+import { problem } from './decode.ts';
+import type { RunState } from './run-state.ts';
+
+export interface Reconciler {
+  /** One event of the session file, in its order. */
+  event(event: Event): Draft[];
+}
+
+export function createReconciler(live: RunState): Reconciler {
+  return new Reconciliation(live);
+}
+
+type OnKind = { [K in Event['kind']]?: (event: EventOf<K>) => Draft[] };
+
+class Reconciliation implements Reconciler {
+  readonly #live: RunState;
+  /** What the stream knew before anything was filled. */
+  readonly #had: {
+    usage: Usage | null;
+    thinking: boolean;
+    text: boolean;
+    ended: boolean;
+    retries: boolean;
+    skills: Set<string>;
+    files: Set<string>;
+  };
+  /** Calls that only the session file has. */
+  readonly #added = new Set<string>();
+  /** Unique call id → the agent's own id. */
+  readonly #natives = new Map<string, string>();
+
+  constructor(live: RunState) {
+    this.#live = live;
+    this.#had = {
+      usage: live.usage,
+      thinking: live.had_thinking,
+      text: live.final_parts.length > 0,
+      ended: live.ended !== null,
+      retries: live.provider_retries > 0,
+      skills: new Set(live.skills),
+      files: new Set(live.files),
+    };
+  }
+
+  readonly #on: OnKind = {
+    call_requested: (event) => this.#onRequest(event),
+    call_finished: (event) => this.#onResult(event),
+    call_updated: ({ data }) =>
+      this.#compare(this.#native(data.call_id), data.status, data.exit_code),
+    usage_reported: (event) => this.#onUsage(event),
+    skill_used: (event) => (this.#had.skills.has(event.data.skill) ? [] : [fill(event)]),
+    file_changed: (event) => (this.#had.files.has(event.data.path) ? [] : [fill(event)]),
+    thinking_finished: (event) => (this.#had.thinking ? [] : [fill(event)]),
+    message_finished: (event) =>
+      this.#had.text || this.#had.ended || event.data.role !== 'assistant' ? [] : [fill(event)],
+    provider_retried: (event) => (this.#had.retries || this.#had.ended ? [] : [fill(event)]),
+    agent_ended: (event) => (this.#had.ended ? [] : [fill(event)]),
+  };
+
+  event(event: Event): Draft[] {
+    const on = this.#on[event.kind] as ((event: Event) => Draft[]) | undefined;
+    return on === undefined ? [] : on(event);
+  }
+
+  #native(call_id: string): string {
+    return this.#natives.get(call_id) ?? call_id;
+  }
+
+  #onRequest({ data, at_ms }: EventOf<'call_requested'>): Draft[] {
+    const { native_call_id: call_id, native_tool, input, parent_call_id } = data;
+    if (data.call_id !== call_id) this.#natives.set(data.call_id, call_id);
+    if (this.#live.calls.has(call_id)) return [];
+    this.#added.add(call_id);
+    return [
+      { kind: 'call_requested', at_ms, data: { call_id, native_tool, input, parent_call_id } },
+    ];
+  }
+
+  #onResult({ data, at_ms }: EventOf<'call_finished'>): Draft[] {
+    const call_id = this.#native(data.call_id);
+    const call = this.#live.calls.get(call_id);
+    // An open call whose end the session file does not know either stays open: the runner closes it.
+    const unanswered = data.status === 'cancelled' && data.output === null;
+    if (call === undefined || (call.status === null && unanswered)) return [];
+    if (call.status !== null) return this.#compare(call_id, data.status, data.exit_code);
+    const { status, exit_code, output, duration_ms } = data;
+    return [
+      { kind: 'call_finished', at_ms, data: { call_id, status, exit_code, output, duration_ms } },
+    ];
+  }
+
+  #compare(call_id: string, status: CallStatus | null, exit_code: number | null): Draft[] {
+    const call = this.#live.calls.get(call_id);
+    if (call === undefined || call.status === null || this.#added.has(call_id)) return [];
+    const drafts: Draft[] = [];
+    const better = call.status === 'unknown' && status !== 'unknown' ? status : null;
+    const code = call.exit_code === null ? exit_code : null;
+    if (better !== null || code !== null) {
+      drafts.push({ kind: 'call_updated', data: { call_id, status: better, exit_code: code } });
+    }
+    const contradict = (said: unknown, other: unknown) =>
+      drafts.push(
+        problem(
+          'reconcile',
+          'contradiction',
+          `${call.tool} ${call_id}: the stream says ${said}, the session file ${other}`,
+        ),
+      );
+    if (status !== null && better === null && call.status !== status)
+      contradict(call.status, status);
+    if (code === null && exit_code !== null && call.exit_code !== exit_code) {
+      contradict(`exit code ${call.exit_code}`, exit_code);
+    }
+    return drafts;
+  }
+
+  #onUsage(event: EventOf<'usage_reported'>): Draft[] {
+    const { usage } = this.#had;
+    if (usage === null) return [fill(event)];
+    const said = (['input', 'output', 'cache_read', 'cache_write'] as const)
+      .map((key) => [key, usage[key], event.data.usage[key]] as const)
+      .filter(([, stream, session]) => stream !== null && session !== null && stream !== session)
+      .map(([key, stream, session]) => `${key} ${stream} and ${session}`);
+    if (said.length === 0) return [];
+    return [
+      problem(
+        'reconcile',
+        'contradiction',
+        `tokens: stream and session file say ${said.join(', ')}`,
+      ),
+    ];
+  }
+}
+
+/** Kinds whose draft is the event itself. */
+type Same =
+  | 'usage_reported'
+  | 'skill_used'
+  | 'file_changed'
+  | 'thinking_finished'
+  | 'message_finished'
+  | 'provider_retried'
+  | 'agent_ended';
+
+function fill(event: EventOf<Same>): Draft {
+  return { kind: event.kind, at_ms: event.at_ms, data: event.data } as Draft;
+}

@@ -1,0 +1,257 @@
+/**
+ * What is known of a run: a fold over its events and nothing else, so that a recorder that was killed goes on from the
+ * journal exactly where it stood.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { DataOf, Event } from '../model/event.ts';
+import type { Usage } from '../model/parts.ts';
+import type { CallStatus, Channel, ProblemCode } from '../model/words.ts';
+
+export interface CallState {
+  call_id: string;
+  native_call_id: string;
+  tool: string;
+  parent_call_id: string | null;
+  requested_at_ms: number;
+  decided: boolean;
+  started: boolean;
+  /** Null while the call is open. */
+  status: CallStatus | null;
+  exit_code: number | null;
+}
+
+export interface RunState {
+  seq: number;
+  /** Time of the last event; no event may be earlier. */
+  at_ms: number;
+  started_at_ms: number | null;
+  step: number;
+  step_id: string | null;
+  session_id: string | null;
+  model: string | null;
+  agent_version: string | null;
+  cwd: string | null;
+  tools: string[] | null;
+  permission_mode: string | null;
+  /** Calls by the agent's own id: all open ones, and the latest finished ones. */
+  calls: Map<string, CallState>;
+  open_calls: number;
+  call_count: number;
+  final_parts: string[];
+  final_message_id: string | null;
+  usage: Usage | null;
+  cost_usd: number | null;
+  provider_retries: number;
+  provider_errors: number;
+  ended: DataOf<'agent_ended'> | null;
+  exited: DataOf<'process_exited'> | null;
+  problems: Map<ProblemCode, number>;
+  skills: Set<string>;
+  files: Set<string>;
+  had_thinking: boolean;
+  /** What the session file added to a live run (AG-16). */
+  filled: Set<string>;
+  /** Offset of the last line of each channel that gave an event. */
+  read: Map<Channel, number>;
+  finished: boolean;
+}
+
+export function createRunState(): RunState {
+  return {
+    seq: 0,
+    at_ms: 0,
+    started_at_ms: null,
+    step: 0,
+    step_id: null,
+    session_id: null,
+    model: null,
+    agent_version: null,
+    cwd: null,
+    tools: null,
+    permission_mode: null,
+    calls: new Map(),
+    open_calls: 0,
+    call_count: 0,
+    final_parts: [],
+    final_message_id: null,
+    usage: null,
+    cost_usd: null,
+    provider_retries: 0,
+    provider_errors: 0,
+    ended: null,
+    exited: null,
+    problems: new Map(),
+    skills: new Set(),
+    files: new Set(),
+    had_thinking: false,
+    filled: new Set(),
+    read: new Map(),
+    finished: false,
+  };
+}
+
+/** What a filled value is called in `completeness.filled`. */
+const FILLED_NAMES: Partial<Record<Event['kind'], string>> = {
+  call_requested: 'calls',
+  call_finished: 'call_results',
+  call_updated: 'call_results',
+  usage_reported: 'usage',
+  skill_used: 'skills',
+  file_changed: 'files',
+  message_finished: 'text',
+  thinking_finished: 'thinking',
+  agent_ended: 'end',
+  provider_retried: 'provider_retries',
+};
+
+export function applyEvent(state: RunState, event: Event, primary: Channel): void {
+  state.seq = event.seq;
+  state.at_ms = event.at_ms;
+  if (event.raw !== null) {
+    state.read.set(event.raw.channel, event.raw.offset);
+    if (event.raw.channel === 'session' && primary !== 'session') {
+      const name = FILLED_NAMES[event.kind];
+      if (name !== undefined) state.filled.add(name);
+    }
+  }
+  applyKind(state, event);
+}
+
+function applyKind(state: RunState, event: Event): void {
+  switch (event.kind) {
+    case 'run_started':
+      state.started_at_ms = event.at_ms;
+      break;
+    case 'session_started':
+      applySession(state, event.data);
+      break;
+    case 'step_started':
+      state.step = event.data.step_index;
+      state.step_id = event.data.step_id;
+      state.final_parts = [];
+      state.final_message_id = null;
+      break;
+    case 'message_finished':
+      applyMessage(state, event.data);
+      break;
+    case 'thinking_finished':
+      state.had_thinking = true;
+      break;
+    case 'usage_reported':
+      applyUsage(state, event.data);
+      break;
+    case 'provider_retried':
+      state.provider_retries += 1;
+      break;
+    case 'provider_failed':
+      state.provider_errors += 1;
+      break;
+    case 'skill_used':
+      state.skills.add(event.data.skill);
+      break;
+    case 'file_changed':
+      state.files.add(event.data.path);
+      break;
+    case 'problem':
+      state.problems.set(event.data.code, (state.problems.get(event.data.code) ?? 0) + 1);
+      break;
+    case 'agent_ended':
+      state.ended = event.data;
+      break;
+    case 'process_exited':
+      state.exited = event.data;
+      break;
+    case 'run_finished':
+      state.finished = true;
+      break;
+    default:
+      applyCall(state, event);
+  }
+}
+
+function applySession(state: RunState, data: DataOf<'session_started'>): void {
+  state.session_id ??= data.session_id;
+  state.model ??= data.model;
+  state.agent_version ??= data.agent_version;
+  state.cwd ??= data.cwd;
+  state.tools ??= data.tools;
+  state.permission_mode ??= data.permission_mode;
+}
+
+function applyMessage(state: RunState, data: DataOf<'message_finished'>): void {
+  if (data.role !== 'assistant' || data.parent_call_id !== null || data.synthetic) return;
+  if (data.message_id !== null && data.message_id !== state.final_message_id)
+    state.final_parts = [];
+  state.final_message_id = data.message_id;
+  if (data.text.trim() !== '') state.final_parts.push(data.text);
+}
+
+const sum = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
+
+function applyUsage(state: RunState, { mode, usage, cost_usd }: DataOf<'usage_reported'>): void {
+  if (mode === 'total' || state.usage === null) {
+    state.usage = { ...usage };
+    state.cost_usd = mode === 'total' ? cost_usd : sum(state.cost_usd, cost_usd);
+    return;
+  }
+  const total = state.usage;
+  total.input = sum(total.input, usage.input);
+  total.output = sum(total.output, usage.output);
+  total.cache_read = sum(total.cache_read, usage.cache_read);
+  total.cache_write = sum(total.cache_write, usage.cache_write);
+  total.reasoning = sum(total.reasoning, usage.reasoning);
+  state.cost_usd = sum(state.cost_usd, cost_usd);
+}
+
+function applyCall(state: RunState, event: Event): void {
+  if (event.kind === 'call_requested') {
+    const { call_id, native_call_id, tool, parent_call_id } = event.data;
+    // Deleting first keeps the map in order of age.
+    state.calls.delete(native_call_id);
+    state.calls.set(native_call_id, {
+      call_id,
+      native_call_id,
+      tool,
+      parent_call_id,
+      requested_at_ms: event.at_ms,
+      decided: false,
+      started: false,
+      status: null,
+      exit_code: null,
+    });
+    state.open_calls += 1;
+    state.call_count += 1;
+    return;
+  }
+  if (!('call_id' in event.data) || event.data.call_id === null) return;
+  const call = findCall(state, event.data.call_id);
+  if (call === undefined) return;
+  if (event.kind === 'call_decided') call.decided = true;
+  else if (event.kind === 'call_started') call.started = true;
+  else if (event.kind === 'call_finished') {
+    call.status = event.data.status;
+    call.exit_code = event.data.exit_code;
+    state.open_calls -= 1;
+    forgetOldCalls(state);
+  } else if (event.kind === 'call_updated') {
+    call.status = event.data.status ?? call.status;
+    call.exit_code = event.data.exit_code ?? call.exit_code;
+  }
+}
+
+/** By unique id; the native id is the key and is its beginning (`id`, `id#2`). */
+function findCall(state: RunState, call_id: string): CallState | undefined {
+  const direct = state.calls.get(call_id);
+  if (direct !== undefined) return direct;
+  const mark = call_id.lastIndexOf('#');
+  return mark < 0 ? undefined : state.calls.get(call_id.slice(0, mark));
+}
+
+function forgetOldCalls(state: RunState): void {
+  if (state.calls.size <= LIMITS.calls_remembered_max + state.open_calls) return;
+  for (const [key, call] of state.calls) {
+    if (call.status === null) continue;
+    state.calls.delete(key);
+    return;
+  }
+}

@@ -1,0 +1,63 @@
+/** Operational failures: what went wrong, where, whether trying again can help, and what to do about it. */
+
+export type ErrorCode =
+  | 'usage'
+  | 'config_invalid'
+  | 'agent_unknown'
+  | 'agent_missing'
+  | 'agent_not_executable'
+  | 'spawn_failed'
+  | 'cwd_missing'
+  | 'state_unusable'
+  | 'disk_full'
+  | 'disk_read_only'
+  | 'not_a_file'
+  | 'not_found'
+  | 'input_unreadable'
+  | 'journal_failed'
+  | 'not_a_terminal'
+  | 'busy';
+
+export class TachoError extends Error {
+  readonly code: ErrorCode;
+  readonly stage: string;
+  readonly retryable: boolean;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { stage: string; retryable?: boolean; cause?: unknown },
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'TachoError';
+    this.code = code;
+    this.stage = details.stage;
+    this.retryable = details.retryable ?? false;
+  }
+}
+
+const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
+  ENOSPC: { code: 'disk_full', say: 'the disk is full: free some space and try again' },
+  EDQUOT: { code: 'disk_full', say: 'the disk quota is used up: free some space and try again' },
+  EFBIG: { code: 'disk_full', say: 'the file size limit is reached: raise it and try again' },
+  EROFS: {
+    code: 'disk_read_only',
+    say: 'the file system is read-only: choose another --state-dir',
+  },
+  EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
+  EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
+  ENOTDIR: { code: 'state_unusable', say: 'a file stands where a folder must be' },
+  EEXIST: { code: 'state_unusable', say: 'something else stands there already' },
+  EISDIR: { code: 'not_a_file', say: 'a folder stands where a file must be' },
+  ELOOP: { code: 'state_unusable', say: 'a symbolic link stands there; it is not followed' },
+  ENOENT: { code: 'not_found', say: 'there is no such file or folder' },
+};
+
+/** A file-system error as a TachoError that names the path and says what to do. */
+export function fileError(cause: unknown, path: string, stage: string): TachoError {
+  if (cause instanceof TachoError) return cause;
+  const errno = (cause as NodeJS.ErrnoException | null)?.code ?? '';
+  const known = FILE_ERRORS[errno];
+  const text = known ? known.say : String((cause as Error)?.message ?? cause);
+  return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
+}

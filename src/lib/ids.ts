@@ -1,0 +1,53 @@
+/** Ids that sort by time, and file names for ids from outside. */
+import { createHash, randomBytes } from 'node:crypto';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const RUN_ID = /^r_[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** Gives `count` random bytes. */
+export type RandomSource = (count: number) => Uint8Array;
+
+export const systemRandom: RandomSource = (count) => randomBytes(count);
+
+/** The same bytes for the same seed, each call other ones. */
+export function seededRandom(seed: string): RandomSource {
+  let turn = 0;
+  return (count) => {
+    turn += 1;
+    return createHash('sha512').update(`${seed}:${turn}`).digest().subarray(0, count);
+  };
+}
+
+function base32(bytes: Uint8Array, length: number): string {
+  let bits = 0;
+  let held = 0;
+  let text = '';
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5 && text.length < length) {
+      bits -= 5;
+      text += ALPHABET[(held >> bits) & 31];
+      held &= (1 << bits) - 1;
+    }
+  }
+  return text;
+}
+
+/** `r_` and 26 characters: 10 of time, 16 of chance. */
+export function newRunId(now_ms: number, random: RandomSource): string {
+  let time = '';
+  for (let rest = now_ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) {
+    time = ALPHABET[rest % 32] + time;
+  }
+  return `r_${time}${base32(random(10), 16)}`;
+}
+
+export function isRunId(text: string): boolean {
+  return RUN_ID.test(text);
+}
+
+/** The only way an id from outside becomes a file name: its hash, never the id itself (ST-8). */
+export function fileFor(kind: string, id: string): string {
+  return `${kind}-${base32(createHash('sha256').update(id).digest(), 26)}`;
+}

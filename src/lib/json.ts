@@ -1,0 +1,51 @@
+/** Foreign JSON: how deep it nests, whether its numbers survived. Nothing here recurses without a bound. */
+
+/** Whether JSON text nests deeper than `depth_max`, found without parsing it. Brackets inside strings do not count. */
+export function nestsDeeper(text: string, depth_max: number): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) {
+      i = endOfString(text, i);
+    } else if (code === 0x5b || code === 0x7b) {
+      depth += 1;
+      if (depth > depth_max) return true;
+    } else if (code === 0x5d || code === 0x7d) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
+function endOfString(text: string, open: number): number {
+  for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+export interface ValueCheck {
+  too_deep: boolean;
+  /** An integer beyond 2^53 or an infinite number: its digits may have changed in parsing. */
+  lossy_number: boolean;
+}
+
+/** Looks through a parsed value, no deeper than `depth_max`. */
+export function checkValue(value: unknown, depth_max: number, found: ValueCheck): ValueCheck {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+      found.lossy_number = true;
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth_max === 0) {
+      found.too_deep = true;
+    } else if (Array.isArray(value)) {
+      for (const item of value) checkValue(item, depth_max - 1, found);
+    } else {
+      for (const key in value)
+        checkValue((value as Record<string, unknown>)[key], depth_max - 1, found);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,71 @@
+/** Every bound of the system, in one place, each with its reason. Going over one is counted and said. */
+export const LIMITS = {
+  /** A record longer than this is cut, hashed and reported. The longest real line seen was 0.45 MB. */
+  line_bytes_max: 8 * 1024 * 1024,
+  /** How much of a line that could not be read is kept in its problem event; the rest is in the spool and the hash. */
+  excerpt_bytes_max: 4096,
+  /** JSON.stringify fails near depth 4,000 and SQLite's JSON at 1,000; no agent nests beyond 20. */
+  depth_max: 200,
+  /** Shorter lines are parsed first and measured after: their nesting cannot cost more than some 50 ms. */
+  depth_scan_from_bytes: 64 * 1024,
+  /** One read of the spool: large enough for 500 MB/s, small enough for flat memory. */
+  read_chunk_bytes: 256 * 1024,
+  /** File watching may miss a change; the poll finds it. */
+  tail_poll_ms: 100,
+  /** Between asking a process tree to end and killing it. */
+  kill_grace_ms: 5_000,
+  /** How long processes that outlive the agent may go on before they are ended. */
+  leftover_wait_ms: 2_000,
+  /** How long killed processes may take to disappear; one that stays is stuck in the kernel or another user's. */
+  kill_wait_ms: 3_000,
+  /** Longest pause between two looks at a process tree that is being ended; one look costs some 5 ms. */
+  tree_poll_ms: 50,
+  /** The whole comparison of a git work tree must not hold up a run. */
+  worktree_wait_ms: 10_000,
+  /** Changed files of a work tree; more (a dependency folder nobody ignored) are not compared. */
+  worktree_files_max: 20_000,
+  /** What `git status` may print for those. */
+  worktree_output_bytes_max: 16 * 1024 * 1024,
+  /** A larger changed file is compared by size and time instead of content. */
+  worktree_file_bytes_max: 8 * 1024 * 1024,
+  /** All contents read for one snapshot: half a second of hashing. */
+  worktree_read_bytes_max: 256 * 1024 * 1024,
+  /** Calls without a result that are kept open; beyond it the oldest is given up. */
+  open_calls_max: 10_000,
+  /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
+  calls_remembered_max: 20_000,
+  /** Drafts that wait for the run's first sure moment (its session record, or its first native time). */
+  waiting_drafts_max: 1_000,
+  /** A journal segment is closed at this size and the next begun. */
+  segment_bytes_max: 64 * 1024 * 1024,
+  /** One journal entry: an event made of the longest line, every character of it escaped. */
+  entry_bytes_max: 64 * 1024 * 1024,
+  /** One group commit: large enough for the disk's full rate, small enough not to hold up the event loop. */
+  journal_group_bytes_max: 4 * 1024 * 1024,
+  /** What may wait for the disk; beyond it appends are refused as busy. Callers wait for their appends. */
+  journal_queue_bytes_max: 256 * 1024 * 1024,
+  /** Sessions whose hashes a journal keeps in memory; the one unused longest is read again when needed. */
+  journal_sessions_max: 1_000,
+  /** Session and source ids in the journal. */
+  journal_id_chars_max: 1_024,
+  /** Segments a follower looks at in every poll; the others in every tenth. */
+  follow_segments_hot: 64,
+  /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
+  prompt_preview_chars: 500,
+  /** Events of one session that a journal takes. */
+  session_events_max: 10_000_000,
+  /** A prompt read from stdin. */
+  prompt_bytes_max: 64 * 1024 * 1024,
+  /** Text held back so that a secret split over deltas is still seen. */
+  redaction_hold_chars: 4096,
+  /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */
+  skill_uses_max: 10_000,
+  /** Warnings in an outcome: more than anybody reads; the rest is counted. */
+  outcome_warnings_max: 200,
+  /** Bytes of one warning: one readable line, not a dump. */
+  warning_bytes_max: 500,
+  /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
+  artifacts_max: 10_000,
+  /** Finished calls that a late update can still reach: some 20 MB of ids; later updates of older calls are counted. */
+  settled_calls_max: 200_000,
+} as const;

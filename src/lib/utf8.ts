@@ -1,0 +1,23 @@
+/** Text and bytes: cutting on a character boundary, repairing what is not well-formed. */
+
+/** Bytes of `text` in UTF-8. */
+export function utf8Bytes(text: string): number {
+  return Buffer.byteLength(text, 'utf8');
+}
+
+/** `text` with lone surrogates replaced by U+FFFD. */
+export function wellFormed(text: string): string {
+  return text.isWellFormed() ? text : text.toWellFormed();
+}
+
+/** The longest beginning of `text` that has at most `bytes_max` bytes in UTF-8 and ends on a character boundary. */
+export function cutUtf8(text: string, bytes_max: number): string {
+  if (text.length * 3 <= bytes_max) return text;
+  if (text.length <= bytes_max && utf8Bytes(text) <= bytes_max) return text;
+  const bytes = Buffer.from(text.slice(0, bytes_max), 'utf8');
+  let end = Math.min(bytes_max, bytes.length);
+  while (end > 0 && end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  const cut = bytes.toString('utf8', 0, end);
+  // A slice through a surrogate pair leaves half of it, which the encoder turns into U+FFFD.
+  return cut.endsWith('\ufffd') && !text.startsWith(cut) ? cut.slice(0, -1) : cut;
+}

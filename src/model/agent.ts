@@ -1,0 +1,112 @@
+/** What an agent's folder exports, and what it is given. Nothing here knows a particular agent. */
+import type { Draft } from './draft.ts';
+import type { ApproveMode } from './words.ts';
+
+/** What of an agent is known live, only after the run (from its session file), or never (AG-17). */
+export type When = 'live' | 'after' | 'never';
+export const CAPABILITY_NAMES = [
+  'text',
+  'text_deltas',
+  'thinking',
+  'call_requests',
+  'call_results',
+  'call_starts',
+  'exit_codes',
+  'decisions',
+  'denials',
+  'sub_agents',
+  'skills',
+  'usage',
+  'cost',
+  'provider_retries',
+  'end_record',
+  'model',
+  'session_id',
+] as const;
+export type Capabilities = Readonly<Record<(typeof CAPABILITY_NAMES)[number], When>>;
+
+/** One row of a tool table: native name → canonical name, native field → canonical field. */
+export interface ToolRow {
+  readonly native: string;
+  readonly tool: string;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+export interface ToolTable {
+  readonly rows: readonly ToolRow[];
+  /** Built-in tools that deliberately keep their own name. */
+  readonly passed_through: readonly string[];
+}
+
+export interface LaunchRequest {
+  prompt: string;
+  model: string | null;
+  approve: ApproveMode;
+  resume: string | null;
+  /** Whether text deltas are wanted. */
+  stream: boolean;
+  /** Passed to the agent unchanged, after everything else. */
+  args: readonly string[];
+  /** The program to start instead of the agent's own, with leading arguments; null: the agent's own. */
+  command: readonly string[] | null;
+  /** How a built-in agent starts itself: this Node and the entry file. */
+  self: { node: string; entry: string };
+}
+export interface LaunchPlan {
+  /** A program name (looked up on PATH) or a path. */
+  command: string;
+  args: string[];
+  /** Added to the inherited environment. */
+  env: Record<string, string>;
+  /** Text for the agent's stdin, which is closed after it; null: stdin is empty. */
+  stdin: string | null;
+}
+
+/** One file of a session: the main one, or a sub-agent's. */
+export interface SessionPart {
+  path: string;
+  /** The call that started the sub-agent; null for the main file, or where it is not known. */
+  parent_call_id: string | null;
+}
+
+/**
+ * Turns native records into drafts, one at a time and in order, with whatever state it needs.
+ * Contract: never throws; a record it does not know becomes a `problem` draft; the same records give the same drafts.
+ */
+export interface Decoder {
+  record(value: unknown, out: Draft[], part?: SessionPart): void;
+  /** A line that is no JSON. Returns false when it means nothing to this agent. */
+  text?(line: string, out: Draft[]): boolean;
+  /** The input has ended. */
+  end(out: Draft[]): void;
+}
+
+export interface SessionFiles {
+  /** The main file of a session, where the CLI keeps it; null when there is none. */
+  find(query: { session_id: string; cwd: string; env: NodeJS.ProcessEnv }): Promise<string | null>;
+  /** The main file and the files of its sub-agents, main first. */
+  parts(path: string): Promise<SessionPart[]>;
+  /** A record's own time in epoch ms, for merging several files; null when it has none. */
+  timeOf(value: unknown): number | null;
+  /** `since_ms`: only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
+  decoder(options?: { since_ms?: number }): Decoder;
+}
+
+export interface Agent {
+  readonly id: string;
+  readonly title: string;
+  /** Program names looked for on PATH; empty: built in. */
+  readonly binaries: readonly string[];
+  /** How to install it, for people. */
+  readonly install: string;
+  /** Arguments that make the program print its version. */
+  readonly version_args: readonly string[];
+  /** Versions the adapter was checked against. */
+  readonly checked_versions: readonly string[];
+  readonly capabilities: Capabilities;
+  readonly tools: ToolTable;
+  /** Environment variables that hold its credentials, beyond those that look like secrets. */
+  readonly secret_env: readonly string[];
+  launch(request: LaunchRequest): LaunchPlan;
+  stream(): Decoder;
+  readonly session: SessionFiles | null;
+}

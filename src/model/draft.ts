@@ -1,0 +1,61 @@
+/**
+ * Drafts: what a decoder makes of one native record, before names are canonical and calls are paired.
+ * Contract: a draft says only what its record says. `call_id` is the agent's own id; tool names are native;
+ * the correlator adds step, sequence, duration, the tool's name on later events, and ends what never ended.
+ */
+import type { DataOf } from './event.ts';
+import type { CallStatus, Decision } from './words.ts';
+
+/** The agent's time of a draft in epoch ms; absent where the record has none. */
+interface Timed {
+  at_ms?: number | undefined;
+}
+
+export interface CallRequestedDraft {
+  call_id: string;
+  native_tool: string;
+  input: unknown;
+  parent_call_id: string | null;
+  /** Set where the agent tells server and tool apart by other means than an `mcp__` name. */
+  mcp?: { server: string; tool: string };
+}
+
+export interface CallFinishedDraft {
+  call_id: string;
+  status: CallStatus;
+  exit_code: number | null;
+  output: string | null;
+  /** Where the agent measures it; else the correlator does. */
+  duration_ms?: number | null;
+  /** Set where the finish record is the first to name the tool. */
+  native_tool?: string;
+}
+
+type Without<T, K extends keyof T> = Omit<T, K>;
+
+/** Kinds whose draft data differ from the event's data. */
+interface DraftDataOverrides {
+  call_requested: CallRequestedDraft;
+  call_decided: {
+    call_id: string;
+    decision: Decision;
+    reason: string | null;
+    source: string | null;
+  };
+  call_started: { call_id: string };
+  call_progress: Without<DataOf<'call_progress'>, 'tool'>;
+  call_finished: CallFinishedDraft;
+  call_updated: Without<DataOf<'call_updated'>, 'tool'>;
+  call_retried: Without<DataOf<'call_retried'>, 'tool'>;
+  step_started: Without<DataOf<'step_started'>, 'step_index'>;
+}
+
+/** Kinds that the correlator or the runner makes itself. */
+type OwnKinds = 'run_started' | 'run_finished' | 'process_exited';
+type DraftKinds = Exclude<keyof typeof import('./event.ts').EventData, OwnKinds>;
+
+export type DraftOf<K extends DraftKinds> = Timed & {
+  kind: K;
+  data: K extends keyof DraftDataOverrides ? DraftDataOverrides[K] : DataOf<K>;
+};
+export type Draft = { [K in DraftKinds]: DraftOf<K> }[DraftKinds];

@@ -1,0 +1,56 @@
+/** Schema pieces that several records share. */
+import { type Static, type TSchema, Type } from 'typebox';
+import {
+  APPROVE_MODES,
+  COMPLETENESS_GRADES,
+  COST_SOURCES,
+  OUTPUT_MODES,
+  TERMINAL_EVIDENCES,
+} from './words.ts';
+
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+export const OneOf = <const T extends readonly string[]>(words: T) =>
+  Type.Unsafe<T[number]>(Type.Enum([...words]));
+export const Count = Type.Integer({ minimum: 0 });
+export const NullableString = Nullable(Type.String());
+export const NullableInteger = Nullable(Type.Integer());
+
+/** Token figures of a run; a figure the agent does not give is null, never 0. `input` excludes cached tokens. */
+export const Usage = Type.Object({
+  input: NullableInteger,
+  output: NullableInteger,
+  cache_read: NullableInteger,
+  cache_write: NullableInteger,
+  reasoning: NullableInteger,
+});
+export type Usage = Static<typeof Usage>;
+
+/** How much of the run the record holds; `filled` names what came from the session file, not from the live stream. */
+export const Completeness = Type.Object({
+  grade: OneOf(COMPLETENESS_GRADES),
+  gaps: Type.Array(Type.String()),
+  filled: Type.Array(Type.String()),
+});
+export type Completeness = Static<typeof Completeness>;
+
+/** What was asked of `run`, stored with the run (RE-18). Presentation fields stay out of the fingerprint. */
+export const RunConfig = Type.Object({
+  agent: Type.String(),
+  target: NullableString,
+  model: NullableString,
+  approve: OneOf(APPROVE_MODES),
+  args: Type.Array(Type.String()),
+  env_names: Type.Array(Type.String()),
+  resume: NullableString,
+  timeout_ms: NullableInteger,
+  output_mode: OneOf(OUTPUT_MODES),
+  stream: Type.Boolean(),
+  tui: Type.Boolean(),
+  events_path: NullableString,
+  final_output_path: NullableString,
+  labels: Type.Record(Type.String(), Type.String()),
+});
+export type RunConfig = Static<typeof RunConfig>;
+
+export const Evidence = OneOf(TERMINAL_EVIDENCES);
+export const CostOrigin = OneOf(COST_SOURCES);

@@ -1,0 +1,149 @@
+/** The closed vocabularies of tacho, as plain data: importing this file loads no schema library. */
+
+export const RUN_EVENT_SCHEMA = 'openagent.run_event.v1';
+export const OUTCOME_SCHEMA = 'tacho.outcome.v1';
+export const EVENT_VERSION = 1;
+
+/** Bytes that any string in a run-event's data may have (RE-10). */
+export const CONTENT_PREVIEW_MAX_BYTES = 4096;
+
+/** AG-6. MCP calls are `mcp__<server>__<tool>`; other names pass through unchanged. */
+export const CANONICAL_TOOLS = [
+  'Read',
+  'Write',
+  'Edit',
+  'Bash',
+  'Grep',
+  'Glob',
+  'LS',
+  'WebFetch',
+  'WebSearch',
+  'Task',
+  'Skill',
+  'TodoWrite',
+  'AskUser',
+] as const;
+
+export const CALL_STATUSES = ['ok', 'error', 'denied', 'timeout', 'cancelled', 'unknown'] as const;
+export const DECISIONS = ['allow', 'deny', 'require_approval'] as const;
+export const TERMINAL_EVIDENCES = ['native_result', 'inferred', 'process_exit', 'none'] as const;
+export const COMPLETENESS_GRADES = ['complete', 'partial', 'unavailable'] as const;
+export const COST_SOURCES = ['agent', 'computed', 'unknown'] as const;
+export const FILE_OPERATIONS = ['created', 'modified', 'deleted'] as const;
+export const OUTPUT_MODES = ['human', 'json'] as const;
+export const APPROVE_MODES = ['default', 'edits', 'all'] as const;
+export const CHANNELS = ['stdout', 'stderr', 'session'] as const;
+
+export const EXIT_REASONS = [
+  'ok',
+  'agent_error',
+  'incomplete',
+  'provider_error',
+  'denied',
+  'approval_required',
+  'max_steps',
+  'budget_exceeded',
+  'pre_run_error',
+  'capture_error',
+  'timeout',
+  'cancelled',
+] as const;
+
+/** Internal event kinds, `<noun>_<past participle>`. */
+export const EVENT_KINDS = [
+  'run_started',
+  'session_started',
+  'step_started',
+  'step_finished',
+  'message_delta',
+  'message_finished',
+  'thinking_delta',
+  'thinking_finished',
+  'call_requested',
+  'call_decided',
+  'call_started',
+  'call_progress',
+  'call_finished',
+  'call_updated',
+  'call_retried',
+  'step_blocked',
+  'permission_asked',
+  'permission_answered',
+  'file_changed',
+  'skill_used',
+  'usage_reported',
+  'provider_retried',
+  'provider_failed',
+  'hook_finished',
+  'notice',
+  'problem',
+  'agent_ended',
+  'process_exited',
+  'run_finished',
+] as const;
+
+export const RUN_EVENT_TYPES = [
+  'run_started',
+  'step_started',
+  'tool_call_detected',
+  'tool_decision',
+  'tool_exec_started',
+  'tool_exec_finished',
+  'tool_retry',
+  'step_blocked',
+  'provider_retry',
+  'provider_error',
+  'run_finished',
+] as const;
+
+/** Where a problem was met. */
+export const PROBLEM_STAGES = [
+  'frame',
+  'decode',
+  'normalise',
+  'correlate',
+  'reconcile',
+  'store',
+  'process',
+] as const;
+
+/** The closed set of problem codes. A code that costs information is a gap in the run's completeness. */
+export const PROBLEM_CODES = [
+  'not_json',
+  'oversize_line',
+  'torn_line',
+  'too_deep',
+  'invalid_utf8',
+  'salvaged_line',
+  'unknown_record',
+  'bad_record',
+  'decoder_fault',
+  'orphan_result',
+  'duplicate_result',
+  'unfinished_call',
+  'clock_went_back',
+  'exit_contradicts_result',
+  'contradiction',
+  'processes_left',
+  'no_end_record',
+  'store_failed',
+  'recovered',
+  'truncated_value',
+  'lossy_number',
+] as const;
+
+export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];
+export type CallStatus = (typeof CALL_STATUSES)[number];
+export type Decision = (typeof DECISIONS)[number];
+export type TerminalEvidence = (typeof TERMINAL_EVIDENCES)[number];
+export type CompletenessGrade = (typeof COMPLETENESS_GRADES)[number];
+export type CostSource = (typeof COST_SOURCES)[number];
+export type FileOperation = (typeof FILE_OPERATIONS)[number];
+export type OutputMode = (typeof OUTPUT_MODES)[number];
+export type ApproveMode = (typeof APPROVE_MODES)[number];
+export type Channel = (typeof CHANNELS)[number];
+export type ExitReason = (typeof EXIT_REASONS)[number];
+export type EventKind = (typeof EVENT_KINDS)[number];
+export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
+export type ProblemStage = (typeof PROBLEM_STAGES)[number];
+export type ProblemCode = (typeof PROBLEM_CODES)[number];

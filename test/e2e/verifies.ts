@@ -1,0 +1,12 @@
+/** `verifies('RE-3', …)`: a test that cites the requirement it verifies; the gate reads the citations from the sources. */
+import { test } from 'vitest';
+
+export function verifies(
+  ids: string | readonly string[],
+  title: string,
+  body: () => void | Promise<void>,
+  timeout_ms?: number,
+): void {
+  const cited = typeof ids === 'string' ? ids : ids.join(', ');
+  test(`${cited}: ${title}`, body, timeout_ms);
+}

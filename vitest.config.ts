@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+
+/** `unit`: pure, in one process, without isolation. `system`: real processes, files, terminals. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts'],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/e2e/**/*.test.ts', 'test/crash/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: true,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
