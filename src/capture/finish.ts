@@ -11,11 +11,9 @@ export interface Ending {
   cause: string | null;
   /** What kept tacho from recording the run; null when nothing did. */
   capture_error: string | null;
-  /** The end of stderr, for runs that say nothing else. */
-  stderr_tail: string | null;
 }
 
-export const QUIET_ENDING: Ending = { cause: null, capture_error: null, stderr_tail: null };
+export const QUIET_ENDING: Ending = { cause: null, capture_error: null };
 
 interface Verdict {
   exit_reason: ExitReason;
@@ -36,15 +34,12 @@ export function decide(state: RunState, ending: Ending): Verdict {
   if (ending.cause !== null)
     return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
   if (ended !== null) return { exit_reason: ended.exit_reason, error: ended.error, evidence };
-  return { ...undeclaredEnd(state, ending), evidence };
+  return { ...undeclaredEnd(state), evidence };
 }
 
-function undeclaredEnd(
-  state: RunState,
-  { stderr_tail }: Ending,
-): { exit_reason: ExitReason; error: string } {
+function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: string } {
   const { exited } = state;
-  const said = stderr_tail ? `: ${stderr_tail}` : '';
+  const said = state.stderr_tail.length > 0 ? `: ${state.stderr_tail.join(' / ')}` : '';
   if (exited?.signal)
     return {
       exit_reason: 'incomplete',

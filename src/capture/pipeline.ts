@@ -33,6 +33,8 @@ export interface Pipeline {
   push(channel: Channel, chunk: Buffer): Event[];
   /** One record that was parsed already (several session files merged by time). */
   record(value: unknown, raw: Raw, part?: SessionPart): Event[];
+  /** One whole line of one of several session files. */
+  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[];
   /** A draft that comes from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
@@ -82,6 +84,13 @@ class CapturePipeline implements Pipeline {
 
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
     decodeRecord(value, this.#decoder, this.#drafts, part);
+    this.#correlate(raw);
+    return this.#taken();
+  }
+
+  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[] {
+    const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
+    decodeLine(text, this.#decoder, context, this.#drafts);
     this.#correlate(raw);
     return this.#taken();
   }

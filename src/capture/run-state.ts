@@ -51,6 +51,8 @@ export interface RunState {
   had_thinking: boolean;
   /** What the session file added to a live run (AG-16). */
   filled: Set<string>;
+  /** The last lines of stderr, for runs that say nothing else. */
+  stderr_tail: string[];
   /** Offset of the last line of each channel that gave an event. */
   read: Map<Channel, number>;
   finished: boolean;
@@ -85,6 +87,7 @@ export function createRunState(): RunState {
     files: new Set(),
     had_thinking: false,
     filled: new Set(),
+    stderr_tail: [],
     read: new Map(),
     finished: false,
   };
@@ -155,6 +158,9 @@ function applyKind(state: RunState, event: Event): void {
     case 'problem':
       state.problems.set(event.data.code, (state.problems.get(event.data.code) ?? 0) + 1);
       break;
+    case 'notice':
+      if (event.data.code === 'stderr') keepStderr(state, event.data.text);
+      break;
     case 'agent_ended':
       state.ended = event.data;
       break;
@@ -167,6 +173,12 @@ function applyKind(state: RunState, event: Event): void {
     default:
       applyCall(state, event);
   }
+}
+
+function keepStderr(state: RunState, text: string | null): void {
+  if (text === null || text.trim() === '') return;
+  state.stderr_tail.push(text.slice(0, 300));
+  if (state.stderr_tail.length > 5) state.stderr_tail.shift();
 }
 
 function applySession(state: RunState, data: DataOf<'session_started'>): void {

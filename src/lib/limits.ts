@@ -54,6 +54,8 @@ export const LIMITS = {
   prompt_preview_chars: 500,
   /** Events of one session that a journal takes. */
   session_events_max: 10_000_000,
+  /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
+  spill_memory_bytes: 4 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
@@ -68,4 +70,18 @@ export const LIMITS = {
   artifacts_max: 10_000,
   /** Finished calls that a late update can still reach: some 20 MB of ids; later updates of older calls are counted. */
   settled_calls_max: 200_000,
+  /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
+  command_output_bytes_max: 1024 * 1024,
+  /** A script for the built-in agent: written by hand, some kilobytes. */
+  script_bytes_max: 1024 * 1024,
+  /** A prompt that the built-in agent repeats whole in its records; of a longer one only size and hash. */
+  echoed_prompt_bytes_max: 1024 * 1024,
+  /** Lines the live view can be scrolled back; the whole run is in the journal. */
+  tui_rows_max: 5_000,
+  /** Characters of one line of text in the live view; a longer one goes on in the next. */
+  tui_row_chars_max: 1_000,
+  /** Between two paints of the live view: 30 a second look smooth and cost little. */
+  tui_paint_ms: 33,
+  /** Prompts of sub-agents held until a session file without a parent's id claims one; more never run at once. */
+  unclaimed_prompts_max: 256,
 } as const;

@@ -1,0 +1,191 @@
+/**
+ * Plays one scenario inside the sandbox: starts the scripted model, runs tacho, interferes where the scenario says
+ * so, asks tacho afterwards what it kept, and reports. Reads /mnt/room/job.json, writes /mnt/room/report.json.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { INSIDE } from './agents/agent.ts';
+import type { Scenario } from './scenarios.ts';
+import type { Script } from './server/scenario.ts';
+
+export interface Job {
+  dialect: string;
+  script: Script;
+  tacho_args: readonly string[];
+  /** For tacho's stdin; null: it is empty. */
+  stdin: string | null;
+  env: Readonly<Record<string, string>>;
+  act: Scenario['act'] | null;
+  /** The agent's program, by which its process is found. */
+  program: string;
+  limit_ms: number;
+}
+
+export interface Report {
+  exit_code: number | null;
+  signal: string | null;
+  duration_ms: number;
+  over_limit: boolean;
+  /** Whether the moment to interfere came; null: there was nothing to do. */
+  acted: boolean | null;
+  /** Command lines of processes that outlived tacho. */
+  leftovers: string[];
+  /** Exit codes of the questions asked afterwards. */
+  after: Record<string, number | null>;
+}
+
+interface Ended {
+  code: number | null;
+  signal: string | null;
+}
+
+const POLL_MS = 25;
+/** A killed process takes a moment to vanish. */
+const VANISH_MS = 1_000;
+const QUESTION_LIMIT_MS = 30_000;
+const STDOUT = `${INSIDE.out}/stdout`;
+
+async function until(test: () => boolean, limit_ms: number): Promise<boolean> {
+  const end_ms = Date.now() + limit_ms;
+  while (!test()) {
+    if (Date.now() > end_ms) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+function start(job: Job, name: string, args: readonly string[], stdin: 'ignore' | number) {
+  const child = spawn(process.execPath, [`${INSIDE.project}/bin/tacho.js`, ...args], {
+    cwd: INSIDE.work,
+    env: job.env,
+    stdio: [
+      stdin,
+      openSync(`${INSIDE.out}/${name}`, 'w'),
+      openSync(`${INSIDE.out}/${name}.err`, 'w'),
+    ],
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('error', () => resolve({ code: null, signal: null }));
+    child.on('exit', (code, signal) => resolve({ code, signal }));
+  });
+  return { child, ended };
+}
+
+async function ask(job: Job, name: string, args: readonly string[]): Promise<number | null> {
+  const { child, ended } = start(job, name, args, 'ignore');
+  const timer = setTimeout(() => child.kill('SIGKILL'), QUESTION_LIMIT_MS);
+  const { code } = await ended;
+  clearTimeout(timer);
+  return code;
+}
+
+interface Process {
+  pid: number;
+  exe: string;
+  line: string;
+}
+
+function processes(): Process[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        // The state follows the name, which stands in brackets and may itself hold brackets.
+        const state = /\) (\w)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1];
+        const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        const exe = readlinkSync(`/proc/${name}/exe`);
+        return state === 'Z' ? [] : [{ pid: Number(name), exe, line }];
+      } catch {
+        return [];
+      }
+    });
+}
+
+async function interfere(job: Job, tacho: ChildProcess): Promise<boolean> {
+  const begun = () =>
+    existsSync(`${INSIDE.work}/started`) &&
+    readFileSync(STDOUT, 'utf8').includes('"type":"tool_call_detected"');
+  if (!(await until(begun, job.limit_ms))) return false;
+  if (job.act === 'interrupt') return tacho.kill('SIGINT');
+  if (job.act === 'kill_tacho') return tacho.kill('SIGKILL');
+  const agent = processes().find(({ exe }) => exe === job.program);
+  return agent !== undefined && process.kill(agent.pid, 'SIGKILL');
+}
+
+/** What outlived tacho, except this process, the model and pid 1. */
+async function leftovers(known: readonly (number | undefined)[]): Promise<string[]> {
+  const strangers = () => processes().filter(({ pid }) => pid !== 1 && !known.includes(pid));
+  await until(() => strangers().length === 0, VANISH_MS);
+  return strangers().map(({ line }) => line.slice(0, 200));
+}
+
+function runIdIn(path: string): string | null {
+  return /"run_id":"([^"]+)"/.exec(readFileSync(path, 'utf8'))?.[1] ?? null;
+}
+
+async function askAfterwards(job: Job): Promise<Record<string, number | null>> {
+  const after: Record<string, number | null> = {};
+  if (job.act === 'kill_tacho') after.recover = await ask(job, 'recover', ['runs', 'recover']);
+  const run = runIdIn(STDOUT);
+  if (run === null) return after;
+  after.replay = await ask(job, 'replay', ['replay', run, '--output', 'json']);
+  after.verify = await ask(job, 'verify', ['runs', 'verify', run]);
+  return after;
+}
+
+async function play(job: Job, model: ChildProcess): Promise<Report> {
+  const begun_ms = Date.now();
+  const prompt = job.stdin === null ? 'ignore' : openSync(`${INSIDE.room}/prompt.txt`, 'r');
+  const { child, ended } = start(job, 'stdout', job.tacho_args, prompt);
+  let over_limit = false;
+  const timer = setTimeout(() => {
+    over_limit = true;
+    child.kill('SIGKILL');
+  }, job.limit_ms);
+  const acted = job.act
+    ? await Promise.race([interfere(job, child), ended.then(() => false)])
+    : null;
+  const { code, signal } = await ended;
+  clearTimeout(timer);
+  if (job.act === 'kill_tacho') {
+    await until(() => processes().every(({ exe }) => exe !== job.program), job.limit_ms);
+  }
+  const duration_ms = Date.now() - begun_ms;
+  const left = await leftovers([process.pid, model.pid]);
+  const after = await askAfterwards(job);
+  return { exit_code: code, signal, duration_ms, over_limit, acted, leftovers: left, after };
+}
+
+async function main(): Promise<void> {
+  const { room, out, project } = INSIDE;
+  const job = JSON.parse(readFileSync(`${room}/job.json`, 'utf8')) as Job;
+  writeFileSync(`${room}/script.json`, JSON.stringify(job.script));
+  if (job.stdin !== null) writeFileSync(`${room}/prompt.txt`, job.stdin);
+  const ready = `${room}/model-ready`;
+  const places = [`${room}/script.json`, `${out}/requests.jsonl`, ready];
+  const server = `${project}/rehearsal/server/main.ts`;
+  const model = spawn(
+    process.execPath,
+    [server, job.dialect, String(INSIDE.model_port), ...places],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  try {
+    if (!(await until(() => existsSync(ready), QUESTION_LIMIT_MS))) {
+      throw new Error('the scripted model did not start');
+    }
+    const report = await play(job, model);
+    writeFileSync(`${room}/report.json`, JSON.stringify(report));
+  } finally {
+    model.kill('SIGKILL');
+  }
+}
+
+if (import.meta.main) await main();

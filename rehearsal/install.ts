@@ -1,0 +1,98 @@
+/**
+ * Puts an agent's CLI, at its pinned version, into a cache folder of its own.
+ * Contract: never looks at a CLI that is already on the machine, runs no install script, and leaves
+ * either a whole installation or none.
+ */
+import { spawn } from 'node:child_process';
+import { access, constants, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Package {
+  /** The name on npm, with the pinned version beside it. */
+  name: string;
+  version: string;
+  /** The program inside the installation, for this machine; null: no build for it. */
+  program: string | null;
+}
+
+export interface Installed {
+  root: string;
+  /** Relative to `root`. */
+  program: string;
+}
+
+export class InstallError extends Error {}
+
+export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
+  const own = env.TACHO_REHEARSAL_CACHE;
+  if (own) return own;
+  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tacho-rehearsal');
+}
+
+/** `say` gets one line per thing worth knowing. */
+export async function install(
+  agent: string,
+  wanted: Package,
+  say: (line: string) => unknown,
+): Promise<Installed> {
+  const spec = `${wanted.name}@${wanted.version}`;
+  if (wanted.program === null) {
+    throw new InstallError(`${spec} has no build for ${process.platform}-${process.arch}`);
+  }
+  const root = join(cacheRoot(), `${agent}@${wanted.version}`);
+  const found = { root, program: wanted.program };
+  if (await isWhole(root, wanted)) return found;
+  say(`${agent}: installing ${spec} into ${root} (once; some hundred megabytes)`);
+  const part = `${root}.part-${process.pid}`;
+  try {
+    await mkdir(part, { recursive: true });
+    await npmInstall(part, spec);
+    if (!(await isWhole(part, wanted))) {
+      throw new InstallError(`npm installed ${spec}, but ${wanted.program} is not in it`);
+    }
+    await rm(root, { recursive: true, force: true });
+    await rename(part, root).catch(async (cause: unknown) => {
+      // Another rehearsal was faster: its installation is as good.
+      if (!(await isWhole(root, wanted))) throw cause;
+    });
+  } finally {
+    await rm(part, { recursive: true, force: true });
+  }
+  say(`${agent}: installed`);
+  return found;
+}
+
+async function isWhole(root: string, wanted: Package): Promise<boolean> {
+  try {
+    const manifest = join(root, 'node_modules', wanted.name, 'package.json');
+    const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown };
+    await access(join(root, wanted.program ?? ''), constants.X_OK);
+    return version === wanted.version;
+  } catch {
+    return false;
+  }
+}
+
+function npmInstall(folder: string, spec: string): Promise<void> {
+  const args = ['install', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund'];
+  return new Promise((resolve, reject) => {
+    const npm = spawn('npm', [...args, '--prefix', folder, spec], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    npm.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4096);
+    });
+    npm.on('error', (cause) => reject(new InstallError(`npm could not be started: ${cause}`)));
+    npm.on('close', (code) => {
+      if (code === 0) resolve();
+      else
+        reject(
+          new InstallError(
+            `npm could not install ${spec} (exit ${code}): is the registry reachable?\n${said.trim()}`,
+          ),
+        );
+    });
+  });
+}

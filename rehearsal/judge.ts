@@ -1,0 +1,161 @@
+/** What was observed, held against what was expected. Pure. */
+import { createHash } from 'node:crypto';
+import { checkRunEvents } from '../test/contract/check-run-event.ts';
+import type { Observed } from './rehearse.ts';
+import type { Expected, ExpectedCall, Scenario } from './scenarios.ts';
+
+interface Line {
+  run_id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+/** Breaches of the contract that are told of one stream; the first ones explain the rest. */
+const BREACHES_MAX = 3;
+
+/** Every way in which the rehearsal did not go as expected, as short sentences; none: it did. */
+export function judge(scenario: Scenario, expect: Expected, observed: Observed): string[] {
+  const killed = scenario.act === 'kill_tacho';
+  // Of a tacho that was killed, the record is what it recovers afterwards.
+  const records = recordsIn(killed ? observed.replay : observed.stdout);
+  return [
+    ...judgeProcess(expect, observed),
+    ...judgeStreams(killed, observed),
+    ...judgeEnd(expect, records),
+    ...judgeCalls(expect, records),
+    ...judgeProvider(expect, records),
+    ...judgeSurroundings(scenario, observed, records),
+  ];
+}
+
+function recordsIn(stream: Buffer): Line[] {
+  return stream
+    .toString('utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as Line];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** A sentence where `found` is not `wanted`. */
+function differs(what: string, found: unknown, wanted: unknown): string[] {
+  const [is, should] = [JSON.stringify(found) ?? 'nothing', JSON.stringify(wanted)];
+  return is === should ? [] : [`${what} is ${is}, not ${should}`];
+}
+
+function judgeProcess(expect: Expected, { report, stderr }: Observed): string[] {
+  const bad: string[] = [];
+  if (report.over_limit) bad.push('tacho had to be ended');
+  if (report.acted === false) bad.push('the moment to interfere never came');
+  const exit = differs('exit code', report.exit_code, expect.exit);
+  bad.push(...exit);
+  if (exit.length > 0 && stderr.trim() !== '') bad.push(`stderr: ${stderr.trim().slice(-300)}`);
+  if (report.leftovers.length > 0) bad.push(`left behind: ${report.leftovers.join(' | ')}`);
+  return bad;
+}
+
+function judgeStreams(killed: boolean, { stdout, replay, report }: Observed): string[] {
+  const bad = checkRunEvents(stdout, { cut: killed }).slice(0, BREACHES_MAX);
+  if (killed) {
+    const whole = stdout.subarray(0, stdout.lastIndexOf(0x0a) + 1);
+    if (!replay.subarray(0, whole.length).equals(whole)) {
+      bad.push('what was shown before the kill is not what was kept');
+    }
+    bad.push(...checkRunEvents(replay).slice(0, BREACHES_MAX));
+  } else if (!replay.equals(stdout)) {
+    bad.push('replay is not what the run printed');
+  }
+  for (const [question, code] of Object.entries(report.after)) {
+    bad.push(...differs(`exit code of ${question}`, code, 0));
+  }
+  return bad;
+}
+
+function judgeEnd(expect: Expected, records: readonly Line[]): string[] {
+  const end = records.findLast((record) => record.type === 'run_finished')?.data;
+  if (end === undefined) return ['there is no end record to look at'];
+  const bad = differs('exit_reason', end.exit_reason, expect.exit_reason);
+  if (expect.final_text !== undefined) {
+    bad.push(...differs('final_output', end.final_output, expect.final_text));
+  }
+  if (expect.agent_signal !== undefined) {
+    bad.push(...differs('agent_signal', end.agent_signal, expect.agent_signal));
+  }
+  bad.push(...differs('tool_calls', end.tool_calls, expect.calls.length));
+  const usage = end.usage as { input?: unknown; output?: unknown } | null;
+  if (expect.usage && !(Number(usage?.input) > 0 && Number(usage?.output) > 0)) {
+    bad.push(`usage is ${JSON.stringify(usage)}`);
+  }
+  const completeness = end.completeness as { grade?: unknown; gaps?: unknown };
+  if ((completeness.grade === 'complete') !== expect.complete) {
+    bad.push(`completeness is ${completeness.grade} ${JSON.stringify(completeness.gaps)}`);
+  }
+  return bad;
+}
+
+function judgeCalls(expect: Expected, records: readonly Line[]): string[] {
+  const asked = records.filter((record) => record.type === 'tool_call_detected');
+  const ids = asked.map(({ data }) => data.tool_call_id);
+  const found = asked.map(({ data }, i) => {
+    const end = records.find(
+      ({ type, data: of }) =>
+        type === 'tool_exec_finished' && of.tool_call_id === data.tool_call_id,
+    )?.data;
+    const wanted = expect.calls[i];
+    return shown({
+      tool: String(data.tool),
+      status: (end?.status ?? 'unfinished') as ExpectedCall['status'],
+      ...(wanted?.exit_code === undefined ? {} : { exit_code: end?.exit_code as number | null }),
+      ...(data.parent_tool_call_id === null
+        ? {}
+        : { parent: ids.indexOf(data.parent_tool_call_id) }),
+    });
+  });
+  const bad = differs('calls', found.join(', '), expect.calls.map(shown).join(', '));
+  const denials = records.filter(
+    ({ type, data }) => type === 'tool_decision' && data.decision === 'deny',
+  );
+  const denied = expect.calls.filter(({ status }) => status === 'denied');
+  return [...bad, ...differs('denials', denials.length, denied.length)];
+}
+
+function shown({ tool, status, exit_code, parent }: ExpectedCall): string {
+  const code = exit_code === undefined ? '' : `(${exit_code})`;
+  return `${tool} ${status}${code}${parent === undefined ? '' : ` under ${parent}`}`;
+}
+
+function judgeProvider(expect: Expected, records: readonly Line[]): string[] {
+  const count = (type: string) => records.filter((record) => record.type === type).length;
+  return [
+    ...differs('provider retries', count('provider_retry'), expect.provider_retries ?? 0),
+    ...differs('provider errors', count('provider_error'), expect.provider_errors ?? 0),
+  ];
+}
+
+function judgeSurroundings(
+  scenario: Scenario,
+  observed: Observed,
+  records: readonly Line[],
+): string[] {
+  const bad: string[] = [];
+  const prompt = createHash('sha256').update(scenario.prompt).digest('hex');
+  const texts = observed.requests.flatMap((request) => request.user_texts);
+  if (!texts.some(({ sha256 }) => sha256 === prompt)) {
+    bad.push('the prompt did not reach the model as it was given');
+  }
+  for (const [path, text] of Object.entries(scenario.expect.files ?? {})) {
+    bad.push(...differs(path, observed.files[path], text));
+  }
+  if (/"code":"contradiction"/.test(observed.events)) {
+    bad.push('stream and session file contradict each other');
+  }
+  const run_id = records[0]?.run_id;
+  if (!observed.transcripts.some((path) => path.endsWith(`${run_id}.transcript.jsonl`))) {
+    bad.push('there is no transcript');
+  }
+  return bad;
+}

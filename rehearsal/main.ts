@@ -1,0 +1,159 @@
+/**
+ * `npm run rehearse -- [AGENT…] [--scenario NAME]… [--keep] [--json] [--write-docs]`
+ * Every agent's real CLI, at its pinned version, with a scripted model, in a sandbox, recorded by the built tacho.
+ * Exit: 0 all as expected · 1 something was not · 2 usage · 3 could not be rehearsed here.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Rehearsed } from './agents/agent.ts';
+import { REHEARSED } from './agents/index.ts';
+import { install } from './install.ts';
+import { judge } from './judge.ts';
+import { markdownTable, type Result, terminalTable, withTable } from './matrix.ts';
+import { type Rehearsal, rehearse } from './rehearse.ts';
+import { whyNoSandbox } from './sandbox.ts';
+import { SCENARIOS, type Scenario } from './scenarios.ts';
+
+const PROJECT = dirname(import.meta.dirname);
+const DOCS = join(PROJECT, 'docs', 'reference', 'agents.md');
+/** Each plays an agent, a model and tacho; more of them only wait for each other on a small machine. */
+const AT_ONCE = 2;
+
+interface Wanted {
+  agents: readonly Rehearsed[];
+  scenarios: readonly Scenario[];
+  keep: boolean;
+  json: boolean;
+  write_docs: boolean;
+}
+
+type Say = (line: string) => unknown;
+
+/** Ends the rehearsal with a sentence and an exit code. */
+class Stop extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+function chosen<T>(all: readonly T[], names: readonly string[], nameOf: (item: T) => string): T[] {
+  const unknown = names.find((name) => all.every((item) => nameOf(item) !== name));
+  if (unknown !== undefined) {
+    throw new Stop(2, `there is no ${unknown}; there are: ${all.map(nameOf).join(', ')}`);
+  }
+  return all.filter((item) => names.length === 0 || names.includes(nameOf(item)));
+}
+
+function wantedFrom(argv: string[]): Wanted {
+  const options = {
+    scenario: { type: 'string', multiple: true, default: [] as string[] },
+    keep: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    'write-docs': { type: 'boolean', default: false },
+  } as const;
+  try {
+    const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+    return {
+      agents: chosen(REHEARSED, positionals, (agent) => agent.id),
+      scenarios: chosen(SCENARIOS, values.scenario, (scenario) => scenario.name),
+      keep: values.keep,
+      json: values.json,
+      write_docs: values['write-docs'],
+    };
+  } catch (cause) {
+    throw cause instanceof Stop ? cause : new Stop(2, (cause as Error).message);
+  }
+}
+
+async function playOne(rehearsal: Rehearsal): Promise<Result> {
+  const { agent, scenario, keep } = rehearsal;
+  const { version } = agent.package;
+  const result = { agent: agent.id, version, scenario: scenario.name, duration_ms: 0, room: null };
+  const reason = agent.without[scenario.name];
+  if (reason !== undefined) return { ...result, outcome: 'left_out', reasons: [reason] };
+  const { observed, room } = await rehearse(rehearsal);
+  const expect = { ...scenario.expect, ...agent.differs[scenario.name] };
+  const reasons = typeof observed === 'string' ? [observed] : judge(scenario, expect, observed);
+  return {
+    ...result,
+    outcome: reasons.length === 0 ? 'passed' : 'failed',
+    reasons,
+    duration_ms: typeof observed === 'string' ? 0 : observed.report.duration_ms,
+    room: keep ? room : null,
+  };
+}
+
+/** Results in the order of the rehearsals, which are played a few at a time. */
+async function playAll(rehearsals: readonly Rehearsal[], say: Say): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = rehearsals.entries();
+  const player = async () => {
+    for (const [place, rehearsal] of waiting) {
+      const result = await playOne(rehearsal);
+      if (rehearsal.stop.aborted) throw new Stop(130, 'interrupted');
+      results[place] = result;
+      say(`${result.agent} ${result.scenario}: ${result.outcome.replace('_', ' ')}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, player));
+  return results;
+}
+
+async function prepare(stop: AbortSignal, say: Say): Promise<void> {
+  const why = await whyNoSandbox(stop);
+  if (why !== null) {
+    say(why);
+    throw new Stop(3, 'skipped: no network namespace here');
+  }
+  for (const part of ['bin/tacho.js', 'dist']) {
+    if (!existsSync(join(PROJECT, part))) {
+      throw new Stop(3, `skipped: ${part} is missing: run npm run build`);
+    }
+  }
+}
+
+function writeDocs(results: readonly Result[]): void {
+  const page = existsSync(DOCS) ? readFileSync(DOCS, 'utf8') : '';
+  const changed = withTable(page, markdownTable(results));
+  if (changed === null) throw new Stop(1, `${DOCS} has no markers for the rehearsal's table`);
+  writeFileSync(DOCS, changed);
+}
+
+async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Rehearsal[]> {
+  const rehearsals: Rehearsal[] = [];
+  for (const agent of wanted.agents) {
+    const installed = await install(agent.id, agent.package, say).catch((cause: Error) => {
+      throw new Stop(3, `skipped: ${cause.message}`);
+    });
+    for (const scenario of wanted.scenarios) {
+      const { keep } = wanted;
+      rehearsals.push({ agent, scenario, installed, project: PROJECT, keep, stop });
+    }
+  }
+  return rehearsals;
+}
+
+async function main(argv: string[]): Promise<number> {
+  const say: Say = (line) => process.stderr.write(`${line}\n`);
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
+  try {
+    const wanted = wantedFrom(argv);
+    await prepare(interruption.signal, say);
+    const results = await playAll(await rehearsalsFor(wanted, interruption.signal, say), say);
+    process.stdout.write(
+      wanted.json ? `${JSON.stringify(results, null, 2)}\n` : `\n${terminalTable(results)}`,
+    );
+    if (wanted.write_docs) writeDocs(results);
+    return results.some((result) => result.outcome === 'failed') ? 1 : 0;
+  } catch (cause) {
+    if (!(cause instanceof Stop)) throw cause;
+    say(`rehearse: ${cause.message}`);
+    return cause.code;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { markdownTable, type Result, terminalTable, withTable } from './matrix.ts';
+
+const result = (scenario: string, outcome: Result['outcome'], reasons: string[] = []): Result => ({
+  agent: 'toy',
+  version: '1.0.0',
+  scenario,
+  outcome,
+  reasons,
+  duration_ms: 1234,
+  room: null,
+});
+const RESULTS = [
+  result('text', 'passed'),
+  result('read', 'failed', ['exit code is 1, not 0']),
+  result('skill', 'left_out', ['has none']),
+];
+
+test('the terminal gets a mark for each scenario, then the reasons', () => {
+  expect(terminalTable(RESULTS)).toBe(
+    [
+      '       toy 1.0.0',
+      'text   ✓ 1.2 s',
+      'read   ✗ 1.2 s',
+      'skill  –',
+      '',
+      '✗ toy read',
+      '    exit code is 1, not 0',
+      '',
+      '1 of 2 as expected',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('the reference gets only what stays the same', () => {
+  expect(markdownTable(RESULTS)).toBe(
+    '| scenario | toy 1.0.0 |\n|---|---|\n| text | ✓ |\n| read | ✗ |\n| skill | – |',
+  );
+});
+
+test('a page keeps everything outside its markers, and one without them is left alone', () => {
+  const page = 'a\n<!-- rehearsal:begin -->\nold\n<!-- rehearsal:end -->\nb\n';
+  expect(withTable(page, 'new')).toBe(page.replace('old', 'new'));
+  expect(withTable('a\n', 'new')).toBeNull();
+});

@@ -1,0 +1,77 @@
+/** The results as a table: for people on the terminal, and for the reference. Pure. */
+
+export interface Result {
+  agent: string;
+  version: string;
+  scenario: string;
+  /** `left_out`: the agent cannot play it. */
+  outcome: 'passed' | 'failed' | 'left_out';
+  reasons: string[];
+  duration_ms: number;
+  /** Where everything was kept; null: it was not. */
+  room: string | null;
+}
+
+const MARKS = { passed: '✓', failed: '✗', left_out: '–' } as const;
+const BEGIN = '<!-- rehearsal:begin -->';
+const END = '<!-- rehearsal:end -->';
+
+const unique = (names: readonly string[]) => [...new Set(names)];
+
+function cell(results: readonly Result[], scenario: string, title: string): Result | undefined {
+  return results.find((result) => result.scenario === scenario && titleOf(result) === title);
+}
+
+function titleOf({ agent, version }: Result): string {
+  return `${agent} ${version}`;
+}
+
+/** Scenarios down, agents across, then the reasons. */
+export function terminalTable(results: readonly Result[]): string {
+  const titles = unique(results.map(titleOf));
+  const scenarios = unique(results.map((result) => result.scenario));
+  const first = Math.max(...scenarios.map((name) => name.length)) + 2;
+  const widths = titles.map((title) => Math.max(title.length, '✓ 00.0 s'.length) + 2);
+  const row = (name: string, cells: readonly string[]) =>
+    (name.padEnd(first) + cells.map((text, i) => text.padEnd(widths[i] ?? 0)).join('')).trimEnd();
+  const lines = [row('', titles)];
+  for (const scenario of scenarios) {
+    const cells = titles.map((title) => {
+      const result = cell(results, scenario, title);
+      if (!result || result.outcome === 'left_out') return result ? MARKS.left_out : '';
+      return `${MARKS[result.outcome]} ${(result.duration_ms / 1000).toFixed(1)} s`;
+    });
+    lines.push(row(scenario, cells));
+  }
+  const failed = results.filter((result) => result.outcome === 'failed');
+  for (const result of failed) {
+    lines.push('', `${MARKS.failed} ${result.agent} ${result.scenario}`);
+    for (const reason of result.reasons) lines.push(`    ${reason}`);
+  }
+  for (const result of results) {
+    if (result.room) lines.push('', `${result.agent} ${result.scenario}: kept in ${result.room}`);
+  }
+  const played = results.filter((result) => result.outcome !== 'left_out').length;
+  lines.push('', `${played - failed.length} of ${played} as expected`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** The same table in Markdown, without anything that changes from one rehearsal to the next. */
+export function markdownTable(results: readonly Result[]): string {
+  const titles = unique(results.map(titleOf));
+  const rows = unique(results.map((result) => result.scenario)).map((scenario) => {
+    const cells = titles.map(
+      (title) => MARKS[cell(results, scenario, title)?.outcome ?? 'left_out'],
+    );
+    return `| ${scenario} | ${cells.join(' | ')} |`;
+  });
+  const head = `| scenario | ${titles.join(' | ')} |`;
+  return [head, `|---|${titles.map(() => '---|').join('')}`, ...rows].join('\n');
+}
+
+/** `page` with the table between its markers; null when it has none. */
+export function withTable(page: string, table: string): string | null {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin < 0 || end < begin) return null;
+  return `${page.slice(0, begin)}${BEGIN}\n${table}\n${page.slice(end)}`;
+}

@@ -1,0 +1,89 @@
+// First step of `npm start` and `npm test`: runs on Node 20 too, needs no dependency. Installs when the lockfile changed,
+// builds when the sources changed, then goes on with the checkout's own Node 24.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const bin = join(root, 'node_modules', '.bin');
+const marks = join(root, 'node_modules', '.tacho');
+
+function run(command, args, options = {}) {
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, ...options.env };
+  const { status, signal, error } = spawnSync(command, args, {
+    cwd: options.cwd ?? root,
+    stdio: 'inherit',
+    env,
+  });
+  if (error) {
+    console.error(`setup: cannot run ${command}: ${error.message}`);
+    return 1;
+  }
+  return status ?? (signal ? 1 : 0);
+}
+
+function must(say, command, args) {
+  console.error(`setup: ${say}`);
+  const status = run(command, args);
+  if (status !== 0) {
+    console.error(`setup: ${command} ${args.join(' ')} failed (${status})`);
+    process.exit(status);
+  }
+}
+
+function hashOf(paths) {
+  const hash = createHash('sha256');
+  const visit = (path) => {
+    if (!existsSync(path)) return;
+    if (statSync(path).isDirectory()) {
+      for (const name of readdirSync(path).sort()) if (name !== 'testdata') visit(join(path, name));
+    } else if (!path.endsWith('.test.ts')) {
+      hash.update(path.slice(root.length)).update('\0').update(readFileSync(path));
+    }
+  };
+  for (const path of paths) visit(join(root, path));
+  return hash.digest('hex');
+}
+
+const markOf = (name) =>
+  existsSync(join(marks, name)) ? readFileSync(join(marks, name), 'utf8') : '';
+
+function setMark(name, text) {
+  mkdirSync(marks, { recursive: true });
+  writeFileSync(join(marks, name), text);
+}
+
+/** The checkout's own Node when this one is too old; a clear word when there is none. */
+function checkNode() {
+  const own = join(bin, 'node');
+  if (existsSync(own)) return own;
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
+  console.error(
+    `setup: tacho needs Node 24 or newer; this is ${process.versions.node}, and npm did not bring another`,
+  );
+  process.exit(1);
+}
+
+const lock = hashOf(['package-lock.json', 'package.json']);
+if (markOf('lock') !== lock) {
+  must('installing packages …', 'npm', ['ci', '--no-audit', '--no-fund']);
+  setMark('lock', lock);
+}
+const node = checkNode();
+const sources = hashOf(['src', 'scripts/build.mjs', 'package-lock.json', 'tsconfig.types.json']);
+if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.js'))) {
+  must('building …', node, ['scripts/build.mjs', '--types']);
+  setMark('build', sources);
+}
+
+const then = process.argv.indexOf('--then');
+const [what, ...rest] = then < 0 ? [] : process.argv.slice(then + 1);
+const STEPS = {
+  demo: () => run(node, ['scripts/demo.mjs', ...rest]),
+  test: () => run(node, ['scripts/test.mjs', ...rest]),
+  bench: () => run(node, ['bench/main.ts', ...rest]),
+  rehearse: () => run(node, ['rehearsal/main.ts', ...rest]),
+};
+if (what !== undefined) process.exit(STEPS[what]());

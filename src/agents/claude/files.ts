@@ -1,0 +1,55 @@
+/** What successful file tools changed. */
+import { utf8Bytes } from '../../lib/utf8.ts';
+import type { DataOf } from '../../model/event.ts';
+import type { FileOperation } from '../../model/words.ts';
+import { countOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+
+const FILE_TOOLS: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
+
+export function isFileTool(native_tool: string): boolean {
+  return FILE_TOOLS.has(native_tool);
+}
+
+export function pathOf(input: unknown): string | null {
+  const fields = nativeOf(input);
+  return textOf(fields?.file_path) ?? textOf(fields?.notebook_path);
+}
+
+/** Sub-agents' results come without the structured part on stdout: then the tool alone tells the operation. */
+function operationOf(native_tool: string, detail: Native | null): FileOperation {
+  if (detail?.type === 'create') return 'created';
+  if (detail?.type === 'update') return 'modified';
+  if (detail && 'originalFile' in detail) {
+    return detail.originalFile === null ? 'created' : 'modified';
+  }
+  return native_tool === 'Write' ? 'created' : 'modified';
+}
+
+/** The tool's own hunks as a unified diff; null where it gives none. */
+function diffOf(path: string, detail: Native | null): string | null {
+  const lines: string[] = [];
+  for (const item of listOf(detail?.structuredPatch)) {
+    const hunk = nativeOf(item);
+    if (!hunk) continue;
+    const [oldStart, oldLines] = [countOf(hunk.oldStart) ?? 0, countOf(hunk.oldLines) ?? 0];
+    const [newStart, newLines] = [countOf(hunk.newStart) ?? 0, countOf(hunk.newLines) ?? 0];
+    lines.push(`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`);
+    for (const line of listOf(hunk.lines)) if (typeof line === 'string') lines.push(line);
+  }
+  return lines.length === 0 ? null : `--- ${path}\n+++ ${path}\n${lines.join('\n')}\n`;
+}
+
+export function fileChanged(
+  native_tool: string,
+  path: string,
+  detail: Native | null,
+): Omit<DataOf<'file_changed'>, 'call_id'> {
+  const content = native_tool === 'Write' ? textOf(detail?.content) : null;
+  return {
+    path,
+    operation: operationOf(native_tool, detail),
+    source: 'tool',
+    diff: diffOf(path, detail),
+    size: content === null ? null : utf8Bytes(content),
+  };
+}

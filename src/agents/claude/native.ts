@@ -1,0 +1,78 @@
+/** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import type { Draft } from '../../model/draft.ts';
+import type { ProblemCode } from '../../model/words.ts';
+
+export type Native = { readonly [key: string]: unknown };
+
+export function isNative(value: unknown): value is Native {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function nativeOf(value: unknown): Native | null {
+  return isNative(value) ? value : null;
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A non-empty string, as ids must be. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A whole number that is not negative. */
+export function countOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+/** A finite number as a whole one (delays and durations come with fractions). */
+export function roundedOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.round(value) : null;
+}
+
+export function amountOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function namesOf(value: unknown): string[] | null {
+  if (!Array.isArray(value)) return null;
+  return value.filter((item): item is string => typeof item === 'string');
+}
+
+/** A record's `timestamp` in epoch ms. */
+export function timeOf(record: Native): number | undefined {
+  const stamp = record.timestamp;
+  if (typeof stamp !== 'string') return undefined;
+  const at_ms = Date.parse(stamp);
+  return Number.isNaN(at_ms) ? undefined : at_ms;
+}
+
+/** Text of a message's or result's content: a string, or text blocks joined by newlines; null when it has none. */
+export function contentText(content: unknown): string | null {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return null;
+  let text: string | null = null;
+  for (const block of content) {
+    if (!isNative(block) || block.type !== 'text' || typeof block.text !== 'string') continue;
+    text = text === null ? block.text : `${text}\n${block.text}`;
+  }
+  return text;
+}
+
+export function problem(code: ProblemCode, detail: string): Draft {
+  return {
+    kind: 'problem',
+    data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },
+  };
+}
+
+/** `type/subtype` of a record, cut, for a problem's detail. */
+export function nameOf(record: Native): string {
+  const type = typeof record.type === 'string' ? record.type.slice(0, 60) : 'no type';
+  return typeof record.subtype === 'string' ? `${type}/${record.subtype.slice(0, 60)}` : type;
+}

@@ -1,0 +1,40 @@
+/** The demo agent: built in, plays a script, needs neither a model nor a network. */
+import type { Agent } from '../../model/agent.ts';
+import { launch } from './launch.ts';
+import { DEMO_VERSION } from './native.ts';
+import { session } from './session.ts';
+import { createDecoder } from './stream.ts';
+import { tools } from './tools.ts';
+
+export const demo: Agent = {
+  id: 'demo',
+  title: 'Demo (built in)',
+  binaries: [],
+  install: 'built in: nothing to install',
+  version_args: ['--version'],
+  checked_versions: [DEMO_VERSION],
+  capabilities: {
+    text: 'live',
+    text_deltas: 'live',
+    thinking: 'live',
+    call_requests: 'live',
+    call_results: 'live',
+    call_starts: 'live',
+    exit_codes: 'live',
+    decisions: 'live',
+    denials: 'live',
+    sub_agents: 'live',
+    skills: 'live',
+    usage: 'live',
+    cost: 'live',
+    provider_retries: 'live',
+    end_record: 'live',
+    model: 'live',
+    session_id: 'live',
+  },
+  tools,
+  secret_env: [],
+  launch,
+  stream: () => createDecoder(),
+  session,
+};

@@ -1,0 +1,127 @@
+/** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
+import { problem } from '../capture/decode.ts';
+import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
+import { createReconciler } from '../capture/reconcile.ts';
+import type { AgentExit } from '../capture/spawn.ts';
+import { diffWorktrees, snapshotWorktree, type Worktree } from '../capture/worktree.ts';
+import type { Agent } from '../model/agent.ts';
+import type { EventOf } from '../model/event.ts';
+import { openIndex } from '../store/index-db.ts';
+import { removeSpool, type Spool } from '../store/spool.ts';
+import type { Desk } from './desk.ts';
+import type { RunResult } from './run.ts';
+import { sessionEvents } from './session-source.ts';
+
+export interface Closing {
+  request: { agent: Agent; cwd: string; env: Record<string, string>; keep_raw: boolean };
+  desk: Desk;
+  spool: Spool;
+  pipeline: Pipeline;
+  exit: AgentExit;
+  cause: string | null;
+  /** Names of processes that outlived the agent and were ended. */
+  left: string[];
+  /** The work tree before the run; null: not known. */
+  before: Worktree | null;
+  started_ms: number;
+}
+
+export async function closeRun(closing: Closing): Promise<RunResult> {
+  const { desk, pipeline, exit, cause } = closing;
+  const { recorder } = desk;
+  await recorder.take(pipeline.endOfInput('stdout'));
+  await recorder.take(pipeline.endOfInput('stderr'));
+  await noteLeftovers(closing);
+  await reconcile(closing);
+  await compareWorktree(closing);
+  const events = pipeline.finish({ cause, capture_error: recorder.failure?.message ?? null }, exit);
+  await recorder.take(events);
+  if (recorder.failure !== null)
+    await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);
+  const outcome = desk.fold.finish();
+  if (recorder.failure === null) await store(closing, outcome);
+  await desk.close();
+  return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause };
+}
+
+/** The spool stays: once the disk has room again, `runs recover` makes the whole record of it. */
+async function endUnrecorded({ desk }: Closing, finished: EventOf<'run_finished'>): Promise<void> {
+  const error = `the run could not be recorded: ${desk.recorder.failure?.message}; its raw output is kept, finish it with: tacho runs recover`;
+  const data = {
+    ...finished.data,
+    ok: false,
+    exit_reason: 'capture_error' as const,
+    error,
+    digest: null,
+  };
+  await desk.recorder.endWithout({ ...finished, data });
+}
+
+async function store(
+  { desk, spool, request }: Closing,
+  outcome: RunResult['outcome'],
+): Promise<void> {
+  const index = openIndex(desk.state);
+  try {
+    index.saveOutcome(outcome);
+  } finally {
+    index.close();
+  }
+  if (!request.keep_raw) removeSpool(spool);
+}
+
+async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {
+  if (left.length === 0) return;
+  const detail = `processes outlived the agent and were ended: ${left.join(', ')}`;
+  await desk.recorder.take(pipeline.draft(problem('process', 'processes_left', detail), null));
+}
+
+async function reconcile(closing: Closing): Promise<void> {
+  const { desk, pipeline, request, started_ms } = closing;
+  const { agent, cwd, env } = request;
+  const { session_id } = pipeline.state;
+  if (agent.session === null || session_id === null) return;
+  const path = await agent.session.find({ session_id, cwd, env }).catch(() => null);
+  if (path === null) return;
+  const reader = createPipeline({
+    agent,
+    primary: 'session',
+    now: null,
+    decoder: agent.session.decoder({ since_ms: started_ms }),
+    info: {
+      run_id: desk.run_id,
+      agent: agent.id,
+      cwd,
+      prompt: null,
+      config: null,
+      model: null,
+      agent_version: null,
+      session_id,
+      fingerprint: () => null,
+    },
+  });
+  const reconciler = createReconciler(pipeline.state);
+  try {
+    for await (const events of sessionEvents(agent, path, reader)) {
+      for (const event of events) {
+        for (const draft of reconciler.event(event)) {
+          await desk.recorder.take(pipeline.draft(draft, event.raw));
+        }
+      }
+    }
+  } catch (error) {
+    const detail = `the session file could not be read: ${(error as Error).message}`;
+    await desk.recorder.take(pipeline.draft(problem('reconcile', 'bad_record', detail), null));
+  }
+}
+
+/** What changed in the git work tree, whether a call told of it or not (RO-10). */
+async function compareWorktree({ desk, pipeline, request, before }: Closing): Promise<void> {
+  if (before === null) return;
+  const after = await snapshotWorktree(request.cwd, { since: before, ignore: [desk.state.path] });
+  if (after === null) return;
+  for (const { path, operation, size } of diffWorktrees(before, after)) {
+    const data = { path, operation, call_id: null, source: 'git' as const, diff: null, size };
+    await desk.recorder.take(pipeline.draft({ kind: 'file_changed', data }, null));
+  }
+}

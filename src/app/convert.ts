@@ -1,0 +1,116 @@
+/** A recording → events, run-events or an outcome, through the same code as a live run. */
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
+import { TachoError } from '../lib/errors.ts';
+import { newRunId, seededRandom } from '../lib/ids.ts';
+import type { Agent } from '../model/agent.ts';
+import type { Event } from '../model/event.ts';
+import { createOutcomeFold } from '../projections/outcome.ts';
+import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
+import { createRedactor } from '../store/redact.ts';
+import { redactEvent } from '../store/redact-event.ts';
+import { createCallSpill } from './outcome-writer.ts';
+import { chunksOf, sessionEvents } from './session-source.ts';
+
+export type ConvertFrom = 'stdout' | 'session';
+export type ConvertTo = 'events' | 'run-event' | 'outcome';
+
+export interface ConvertOptions {
+  agent: Agent;
+  from: ConvertFrom;
+  /** A file, or the bytes themselves. */
+  input: string | AsyncIterable<Uint8Array>;
+  /** Whether text deltas become `model_delta` records. */
+  stream?: boolean;
+}
+
+/** The same input has the same id. */
+function pipelineFor({ agent, from, input }: ConvertOptions): Pipeline {
+  const name = typeof input === 'string' ? basename(input) : 'stdin';
+  return createPipeline({
+    agent,
+    primary: from,
+    now: null,
+    info: {
+      run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
+      agent: agent.id,
+      cwd: null,
+      prompt: null,
+      config: null,
+      model: null,
+      agent_version: null,
+      session_id: null,
+      fingerprint: () => null,
+    },
+  });
+}
+
+/** Events of the recording, a batch at a time; not yet redacted. */
+export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
+  const { agent, from, input } = options;
+  if (from === 'session' && agent.session === null) {
+    throw new TachoError('usage', `${agent.title} keeps no session files`, { stage: 'convert' });
+  }
+  const pipeline = pipelineFor(options);
+  if (from === 'session' && typeof input === 'string') {
+    yield* sessionEvents(agent, input, pipeline);
+  } else {
+    const chunks = typeof input === 'string' ? chunksOf(input) : input;
+    for await (const chunk of chunks)
+      yield pipeline.push(from, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    yield pipeline.endOfInput(from);
+  }
+  yield pipeline.finish();
+}
+
+/** Known key shapes only: the environment of a recording is not ours to know. */
+const redactor = () =>
+  createRedactor({
+    env: {},
+    secret_env: [],
+    // Without a state folder there is no key; equal secrets of one export still look equal.
+    hash: (text) => createHash('sha256').update(text).digest('hex'),
+  });
+
+async function* linesOf(
+  options: ConvertOptions,
+  to: 'events' | 'run-event',
+): AsyncGenerator<string> {
+  const secrets = redactor();
+  const projection = createRunEventProjection({ stream: options.stream ?? false });
+  for await (const events of eventsOf(options)) {
+    let text = '';
+    for (const event of events) {
+      const kept = redactEvent(event, secrets);
+      if (to === 'events') text += `${JSON.stringify(kept)}\n`;
+      else {
+        const record = projection.project(kept);
+        if (record !== null) text += serialiseRunEvent(record);
+      }
+    }
+    if (text !== '') yield text;
+  }
+}
+
+async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buffer> {
+  const secrets = redactor();
+  const spill = createCallSpill();
+  try {
+    const fold = createOutcomeFold({
+      keepIo: true,
+      onCall: (call, index) => spill.put(secrets.value(call) as typeof call, index),
+    });
+    for await (const events of eventsOf(options)) for (const event of events) fold.push(event);
+    const outcome = secrets.value(fold.finish()) as ReturnType<typeof fold.finish>;
+    yield* spill.pieces(outcome, fold.patches);
+    yield '\n';
+  } finally {
+    spill.close();
+  }
+}
+
+/** The converted text in pieces. */
+export function convertTo(options: ConvertOptions, to: ConvertTo): AsyncGenerator<string | Buffer> {
+  return to === 'outcome' ? outcomeOf(options) : linesOf(options, to);
+}

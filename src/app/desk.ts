@@ -1,0 +1,45 @@
+/** Everything a run is recorded with, opened together and closed together. */
+import type { Agent } from '../model/agent.ts';
+import { createOutcomeFold, type OutcomeFold } from '../projections/outcome.ts';
+import { openSecretHash } from '../store/hash.ts';
+import { type Journal, openJournal } from '../store/journal.ts';
+import { createRedactor, type Redactor } from '../store/redact.ts';
+import { openStateDir, type StateDir } from '../store/state-dir.ts';
+import { createRecorder, type EventSink, type Recorder } from './recorder.ts';
+
+export interface Desk {
+  run_id: string;
+  state: StateDir;
+  journal: Journal;
+  recorder: Recorder;
+  fold: OutcomeFold;
+  close(): Promise<void>;
+}
+
+export interface DeskOptions {
+  agent: Agent;
+  env: Record<string, string | undefined>;
+  redact: readonly string[];
+  state_dir: string;
+}
+
+export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
+  return createRedactor({
+    env: options.env,
+    secret_env: [...options.agent.secret_env],
+    patterns: [...options.redact],
+    hash: openSecretHash(state),
+  });
+}
+
+export function openDesk(options: DeskOptions, run_id: string, sinks: readonly EventSink[]): Desk {
+  const state = openStateDir(options.state_dir);
+  const redactor = redactorFor(state, options);
+  const journal = openJournal(state.journal);
+  const fold = createOutcomeFold({ keepIo: false });
+  const keep: EventSink = (events) => {
+    for (const event of events) fold.push(event);
+  };
+  const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep, ...sinks] });
+  return { run_id, state, journal, recorder, fold, close: () => journal.close() };
+}

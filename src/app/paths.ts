@@ -1,0 +1,21 @@
+/** Where tacho's own files lie: beside the bundle, or in the sources when they are run as they are. */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** The package's root: the nearest folder above with a package.json. */
+export function packageRoot(): string {
+  let folder = here;
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder)
+    folder = dirname(folder);
+  return folder;
+}
+
+/** The program of the built-in agent. */
+export function demoEntry(): string {
+  const bundled = join(packageRoot(), 'dist', 'demo-agent.js');
+  if (here.includes(`${join(packageRoot(), 'dist')}`) || existsSync(bundled)) return bundled;
+  return join(packageRoot(), 'src', 'agents', 'demo', 'program', 'main.ts');
+}

@@ -1,0 +1,112 @@
+/**
+ * The gate between capture and everything else: redacts, journals, and only then shows (ST-2, ST-7).
+ * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun.
+ */
+import { createHash } from 'node:crypto';
+import type { Event, EventOf } from '../model/event.ts';
+import type { Journal } from '../store/journal.ts';
+import type { Redactor } from '../store/redact.ts';
+import { redactEvent } from '../store/redact-event.ts';
+
+/** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
+export type EventSink = (events: readonly Event[]) => void | Promise<void>;
+
+/** The journal source of a run's own capture. */
+export const CAPTURE_SOURCE = 'capture';
+
+export interface RecorderOptions {
+  run_id: string;
+  journal: Journal;
+  redactor: Redactor;
+  sinks: readonly EventSink[];
+}
+
+export interface Recorder {
+  take(events: readonly Event[]): Promise<void>;
+  /** Goes on after these bodies, which are in the journal already. */
+  resume(bodies: readonly string[], events: readonly Event[]): Promise<void>;
+  /** What keeps the journal from taking more; null while it works. */
+  readonly failure: Error | null;
+  /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
+  endWithout(finished: EventOf<'run_finished'>): Promise<void>;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new JournalRecorder(options);
+}
+
+class JournalRecorder implements Recorder {
+  failure: Error | null = null;
+  readonly #options: RecorderOptions;
+  readonly #digest = createHash('sha256');
+  #count = 0;
+  #last: Event | null = null;
+  /** Calls that were shown and are not finished. */
+  readonly #open = new Map<string, string>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  async take(events: readonly Event[]): Promise<void> {
+    if (events.length === 0 || this.failure !== null) return;
+    const { run_id, journal, redactor } = this.#options;
+    const kept: Event[] = [];
+    const entries = events.map((event) => {
+      const safe = this.#sealed(redactEvent(event, redactor));
+      const body = JSON.stringify(safe);
+      this.#digest.update(body).update('\n');
+      this.#count += 1;
+      kept.push(safe);
+      return { session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body };
+    });
+    try {
+      await journal.append(entries);
+    } catch (error) {
+      this.failure = error as Error;
+      return;
+    }
+    await this.#show(kept);
+  }
+
+  async resume(bodies: readonly string[], events: readonly Event[]): Promise<void> {
+    for (const body of bodies) this.#digest.update(body).update('\n');
+    this.#count = bodies.length;
+    await this.#show(events);
+  }
+
+  async endWithout(finished: EventOf<'run_finished'>): Promise<void> {
+    const last = this.#last;
+    const base = { v: 1, run_id: finished.run_id, at_source: 'clamped', raw: null } as const;
+    const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);
+    const step = last?.step ?? 0;
+    let seq = last?.seq ?? 0;
+    const events: Event[] = [...this.#open].map(([call_id, tool]) => {
+      const nothing = { exit_code: null, duration_ms: null, output: null };
+      const data = { call_id, tool, ok: false, status: 'cancelled' as const, ...nothing };
+      seq += 1;
+      return { ...base, seq, at_ms, step, kind: 'call_finished', data };
+    });
+    await this.#show([...events, { ...finished, seq: seq + 1, at_ms, step }]);
+  }
+
+  /** The end says what the journal holds and what was taken out of it. */
+  #sealed(event: Event): Event {
+    if (event.kind !== 'run_finished') return event;
+    const sha256 = this.#digest.copy().digest('hex');
+    const redactions = this.#options.redactor.counts();
+    return {
+      ...event,
+      data: { ...event.data, redactions, digest: { events: this.#count, sha256 } },
+    };
+  }
+
+  async #show(events: readonly Event[]): Promise<void> {
+    for (const event of events) {
+      if (event.kind === 'call_started') this.#open.set(event.data.call_id, event.data.tool);
+      else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
+    }
+    this.#last = events.at(-1) ?? this.#last;
+    for (const sink of this.#options.sinks) await sink(events);
+  }
+}

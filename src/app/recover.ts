@@ -1,0 +1,204 @@
+/** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
+import { closeSync, constants, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { problem } from '../capture/decode.ts';
+import { startOf } from '../capture/process-tree.ts';
+import { createTail, waitForChange } from '../capture/tail.ts';
+import { systemClock } from '../lib/clock.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Event } from '../model/event.ts';
+import { openIndex } from '../store/index-db.ts';
+import { readSession } from '../store/journal-read.ts';
+import { mayLive, type Owner, thisOwner } from '../store/owner.ts';
+import { listSpools, removeSpool, type Spool } from '../store/spool.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { closeRun } from './close-run.ts';
+import { openDesk } from './desk.ts';
+import { CAPTURE_SOURCE } from './recorder.ts';
+import { pipelineOf, type RunResult } from './run.ts';
+import { type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
+
+export type Recovery =
+  | { state: 'recovered'; run_id: string; result: RunResult }
+  /** Its tacho, or another recovery, is at work on it. */
+  | { state: 'busy'; run_id: string }
+  /** The agent still runs and waiting was not asked for. */
+  | { state: 'running'; run_id: string; pid: number }
+  | { state: 'unreadable'; run_id: string; why: string };
+
+export interface RecoverOptions {
+  /** Wait for agents that still run. */
+  wait: boolean;
+  signal?: AbortSignal;
+  /** Only this run. */
+  run_id?: string | undefined;
+}
+
+export async function* recoverAll(
+  state: StateDir,
+  options: RecoverOptions,
+): AsyncGenerator<Recovery> {
+  for (const spool of listSpools(state)) {
+    if (options.run_id !== undefined && spool.name !== options.run_id) continue;
+    const recovery = await recoverOne(state, spool, options);
+    if (recovery !== null) yield recovery;
+  }
+}
+
+async function recoverOne(
+  state: StateDir,
+  spool: Spool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const known = readSpoolMeta(spool);
+  const run_id = known?.meta.run_id ?? spool.name;
+  if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
+  if (mayLive(known.meta.owner)) return { state: 'busy', run_id };
+  const journalled = await readJournalled(state, run_id);
+  // A finished run whose spool was kept on request is no unfinished capture.
+  if (journalled.events.at(-1)?.kind === 'run_finished')
+    return closeFinished(state, spool, known, journalled.events);
+  const { agent } = known.meta;
+  if (!options.wait && agentRuns(known.meta))
+    return { state: 'running', run_id, pid: agent?.pid ?? 0 };
+  const lock = takeLock(spool);
+  if (lock === null) return { state: 'busy', run_id };
+  try {
+    return {
+      state: 'recovered',
+      run_id,
+      result: await finishCapture(state, spool, known, { journalled, signal: options.signal }),
+    };
+  } finally {
+    lock();
+  }
+}
+
+function agentRuns({ agent }: SpoolMeta): boolean {
+  return agent !== null && agent.start !== null && startOf(agent.pid) === agent.start;
+}
+
+interface Journalled {
+  bodies: string[];
+  events: Event[];
+}
+
+async function readJournalled(state: StateDir, run_id: string): Promise<Journalled> {
+  const bodies: string[] = [];
+  const events: Event[] = [];
+  const index = openIndex(state);
+  try {
+    for await (const entry of readSession(state.journal, run_id, { index })) {
+      if (entry.source !== CAPTURE_SOURCE) continue;
+      bodies.push(entry.body);
+      events.push(JSON.parse(entry.body) as Event);
+    }
+  } finally {
+    index.close();
+  }
+  return { bodies, events };
+}
+
+/** Killed between the last record and the tidying: the outcome is rebuilt, nothing is captured again. */
+async function closeFinished(
+  state: StateDir,
+  spool: Spool,
+  known: KnownSpool,
+  events: Event[],
+): Promise<Recovery | null> {
+  const { meta } = known;
+  const index = openIndex(state);
+  try {
+    if (index.getRun(meta.run_id) !== null) {
+      if (!meta.keep_raw) removeSpool(spool);
+      return null;
+    }
+    const { createOutcomeFold } = await import('../projections/outcome.ts');
+    const fold = createOutcomeFold({ keepIo: false });
+    for (const event of events) fold.push(event);
+    const outcome = fold.finish();
+    index.saveOutcome(outcome);
+    if (!meta.keep_raw) removeSpool(spool);
+    return {
+      state: 'recovered',
+      run_id: meta.run_id,
+      result: { run_id: meta.run_id, outcome, exit_reason: outcome.exit_reason, cause: null },
+    };
+  } finally {
+    index.close();
+  }
+}
+
+async function finishCapture(
+  state: StateDir,
+  spool: Spool,
+  { meta, agent }: KnownSpool,
+  { journalled, signal }: { journalled: Journalled; signal: AbortSignal | undefined },
+): Promise<RunResult> {
+  const env = { ...(process.env as Record<string, string>) };
+  const request = { ...meta, agent, env, clock: systemClock, state_dir: state.path };
+  const desk = openDesk(request, meta.run_id, []);
+  const pipeline = pipelineOf(request, meta.run_id);
+  pipeline.resume(journalled.events);
+  await desk.recorder.resume(journalled.bodies, journalled.events);
+  for (const channel of ['stdout', 'stderr'] as const) {
+    const tail = createTail(spool[channel], { from: 0 });
+    for (;;) {
+      const ended = !agentRuns(meta) || signal?.aborted === true;
+      const bytes = await tail.read();
+      if (bytes !== null) await desk.recorder.take(pipeline.push(channel, bytes));
+      else if (ended) break;
+      else await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
+    }
+    await tail.close();
+  }
+  const detail = 'the recorder was killed; the capture was finished from the spool';
+  await desk.recorder.take(pipeline.draft(problem('process', 'recovered', detail), null));
+  const exit = { exit_code: null, signal: null };
+  return closeRun({
+    request,
+    desk,
+    spool,
+    pipeline,
+    exit,
+    cause: null,
+    left: [],
+    before: null,
+    started_ms: meta.started_ms,
+  });
+}
+
+/** One recovery of a spool at a time; a lock whose holder is dead counts for nothing. */
+function takeLock(spool: Spool): (() => void) | null {
+  const path = join(spool.path, 'recovering');
+  for (let tries = 0; tries < 2; tries++) {
+    try {
+      const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
+      writeSync(fd, JSON.stringify(thisOwner()));
+      closeSync(fd);
+      return () => {
+        try {
+          unlinkSync(path);
+        } catch {
+          // Gone with the spool.
+        }
+      };
+    } catch {
+      if (holderLives(path)) return null;
+      try {
+        unlinkSync(path);
+      } catch {
+        return null;
+      }
+    }
+  }
+  return null;
+}
+
+function holderLives(path: string): boolean {
+  try {
+    return mayLive(JSON.parse(readFileSync(path, 'utf8')) as Owner);
+  } catch {
+    return false;
+  }
+}

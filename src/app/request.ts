@@ -1,0 +1,181 @@
+/** What a caller asks of a run, completed with defaults and checked, before anything is started. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { AGENTS, findAgent } from '../agents/registry.ts';
+import { lookUpProgram } from '../capture/spawn.ts';
+import { type Clock, fixedClock, systemClock } from '../lib/clock.ts';
+import { TachoError } from '../lib/errors.ts';
+import { type RandomSource, seededRandom, systemRandom } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { utf8Bytes } from '../lib/utf8.ts';
+import type { Agent, LaunchPlan } from '../model/agent.ts';
+import type { RunConfig } from '../model/parts.ts';
+import type { ApproveMode, OutputMode } from '../model/words.ts';
+import { resolveStateDir } from '../store/state-dir.ts';
+import { demoEntry } from './paths.ts';
+
+export interface RunOptions {
+  /** Id of the agent, as `tacho agents` lists them. */
+  agent: string;
+  prompt: string;
+  /** Work folder of the agent; default: the current folder. */
+  cwd?: string | undefined;
+  model?: string | undefined;
+  /** What the agent may do without asking; default: what its CLI does by default. */
+  approve?: ApproveMode | undefined;
+  /** Passed to the agent unchanged. */
+  args?: readonly string[] | undefined;
+  /** Added to the agent's environment. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** The program to start instead of the agent's own, with leading arguments. */
+  command?: readonly string[] | undefined;
+  timeout_ms?: number | undefined;
+  /** Session of the agent to go on with. */
+  resume?: string | undefined;
+  /** Whether text deltas are wanted. */
+  stream?: boolean | undefined;
+  /** Default: $TACHO_HOME, else `.tacho` in the current folder. */
+  state_dir?: string | undefined;
+  /** Keep the agent's raw output after the run is recorded. */
+  keep_raw?: boolean | undefined;
+  /** Patterns of secrets to redact, beyond the known ones. */
+  redact?: readonly string[] | undefined;
+  labels?: Readonly<Record<string, string>> | undefined;
+  target?: string | undefined;
+  output_mode?: OutputMode | undefined;
+  tui?: boolean | undefined;
+  events_path?: string | undefined;
+  final_output_path?: string | undefined;
+  /** Time and chance as parameters; a fixed clock and seed make the output byte-identical (RE-19). */
+  clock?: Clock | undefined;
+  random?: RandomSource | undefined;
+}
+
+export interface RunRequest {
+  agent: Agent;
+  prompt: string;
+  cwd: string;
+  env: Record<string, string>;
+  plan: LaunchPlan;
+  config: RunConfig;
+  state_dir: string;
+  keep_raw: boolean;
+  redact: readonly string[];
+  clock: Clock;
+  random: RandomSource;
+}
+
+/** Time and chance as the environment fixes them, for reproducible output. */
+export function clockOf(env: NodeJS.ProcessEnv): Clock {
+  if (!env.TACHO_FIXED_TIME) return systemClock;
+  const at_ms = Date.parse(env.TACHO_FIXED_TIME);
+  if (Number.isNaN(at_ms)) throw usage(`TACHO_FIXED_TIME is no date: ${env.TACHO_FIXED_TIME}`);
+  return fixedClock(at_ms);
+}
+
+export function randomOf(env: NodeJS.ProcessEnv): RandomSource {
+  return env.TACHO_ID_SEED ? seededRandom(env.TACHO_ID_SEED) : systemRandom;
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+
+/** Variables of tacho itself that are none of the agent's business. */
+const OWN_VARIABLES = ['TACHO_FIXED_TIME', 'TACHO_ID_SEED', 'TACHO_FAIL_AT', 'TACHO_LAUNCHER_FD'];
+
+function agentEnvironment(options: RunOptions): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && !OWN_VARIABLES.includes(name)) env[name] = value;
+  }
+  return { ...env, ...options.env };
+}
+
+export function agentOf(id: string): Agent {
+  const agent = findAgent(id);
+  if (agent !== undefined) return agent;
+  const known = AGENTS.map((known) => known.id).join(', ');
+  throw new TachoError('agent_unknown', `unknown agent "${id}": known are ${known}`, {
+    stage: 'request',
+  });
+}
+
+function checkCwd(cwd: string): void {
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new TachoError('cwd_missing', `cannot work in ${cwd}: there is no such folder`, {
+    stage: 'request',
+  });
+}
+
+function checkProgram(
+  agent: Agent,
+  plan: LaunchPlan,
+  env: Record<string, string>,
+  cwd: string,
+): void {
+  const found = lookUpProgram(plan.command, env.PATH, cwd);
+  if (found.state === 'found') return;
+  if (found.state === 'not_executable') {
+    throw new TachoError('agent_not_executable', `${found.path} is not executable`, {
+      stage: 'request',
+    });
+  }
+  const say = `${agent.title} is not installed: "${plan.command}" is not on the PATH; ${agent.install}`;
+  throw new TachoError('agent_missing', say, { stage: 'request' });
+}
+
+function configOf(options: RunOptions): RunConfig {
+  return {
+    agent: options.agent,
+    target: options.target ?? null,
+    model: options.model ?? null,
+    approve: options.approve ?? 'default',
+    args: [...(options.args ?? [])],
+    env_names: Object.keys(options.env ?? {}).sort(),
+    resume: options.resume ?? null,
+    timeout_ms: options.timeout_ms ?? null,
+    output_mode: options.output_mode ?? 'human',
+    stream: options.stream ?? false,
+    tui: options.tui ?? false,
+    events_path: options.events_path ?? null,
+    final_output_path: options.final_output_path ?? null,
+    labels: { ...options.labels },
+  };
+}
+
+/** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
+export function prepareRun(options: RunOptions): RunRequest {
+  const agent = agentOf(options.agent);
+  if (utf8Bytes(options.prompt) > LIMITS.prompt_bytes_max)
+    throw usage(`the prompt is over ${LIMITS.prompt_bytes_max} bytes`);
+  const cwd = resolve(options.cwd ?? process.cwd());
+  checkCwd(cwd);
+  const config = configOf(options);
+  const { model, approve, resume, stream, args } = config;
+  const self = { node: process.execPath, entry: demoEntry() };
+  const command = options.command ?? null;
+  const plan = agent.launch({
+    prompt: options.prompt,
+    model,
+    approve,
+    resume,
+    stream,
+    args,
+    command,
+    self,
+  });
+  const env = { ...agentEnvironment(options), ...plan.env };
+  checkProgram(agent, plan, env, cwd);
+  return {
+    agent,
+    prompt: options.prompt,
+    cwd,
+    env,
+    plan,
+    config,
+    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
+    keep_raw: options.keep_raw ?? false,
+    redact: options.redact ?? [],
+    clock: options.clock ?? clockOf(process.env),
+    random: options.random ?? randomOf(process.env),
+  };
+}

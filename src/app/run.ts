@@ -1,0 +1,190 @@
+/** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
+import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
+import { endTree, listTree, RUN_ID_VARIABLE, type TreeRoot } from '../capture/process-tree.ts';
+import { type AgentProcess, spawnAgent } from '../capture/spawn.ts';
+import { createTail, type Tail, waitForChange } from '../capture/tail.ts';
+import { snapshotWorktree } from '../capture/worktree.ts';
+import { newRunId } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import type { ExitReason } from '../model/words.ts';
+import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../store/spool.ts';
+import { type Closing, closeRun } from './close-run.ts';
+import { type Desk, openDesk } from './desk.ts';
+import { fingerprint } from './fingerprint.ts';
+import type { EventSink } from './recorder.ts';
+import type { RunRequest } from './request.ts';
+import { metaOf } from './spool-meta.ts';
+
+export interface RunResult {
+  run_id: string;
+  outcome: RunOutcome;
+  exit_reason: ExitReason;
+  /** Why tacho ended the run: timeout, a signal's name, abort; null when the agent ended by itself. */
+  cause: string | null;
+}
+
+export interface RunControl {
+  run_id: string;
+  /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
+  result: Promise<RunResult>;
+  /** Ends the agent's process tree; a second call kills it at once. */
+  abort(cause: string): void;
+}
+
+/** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
+export async function startRun(
+  request: RunRequest,
+  sinks: readonly EventSink[],
+): Promise<RunControl> {
+  const run_id = newRunId(request.clock.now(), request.random);
+  const desk = openDesk(request, run_id, sinks);
+  desk.journal.begin(run_id);
+  const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+  const spool = createSpool(desk.state, run_id);
+  try {
+    const agent = await launch(request, run_id, spool);
+    const live = new LiveRun(request, desk, spool, agent);
+    return { run_id, abort: (cause) => live.abort(cause), result: live.record(before) };
+  } catch (error) {
+    removeSpool(spool);
+    await desk.close();
+    throw error;
+  }
+}
+
+async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<AgentProcess> {
+  const { plan, cwd } = request;
+  if (plan.stdin !== null) writeStdin(spool, plan.stdin);
+  const started_ms = request.clock.now();
+  writeMeta(spool, metaOf({ request, run_id, started_ms, agent: null }));
+  const agent = spawnAgent({
+    command: plan.command,
+    args: plan.args,
+    env: { ...request.env, [RUN_ID_VARIABLE]: run_id },
+    cwd,
+    stdin_path: plan.stdin === null ? null : spool.stdin,
+    stdout_path: spool.stdout,
+    stderr_path: spool.stderr,
+  });
+  await agent.started;
+  writeMeta(spool, metaOf({ request, run_id, started_ms, agent }));
+  return agent;
+}
+
+export function pipelineOf(
+  request: Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'>,
+  run_id: string,
+): Pipeline {
+  const { agent, prompt, cwd, config, clock } = request;
+  return createPipeline({
+    agent,
+    primary: 'stdout',
+    now: clock.now,
+    info: {
+      run_id,
+      agent: agent.id,
+      cwd,
+      prompt,
+      config,
+      model: config.model,
+      agent_version: null,
+      session_id: null,
+      fingerprint: (session) => fingerprint({ config, prompt, ...session }),
+    },
+  });
+}
+
+class LiveRun {
+  readonly #request: RunRequest;
+  readonly #desk: Desk;
+  readonly #spool: Spool;
+  readonly #agent: AgentProcess;
+  readonly #root: TreeRoot;
+  readonly #pipeline: Pipeline;
+  readonly #started_ms: number;
+  #cause: string | null = null;
+  #ending: Promise<unknown> = Promise.resolve();
+
+  constructor(request: RunRequest, desk: Desk, spool: Spool, agent: AgentProcess) {
+    this.#request = request;
+    this.#desk = desk;
+    this.#spool = spool;
+    this.#agent = agent;
+    this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
+    this.#pipeline = pipelineOf(request, desk.run_id);
+    this.#started_ms = request.clock.now();
+  }
+
+  abort(cause: string): void {
+    const again = this.#cause !== null;
+    this.#cause ??= cause;
+    const grace_ms = again ? 0 : LIMITS.kill_grace_ms;
+    const signal = cause === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
+    this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
+  }
+
+  async record(before: Closing['before']): Promise<RunResult> {
+    const { config } = this.#request;
+    const timer =
+      config.timeout_ms === null
+        ? null
+        : setTimeout(() => this.abort('timeout'), config.timeout_ms);
+    const tails = {
+      stdout: createTail(this.#spool.stdout, { from: 0 }),
+      stderr: createTail(this.#spool.stderr, { from: 0 }),
+    };
+    const exited = new AbortController();
+    const exit = this.#agent.exited.finally(() => exited.abort());
+    await this.#readUntil(tails, exited.signal);
+    if (timer !== null) clearTimeout(timer);
+    const left = await this.#endLeftovers(tails);
+    await this.#readUntil(tails, AbortSignal.abort());
+    await Promise.all([tails.stdout.close(), tails.stderr.close()]);
+    return closeRun({
+      request: this.#request,
+      desk: this.#desk,
+      spool: this.#spool,
+      pipeline: this.#pipeline,
+      exit: await exit,
+      cause: this.#cause,
+      left,
+      before,
+      started_ms: this.#started_ms,
+    });
+  }
+
+  /** Reads both channels until nothing is left and `stopped` says that nothing more comes. */
+  async #readUntil(tails: Record<'stdout' | 'stderr', Tail>, stopped: AbortSignal): Promise<void> {
+    const both = [tails.stdout, tails.stderr];
+    for (;;) {
+      const last = stopped.aborted;
+      let got = false;
+      for (const channel of ['stdout', 'stderr'] as const) {
+        const bytes = await tails[channel].read();
+        if (bytes === null) continue;
+        got = true;
+        await this.#desk.recorder.take(this.#pipeline.push(channel, bytes));
+      }
+      if (got) continue;
+      if (last) return;
+      await waitForChange(both, stopped, LIMITS.tail_poll_ms * 10);
+    }
+  }
+
+  /** Processes that outlive the agent may still write; they get a moment, then they are ended. */
+  async #endLeftovers(tails: Record<'stdout' | 'stderr', Tail>): Promise<string[]> {
+    await this.#ending;
+    const names = (await listTree(this.#root)).map((process) => process.name);
+    if (names.length === 0) return [];
+    const waited = AbortSignal.timeout(LIMITS.leftover_wait_ms);
+    while (!waited.aborted && (await listTree(this.#root)).length > 0) {
+      await waitForChange([tails.stdout, tails.stderr], waited, LIMITS.tree_poll_ms * 4);
+    }
+    const { names: ended } = await endTree(this.#root, {
+      grace_ms: LIMITS.kill_grace_ms,
+      signal: 'SIGTERM',
+    });
+    return ended;
+  }
+}

@@ -1,0 +1,128 @@
+/** Session files as a source of events: streamed, flat memory for any size; sub-agents' files merged in by time (AG-15). */
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { Pipeline } from '../capture/pipeline.ts';
+import { fileError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { createLines } from '../lib/lines.ts';
+import type { Agent, SessionPart } from '../model/agent.ts';
+import type { Event } from '../model/event.ts';
+
+/** Chunks of a file, with an error that names it. */
+export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  try {
+    const stream = createReadStream(path, { highWaterMark: LIMITS.read_chunk_bytes });
+    for await (const chunk of stream) yield chunk as Buffer;
+  } catch (cause) {
+    throw fileError(cause, path, 'read');
+  }
+}
+
+/** Everything the session file at `path` says, through `pipeline`, in the order in which it happened. */
+export async function* sessionEvents(
+  agent: Agent,
+  path: string,
+  pipeline: Pipeline,
+): AsyncGenerator<Event[]> {
+  const parts = (await agent.session?.parts(path)) ?? [{ path, parent_call_id: null }];
+  if (parts.length > 1) yield* mergedEvents(agent, parts, pipeline);
+  else for await (const chunk of chunksOf(path)) yield pipeline.push('session', chunk);
+  yield pipeline.endOfInput('session');
+}
+
+interface HeldLine {
+  text: string;
+  value: unknown;
+  line: number;
+  offset: number;
+  terminated: boolean;
+}
+
+/** The lines of one file, a chunk's worth at a time. */
+async function* linesOf(path: string): AsyncGenerator<HeldLine[]> {
+  let held: HeldLine[] = [];
+  const lines = createLines({
+    line(bytes, start, end, { line, offset, terminated }) {
+      const text = bytes.toString('utf8', start, end);
+      held.push({ text, value: parsed(text), line, offset, terminated });
+    },
+    oversize({ head, line, offset }) {
+      held.push({ text: head.toString('utf8'), value: undefined, line, offset, terminated: true });
+    },
+  });
+  for await (const chunk of chunksOf(path)) {
+    lines.push(chunk);
+    yield held;
+    held = [];
+  }
+  lines.end();
+  yield held;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+class PartReader {
+  readonly part: SessionPart;
+  /** Time of the current line; a line without one has the time of the line before. */
+  at_ms = 0;
+  current: HeldLine | undefined;
+  readonly #batches: AsyncGenerator<HeldLine[]>;
+  readonly #timeOf: (value: unknown) => number | null;
+  #batch: HeldLine[] = [];
+  #next = 0;
+
+  constructor(part: SessionPart, timeOf: (value: unknown) => number | null) {
+    this.part = part;
+    this.#batches = linesOf(part.path);
+    this.#timeOf = timeOf;
+  }
+
+  async advance(): Promise<void> {
+    while (this.#next >= this.#batch.length) {
+      const { value, done } = await this.#batches.next();
+      if (done) {
+        this.current = undefined;
+        return;
+      }
+      this.#batch = value;
+      this.#next = 0;
+    }
+    this.current = this.#batch[this.#next++];
+    const time = this.current?.value === undefined ? null : this.#timeOf(this.current.value);
+    this.at_ms = time ?? this.at_ms;
+  }
+}
+
+async function* mergedEvents(
+  agent: Agent,
+  parts: SessionPart[],
+  pipeline: Pipeline,
+): AsyncGenerator<Event[]> {
+  const timeOf = (value: unknown) => agent.session?.timeOf(value) ?? null;
+  const readers = parts.map((part) => new PartReader(part, timeOf));
+  for (const reader of readers) await reader.advance();
+  for (;;) {
+    let earliest: PartReader | undefined;
+    for (const reader of readers) {
+      if (reader.current && (earliest === undefined || reader.at_ms < earliest.at_ms)) {
+        earliest = reader;
+      }
+    }
+    if (earliest?.current === undefined) return;
+    yield oneLine(pipeline, earliest.part, earliest.current);
+    await earliest.advance();
+  }
+}
+
+function oneLine(pipeline: Pipeline, part: SessionPart, held: HeldLine): Event[] {
+  const { line, offset, value } = held;
+  const raw = { channel: 'session' as const, line, offset, file: basename(part.path) };
+  if (typeof value === 'object' && value !== null) return pipeline.record(value, raw, part);
+  return pipeline.line(held.text, raw, part, held.terminated);
+}

@@ -1,0 +1,54 @@
+/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+import { findAgent } from '../agents/registry.ts';
+import type { AgentProcess } from '../capture/spawn.ts';
+import type { Agent } from '../model/agent.ts';
+import type { RunConfig } from '../model/parts.ts';
+import { type Owner, thisOwner } from '../store/owner.ts';
+import { readMeta, type Spool } from '../store/spool.ts';
+import type { RunRequest } from './request.ts';
+
+export interface SpoolMeta {
+  version: 1;
+  run_id: string;
+  config: RunConfig;
+  prompt: string;
+  cwd: string;
+  started_ms: number;
+  keep_raw: boolean;
+  redact: readonly string[];
+  /** Names, never values, of the environment's secrets. */
+  owner: Owner;
+  agent: { pid: number; start: string | null } | null;
+}
+
+export function metaOf(parts: {
+  request: RunRequest;
+  run_id: string;
+  started_ms: number;
+  agent: AgentProcess | null;
+}): SpoolMeta {
+  const { request, run_id, started_ms, agent } = parts;
+  const { config, prompt, cwd, keep_raw, redact } = request;
+  return {
+    version: 1,
+    run_id,
+    config,
+    prompt,
+    cwd,
+    started_ms,
+    keep_raw,
+    redact,
+    owner: thisOwner(),
+    agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },
+  };
+}
+
+export type KnownSpool = { meta: SpoolMeta; agent: Agent };
+
+/** Null where the meta file is missing, broken, or of an agent that this tacho does not know. */
+export function readSpoolMeta(spool: Spool): KnownSpool | null {
+  const meta = readMeta(spool) as SpoolMeta | null;
+  if (meta === null || meta.version !== 1 || typeof meta.run_id !== 'string') return null;
+  const agent = findAgent(meta.config?.agent);
+  return agent === undefined ? null : { meta, agent };
+}

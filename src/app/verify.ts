@@ -1,0 +1,84 @@
+/** Whether a run's record is whole: sequence, hashes, form, completeness (ST-10). */
+import { createHash } from 'node:crypto';
+import type { Event } from '../model/event.ts';
+import { checkEvent } from '../model/generated/checks.ts';
+import type { Completeness } from '../model/parts.ts';
+import { openIndex } from '../store/index-db.ts';
+import { type ReadReport, readSession } from '../store/journal-read.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { CAPTURE_SOURCE } from './recorder.ts';
+import { findRunId } from './replay.ts';
+
+export interface Verification {
+  run_id: string;
+  ok: boolean;
+  events: number;
+  /** What is wrong, in words. */
+  faults: string[];
+  completeness: Completeness | null;
+  journal: ReadReport;
+}
+
+const FAULTS_MAX = 50;
+
+export async function verifyRun(state: StateDir, run: string): Promise<Verification> {
+  const run_id = await findRunId(state, run);
+  const index = openIndex(state);
+  const entries = readSession(state.journal, run_id, { index });
+  const check = new RecordCheck(run_id);
+  try {
+    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry.body);
+  } finally {
+    index.close();
+  }
+  check.end();
+  const { report } = entries;
+  if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
+  if (report.conflicts > 0)
+    check.fault(`${report.conflicts} entries with a second, different content`);
+  const { faults, count, completeness } = check;
+  return { run_id, ok: faults.length === 0, events: count, faults, completeness, journal: report };
+}
+
+class RecordCheck {
+  readonly faults: string[] = [];
+  completeness: Completeness | null = null;
+  count = 0;
+  readonly #run_id: string;
+  readonly #digest = createHash('sha256');
+  #at_ms = 0;
+  #finished = false;
+
+  constructor(run_id: string) {
+    this.#run_id = run_id;
+  }
+
+  fault(text: string): void {
+    if (this.faults.length < FAULTS_MAX) this.faults.push(text);
+  }
+
+  take(body: string): void {
+    const event = JSON.parse(body) as Event;
+    this.count += 1;
+    if (!checkEvent(event)) this.fault(`event ${this.count} is not of the form tacho.event.v1`);
+    if (event.seq !== this.count) this.fault(`event ${this.count} has the number ${event.seq}`);
+    if (event.run_id !== this.#run_id) this.fault(`event ${this.count} is of run ${event.run_id}`);
+    if (event.at_ms < this.#at_ms) this.fault(`event ${this.count} goes back in time`);
+    if (this.#finished) this.fault(`event ${this.count} comes after the end record`);
+    this.#at_ms = event.at_ms;
+    if (event.kind === 'run_finished') {
+      this.#finished = true;
+      this.completeness = event.data.completeness;
+      const { digest } = event.data;
+      const sha256 = this.#digest.copy().digest('hex');
+      if (digest === null) this.fault('the end record has no digest');
+      else if (digest.sha256 !== sha256 || digest.events !== this.count - 1)
+        this.fault('the digest of the end record is not that of the events');
+    }
+    this.#digest.update(body).update('\n');
+  }
+
+  end(): void {
+    if (!this.#finished) this.fault('there is no end record');
+  }
+}

@@ -1,0 +1,133 @@
+/** The system's processes at one moment: from /proc where there is one, else from `ps`. */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setImmediate as turn } from 'node:timers/promises';
+
+export interface TreeProcess {
+  pid: number;
+  ppid: number;
+  pgid: number;
+  /** null where the system does not tell. */
+  session: number | null;
+  name: string;
+  /** Start time by the system's own count; with the pid it names one process for good. */
+  start: string;
+}
+
+export interface ProcessTable {
+  /** Processes that run: those that ended but were not yet waited for are left out. */
+  list(): Promise<TreeProcess[]>;
+  /** The start time of a process that runs; null when there is none. */
+  startOf(pid: number): string | null;
+  /** Whether `a` is not earlier than `b`, both start times; true where that cannot be told. */
+  notEarlier(a: string, b: string): boolean;
+  /** Whether the environment a process was started with holds `entry` (`NAME=value`). */
+  hasEnv(pid: number, entry: string): Promise<boolean>;
+}
+
+/** Processes looked at before the event loop gets its turn. */
+const SLICE = 64;
+const PS_WAIT_MS = 5_000;
+const PS_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** `pid (name) state ppid pgid session …`, where the name may itself hold blanks and parentheses. */
+export function parseStat(text: string): TreeProcess | null {
+  const open = text.indexOf('(');
+  const shut = text.lastIndexOf(')');
+  const rest = text.slice(shut + 2).split(' ');
+  const start = rest[19];
+  if (open < 0 || shut < open || start === undefined) return null;
+  const state = rest[0];
+  if (state === 'Z' || state === 'X' || state === 'x') return null;
+  return {
+    pid: Number(text.slice(0, open)),
+    ppid: Number(rest[1]),
+    pgid: Number(rest[2]),
+    session: Number(rest[3]),
+    name: text.slice(open + 1, shut),
+    start,
+  };
+}
+
+function readStat(pid: number | string): TreeProcess | null {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+export const procTable: ProcessTable = {
+  async list() {
+    const found: TreeProcess[] = [];
+    const pids = readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
+    for (const [i, pid] of pids.entries()) {
+      if (i % SLICE === SLICE - 1) await turn();
+      const one = readStat(pid);
+      if (one !== null) found.push(one);
+    }
+    return found;
+  },
+  startOf: (pid) => readStat(pid)?.start ?? null,
+  notEarlier: (a, b) => Number(a) >= Number(b),
+  async hasEnv(pid, entry) {
+    try {
+      const text = await readFile(`/proc/${pid}/environ`, 'latin1');
+      return `\0${text}\0`.includes(`\0${entry}\0`);
+    } catch {
+      return false;
+    }
+  },
+};
+
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w+ +\w+ +\d+ +[\d:]+ +\d+)\s+(.*)$/;
+
+const PS_COLUMNS = 'pid=,ppid=,pgid=,stat=,lstart=,comm=';
+
+/** One line of `ps -o` with those columns. */
+export function parsePsLine(line: string): TreeProcess | null {
+  const parts = PS_LINE.exec(line);
+  if (parts === null || parts[4]?.startsWith('Z')) return null;
+  return {
+    pid: Number(parts[1]),
+    ppid: Number(parts[2]),
+    pgid: Number(parts[3]),
+    session: null,
+    name: parts[6] ?? '',
+    start: parts[5] ?? '',
+  };
+}
+
+const psOptions = () => ({
+  env: { ...process.env, LC_ALL: 'C' },
+  encoding: 'utf8' as const,
+  timeout: PS_WAIT_MS,
+  maxBuffer: PS_OUTPUT_BYTES_MAX,
+});
+
+export const psTable: ProcessTable = {
+  list: () =>
+    new Promise((done) => {
+      execFile('ps', ['-ax', '-o', PS_COLUMNS], psOptions(), (_error, stdout) => {
+        const lines = stdout.split('\n').map(parsePsLine);
+        done(lines.filter((one) => one !== null));
+      });
+    }),
+  startOf(pid) {
+    try {
+      const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+      const options = { ...psOptions(), stdio };
+      const text = execFileSync('ps', ['-o', PS_COLUMNS, '-p', String(pid)], options);
+      return parsePsLine(text.trimEnd())?.start ?? null;
+    } catch {
+      return null;
+    }
+  },
+  // In whole seconds, and some systems round them anew at each look.
+  notEarlier: (a, b) => !(Date.parse(a) < Date.parse(b) - 1_000),
+  // No `ps` shows another process's environment in a form that can be trusted.
+  hasEnv: async () => false,
+};
+
+export const systemTable: ProcessTable = existsSync('/proc/self/stat') ? procTable : psTable;

@@ -1,0 +1,218 @@
+/** Reads along in a file that another process writes: woken by the file system, with a poll for what that misses. */
+import {
+  close,
+  constants,
+  type FSWatcher,
+  fstat,
+  fstatSync,
+  openSync,
+  read,
+  type Stats,
+  watch,
+} from 'node:fs';
+import { promisify } from 'node:util';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+
+export interface Tail {
+  /** Offset of the next byte to be read. */
+  readonly position: number;
+  /** Something may have changed since the last read began. */
+  readonly changed: boolean;
+  /** How often the file was found shorter than what had been read; reading then began again at 0. */
+  readonly truncations: number;
+  /** Whether the file system tells of changes; false: only the poll does. */
+  readonly watching: boolean;
+  /**
+   * The bytes there are now, at most `LIMITS.read_chunk_bytes` or the given buffer's length; null when
+   * there is nothing new. With a buffer the result lies in it. One read at a time.
+   */
+  read(buffer?: Buffer): Promise<Buffer | null>;
+  /** Calls `listener` at each change until the returned function is called. */
+  onChange(listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+export interface TailOptions {
+  from: number;
+  /** false: poll only, for file systems that tell nothing. */
+  watch?: boolean;
+}
+
+const STAGE = 'tail';
+const readAt = promisify(read);
+const closeFd = promisify(close);
+
+function openFile(path: string): number {
+  try {
+    // Without O_NONBLOCK a FIFO put in the file's place would block this process.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    return openSync(path, flags);
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+class FileTail implements Tail {
+  position: number;
+  changed = true;
+  truncations = 0;
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #poll: NodeJS.Timeout;
+  readonly #listeners = new Set<() => void>();
+  #scratch: Buffer | null = null;
+  #watcher: FSWatcher | null = null;
+  #busy: Promise<unknown> | null = null;
+  #closed = false;
+
+  constructor(path: string, options: TailOptions) {
+    this.#path = path;
+    this.position = options.from;
+    this.#fd = openFile(path);
+    if (!fstatSync(this.#fd).isFile()) {
+      close(this.#fd);
+      throw new TachoError('not_a_file', `${path}: not a regular file`, { stage: STAGE });
+    }
+    if (options.watch !== false) this.#startWatching();
+    this.#poll = setInterval(() => this.#look(), LIMITS.tail_poll_ms);
+    this.#poll.unref();
+  }
+
+  get watching(): boolean {
+    return this.#watcher !== null;
+  }
+
+  #startWatching(): void {
+    try {
+      this.#watcher = watch(this.#path, { persistent: false }, () => this.#wake());
+      this.#watcher.on('error', () => this.#stopWatching());
+    } catch {
+      // No watch to be had (inotify's limits, a file system without): the poll is enough.
+      this.#watcher = null;
+    }
+  }
+
+  #stopWatching(): void {
+    this.#watcher?.close();
+    this.#watcher = null;
+  }
+
+  #wake(): void {
+    if (this.#closed) return;
+    this.changed = true;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #look(): void {
+    if (this.changed || this.#busy !== null) return;
+    const pending = this.#stat().then((found) => {
+      if (found !== null && found.size !== this.position) this.#wake();
+    });
+    this.#hold(pending);
+  }
+
+  #stat(): Promise<Stats | null> {
+    return new Promise((done) => fstat(this.#fd, (error, found) => done(error ? null : found)));
+  }
+
+  /** Keeps the descriptor open until `pending` is over. */
+  #hold<T>(pending: Promise<T>): Promise<T> {
+    const mine = pending.finally(() => {
+      if (this.#busy === mine) this.#busy = null;
+    });
+    mine.catch(() => {});
+    this.#busy = mine;
+    return mine;
+  }
+
+  async read(buffer?: Buffer): Promise<Buffer | null> {
+    // Only the poll's look at the size can be under way here.
+    if (this.#busy !== null) await this.#busy;
+    if (this.#closed) return null;
+    return this.#hold(this.#readNow(buffer));
+  }
+
+  async #readNow(buffer: Buffer | undefined): Promise<Buffer | null> {
+    this.changed = false;
+    this.#scratch ??= buffer === undefined ? Buffer.allocUnsafe(LIMITS.read_chunk_bytes) : null;
+    const target = buffer ?? (this.#scratch as Buffer);
+    try {
+      let got = await this.#fill(target);
+      if (got === 0 && (await this.#beginAgainWhenCut())) got = await this.#fill(target);
+      if (got === 0) return null;
+      if (got === target.length) this.changed = true;
+      const bytes = target.subarray(0, got);
+      return buffer === undefined ? Buffer.from(bytes) : bytes;
+    } catch (cause) {
+      throw new TachoError('input_unreadable', `${this.#path}: ${(cause as Error).message}`, {
+        stage: STAGE,
+        cause,
+      });
+    }
+  }
+
+  async #fill(target: Buffer): Promise<number> {
+    const { bytesRead } = await readAt(this.#fd, target, 0, target.length, this.position);
+    this.position += bytesRead;
+    return bytesRead;
+  }
+
+  async #beginAgainWhenCut(): Promise<boolean> {
+    const found = await this.#stat();
+    if (found === null || found.size >= this.position) return false;
+    this.truncations += 1;
+    this.position = 0;
+    return true;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#poll);
+    this.#stopWatching();
+    this.#listeners.clear();
+    await this.#busy?.catch(() => {});
+    await closeFd(this.#fd).catch(() => {});
+  }
+}
+
+/** Throws a TachoError when the file cannot be opened. The tail itself keeps no process alive. */
+export function createTail(path: string, options: TailOptions): Tail {
+  return new FileTail(path, options);
+}
+
+export type WaitResult = 'changed' | 'timeout' | 'aborted';
+
+/**
+ * Resolves as soon as any tail may have something new. A change between a tail's last read and this
+ * call is not missed. Keeps the process alive while it waits.
+ */
+export function waitForChange(
+  tails: readonly Tail[],
+  signal: AbortSignal | null,
+  ms: number,
+): Promise<WaitResult> {
+  if (signal?.aborted) return Promise.resolve('aborted');
+  if (tails.some((tail) => tail.changed)) return Promise.resolve('changed');
+  return new Promise((resolve) => {
+    const undo: (() => void)[] = [];
+    const done = (result: WaitResult) => {
+      for (const step of undo) step();
+      resolve(result);
+    };
+    const timer = setTimeout(() => done('timeout'), ms);
+    undo.push(() => clearTimeout(timer));
+    for (const tail of tails) undo.push(tail.onChange(() => done('changed')));
+    if (signal !== null) {
+      const abort = () => done('aborted');
+      signal.addEventListener('abort', abort, { once: true });
+      undo.push(() => signal.removeEventListener('abort', abort));
+    }
+  });
+}

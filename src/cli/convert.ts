@@ -1,0 +1,51 @@
+/** `tacho convert`: a recording → events, run-events or an outcome. */
+import { type Command, Option } from 'commander';
+import type { ConvertFrom, ConvertTo } from '../app/convert.ts';
+import type { Io } from './io.ts';
+
+interface Flags {
+  agent: string;
+  from: ConvertFrom;
+  to: ConvertTo;
+  stream?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude --to outcome
+  $ tacho convert --agent claude --from session --to run-event session.jsonl`;
+
+export function defineConvert(program: Command, io: Io): void {
+  program
+    .command('convert')
+    .description("read an agent's recorded output or session file and print tacho's record of it")
+    .argument('[file]', 'the recording; - or nothing: standard input', '-')
+    .requiredOption('--agent <id>', 'which agent made it')
+    .addOption(
+      new Option('--from <channel>', 'what the file is')
+        .choices(['stdout', 'session'])
+        .default('stdout'),
+    )
+    .addOption(
+      new Option('--to <form>', 'what to print')
+        .choices(['events', 'run-event', 'outcome'])
+        .default('outcome'),
+    )
+    .option('--stream', 'with --to run-event: also text deltas, as model_delta records')
+    .addHelpText('after', EXAMPLES)
+    .action(async (file: string, flags: Flags) => {
+      const { convertTo } = await import('../app/convert.ts');
+      const { agentOf } = await import('../app/request.ts');
+      const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
+      const options = {
+        agent: agentOf(flags.agent),
+        from: flags.from,
+        input,
+        stream: flags.stream ?? false,
+      };
+      for await (const piece of convertTo(options, flags.to)) {
+        await io.out.write(piece);
+        if (io.out.gone) break;
+      }
+    });
+}

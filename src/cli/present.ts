@@ -1,0 +1,44 @@
+/** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
+import pc from 'picocolors';
+import type { EventSink } from '../app/recorder.ts';
+import type { OutputMode } from '../model/words.ts';
+import { createHumanProjection } from '../projections/human.ts';
+import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
+import type { Io } from './io.ts';
+
+export interface PresentOptions {
+  output: OutputMode;
+  stream: boolean;
+  cwd: string;
+}
+
+export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions): EventSink {
+  const show = output === 'json' ? recordText(stream) : humanText(io, stream, cwd);
+  return async (events) => {
+    let text = '';
+    for (const event of events) text += show(event);
+    if (text !== '' && !io.out.gone) await io.out.write(text);
+  };
+}
+
+type Show = (event: Parameters<EventSink>[0][number]) => string;
+
+function recordText(stream: boolean): Show {
+  const projection = createRunEventProjection({ stream });
+  return (event) => {
+    const record = projection.project(event);
+    return record === null ? '' : serialiseRunEvent(record);
+  };
+}
+
+function humanText(io: Io, stream: boolean, cwd: string): Show {
+  const { unicode, width } = io;
+  const projection = createHumanProjection({
+    colour: pc.createColors(io.colour),
+    unicode,
+    width,
+    stream,
+    cwd,
+  });
+  return (event) => projection.project(event);
+}

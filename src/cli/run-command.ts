@@ -1,0 +1,235 @@
+/** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { AGENTS } from '../agents/registry.ts';
+import { findConfig, loadConfig, type Target } from '../app/config.ts';
+import { EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
+import type { EventSink } from '../app/recorder.ts';
+import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
+import { type RunControl, startRun } from '../app/run.ts';
+import { sweep } from '../app/sweep.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { createFdWriter } from '../lib/fd-writer.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { preRunFinished, serialiseRunEvent } from '../projections/run-event.ts';
+import type { Io } from './io.ts';
+import { createPresenter } from './present.ts';
+import type { RunFlags } from './run.ts';
+
+export interface RunInput {
+  prompt: string | null;
+  args: string[];
+  flags: RunFlags;
+  state_dir: string | undefined;
+  io: Io;
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
+
+export async function runCommand(input: RunInput): Promise<number> {
+  const { flags, io } = input;
+  if (flags.tui && flags.output === 'json') {
+    await io.err.write('error: --output json cannot be combined with --tui\n');
+    return EXIT_USAGE;
+  }
+  if (flags.tui && !(io.out_is_terminal && io.in_is_terminal)) {
+    throw new TachoError(
+      'not_a_terminal',
+      '--tui needs a terminal: leave it out when the output goes to a file or pipe',
+      { stage: 'run' },
+    );
+  }
+  try {
+    return await recordedRun(input);
+  } catch (error) {
+    if (
+      !(error instanceof TachoError) ||
+      exitCodeOfError(error) === EXIT_USAGE ||
+      flags.output !== 'json'
+    )
+      throw error;
+    await io.out.write(serialiseRunEvent(preRunFinished(error.message, clockOf(io.env).now())));
+    await io.err.write(`error: ${error.message}\n`);
+    return exitCodeOfError(error);
+  }
+}
+
+async function recordedRun(input: RunInput): Promise<number> {
+  const { flags, io } = input;
+  const options = await optionsOf(input);
+  const request = prepareRun(options);
+  await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
+  const files = openFiles(flags);
+  const view = await createView(input, request.cwd);
+  const sinks: EventSink[] = [view.sink];
+  if (files.events !== null) sinks.push(eventFile(files.events));
+  try {
+    const control = await startRun(request, sinks);
+    view.interrupt.set(() => control.abort('SIGINT'));
+    const result = await underSignals(control);
+    await view.close();
+    if (files.final !== null) writeFileSync(files.final, result.outcome.message);
+    return exitCodeOf(result.exit_reason, result.cause);
+  } finally {
+    await view.close();
+    for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
+  }
+}
+
+/** Flags before the target of tacho.yaml before the target's defaults. */
+async function optionsOf(input: RunInput): Promise<RunOptions> {
+  const { flags, io, args } = input;
+  const path = findConfig(process.cwd());
+  const config =
+    path === null
+      ? null
+      : await loadConfig(
+          path,
+          AGENTS.map((agent) => agent.id),
+        );
+  const name = flags.target ?? (flags.agent === undefined ? config?.default_target : undefined);
+  const target =
+    name == null
+      ? null
+      : (config?.targets[name] ?? unknownTarget(name, path, Object.keys(config?.targets ?? {})));
+  const agent = flags.agent ?? target?.agent;
+  if (agent === undefined) {
+    throw usage(
+      'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
+    );
+  }
+  const prompt = await promptOf(input.prompt, io);
+  return {
+    ...fromTarget(target),
+    agent,
+    prompt,
+    target: name ?? undefined,
+    ...defined({
+      model: flags.model,
+      cwd: flags.cwd,
+      approve: flags.approve,
+      timeout_ms: flags.timeout === undefined ? undefined : Math.round(flags.timeout * 1000),
+    }),
+    args: [...(target?.args ?? []), ...args],
+    env: { ...target?.env, ...flags.env },
+    resume: flags.resume,
+    stream: flags.stream ?? false,
+    state_dir: input.state_dir,
+    keep_raw: flags.keepRaw ?? false,
+    redact: [...(config?.redact ?? []), ...flags.redact],
+    labels: flags.label,
+    output_mode: flags.output,
+    tui: flags.tui ?? false,
+    events_path: flags.events,
+    final_output_path: flags.finalOutput,
+  };
+}
+
+/** Only what was given, so that it covers what a target says and nothing else does. */
+function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}
+
+function fromTarget(target: Target | null): Partial<RunOptions> {
+  if (target === null) return {};
+  return {
+    command: target.command ?? undefined,
+    model: target.model ?? undefined,
+    cwd: target.cwd ?? undefined,
+    approve: target.approve ?? undefined,
+    timeout_ms: target.timeout === null ? undefined : Math.round(target.timeout * 1000),
+  };
+}
+
+function unknownTarget(name: string, path: string | null, known: string[]): never {
+  if (path === null) throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
+  throw usage(`unknown target "${name}": ${path} has ${known.join(', ') || 'none'}`);
+}
+
+async function promptOf(given: string | null, io: Io): Promise<string> {
+  if (given !== null && given !== '-') return given;
+  if (given === null && io.in_is_terminal)
+    throw usage('no prompt: give it as an argument, or pipe it in');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > LIMITS.prompt_bytes_max)
+      throw usage(`the prompt on stdin is over ${LIMITS.prompt_bytes_max} bytes`);
+  }
+  const prompt = Buffer.concat(chunks).toString('utf8');
+  if (prompt.trim() === '') throw usage('the prompt on stdin is empty');
+  return prompt;
+}
+
+/** Opened before the run, so that a path that cannot be written stops it early. */
+function openFiles(flags: RunFlags): { events: number | null; final: number | null } {
+  const open = (path: string | undefined) => {
+    if (path === undefined) return null;
+    try {
+      return openSync(path, 'w', 0o600);
+    } catch (cause) {
+      throw fileError(cause, path, 'output');
+    }
+  };
+  return { events: open(flags.events), final: open(flags.finalOutput) };
+}
+
+function eventFile(fd: number): EventSink {
+  const writer = createFdWriter(fd);
+  return (events) => writer.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+}
+
+interface View {
+  sink: EventSink;
+  close(): Promise<void>;
+  interrupt: { set(to: () => void): void };
+}
+
+async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
+  let onInterrupt: () => void = () => {};
+  const interrupt = {
+    set(to: () => void) {
+      onInterrupt = to;
+    },
+  };
+  const stream = flags.stream ?? false;
+  if (!flags.tui) {
+    return {
+      sink: createPresenter(io, { output: flags.output, stream, cwd }),
+      close: async () => {},
+      interrupt,
+    };
+  }
+  const { createTuiView } = await import('./tui-view.ts');
+  return {
+    ...createTuiView(io, {
+      agent: flags.agent ?? flags.target ?? '',
+      cwd,
+      onInterrupt: () => onInterrupt(),
+    }),
+    interrupt,
+  };
+}
+
+/** A repeated signal within this time is the same one: a terminal tells the launcher and us at once. */
+const SAME_SIGNAL_MS = 300;
+
+async function underSignals(control: RunControl): Promise<Awaited<RunControl['result']>> {
+  let last = -SAME_SIGNAL_MS;
+  const onSignal = (signal: NodeJS.Signals) => {
+    const now = performance.now();
+    if (now - last < SAME_SIGNAL_MS) return;
+    last = now;
+    control.abort(signal);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  try {
+    return await control.result;
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}

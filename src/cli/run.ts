@@ -1,0 +1,105 @@
+/** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '../model/words.ts';
+import type { Io } from './io.ts';
+import type { Done } from './main.ts';
+import { stateFlag } from './state.ts';
+
+export interface RunFlags {
+  agent?: string;
+  target?: string;
+  model?: string;
+  cwd?: string;
+  output: OutputMode;
+  tui?: true;
+  approve?: ApproveMode;
+  events?: string;
+  stream?: true;
+  finalOutput?: string;
+  timeout?: number;
+  resume?: string;
+  env: Record<string, string>;
+  label: Record<string, string>;
+  redact: string[];
+  keepRaw?: true;
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('Give a number of seconds over 0.');
+  return value;
+}
+
+function pair(text: string, before: Record<string, string>): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Give NAME=VALUE.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+const EXAMPLES = `
+Exit codes: 0 ok · 1 the agent failed or stopped without its end record · 2 usage · 3 model API failed · 4 refused
+  5 limit reached · 70 tacho could not start or record the run · 124 timeout · 127 agent not installed · 130/143 cancelled
+
+Examples:
+  $ tacho run --agent demo "try it"
+  $ tacho run --agent claude --approve edits "fix the failing test"
+  $ tacho run --agent claude --output json --timeout 600 - < prompt.md > run.jsonl
+  $ tacho run --target review "look at the last commit" -- --max-turns 5`;
+
+export function defineRun(program: Command, io: Io, done: Done): void {
+  program
+    .command('run')
+    .description('run an agent and record it')
+    .argument(
+      '[prompt...]',
+      'what the agent is told; - or nothing with a piped stdin: read from there; after --: passed to the agent',
+    )
+    .option('--agent <id>', 'which agent (see tacho agents)')
+    .option('--target <name>', 'a named entry of tacho.yaml')
+    .option('--model <model>', 'the model the agent shall use')
+    .option('--cwd <dir>', 'the folder the agent works in (default: this one)')
+    .addOption(
+      new Option('--output <mode>', 'human text, or one JSON record a line')
+        .choices(OUTPUT_MODES)
+        .default('human'),
+    )
+    .option('--tui', 'a full-screen live view')
+    .addOption(
+      new Option(
+        '--approve <what>',
+        "what the agent may do without asking (default: the agent's own default)",
+      ).choices(APPROVE_MODES),
+    )
+    .option('--events <path>', 'also write the internal events there, as JSONL')
+    .option('--stream', 'show text as it arrives (json: as model_delta records)')
+    .option('--final-output <path>', 'write the whole final text there')
+    .option('--timeout <seconds>', 'end the agent after this time', seconds)
+    .option('--resume <session>', "go on with one of the agent's sessions")
+    .option('--env <name=value>', "add to the agent's environment (repeatable)", pair, {})
+    .option('--label <name=value>', 'label the run (repeatable)', pair, {})
+    .option(
+      '--redact <pattern>',
+      'redact what matches, too (repeatable)',
+      (text: string, before: string[]) => [...before, text],
+      [],
+    )
+    .option('--keep-raw', "keep the agent's raw output after the run is recorded")
+    .addHelpText('after', EXAMPLES)
+    .action(async (words: string[], flags: RunFlags, command: Command) => {
+      const { runCommand } = await import('./run-command.ts');
+      const { prompt, args } = splitArguments(words, process.argv);
+      done(await runCommand({ prompt, args, flags, state_dir: stateFlag(command), io }));
+    });
+}
+
+/** Everything behind the first `--` is the agent's. */
+function splitArguments(
+  words: string[],
+  argv: readonly string[],
+): { prompt: string | null; args: string[] } {
+  const mark = argv.indexOf('--');
+  const args = mark < 0 ? [] : argv.slice(mark + 1);
+  const own = words.slice(0, words.length - args.length);
+  return { prompt: own.length === 0 ? null : own.join(' '), args };
+}

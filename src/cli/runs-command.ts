@@ -1,0 +1,161 @@
+/** What the `runs` sub-commands do. */
+
+import { type RecoverOptions, type Recovery, recoverAll } from '../app/recover.ts';
+import { reindex } from '../app/reindex.ts';
+import { findRunId } from '../app/replay.ts';
+import { verifyRun } from '../app/verify.ts';
+import { isRunId } from '../lib/ids.ts';
+import { forTerminal, oneLine } from '../lib/terminal-text.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import { openIndex, type RunRow } from '../store/index-db.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { removeRun } from '../store/tombstones.ts';
+import type { Io } from './io.ts';
+
+const when = (at_ms: number | null) =>
+  at_ms === null
+    ? 'unknown time    '
+    : new Date(at_ms).toISOString().slice(0, 16).replace('T', ' ');
+const money = (cost: number | null) => (cost === null ? '' : ` $${cost.toFixed(4)}`);
+
+export async function listRuns(
+  state: StateDir,
+  flags: { limit: number; agent?: string; status?: string; json?: true },
+  io: Io,
+): Promise<void> {
+  const index = openIndex(state);
+  try {
+    const { limit, agent, status } = flags;
+    const rows = index.listRuns({ limit, ...(agent && { agent }), ...(status && { status }) });
+    if (flags.json) await io.out.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    else if (rows.length === 0)
+      await io.out.write('No runs yet. Try: tacho run --agent demo "try it"\n');
+    else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
+  } finally {
+    index.close();
+  }
+}
+
+function rowText(row: RunRow, width: number): string {
+  const head = `${row.run_id}  ${when(row.started_ms)}  ${row.agent.padEnd(8)} ${row.exit_reason.padEnd(14)} ${String(row.tool_calls).padStart(4)} calls${money(row.cost)}  `;
+  return head + oneLine(row.prompt ?? '', Math.max(20, width - head.length));
+}
+
+export async function showRun(
+  state: StateDir,
+  run: string,
+  flags: { json?: true },
+  io: Io,
+): Promise<void> {
+  const run_id = await findRunId(state, run);
+  const index = openIndex(state);
+  try {
+    const outcome = index.getRun(run_id) as RunOutcome;
+    await io.out.write(flags.json ? `${JSON.stringify(outcome, null, 2)}\n` : outcomeText(outcome));
+  } finally {
+    index.close();
+  }
+}
+
+function outcomeText(outcome: RunOutcome): string {
+  const { metrics, completeness, metadata } = outcome;
+  const gaps = completeness.gaps.length === 0 ? '' : ` (${completeness.gaps.join(', ')})`;
+  const rows: [string, string | null][] = [
+    ['run', outcome.run_id],
+    ['agent', `${outcome.agent} ${outcome.agent_version ?? ''}`.trim()],
+    ['model', metrics.model_name],
+    ['session', outcome.session_id],
+    ['started', when(metrics.start_time_ms)],
+    ['prompt', metadata.initial_prompt === null ? null : oneLine(metadata.initial_prompt, 90)],
+    ['result', `${outcome.exit_reason} (${outcome.terminal_evidence})`],
+    ['error', outcome.error_details?.message ?? null],
+    ['record', `${completeness.grade}${gaps}`],
+    ['steps', String(metrics.steps)],
+    ['calls', callsText(outcome)],
+    ['tokens', metrics.tokens_used === null ? 'not known' : String(metrics.tokens_used)],
+    ['cost', metrics.cost === null ? 'not known' : `$${metrics.cost.toFixed(4)}`],
+    [
+      'duration',
+      metrics.duration_ms === null ? 'not known' : `${(metrics.duration_ms / 1000).toFixed(1)} s`,
+    ],
+    [
+      'files',
+      outcome.artifacts.map((file) => `${file.path} (${file.operation})`).join(', ') || null,
+    ],
+    ['skills', outcome.skills_used.join(', ') || null],
+    ['warnings', outcome.warnings.join('; ') || null],
+  ];
+  const lines = rows
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name.padEnd(9)} ${forTerminal(value as string)}`);
+  return `${lines.join('\n')}\n${outcome.message === '' ? '' : `\n${forTerminal(outcome.message)}\n`}`;
+}
+
+function callsText({ tool_calls }: RunOutcome): string {
+  const failed = tool_calls.filter((call) => call.status !== 'ok').length;
+  return failed === 0 ? `${tool_calls.length}` : `${tool_calls.length}, ${failed} not ok`;
+}
+
+export async function verify(
+  state: StateDir,
+  run: string,
+  flags: { json?: true },
+  io: Io,
+): Promise<number> {
+  const report = await verifyRun(state, run);
+  if (flags.json) await io.out.write(`${JSON.stringify(report, null, 2)}\n`);
+  else if (report.ok) {
+    const { grade, gaps } = report.completeness ?? { grade: 'unknown', gaps: [] };
+    await io.out.write(
+      `${report.run_id}: ${report.events} events hold: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.\n`,
+    );
+  } else await io.out.write(`${report.run_id}: ${report.faults.join('; ')}\n`);
+  return report.ok ? 0 : 1;
+}
+
+const RECOVERY_TEXT: Record<Recovery['state'], (recovery: never) => string> = {
+  recovered: ({ run_id, result }: Extract<Recovery, { state: 'recovered' }>) =>
+    `${run_id}: recovered, ${result.exit_reason}, ${result.outcome.tool_calls.length} calls`,
+  busy: ({ run_id }: Recovery) => `${run_id}: is being recorded by a running tacho`,
+  running: ({ run_id, pid }: Extract<Recovery, { state: 'running' }>) =>
+    `${run_id}: its agent still runs (process ${pid}); leave out --no-wait to wait for it`,
+  unreadable: ({ run_id, why }: Extract<Recovery, { state: 'unreadable' }>) => `${run_id}: ${why}`,
+};
+
+export async function recover(
+  state: StateDir,
+  options: RecoverOptions & { json: boolean },
+  io: Io,
+): Promise<number> {
+  let failed = false;
+  let found = 0;
+  for await (const recovery of recoverAll(state, options)) {
+    found += 1;
+    failed ||= recovery.state === 'unreadable';
+    const text = RECOVERY_TEXT[recovery.state](recovery as never);
+    await io.out.write(`${options.json ? JSON.stringify(recovery) : text}\n`);
+  }
+  if (found === 0 && !options.json) await io.out.write('Nothing to recover.\n');
+  return failed ? 1 : 0;
+}
+
+export async function reindexRuns(state: StateDir, flags: { json?: true }, io: Io): Promise<void> {
+  const done = await reindex(state);
+  const { runs, unfinished, journal } = done;
+  const text = `${runs} runs from ${journal.entries} events; ${unfinished} unfinished, ${journal.corrupt} damaged lines, ${journal.torn} torn`;
+  await io.out.write(`${flags.json ? JSON.stringify(done) : text}\n`);
+}
+
+export async function removeRuns(state: StateDir, names: string[], io: Io): Promise<void> {
+  const ids: string[] = [];
+  for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
+  const index = openIndex(state);
+  try {
+    for (const run_id of ids) {
+      await removeRun(state, index, run_id);
+      await io.out.write(`${run_id}: deleted\n`);
+    }
+  } finally {
+    index.close();
+  }
+}

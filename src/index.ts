@@ -1,0 +1,80 @@
+/**
+ * tacho as a library: `run` records an agent, `convert` reads a recording.
+ * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
+ */
+import { eventsOf } from './app/convert.ts';
+import { agentOf, prepareRun, type RunOptions } from './app/request.ts';
+import { startRun } from './app/run.ts';
+import { createQueue } from './lib/queue.ts';
+import type { Event } from './model/event.ts';
+import type { RunOutcome } from './model/outcome.ts';
+import { createOutcomeFold } from './projections/outcome.ts';
+
+export type { RunOptions } from './app/request.ts';
+export { TachoError } from './lib/errors.ts';
+export type { DataOf, Event, EventOf } from './model/event.ts';
+export type { OutcomeCall, RunOutcome } from './model/outcome.ts';
+export type { RunEvent } from './model/run-event.ts';
+
+export interface Run extends AsyncIterable<Event> {
+  /** The record of the run; rejects only when the run could not be started or recorded. */
+  readonly outcome: Promise<RunOutcome>;
+  /** Ends the agent's whole process tree; the outcome is then `cancelled`. */
+  abort(): void;
+}
+
+/** Runs an agent. `signal` aborts it. */
+export function run(options: RunOptions & { signal?: AbortSignal }): Run {
+  const queue = createQueue<Event>(1_000);
+  let aborted = options.signal?.aborted ?? false;
+  let stop: () => void = () => {
+    aborted = true;
+  };
+  const outcome = (async () => {
+    const control = await startRun(prepareRun(options), [(events) => queue.put(events)]);
+    stop = () => control.abort('abort');
+    if (aborted) stop();
+    return (await control.result).outcome;
+  })();
+  outcome.then(
+    () => queue.end(),
+    (error: unknown) => queue.end(error),
+  );
+  outcome.catch(() => {});
+  const abort = () => stop();
+  options.signal?.addEventListener('abort', abort, { once: true });
+  return { outcome, abort, [Symbol.asyncIterator]: () => queue.read() };
+}
+
+export interface ConvertOptions {
+  agent: string;
+  /** What the input is; default: a recorded stdout. */
+  from?: 'stdout' | 'session';
+  /** A file, or the bytes themselves. */
+  input: string | AsyncIterable<Uint8Array>;
+}
+
+export interface Converted extends AsyncIterable<Event> {
+  /** Reads the input to its end. */
+  outcome(): Promise<RunOutcome>;
+}
+
+/** Reads a recording; iterate it for its events, or ask for its outcome. */
+export function convert(options: ConvertOptions): Converted {
+  const events = () =>
+    eventsOf({
+      agent: agentOf(options.agent),
+      from: options.from ?? 'stdout',
+      input: options.input,
+    });
+  return {
+    async *[Symbol.asyncIterator]() {
+      for await (const batch of events()) yield* batch;
+    },
+    async outcome() {
+      const fold = createOutcomeFold({ keepIo: true });
+      for await (const batch of events()) for (const event of batch) fold.push(event);
+      return fold.finish();
+    },
+  };
+}

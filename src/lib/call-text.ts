@@ -1,0 +1,45 @@
+/** What a call is about, in a few words: the one field of its input that says most. Not made harmless yet: see terminal-text. */
+
+/** Fields that say most, the first one present counts. */
+const TELLING = [
+  'command',
+  'file_path',
+  'pattern',
+  'skill',
+  'url',
+  'query',
+  'description',
+  'prompt',
+  'question',
+  'path',
+];
+const VALUES_MAX = 6;
+const VALUE_CHARS_MAX = 200;
+const TEXT_CHARS_MAX = 2000;
+
+/** Paths inside `cwd` are shown relative to it. */
+export function callText(input: unknown, cwd: string | null): string {
+  if (typeof input === 'string') return input.slice(0, TEXT_CHARS_MAX);
+  if (input === null || typeof input !== 'object') return input == null ? '' : String(input);
+  const fields = Object.entries(input);
+  for (const name of TELLING) {
+    const value = fields.find(([key]) => key === name)?.[1];
+    if (typeof value === 'string' && value !== '') return shortPath(value, cwd);
+  }
+  return fields
+    .slice(0, VALUES_MAX)
+    .map(([key, value]) => `${key}=${valueText(value)}`)
+    .join(' ');
+}
+
+/** `path` relative to `cwd` when inside it. */
+export function shortPath(path: string, cwd: string | null): string {
+  const inside = cwd !== null && cwd !== '' && path.startsWith(`${cwd}/`);
+  return path.slice(inside ? cwd.length + 1 : 0).slice(0, TEXT_CHARS_MAX);
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value.slice(0, VALUE_CHARS_MAX);
+  if (Array.isArray(value)) return `[${value.length}]`;
+  return value !== null && typeof value === 'object' ? '{…}' : String(value);
+}

@@ -1,0 +1,51 @@
+/**
+ * Writes to a file descriptor without ever blocking the event loop: Node's own stdout blocks on a full pipe, and then no
+ * signal is handled. Contract: everything is written in order, or the reader is gone and that is said.
+ */
+import { write } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface FdWriter {
+  /** Resolves when the text is with the system, or the reader is gone. */
+  write(text: string | Uint8Array): Promise<void>;
+  /** The reader has gone away; what is written since is dropped. */
+  readonly gone: boolean;
+}
+
+const READER_GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF']);
+
+function writeSome(fd: number, bytes: Uint8Array, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, from, bytes.length - from, null, (error, count) => {
+      if (error) reject(error);
+      else resolve(count);
+    });
+  });
+}
+
+export function createFdWriter(fd: number): FdWriter {
+  let queue: Promise<void> = Promise.resolve();
+  const writer = { gone: false, write: put };
+
+  async function writeAll(bytes: Uint8Array): Promise<void> {
+    for (let done = 0; done < bytes.length && !writer.gone; ) {
+      try {
+        done += await writeSome(fd, bytes, done);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        // A descriptor that somebody else made non-blocking: the reader is slow, not gone.
+        if (code === 'EAGAIN') await sleep(5);
+        else if (READER_GONE.has(code ?? '')) writer.gone = true;
+        else throw error;
+      }
+    }
+  }
+
+  function put(text: string | Uint8Array): Promise<void> {
+    const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
+    queue = queue.then(() => writeAll(bytes));
+    return queue;
+  }
+
+  return writer;
+}

@@ -1,0 +1,57 @@
+/** A bounded queue between one writer and one reader: the writer waits when it is full, unless nobody reads at all. */
+
+export interface Queue<T> {
+  put(items: readonly T[]): Promise<void>;
+  end(error?: unknown): void;
+  /** May be called once; what was put before is not lost while it fits the bound. */
+  read(): AsyncGenerator<T, void>;
+}
+
+export function createQueue<T>(length_max: number): Queue<T> {
+  const items: T[] = [];
+  let reading = false;
+  let left = false;
+  let ended = false;
+  let failure: unknown;
+  let wake_reader: () => void = () => {};
+  let wake_writer: () => void = () => {};
+
+  return {
+    async put(more) {
+      if (left) return;
+      items.push(...more);
+      wake_reader();
+      // Without a reader the oldest give way: nobody asked for them.
+      if (!reading) items.splice(0, Math.max(0, items.length - length_max));
+      while (reading && !left && items.length > length_max) {
+        await new Promise<void>((resolve) => {
+          wake_writer = resolve;
+        });
+      }
+    },
+    end(error) {
+      ended = true;
+      failure = error;
+      wake_reader();
+    },
+    async *read() {
+      reading = true;
+      try {
+        for (;;) {
+          while (items.length > 0) {
+            yield items.shift() as T;
+            if (items.length <= length_max / 2) wake_writer();
+          }
+          if (ended) break;
+          await new Promise<void>((resolve) => {
+            wake_reader = resolve;
+          });
+        }
+        if (failure !== undefined) throw failure;
+      } finally {
+        left = true;
+        wake_writer();
+      }
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * What a run did to files: one artifact per path with its net effect, reconciled between what the calls say and what
+ * the work tree shows (RO-10). Where they differ on the operation, the work tree is right.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { DataOf } from '../model/event.ts';
+import type { Artifact } from '../model/outcome.ts';
+import type { FileOperation } from '../model/words.ts';
+
+interface Entry {
+  path: string;
+  /** Net effect by the calls; none: created and deleted again; null: no call touched it. */
+  tool: FileOperation | 'none' | null;
+  git: FileOperation | null;
+  size: number | null;
+}
+
+export interface ArtifactFold {
+  /** A folder that paths are shown relative to; the first one is what relative paths start from. */
+  base(cwd: string | null): void;
+  push(change: DataOf<'file_changed'>): void;
+  list(): Artifact[];
+  /** Paths beyond the limit. */
+  dropped(): number;
+}
+
+export function createArtifactFold(): ArtifactFold {
+  const bases: string[] = [];
+  const entries = new Map<string, Entry>();
+  let dropped = 0;
+  return {
+    base(cwd) {
+      if (cwd === null || !isAbsolute(cwd)) return;
+      const clean = cleanPath(cwd);
+      if (!bases.includes(clean) && bases.length < 4) bases.push(clean);
+    },
+    push({ path, operation, source, size }) {
+      const shown = shownPath(path, bases);
+      let entry = entries.get(shown);
+      if (entry === undefined) {
+        if (entries.size >= LIMITS.artifacts_max) {
+          dropped += 1;
+          return;
+        }
+        entry = { path: shown, tool: null, git: null, size: null };
+        entries.set(shown, entry);
+      }
+      entry.size = size ?? entry.size;
+      if (source === 'git') entry.git = operation;
+      else entry.tool = netEffect(entry.tool, operation);
+    },
+    list: () => [...entries.values()].map(artifactOf).filter((item) => item !== null),
+    dropped: () => dropped,
+  };
+}
+
+/** What two changes of one file amount to. */
+export function netEffect(
+  before: FileOperation | 'none' | null,
+  operation: FileOperation,
+): FileOperation | 'none' {
+  if (before === null || before === 'none') return operation;
+  if (operation === 'deleted') return before === 'created' ? 'none' : 'deleted';
+  return before === 'created' ? 'created' : 'modified';
+}
+
+function artifactOf({ path, tool, git, size }: Entry): Artifact | null {
+  const operation = git ?? tool;
+  if (operation === null || operation === 'none') return null;
+  const source = git === null ? 'tool' : git === tool ? 'both' : 'git';
+  return { path, operation, size: operation === 'deleted' ? null : size, source };
+}
+
+function isAbsolute(path: string): boolean {
+  return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path);
+}
+
+/** Without `.`, `..` and doubled separators, by the text alone. */
+function cleanPath(path: string): string {
+  const windows = /^[A-Za-z]:[\\/]/.test(path);
+  const parts: string[] = [];
+  for (const part of (windows ? path.replaceAll('\\', '/') : path).split('/')) {
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return (path.startsWith('/') ? '/' : '') + parts.join('/');
+}
+
+/** Relative to the work folder when inside it, else as given. */
+function shownPath(path: string, bases: readonly string[]): string {
+  const first = bases[0];
+  const clean = cleanPath(isAbsolute(path) || first === undefined ? path : `${first}/${path}`);
+  for (const base of bases) {
+    if (clean.startsWith(`${base}/`)) return clean.slice(base.length + 1);
+  }
+  return isAbsolute(path) ? path : cleanPath(path);
+}

@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createMaker, type MakeEvent } from '../../test/build-events.ts';
+import type { Event } from '../model/event.ts';
+import { EVENT_KINDS } from '../model/words.ts';
+import { type Colours, createHumanProjection, type HumanOptions } from './human.ts';
+
+const tag = (name: string) => (text: string) => `<${name}>${text}</${name}>`;
+const plain = (text: string) => text;
+const PLAIN: Colours = {
+  bold: plain,
+  dim: plain,
+  red: plain,
+  green: plain,
+  yellow: plain,
+  cyan: plain,
+};
+const TAGGED: Colours = {
+  bold: tag('b'),
+  dim: tag('dim'),
+  red: tag('red'),
+  green: tag('green'),
+  yellow: tag('yellow'),
+  cyan: tag('cyan'),
+};
+
+function print(events: readonly Event[], options: Partial<HumanOptions> = {}): string {
+  const { project } = createHumanProjection({
+    colour: PLAIN,
+    unicode: true,
+    width: 60,
+    stream: false,
+    cwd: '/home/user/project',
+    ...options,
+  });
+  return events.map(project).join('');
+}
+
+function failingRun(make: MakeEvent): Event[] {
+  return [
+    make('run_started'),
+    make('step_started'),
+    make('thinking_finished', { text: 'Let me\nsee.' }),
+    make('message_finished', { text: 'I will run the tests.' }),
+    make('call_requested'),
+    make('call_finished', {
+      status: 'error',
+      ok: false,
+      exit_code: 3,
+      duration_ms: 1234,
+      output: 'line 1\n\n\u001b[31mline 2\n3\n4\n5\n6\n7\n8\n',
+    }),
+    make('call_requested', { call_id: 'c2', tool: 'Bash', input: { command: 'rm -rf x' } }),
+    make('call_decided', { call_id: 'c2', decision: 'deny', reason: 'not allowed' }),
+    make('call_finished', { call_id: 'c2', status: 'denied', exit_code: null, duration_ms: null }),
+    make('provider_retried'),
+    make('message_finished', { message_id: 'm2', text: 'Hello.' }),
+    make('file_changed', { path: '/home/user/project/a.txt' }),
+    make('run_finished', {
+      ok: false,
+      exit_reason: 'agent_error',
+      error: 'gave up',
+      completeness: { grade: 'partial', gaps: ['no_end_record', 'torn_line'], filled: [] },
+    }),
+  ];
+}
+
+describe('human output', () => {
+  test('tells a run from its beginning to its summary', () => {
+    expect(print(failingRun(createMaker()))).toBe(
+      [
+        'demo 1.0 toy /home/user/project',
+        'step 1',
+        'thinking: Let me see.',
+        '',
+        'I will run the tests.',
+        '',
+        '✗ Bash npm test (exit 3, 1.2s)',
+        '  line 1',
+        '  \\u{1b}[31mline 2',
+        '  3',
+        '  4',
+        '  5',
+        '  6',
+        '  … 2 more',
+        '⊘ Bash rm -rf x (denied, not allowed)',
+        '! provider retry: attempt 1 of 3, rate_limit, status 429, w…',
+        '',
+        'Hello.',
+        '',
+        '✗ agent_error · 1 step · 1 call · 125 tokens (100 in, 20 out, 5 cached) · $0.0123 · 1.2s · record partial: no_end_record, torn_line',
+        '  gave up',
+        '  1 file changed: a.txt created',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('has only ASCII signs where asked for', () => {
+    const text = print(failingRun(createMaker()), { unicode: false });
+    expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(text).toContain('x Bash npm test (exit 3, 1.2s)');
+    expect(text).toContain('- Bash rm -rf x (denied, not allowed)');
+  });
+
+  test('paints marks, names and side notes', () => {
+    const make = createMaker();
+    const text = print([make('call_requested'), make('call_finished')], { colour: TAGGED });
+    expect(text).toBe('<green>✓</green> <b>Bash</b> npm test <dim>(12ms)</dim>\n');
+  });
+
+  test('shows what an edit changed, by the agent’s diff where there is one', () => {
+    const make = createMaker();
+    const edit = {
+      tool: 'Edit',
+      input: {
+        file_path: '/home/user/project/src/a.ts',
+        old_string: 'const a = 1;\n  keep();\n',
+        new_string: 'const a = 2;\n  keep();\n',
+      },
+    };
+    const done = { tool: 'Edit', exit_code: null };
+    const own = [make('call_requested', edit), make('call_finished', done)];
+    expect(print(own)).toBe(
+      '✓ Edit src/a.ts (12ms)\n  -const a = 1;\n  +const a = 2;\n     keep();\n',
+    );
+    const diff = '--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n';
+    const given = [
+      make('call_requested', edit),
+      make('file_changed', { call_id: 'c1', operation: 'modified', diff }),
+      make('call_finished', done),
+    ];
+    expect(print(given)).toBe('✓ Edit src/a.ts (12ms)\n  @@ -1 +1 @@\n  -old\n  +new\n');
+    expect(print([make('file_changed', { diff })])).toBe('  @@ -1 +1 @@\n  -old\n  +new\n');
+  });
+
+  test('says what is not known', () => {
+    const make = createMaker();
+    const end = make('run_finished', {
+      usage: null,
+      cost_usd: null,
+      duration_ms: null,
+      final_output: '',
+      completeness: { grade: 'unavailable', gaps: [], filled: [] },
+    });
+    expect(print([end])).toBe(
+      '✓ ok · 1 step · 1 call · tokens unknown · cost unknown · duration unknown · record unavailable\n',
+    );
+  });
+
+  test('prints a final text that no message showed', () => {
+    const make = createMaker();
+    expect(print([make('run_finished')])).toMatch(/^\nHello\.\n\n✓ ok/);
+    expect(print([make('message_finished'), make('run_finished')])).toMatch(/^\nHello\.\n\n✓ ok/);
+  });
+
+  test('indents what sub-agents do and shortens what they say', () => {
+    const make = createMaker();
+    const parent_call_id = 'c0';
+    expect(
+      print([
+        make('call_requested', { parent_call_id }),
+        make('message_finished', { parent_call_id, text: `One\n${'two '.repeat(50)}` }),
+        make('call_progress', { elapsed_ms: 9000 }),
+        make('call_progress', { elapsed_ms: 19_000 }),
+        make('call_finished'),
+      ]),
+    ).toBe(
+      [`  One ${'two '.repeat(13)}t…`, '  … Bash npm test', '  ✓ Bash npm test (12ms)', ''].join(
+        '\n',
+      ),
+    );
+  });
+});
+
+describe('streamed text', () => {
+  const streamed = (make: MakeEvent): Event[] => [
+    make('message_delta', { text: 'Hel' }),
+    make('message_delta', { text: 'lo 👩' }),
+    make('message_delta', { text: '\u200d👧\ud83d' }),
+    make('message_delta', { text: '\ude80 \u001b' }),
+    make('message_delta', { text: 'sub', parent_call_id: 'c1' }),
+    make('message_finished', { text: 'Hello 👩‍👧🚀 \u001b' }),
+  ];
+
+  test('is printed as it comes and not again when the message ends', () => {
+    expect(print(streamed(createMaker()), { stream: true })).toBe('Hello 👩‍👧🚀 \\u{1b}\n\n');
+  });
+
+  test('is printed whole, once, without streaming', () => {
+    expect(print(streamed(createMaker()))).toBe('\nHello 👩‍👧🚀 \\u{1b}\n\n');
+  });
+
+  test('leaves its line before anything else is said', () => {
+    const make = createMaker();
+    expect(
+      print(
+        [
+          make('message_delta', { text: 'Wait' }),
+          make('call_requested'),
+          make('call_finished'),
+          make('message_delta', { text: ' for it' }),
+          make('message_finished', { text: 'Wait for it' }),
+          make('message_finished', { message_id: 'm2', text: 'Next.' }),
+          make('message_delta', { message_id: 'm3', text: 'cut' }),
+          make('message_delta', { message_id: 'm4', text: 'other' }),
+          make('message_finished', { message_id: 'm4', text: 'other' }),
+        ],
+        { stream: true },
+      ),
+    ).toBe('Wait\n✓ Bash npm test (12ms)\n for it\n\n\nNext.\n\ncut\nother\n\n');
+  });
+
+  test('is the same text however it is cut into pieces', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(60), { maxLength: 8 }), (whole, cuts) => {
+        const make = createMaker();
+        const at = [0, ...cuts.sort((a, b) => a - b), whole.length];
+        const pieces = at.slice(1).map((end, i) => whole.slice(at[i], end));
+        const end = make('message_finished', { text: whole });
+        const deltas = (texts: string[]) =>
+          print([...texts.map((piece) => make('message_delta', { text: piece })), end], {
+            stream: true,
+          });
+        return deltas(pieces) === deltas([whole]);
+      }),
+    );
+  });
+});
+
+test('no event lets a control character through', () => {
+  const bad = 'x\u001b]0;t\u0007\u009b2J\u202e\r\u0000y';
+  const closed = /^(?:status|exit_reason|decision|grade|role|operation|source|mode)$/;
+  const poison = (value: unknown): unknown => {
+    if (typeof value === 'string') return value + bad;
+    if (Array.isArray(value)) return value.map(poison);
+    if (value === null || typeof value !== 'object') return value;
+    const entries = Object.entries(value);
+    return Object.fromEntries(
+      entries.map(([key, item]) => [key, closed.test(key) ? item : poison(item)]),
+    );
+  };
+  const make = createMaker();
+  const events = EVENT_KINDS.map((kind) => {
+    const event = make(kind);
+    return { ...event, data: poison(event.data) } as Event;
+  });
+  for (const stream of [true, false]) {
+    expect(print(events, { stream })).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
+  }
+});

@@ -1,0 +1,95 @@
+/**
+ * Which skills a run used (EV-2): a successful Skill call, a successful read of a skill's own SKILL.md, or the agent's
+ * own report. Listings, failed or denied calls and text in outputs are not uses.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { Event } from '../model/event.ts';
+
+export interface SkillUse {
+  skill: string;
+  /** The call that shows the use; null where the agent only says so. */
+  call_id: string | null;
+  /** Sequence of the event that asked for the skill: its place in the run. */
+  seq: number;
+  by: 'skill_call' | 'file_read' | 'agent_report';
+}
+
+/** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
+export function skillOfPath(path: string): string | null {
+  const parts: string[] = [];
+  for (const part of path.replaceAll('\\', '/').split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  const [folder, name, file] = parts.slice(-3);
+  if (parts.length < 3 || file !== 'SKILL.md' || name === undefined) return null;
+  return folder === 'skills' || folder === 'skill' ? name : null;
+}
+
+type Asked = Omit<SkillUse, 'call_id' | 'seq'>;
+
+/** The skills a call would use if it succeeds. */
+export function skillsOfCall(call: {
+  tool: string;
+  input: unknown;
+  reads: readonly string[];
+}): Asked[] {
+  if (call.tool === 'Skill') {
+    const skill = field(call.input, 'skill');
+    return skill === null || skill === '' ? [] : [{ skill, by: 'skill_call' }];
+  }
+  const path = field(call.input, 'file_path');
+  const paths = call.tool === 'Read' && path !== null ? [path] : [];
+  if (call.tool === 'Bash') paths.push(...call.reads);
+  const names = paths.map(skillOfPath).filter((name) => name !== null);
+  return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
+}
+
+export interface SkillFold {
+  push(event: Event): void;
+  /** Every use, in the order in which the skills were asked for. */
+  uses(): SkillUse[];
+  /** Names, each once, in the order of first use. */
+  names(): string[];
+}
+
+export function createSkillFold(): SkillFold {
+  /** Calls that ask for a skill, by call id; few, as most calls do not. */
+  const asked = new Map<string, { seq: number; ok: boolean; skills: Asked[] }>();
+  const reported: SkillUse[] = [];
+  const settle = (call_id: string, ok: boolean): void => {
+    const entry = asked.get(call_id);
+    if (entry !== undefined) entry.ok = ok;
+  };
+  const uses = (): SkillUse[] => {
+    const byCall = [...asked].flatMap(([call_id, { seq, ok, skills }]) =>
+      ok ? skills.map(({ skill, by }) => ({ skill, call_id, seq, by })) : [],
+    );
+    return [...byCall, ...reported].sort((a, b) => a.seq - b.seq);
+  };
+  return {
+    push(event) {
+      if (event.kind === 'call_requested') {
+        const skills = skillsOfCall(event.data);
+        if (skills.length > 0 && asked.size < LIMITS.skill_uses_max) {
+          asked.set(event.data.call_id, { seq: event.seq, ok: false, skills });
+        }
+      } else if (event.kind === 'call_finished') {
+        settle(event.data.call_id, event.data.status === 'ok');
+      } else if (event.kind === 'call_updated' && event.data.status !== null) {
+        settle(event.data.call_id, event.data.status === 'ok');
+      } else if (event.kind === 'skill_used' && reported.length < LIMITS.skill_uses_max) {
+        const { skill, call_id } = event.data;
+        reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
+      }
+    },
+    uses,
+    names: () => [...new Set(uses().map((use) => use.skill))],
+  };
+}
+
+function field(input: unknown, name: string): string | null {
+  if (input === null || typeof input !== 'object' || !Object.hasOwn(input, name)) return null;
+  const value = (input as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,105 @@
+/** The warnings of an outcome (RO-6): retries, permission requests and refusals, problems with their lines, gaps. */
+import { LIMITS } from '../lib/limits.ts';
+import { cutUtf8, wellFormed } from '../lib/utf8.ts';
+import type { DataOf, Event, EventOf } from '../model/event.ts';
+
+export interface WarningFold {
+  push(event: Event): void;
+  add(text: string): void;
+  /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps come last and are never crowded out. */
+  list(gaps: readonly string[]): string[];
+}
+
+export function createWarningFold(): WarningFold {
+  const kept: string[] = [];
+  let beyond = 0;
+  /** Open calls whose refusal has been said already. */
+  const refused = new Set<string>();
+  const add = (text: string): void => {
+    if (kept.length < LIMITS.outcome_warnings_max) kept.push(oneWarning(text));
+    else beyond += 1;
+  };
+  const refuse = (call_id: string | null, text: string): void => {
+    if (call_id !== null) {
+      if (refused.has(call_id)) return;
+      if (refused.size < LIMITS.open_calls_max) refused.add(call_id);
+    }
+    add(text);
+  };
+  return {
+    add,
+    push(event) {
+      if (event.kind === 'call_decided' && event.data.decision === 'deny') {
+        refuse(event.data.call_id, refusal(event.data.tool, event.data.reason));
+      } else if (event.kind === 'permission_answered' && event.data.decision === 'deny') {
+        refuse(event.data.call_id, refusal(event.data.tool, event.data.source));
+      } else if (event.kind === 'call_finished') {
+        const { call_id, status, tool } = event.data;
+        if (status === 'denied') refuse(call_id, refusal(tool, null));
+        refused.delete(call_id);
+      } else {
+        const text = warningOf(event);
+        if (text !== null) add(text);
+      }
+    },
+    list(gaps) {
+      const named = gaps
+        .slice(0, LIMITS.outcome_warnings_max)
+        .map((gap) => oneWarning(`gap: ${gap}`));
+      const room = LIMITS.outcome_warnings_max - named.length;
+      const more = beyond + Math.max(0, kept.length - room) + (gaps.length - named.length);
+      const list = [...kept.slice(0, room), ...named];
+      return more > 0 ? [...list, `… and ${more} more`] : list;
+    },
+  };
+}
+
+/** What an event warns of; null where it does not. Foreign text, not made harmless yet. */
+export function warningOf(event: Event): string | null {
+  switch (event.kind) {
+    case 'provider_retried':
+      return providerRetry(event.data);
+    case 'provider_failed':
+      return `provider error${said(' ', event.data.kind)}${said(', status ', event.data.status)}: ${event.data.message}`;
+    case 'call_retried': {
+      const { tool, attempt, max_retries, failure_class } = event.data;
+      return `${tool} retried: attempt ${attempt}${said(' of ', max_retries)}${said(': ', failure_class)}`;
+    }
+    case 'permission_asked':
+      return `permission asked${said(' for ', event.data.tool)}${said(': ', event.data.reason)}`;
+    case 'step_blocked':
+      return `blocked${said(' at ', event.data.tool)}: ${event.data.reason}`;
+    case 'problem':
+      return problemText(event);
+    default:
+      return null;
+  }
+}
+
+function providerRetry(data: DataOf<'provider_retried'>): string {
+  const { attempt, max_attempts, kind, status, backoff_ms } = data;
+  const count = `${said(': attempt ', attempt)}${attempt === null ? '' : said(' of ', max_attempts)}`;
+  const wait = backoff_ms === null ? '' : `, waited ${backoff_ms} ms`;
+  return `provider retry${count}${said(', ', kind)}${said(', status ', status)}${wait}`;
+}
+
+function problemText({ raw, data }: EventOf<'problem'>): string {
+  const file = raw?.file === undefined ? '' : ` ${raw.file}`;
+  const where = raw === null ? '' : `${raw.channel}${file} line ${raw.line}: `;
+  return `${where}${data.code}${data.detail === '' ? '' : `: ${data.detail}`}`;
+}
+
+function refusal(tool: string | null, why: string | null): string {
+  return `${tool ?? 'a call'} denied${said(': ', why)}`;
+}
+
+function said(before: string, value: string | number | null): string {
+  return value === null || value === '' ? '' : `${before}${value}`;
+}
+
+/** One line, bounded. */
+function oneWarning(text: string): string {
+  const line = wellFormed(text).replace(/\s+/g, ' ').trim();
+  const cut = cutUtf8(line, LIMITS.warning_bytes_max);
+  return cut.length < line.length ? `${cut}…` : line;
+}

@@ -1,0 +1,213 @@
+/** The SQLite file behind the index: opened safely, brought to this schema, moved aside when it is damaged. */
+import { closeSync, existsSync, lstatSync, renameSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { errno, openAppend } from './files.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
+
+const STAGE = 'index';
+const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+
+export interface Database {
+  /** A read: may be run twice when the file turns out to be damaged. */
+  read<T>(body: (db: Prepared) => T): T;
+  /** One transaction. */
+  write<T>(body: (db: Prepared) => T): T;
+  /** Where a damaged file was put; null when none was. */
+  readonly moved_to: string | null;
+  close(): void;
+}
+
+/** Statements by their text, prepared once. */
+export interface Prepared {
+  all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[];
+  get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined;
+  run(sql: string, ...values: SQLInputValue[]): number;
+}
+
+export function openDatabase(path: string, clock: Clock = systemClock): Database {
+  let moved_to: string | null = null;
+  let open = attempt();
+
+  function attempt(): Open {
+    try {
+      return openFile(path);
+    } catch (cause) {
+      if (!isDamaged(cause)) throw databaseError(cause, path);
+      moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
+      return openFile(path);
+    }
+  }
+
+  /** A damaged file may show only when a page of it is read; what it held can be made again from the journal. */
+  function guarded<T>(body: (db: Prepared) => T): T {
+    try {
+      return body(open.prepared);
+    } catch (cause) {
+      if (!isDamaged(cause)) throw databaseError(cause, path);
+      open.db.close();
+      moved_to = moveAside(path, open.inode, clock.now()) ?? moved_to;
+      open = attempt();
+    }
+    try {
+      return body(open.prepared);
+    } catch (cause) {
+      throw databaseError(cause, path);
+    }
+  }
+
+  return {
+    read: guarded,
+    write: (body) => guarded((prepared) => inTransaction(prepared, body)),
+    get moved_to() {
+      return moved_to;
+    },
+    close() {
+      if (open.db.isOpen) open.db.close();
+    },
+  };
+}
+
+interface Open {
+  db: DatabaseSync;
+  prepared: Prepared;
+  inode: number;
+}
+
+function openFile(path: string): Open {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isSymbolicLink()) throw fileError(errno('ELOOP'), path, STAGE);
+  // Made here, not by SQLite: its mode is 0600 from the start, and SQLite gives the files beside it the same.
+  closeSync(openAppend(path));
+  // Loaded here: most commands need no index and should not pay for it.
+  const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
+  const db = new Sqlite(path);
+  try {
+    db.exec('PRAGMA busy_timeout = 5000');
+    db.exec('PRAGMA journal_mode = WAL');
+    db.exec('PRAGMA synchronous = NORMAL');
+    const prepared = prepare(db);
+    migrate(db, prepared, path);
+    return { db, prepared, inode: inode(path) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function migrate(db: DatabaseSync, prepared: Prepared, path: string): void {
+  const version = () => Number(db.prepare('PRAGMA user_version').get()?.user_version);
+  const found = version();
+  if (found > SCHEMA_VERSION) throw newer(path, found);
+  if (found === SCHEMA_VERSION) return;
+  inTransaction(prepared, () => {
+    // Another process may have done it while this one waited.
+    for (let step = version(); step < SCHEMA_VERSION; step++) {
+      db.exec(MIGRATIONS[step] as string);
+      db.exec(`PRAGMA user_version = ${step + 1}`);
+    }
+  });
+}
+
+function prepare(db: DatabaseSync): Prepared {
+  const statements = new Map<string, StatementSync>();
+  function statement(sql: string): StatementSync {
+    let found = statements.get(sql);
+    if (found === undefined) {
+      found = db.prepare(sql);
+      statements.set(sql, found);
+    }
+    return found;
+  }
+  return {
+    all: (sql, ...values) => statement(sql).all(...values),
+    get: (sql, ...values) => statement(sql).get(...values),
+    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
+  };
+}
+
+/** IMMEDIATE: a transaction that reads first and writes later fails when another process wrote in between. */
+function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
+  prepared.run('BEGIN IMMEDIATE');
+  try {
+    const result = body(prepared);
+    prepared.run('COMMIT');
+    return result;
+  } catch (error) {
+    try {
+      prepared.run('ROLLBACK');
+    } catch {
+      // SQLite has rolled back itself; the first failure is the one to report.
+    }
+    throw error;
+  }
+}
+
+/** Another process may have moved it aside already: then the file that stands there now is a good one. */
+function moveAside(path: string, damaged: number, now_ms: number): string | null {
+  if (inode(path) !== damaged) return null;
+  const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');
+  const target = `${path}.broken-${stamp}`;
+  try {
+    renameSync(path, target);
+    for (const end of ['-wal', '-shm']) {
+      if (existsSync(path + end)) renameSync(path + end, target + end);
+    }
+    return target;
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function inode(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+/** SQLite's own result code, without its extension. */
+function sqliteCode(cause: unknown): number {
+  const code = (cause as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code & 0xff : 0;
+}
+
+function isDamaged(cause: unknown): boolean {
+  return [SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(cause));
+}
+
+function databaseError(cause: unknown, path: string): TachoError {
+  if (cause instanceof TachoError) return cause;
+  switch (sqliteCode(cause)) {
+    case 0:
+      return fileError(cause, path, STAGE);
+    case SQLITE_BUSY: {
+      const text = `${path}: another process holds it: try again`;
+      return new TachoError('busy', text, { stage: STAGE, retryable: true, cause });
+    }
+    case SQLITE_FULL:
+      return fileError(withCause('ENOSPC', cause), path, STAGE);
+    case SQLITE_READONLY:
+      return fileError(withCause('EROFS', cause), path, STAGE);
+    case SQLITE_IOERR: {
+      const text = `${path}: the disk fails: ${(cause as Error).message}`;
+      return new TachoError('state_unusable', text, { stage: STAGE, cause });
+    }
+    default:
+      return fileError(cause, path, STAGE);
+  }
+}
+
+function withCause(code: string, cause: unknown): Error {
+  const error = errno(code, (cause as Error).message);
+  error.cause = cause;
+  return error;
+}
+
+function newer(path: string, found: number): TachoError {
+  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${SCHEMA_VERSION}): update tacho or choose another --state-dir`;
+  return new TachoError('state_unusable', text, { stage: STAGE });
+}

@@ -1,0 +1,122 @@
+/** Files of the state folder: 0600 whatever the umask, never through a symbolic link, durable when it is said so. */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileError } from '../lib/errors.ts';
+
+// Windows has neither flag; there a folder's ACL is what protects it.
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+const NO_BLOCK = constants.O_NONBLOCK ?? 0;
+const FILE_MODE = 0o600;
+
+/** A new file to append to. Fails when anything, a dangling link included, stands there. */
+export function createPrivate(path: string): number {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
+  return openWith(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
+}
+
+/** A file to append to, made when it is not there. */
+export function openAppend(path: string): number {
+  const { O_WRONLY, O_CREAT, O_APPEND } = constants;
+  return openWith(path, O_WRONLY | O_CREAT | O_APPEND);
+}
+
+function openWith(path: string, flags: number): number {
+  const fd = openSync(path, flags | NO_FOLLOW | NO_BLOCK, FILE_MODE);
+  try {
+    regular(fd);
+    fchmodSync(fd, FILE_MODE);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** An existing file to read. A link, a pipe or a folder in its place is refused, and a pipe does not block. */
+export function openRead(path: string): number {
+  const fd = openSync(path, constants.O_RDONLY | NO_FOLLOW | NO_BLOCK);
+  try {
+    regular(fd);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function regular(fd: number): void {
+  const stat = fstatSync(fd);
+  if (stat.isFile()) return;
+  throw errno(stat.isDirectory() ? 'EISDIR' : 'EINVAL', 'not a regular file');
+}
+
+/** An error like the file system's own. */
+export function errno(code: string, text: string = code): NodeJS.ErrnoException {
+  const error: NodeJS.ErrnoException = new Error(text);
+  error.code = code;
+  return error;
+}
+
+export function readPrivate(path: string): Buffer {
+  const fd = openRead(path);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Writes all of `bytes`: a full disk shows first as a short count, only then as an error. */
+export function writeAll(fd: number, bytes: Uint8Array): void {
+  let done = 0;
+  while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done);
+}
+
+/** Makes the names in a folder durable, where the system can. */
+export function syncFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut. */
+export function writeAtomic(path: string, text: string, stage: string): void {
+  const temp = join(dirname(path), `.${basename(path)}.${process.pid}.${performance.now()}.tmp`);
+  try {
+    const fd = createPrivate(temp);
+    try {
+      writeAll(fd, Buffer.from(text, 'utf8'));
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temp, path);
+    syncFolder(dirname(path));
+  } catch (cause) {
+    unlinkQuietly(temp);
+    throw fileError(cause, path, stage);
+  }
+}
+
+export function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Not there, or not ours to remove: the caller reports the first failure.
+  }
+}

@@ -1,0 +1,66 @@
+/** Hashes of the store, and the state folder's own key for the redactor. */
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { createPrivate, readPrivate, syncFolder, unlinkQuietly, writeAll } from './files.ts';
+import type { StateDir } from './state-dir.ts';
+
+const STAGE = 'redaction';
+const KEY_BYTES = 32;
+
+export function sha256Hex(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** Text → 8 hex digits, under a key: equal texts stay recognisable as equal, and cannot be guessed without the key. */
+export type SecretHash = (text: string) => string;
+
+export function secretHash(key: Uint8Array): SecretHash {
+  return (text) => createHmac('sha256', key).update(text).digest('hex').slice(0, 8);
+}
+
+/** The folder's key, made when it has none. Of processes that make it at once, one wins and all use its key. */
+export function openSecretHash(state: StateDir): SecretHash {
+  const path = join(state.path, 'redaction.key');
+  try {
+    return secretHash(readKey(path) ?? makeKey(state, path));
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function readKey(path: string): Buffer | null {
+  try {
+    const key = readPrivate(path);
+    if (key.length === KEY_BYTES) return key;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw cause;
+  }
+  const text = `${path}: is damaged: remove it, and later redactions get other marks than earlier ones`;
+  throw new TachoError('state_unusable', text, { stage: STAGE });
+}
+
+function makeKey(state: StateDir, path: string): Buffer {
+  const temp = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  const fd = createPrivate(temp);
+  try {
+    writeAll(fd, randomBytes(KEY_BYTES));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  try {
+    // Unlike a rename, a link does not replace the key of a process that was faster.
+    linkSync(temp, path);
+    syncFolder(state.path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+  } finally {
+    unlinkQuietly(temp);
+  }
+  const key = readKey(path);
+  if (key === null) throw new Error('the key is gone');
+  return key;
+}

@@ -1,0 +1,264 @@
+/**
+ * The index: outcomes of runs, and where each session's events lie in the journal. Small, and made again from the
+ * journal at any time. Contract: no conversation, no raw output, no tool inputs or outputs in it (ST-1).
+ */
+import type { SQLInputValue } from 'node:sqlite';
+import type { Clock } from '../lib/clock.ts';
+import { TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { wellFormed } from '../lib/utf8.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import type { ExitReason } from '../model/words.ts';
+import type { Position, PositionIndex } from './catalogue.ts';
+import { openDatabase, type Prepared } from './database.ts';
+import {
+  RUN_COLUMNS,
+  SAVE_POSITION,
+  SAVE_RUN,
+  SAVE_SEGMENT,
+  SCHEMA_VERSION,
+} from './index-schema.ts';
+import type { StateDir } from './state-dir.ts';
+
+/** A run as lists show it. */
+export interface RunRow {
+  run_id: string;
+  agent: string;
+  session_id: string | null;
+  model: string | null;
+  started_ms: number | null;
+  finished_ms: number | null;
+  success: boolean;
+  exit_reason: ExitReason;
+  cost: number | null;
+  tokens: number | null;
+  steps: number;
+  tool_calls: number;
+  /** Its beginning. */
+  prompt: string | null;
+  labels: Record<string, string>;
+}
+
+export interface RunQuery {
+  limit?: number;
+  agent?: string;
+  /** `ok`, `failed`, or an exit reason. */
+  status?: string;
+  since_ms?: number;
+  /** Only runs that come after this one in the list. */
+  before?: string;
+}
+
+export interface Index extends PositionIndex {
+  saveOutcome(outcome: RunOutcome): void;
+  saveOutcomes(outcomes: readonly RunOutcome[]): void;
+  getRun(run_id: string): RunOutcome | null;
+  /** By id, by the beginning of an id (with or without `r_`), or `last`. Throws when several runs begin so. */
+  findRun(text: string): RunOutcome | null;
+  /** Newest first. */
+  listRuns(query?: RunQuery): RunRow[];
+  /** Deletes the run's row and its session's positions; false when there was none. */
+  deleteRun(run_id: string): boolean;
+  setPositions(positions: readonly Position[]): void;
+  /** Sessions that a segment holds, as far as they are covered. */
+  sessionsIn(segment: string): string[];
+  forgetSegment(segment: string): void;
+  /** Empties the index, to be filled again from the journal. */
+  clear(): void;
+  stats(): IndexStats;
+  /** Where a damaged database was put when this one was begun in its place; null when none was. */
+  readonly moved_to: string | null;
+  close(): void;
+}
+
+export interface IndexStats {
+  schema: number;
+  runs: number;
+  positions: number;
+  segments: number;
+  bytes: number;
+}
+
+export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Index {
+  const db = openDatabase(state.db, options.clock);
+  const save = (outcomes: readonly RunOutcome[]) =>
+    db.write((prepared) => {
+      for (const outcome of outcomes) prepared.run(SAVE_RUN, ...runValues(outcome));
+    });
+  return {
+    saveOutcome: (outcome) => save([outcome]),
+    saveOutcomes: save,
+    getRun: (run_id) => db.read((prepared) => outcomeOf(prepared, run_id)),
+    findRun: (text) => db.read((prepared) => findRun(prepared, text)),
+    listRuns: (query = {}) => db.read((prepared) => listRuns(prepared, query)),
+    deleteRun: (run_id) =>
+      db.write((prepared) => {
+        prepared.run('DELETE FROM positions WHERE session = ?', run_id);
+        return prepared.run('DELETE FROM runs WHERE run_id = ?', run_id) > 0;
+      }),
+    ...positionsOf(db),
+    clear: () =>
+      db.write((prepared) => {
+        for (const table of ['runs', 'positions', 'segments']) prepared.run(`DELETE FROM ${table}`);
+      }),
+    stats: () => db.read(statsOf),
+    get moved_to() {
+      return db.moved_to;
+    },
+    close: db.close,
+  };
+}
+
+type PositionPart = Pick<
+  Index,
+  'setPositions' | 'getPositions' | 'covered' | 'cover' | 'sessionsIn' | 'forgetSegment'
+>;
+
+function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
+  function put(prepared: Prepared, positions: readonly Position[]): void {
+    for (const { session, source, segment, first_seq, last_seq, offset } of positions) {
+      prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
+    }
+  }
+  return {
+    setPositions: (positions) => db.write((prepared) => put(prepared, positions)),
+    getPositions: (session) =>
+      db.read((prepared) => {
+        const rows = prepared.all('SELECT * FROM positions WHERE session = ?', key(session));
+        return rows.map((row) => ({
+          ...(row as unknown as Position),
+          session,
+          source: unkey(row.source),
+        }));
+      }),
+    covered: () =>
+      db.read((prepared) => {
+        const rows = prepared.all('SELECT segment, bytes FROM segments');
+        return new Map(rows.map((row) => [String(row.segment), Number(row.bytes)]));
+      }),
+    cover: (segment, bytes, positions) =>
+      db.write((prepared) => {
+        put(prepared, positions);
+        prepared.run(SAVE_SEGMENT, segment, bytes);
+      }),
+    sessionsIn: (segment) =>
+      db.read((prepared) => {
+        const sql = 'SELECT DISTINCT session FROM positions WHERE segment = ?';
+        return prepared.all(sql, segment).map((row) => unkey(row.session));
+      }),
+    forgetSegment: (segment) =>
+      db.write((prepared) => {
+        prepared.run('DELETE FROM positions WHERE segment = ?', segment);
+        prepared.run('DELETE FROM segments WHERE segment = ?', segment);
+      }),
+  };
+}
+
+/** Ids from outside as JSON text where SQLite would change them: it keeps neither lone surrogates nor what follows a NUL. */
+function key(id: string): string {
+  const kept = id.isWellFormed() && !id.includes('\0') && !id.startsWith('"');
+  return kept ? id : JSON.stringify(id);
+}
+
+function unkey(stored: unknown): string {
+  const text = String(stored);
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}
+
+function runValues(outcome: RunOutcome): SQLInputValue[] {
+  const { metrics, metadata } = outcome;
+  const prompt = metadata.initial_prompt;
+  return [
+    outcome.run_id,
+    outcome.agent,
+    text(outcome.session_id),
+    text(metrics.model_name),
+    metrics.start_time_ms,
+    metrics.end_time_ms,
+    outcome.success ? 1 : 0,
+    outcome.exit_reason,
+    metrics.cost,
+    metrics.tokens_used,
+    metrics.steps,
+    metrics.tool_calls_count,
+    prompt === null ? null : text(prompt.slice(0, LIMITS.prompt_preview_chars)),
+    JSON.stringify(metadata.labels),
+    JSON.stringify(withoutContent(outcome)),
+  ];
+}
+
+function text(value: string | null): string | null {
+  return value === null ? null : wellFormed(value);
+}
+
+/** The outcome without what the tools were given and gave back (ST-1). */
+export function withoutContent(outcome: RunOutcome): RunOutcome {
+  const tool_calls = outcome.tool_calls.map(
+    ({ inputs: _inputs, outputs: _outputs, ...kept }) => kept,
+  );
+  return { ...outcome, tool_calls };
+}
+
+function outcomeOf(prepared: Prepared, run_id: string): RunOutcome | null {
+  const row = prepared.get('SELECT outcome FROM runs WHERE run_id = ?', run_id);
+  return row === undefined ? null : (JSON.parse(String(row.outcome)) as RunOutcome);
+}
+
+function findRun(prepared: Prepared, wanted: string): RunOutcome | null {
+  if (wanted === 'last') {
+    const row = prepared.get(
+      'SELECT run_id FROM runs ORDER BY started_ms DESC, run_id DESC LIMIT 1',
+    );
+    return row === undefined ? null : outcomeOf(prepared, String(row.run_id));
+  }
+  const exact = outcomeOf(prepared, wanted);
+  if (exact !== null || !/^[0-9a-z_]+$/.test(wanted)) return exact;
+  const prefix = wanted.startsWith('r_') ? wanted : `r_${wanted}`;
+  const sql = 'SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT 4';
+  const found = prepared.all(sql, prefix, `${prefix}\x7f`).map((row) => String(row.run_id));
+  if (found.length > 1) {
+    const shown = `${found.slice(0, 3).join(', ')}${found.length > 3 ? ', …' : ''}`;
+    throw new TachoError('usage', `${wanted} is the beginning of several run ids: ${shown}`, {
+      stage: 'index',
+    });
+  }
+  return found[0] === undefined ? null : outcomeOf(prepared, found[0]);
+}
+
+function listRuns(prepared: Prepared, query: RunQuery): RunRow[] {
+  const where: string[] = [];
+  const values: SQLInputValue[] = [];
+  const add = (condition: string, ...given: SQLInputValue[]) => {
+    where.push(condition);
+    values.push(...given);
+  };
+  if (query.agent !== undefined) add('agent = ?', query.agent);
+  if (query.status === 'ok') add('success = 1');
+  else if (query.status === 'failed') add('success = 0');
+  else if (query.status !== undefined) add('exit_reason = ?', query.status);
+  if (query.since_ms !== undefined) add('started_ms >= ?', query.since_ms);
+  if (query.before !== undefined) {
+    add(
+      '(ifnull(started_ms, 0), run_id) < (SELECT ifnull(started_ms, 0), run_id FROM runs WHERE run_id = ?)',
+      query.before,
+    );
+  }
+  const filter = where.length > 0 ? `WHERE ${where.join(' AND ')}` : '';
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${filter} ORDER BY started_ms DESC, run_id DESC LIMIT ?`;
+  return prepared.all(sql, ...values, query.limit ?? -1).map((row) => ({
+    ...(row as unknown as RunRow),
+    success: row.success === 1,
+    labels: JSON.parse(String(row.labels)) as Record<string, string>,
+  }));
+}
+
+function statsOf(prepared: Prepared): IndexStats {
+  const number = (sql: string) => Number(Object.values(prepared.get(sql) ?? { none: 0 })[0]);
+  return {
+    schema: SCHEMA_VERSION,
+    runs: number('SELECT count(*) FROM runs'),
+    positions: number('SELECT count(*) FROM positions'),
+    segments: number('SELECT count(*) FROM segments'),
+    bytes: number('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size'),
+  };
+}

@@ -1,0 +1,56 @@
+/** The index's tables, step by step: a database of an older tacho gets the steps it lacks. */
+
+/** Step n makes schema n. A step is never changed once it was published. */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    session_id TEXT,
+    model TEXT,
+    started_ms INTEGER,
+    finished_ms INTEGER,
+    success INTEGER NOT NULL,
+    exit_reason TEXT NOT NULL,
+    cost REAL,
+    tokens INTEGER,
+    steps INTEGER NOT NULL,
+    tool_calls INTEGER NOT NULL,
+    prompt TEXT,
+    labels TEXT NOT NULL,
+    outcome TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX runs_by_start ON runs (started_ms, run_id);
+  CREATE INDEX runs_by_session ON runs (session_id) WHERE session_id IS NOT NULL;`,
+
+  `CREATE TABLE positions (
+    session TEXT NOT NULL,
+    source TEXT NOT NULL,
+    segment TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    PRIMARY KEY (session, source, segment, first_seq, offset)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX positions_by_segment ON positions (segment);
+  CREATE TABLE segments (
+    segment TEXT PRIMARY KEY,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+export const SAVE_RUN = `INSERT OR REPLACE INTO runs
+  (run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls,
+   prompt, labels, outcome)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export const RUN_COLUMNS =
+  'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
+
+export const SAVE_POSITION = `INSERT INTO positions (session, source, segment, first_seq, last_seq, offset)
+  VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET last_seq = max(last_seq, excluded.last_seq)`;
+
+export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
+  ON CONFLICT DO UPDATE SET bytes = max(bytes, excluded.bytes)`;

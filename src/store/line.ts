@@ -1,0 +1,110 @@
+/**
+ * One journal line: `{"s":<session>,"o":<source>,"n":<seq>,"c":"<crc32>","e":<body>}` and LF.
+ * Contract: the body is the caller's text, byte for byte; the CRC is over the bytes before its key and the body's, so
+ * what the disk or a torn write changed, in the ids too, is known as such.
+ */
+import { crc32 } from 'node:zlib';
+
+export interface JournalEntry {
+  session: string;
+  source: string;
+  /** Counts from 1 within a session and source. */
+  seq: number;
+  /** JSON text without a line feed. */
+  body: string;
+}
+
+/** What a line says, before its body is looked at. */
+export interface LineHead {
+  session: string;
+  source: string;
+  seq: number;
+  crc: number;
+  /** Where the body begins and ends in the bytes that were read. */
+  start: number;
+  end: number;
+}
+
+const BODY_KEY = Buffer.from(',"e":');
+/** Bytes of `"c":"01234567"`. */
+const CRC_BYTES = 14;
+const OPENING = Buffer.from('{"s":');
+const CLOSING = 0x7d;
+// `"` in a JSON string is always escaped, so this cannot match inside an id.
+const HEAD =
+  /^\{"s":("(?:[^"\\]|\\.){0,8192}"),"o":("(?:[^"\\]|\\.){0,8192}"),"n":(\d{1,15}),"c":"([0-9a-f]{8})"$/;
+
+/** The line up to its hash: what the hash covers beside the body. */
+export function headText(session: string, source: string, seq: number): string {
+  return `{"s":${JSON.stringify(session)},"o":${JSON.stringify(source)},"n":${seq},`;
+}
+
+/** Between head and body. */
+function crcText(crc: number): string {
+  return `"c":"${crc.toString(16).padStart(8, '0')}","e":`;
+}
+const CRC_TEXT_BYTES = crcText(0).length;
+
+/** More bytes than a line has beside its head and body. */
+export const LINE_EXTRA_BYTES = 32;
+
+/** A line made in some bytes; it counts only once its end is kept. */
+export interface PlacedLine {
+  at: number;
+  crc: number;
+  end: number;
+}
+
+/** Writes a line, LF included. `bytes` has room for it. */
+export function writeLine(bytes: Buffer, at: number, head: string, body: string): PlacedLine {
+  const head_end = at + bytes.write(head, at, 'utf8');
+  const body_at = head_end + CRC_TEXT_BYTES;
+  const body_end = body_at + bytes.write(body, body_at, 'utf8');
+  const crc = crc32(bytes.subarray(body_at, body_end), crc32(bytes.subarray(at, head_end)));
+  bytes.write(crcText(crc), head_end, 'latin1');
+  bytes[body_end] = CLOSING;
+  bytes[body_end + 1] = 0x0a;
+  return { at, crc, end: body_end + 2 };
+}
+
+/** Reads the line in `bytes[start, end)`; null when it is no journal line or its hash is wrong. */
+export function readLine(bytes: Buffer, start: number, end: number): LineHead | null {
+  if (bytes[end - 1] !== CLOSING) return null;
+  const key = bytes.indexOf(BODY_KEY, start);
+  if (key < 0 || key >= end) return null;
+  const found = HEAD.exec(bytes.toString('latin1', start, key));
+  if (found === null) return null;
+  const head = {
+    session: idText(found[1] as string),
+    source: idText(found[2] as string),
+    seq: Number(found[3]),
+    crc: Number.parseInt(found[4] as string, 16),
+    start: key + BODY_KEY.length,
+    end: end - 1,
+  };
+  if (head.start > head.end || head.seq < 1) return null;
+  const before = crc32(bytes.subarray(start, key - CRC_BYTES));
+  return crc32(bytes.subarray(head.start, head.end), before) === head.crc ? head : null;
+}
+
+/** Ids are ASCII but for the rare one; read as such, the bytes of the others are put together again. */
+function idText(json: string): string {
+  if (!json.includes('\\') && /^[\x20-\x7e]*$/.test(json)) return json.slice(1, -1);
+  try {
+    return JSON.parse(Buffer.from(json, 'latin1').toString('utf8')) as string;
+  } catch {
+    return '';
+  }
+}
+
+/** A whole line behind bytes that are none (a hole that a power cut left): where it begins, or -1. */
+export function findLine(bytes: Buffer, start: number, end: number): number {
+  let tries = 8;
+  let at = bytes.indexOf(OPENING, start + 1);
+  while (at >= 0 && at < end && tries > 0) {
+    if (readLine(bytes, at, end) !== null) return at;
+    tries -= 1;
+    at = bytes.indexOf(OPENING, at + 1);
+  }
+  return -1;
+}

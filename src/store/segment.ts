@@ -1,0 +1,103 @@
+/**
+ * Writing a segment. Contract: one writer a segment, and only the process that made it, so a line torn by a dead writer
+ * is never appended to. Its first line says who writes it.
+ */
+import { closeSync, fdatasync, ftruncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { fileError } from '../lib/errors.ts';
+import { newRunId, type RandomSource } from '../lib/ids.ts';
+import { dieHere, failsAt } from './failpoint.ts';
+import { createPrivate, openRead, syncFolder, writeAll } from './files.ts';
+import { mayLive, type Owner, thisOwner } from './owner.ts';
+import { readFirst } from './segment-owner.ts';
+
+const syncData = promisify(fdatasync);
+
+export interface SegmentWriter {
+  readonly name: string;
+  readonly path: string;
+  /** Bytes written and synced. */
+  readonly bytes: number;
+  /** Durable when it resolves. After a failure the segment takes nothing more. */
+  write(bytes: Buffer): Promise<void>;
+  close(): void;
+}
+
+let last_ms = 0;
+
+/** Names sort by time, also those made by one process within a millisecond. */
+export function segmentName(now_ms: number, random: RandomSource): string {
+  last_ms = Math.max(now_ms, last_ms + 1);
+  return `${newRunId(last_ms, random).slice(2)}.jsonl`;
+}
+
+export function createSegment(dir: string, name: string): SegmentWriter {
+  const path = join(dir, name);
+  const fd = createPrivate(path);
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner() })}\n`);
+  let bytes = 0;
+  try {
+    writeAll(fd, first);
+    syncFolder(dir);
+    bytes = first.length;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return {
+    name,
+    path,
+    get bytes() {
+      return bytes;
+    },
+    async write(chunk) {
+      try {
+        if (failsAt('before_write')) dieHere();
+        if (failsAt('mid_write')) {
+          writeAll(fd, chunk.subarray(0, chunk.length >> 1));
+          dieHere();
+        }
+        writeAll(fd, chunk);
+        if (failsAt('after_write')) dieHere();
+        await syncData(fd);
+        if (failsAt('after_sync')) dieHere();
+        bytes += chunk.length;
+      } catch (error) {
+        cutTo(fd, bytes);
+        throw error;
+      }
+    },
+    close: () => closeSync(fd),
+  };
+}
+
+/** Takes back what was not acknowledged. Where that fails too, the reader drops it as torn or duplicate. */
+function cutTo(fd: number, bytes: number): void {
+  try {
+    ftruncateSync(fd, bytes);
+  } catch {
+    // The failure that led here is the one to report.
+  }
+}
+
+/** Makes what a dead writer left in the page cache durable before anyone relies on it. */
+export async function syncSegment(dir: string, name: string): Promise<void> {
+  const path = join(dir, name);
+  let fd = -1;
+  try {
+    fd = openRead(path);
+    await syncData(fd);
+  } catch (cause) {
+    // Removed since it was listed: with it went what would have had to be kept.
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'journal');
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}
+
+/** Whether the process that made a segment may still append to it. */
+export function mayGrow(dir: string, name: string): boolean {
+  const owner: Owner | null = readFirst(join(dir, name));
+  return owner === null ? false : mayLive(owner);
+}

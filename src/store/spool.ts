@@ -1,0 +1,116 @@
+/**
+ * The spool: a folder a run with the agent's stdout and stderr, byte for byte, the prompt it was given, and `meta.json`.
+ * Contract: the agent writes straight into the files, so neither its hurried exit nor our death loses a byte (ST-3).
+ */
+import { closeSync, lstatSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../lib/errors.ts';
+import { fileFor, isRunId } from '../lib/ids.ts';
+import {
+  createPrivate,
+  readPrivate,
+  syncFolder,
+  unlinkQuietly,
+  writeAll,
+  writeAtomic,
+} from './files.ts';
+import { ownFolder, type StateDir } from './state-dir.ts';
+
+export { isAlive, startTicks } from './owner.ts';
+
+const STAGE = 'spool';
+
+/** Absolute paths of one run's spool. */
+export interface Spool {
+  /** The folder's name: the run id, or the hash of an id that is none of ours. */
+  readonly name: string;
+  readonly path: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The prompt; there only after `writeStdin`. */
+  readonly stdin: string;
+  readonly meta: string;
+}
+
+/** The paths alone; nothing is made or checked. */
+export function spoolAt(state: StateDir, run_id: string): Spool {
+  const name = isRunId(run_id) ? run_id : fileFor('spool', run_id);
+  return namedSpool(state, name);
+}
+
+function namedSpool(state: StateDir, name: string): Spool {
+  const path = join(state.spool, name);
+  return {
+    name,
+    path,
+    stdout: join(path, 'stdout'),
+    stderr: join(path, 'stderr'),
+    stdin: join(path, 'stdin'),
+    meta: join(path, 'meta.json'),
+  };
+}
+
+/** A new spool with empty `stdout` and `stderr`. Fails when the run has one already. */
+export function createSpool(state: StateDir, run_id: string): Spool {
+  const spool = spoolAt(state, run_id);
+  ownFolder(spool.path, false);
+  for (const path of [spool.stdout, spool.stderr]) createFile(path, '');
+  syncFolder(spool.path);
+  return spool;
+}
+
+/** Puts the prompt where the agent's stdin is opened from. */
+export function writeStdin(spool: Spool, text: string): void {
+  createFile(spool.stdin, text);
+}
+
+function createFile(path: string, text: string): void {
+  try {
+    const fd = createPrivate(path);
+    try {
+      writeAll(fd, Buffer.from(text, 'utf8'));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+/** Replaces `meta.json` as a whole. */
+export function writeMeta(spool: Spool, meta: unknown): void {
+  writeAtomic(spool.meta, `${JSON.stringify(meta)}\n`, STAGE);
+}
+
+/** What `meta.json` says; null when it is missing or no JSON. */
+export function readMeta(spool: Spool): unknown {
+  try {
+    return JSON.parse(readPrivate(spool.meta).toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/** All spools, in the order of their names: oldest run first. */
+export function listSpools(state: StateDir): Spool[] {
+  try {
+    const entries = readdirSync(state.spool, { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    return names.sort().map((name) => namedSpool(state, name));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fileError(cause, state.spool, STAGE);
+  }
+}
+
+/** Removes a run's spool; a link in its place is removed, not followed. */
+export function removeSpool(spool: Spool): void {
+  try {
+    const stat = lstatSync(spool.path, { throwIfNoEntry: false });
+    if (stat === undefined) return;
+    if (stat.isDirectory()) rmSync(spool.path, { recursive: true, force: true });
+    else unlinkQuietly(spool.path);
+  } catch (cause) {
+    throw fileError(cause, spool.path, STAGE);
+  }
+}

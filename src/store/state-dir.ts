@@ -1,0 +1,118 @@
+/** The state folder: where it lies, and that it is ours alone (ST-8, ST-9). */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { createPrivate, errno, syncFolder, writeAll } from './files.ts';
+
+const STAGE = 'state';
+
+/** Absolute paths of what a state folder holds. */
+export interface StateDir {
+  readonly path: string;
+  readonly journal: string;
+  readonly spool: string;
+  readonly transcripts: string;
+  readonly db: string;
+}
+
+export function resolveStateDir(options: {
+  flag?: string | null | undefined;
+  env: Record<string, string | undefined>;
+  cwd: string;
+}): string {
+  const named = options.flag ?? (options.env.TACHO_HOME || undefined);
+  return resolve(options.cwd, named ?? '.tacho');
+}
+
+/** The paths alone; nothing is made or checked. */
+export function stateDirAt(path: string): StateDir {
+  const root = resolve(path);
+  return {
+    path: root,
+    journal: join(root, 'journal'),
+    spool: join(root, 'spool'),
+    transcripts: join(root, 'transcripts'),
+    db: join(root, 'tacho.db'),
+  };
+}
+
+/** Makes the folder where it is missing; refuses one that another user, or a link, could read or redirect. */
+export function openStateDir(path: string): StateDir {
+  const state = stateDirAt(path);
+  ownFolder(state.path, true);
+  for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
+  ignoreInGit(state.path);
+  return state;
+}
+
+/** A folder of mode 0700 that is ours; made when nothing stands there. */
+export function ownFolder(path: string, recursive: boolean): void {
+  try {
+    const made = makeFolder(path, recursive);
+    if (lstatSync(path).isSymbolicLink()) throw errno('ELOOP');
+    checkOwner(path);
+    if (made) syncFolder(dirname(path));
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function makeFolder(path: string, recursive: boolean): boolean {
+  try {
+    // `recursive` follows links on the way down, which is right above the state folder, and says nothing of the last step.
+    if (recursive) mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(path, { mode: 0o700 });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw cause;
+  }
+}
+
+function checkOwner(path: string): void {
+  if (process.platform === 'win32') {
+    if (!lstatSync(path).isDirectory()) throw errno('ENOTDIR');
+    return;
+  }
+  // A folder without our read bit cannot be opened; its owner may still give it to us.
+  const before = lstatSync(path);
+  if (!before.isDirectory()) throw errno('ENOTDIR');
+  if (before.uid !== process.getuid?.()) throw foreign(path, before.uid);
+  if ((before.mode & 0o500) !== 0o500) chmodSync(path, 0o700);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const stat = fstatSync(fd);
+    if (stat.uid !== process.getuid?.()) throw foreign(path, stat.uid);
+    if ((stat.mode & 0o777) !== 0o700) fchmodSync(fd, 0o700);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function ignoreInGit(folder: string): void {
+  const path = join(folder, '.gitignore');
+  try {
+    const fd = createPrivate(path);
+    try {
+      writeAll(fd, Buffer.from('*\n'));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(cause, path, STAGE);
+  }
+}
+
+function foreign(path: string, uid: number): TachoError {
+  const text = `${path}: belongs to another user (uid ${uid}): choose another --state-dir`;
+  return new TachoError('state_unusable', text, { stage: STAGE });
+}

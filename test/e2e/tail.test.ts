@@ -1,0 +1,226 @@
+/** Reading along in a file that another process writes. */
+import {
+  appendFileSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { spawnAgent } from '../../src/capture/spawn.ts';
+import { createTail, type Tail, waitForChange } from '../../src/capture/tail.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { verifies } from './verifies.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tacho-tail-'));
+const fixture = (name: string) => join(import.meta.dirname, '../fixtures', `${name}.mjs`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let count = 0;
+
+function newFile(content = ''): string {
+  count += 1;
+  const path = join(folder, `${count}.spool`);
+  writeFileSync(path, content);
+  return path;
+}
+
+function startToy(name: string, args: string[]) {
+  const [stdout_path, stderr_path] = [newFile(), newFile()];
+  const more = { env: {}, cwd: folder, stdin_path: null, stdout_path, stderr_path };
+  return {
+    ...spawnAgent({ command: process.execPath, args: [fixture(name), ...args], ...more }),
+    stdout_path,
+  };
+}
+
+/** Everything until `over` is settled and nothing is left. */
+async function drain(tail: Tail, over: Promise<unknown>, take: (bytes: Buffer) => void) {
+  const ended = new AbortController();
+  void over.then(() => ended.abort());
+  for (let last = false; ; ) {
+    const bytes = await tail.read();
+    if (bytes !== null) take(bytes);
+    else if (last) return;
+    else last = (await waitForChange([tail], ended.signal, 1_000)) === 'aborted';
+  }
+}
+
+async function readAll(tail: Tail): Promise<string> {
+  let text = '';
+  for (let bytes = await tail.read(); bytes !== null; bytes = await tail.read()) text += bytes;
+  return text;
+}
+
+for (const watch of [true, false]) {
+  const how = watch ? 'by watching' : 'by polling only';
+  test(`${how}, bytes written one at a time and in bursts arrive in order, each once`, async () => {
+    const agent = startToy('writes-times', ['40', '2', 'bytes']);
+    const tail = createTail(agent.stdout_path, { from: 0, watch });
+    expect(tail.watching).toBe(watch);
+    let text = '';
+    await drain(tail, agent.exited, (bytes) => {
+      text += bytes;
+    });
+    expect(tail.position).toBe(text.length);
+    const times = text.trimEnd().split('\n').map(BigInt);
+    expect(times.length).toBe(40);
+    expect(times).toEqual([...times].sort((a, b) => (a < b ? -1 : 1)));
+    await tail.close();
+  });
+}
+
+test('a write is in our hands within milliseconds', async () => {
+  const agent = startToy('writes-times', ['300', '4', 'lines']);
+  const tail = createTail(agent.stdout_path, { from: 0 });
+  const late: number[] = [];
+  await drain(tail, agent.exited, (bytes) => {
+    const now = process.hrtime.bigint();
+    for (const line of bytes.toString().trimEnd().split('\n')) {
+      late.push(Number(now - BigInt(line)) / 1e6);
+    }
+  });
+  await tail.close();
+  expect(late.length).toBe(300);
+  late.sort((a, b) => a - b);
+  // 0.3 ms on a quiet machine; polling alone would give half the poll's pause, however busy the machine is.
+  expect(late[150]).toBeLessThan((LIMITS.tail_poll_ms * 2) / 5);
+});
+
+verifies(
+  'RO-7',
+  'a file that grows to 50 MB while it is read costs no more memory than a chunk',
+  async () => {
+    const agent = startToy('grows', ['50']);
+    const tail = createTail(agent.stdout_path, { from: 0 });
+    const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+    const before = process.memoryUsage();
+    let [total, wrong, peak] = [0, 0, 0];
+    const ended = new AbortController();
+    void agent.exited.then(() => ended.abort());
+    for (let last = false; ; ) {
+      const bytes = await tail.read(buffer);
+      if (bytes === null && last) break;
+      if (bytes === null) {
+        last = (await waitForChange([tail], ended.signal, 1_000)) === 'aborted';
+        continue;
+      }
+      const first = 0x61 + (Math.floor(total / 1_048_576) % 26);
+      if (bytes[0] !== first) wrong += 1;
+      total += bytes.length;
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers - before.arrayBuffers);
+    }
+    await tail.close();
+    expect({ total, wrong, position: tail.position }).toEqual({
+      total: 50 * 1_048_576,
+      wrong: 0,
+      position: 50 * 1_048_576,
+    });
+    expect(peak).toBeLessThan(4 * 1_048_576);
+  },
+);
+
+test('a read gives at most a chunk, the rest is still known to be there', async () => {
+  const path = newFile('x'.repeat(LIMITS.read_chunk_bytes + 10));
+  const tail = createTail(path, { from: 5 });
+  expect((await tail.read())?.length).toBe(LIMITS.read_chunk_bytes);
+  expect(tail.changed).toBe(true);
+  expect(await waitForChange([tail], null, 10_000)).toBe('changed');
+  expect((await tail.read())?.length).toBe(5);
+  expect(await tail.read()).toBe(null);
+  expect(tail.position).toBe(LIMITS.read_chunk_bytes + 10);
+  await tail.close();
+});
+
+test('bytes that were handed out do not change with the next read', async () => {
+  const path = newFile('first');
+  const tail = createTail(path, { from: 0 });
+  const first = await tail.read();
+  appendFileSync(path, 'other');
+  const second = await tail.read();
+  expect([String(first), String(second)]).toEqual(['first', 'other']);
+  await tail.close();
+});
+
+test('a file that is cut is read again from its beginning, and that is counted', async () => {
+  const path = newFile('0123456789');
+  const tail = createTail(path, { from: 0 });
+  expect(await readAll(tail)).toBe('0123456789');
+  truncateSync(path, 0);
+  expect(await tail.read()).toBe(null);
+  expect({ position: tail.position, truncations: tail.truncations }).toEqual({
+    position: 0,
+    truncations: 1,
+  });
+  appendFileSync(path, 'new');
+  expect(await waitForChange([tail], null, 10_000)).toBe('changed');
+  expect(await readAll(tail)).toBe('new');
+  await tail.close();
+});
+
+test('a file taken away can still be read to its end', async () => {
+  const path = newFile('before');
+  const tail = createTail(path, { from: 0 });
+  rmSync(path);
+  expect(await readAll(tail)).toBe('before');
+  await tail.close();
+});
+
+for (const watch of [true, false]) {
+  test(`waiting ends at a change of any tail, at the abort and at the time limit (${watch ? 'watch' : 'poll'})`, async () => {
+    const paths = [newFile(), newFile()] as const;
+    const tails = paths.map((path) => createTail(path, { from: 0, watch }));
+    for (const tail of tails) expect(await tail.read()).toBe(null);
+    // The watch may still tell of the file's making.
+    while ((await waitForChange(tails, null, 30)) === 'changed')
+      for (const tail of tails) await tail.read();
+    expect(await waitForChange(tails, null, 1)).toBe('timeout');
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 5);
+    expect(await waitForChange(tails, abort.signal, 60_000)).toBe('aborted');
+    expect(await waitForChange(tails, abort.signal, 60_000)).toBe('aborted');
+    setTimeout(() => appendFileSync(paths[1], 'x'), 5);
+    expect(await waitForChange(tails, null, 60_000)).toBe('changed');
+    expect(await Promise.all(tails.map(async (tail) => String(await tail.read())))).toEqual([
+      'null',
+      'x',
+    ]);
+    for (const tail of tails) await tail.close();
+  });
+}
+
+test('a change between the last read and the wait is not missed', async () => {
+  const path = newFile();
+  const tail = createTail(path, { from: 0 });
+  for (let i = 0; i < 50; i++) {
+    while ((await tail.read()) !== null) {}
+    appendFileSync(path, 'x');
+    expect(await waitForChange([tail], null, 10_000)).toBe('changed');
+    expect(String(await tail.read())).toBe('x');
+  }
+  await tail.close();
+});
+
+test('closing while a read is under way is safe, and a closed tail has nothing more', async () => {
+  const tail = createTail(newFile('x'.repeat(1000)), { from: 0 });
+  const reading = tail.read();
+  await tail.close();
+  await tail.close();
+  expect((await reading)?.length).toBe(1000);
+  expect(await tail.read()).toBe(null);
+});
+
+test('a missing file, a link and a folder are refused with an error that names them', () => {
+  const link = join(folder, 'link');
+  symlinkSync(newFile(), link);
+  const codes = [join(folder, 'none'), link, folder].map((path) => {
+    try {
+      return createTail(path, { from: 0 });
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  });
+  expect(codes).toEqual(['not_found', 'state_unusable', 'not_a_file']);
+});

@@ -1,0 +1,151 @@
+/** The live view in a real pseudo-terminal. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Event } from '../../src/model/event.ts';
+import { createMaker } from '../build-events.ts';
+import { openPty, type Pty } from './pty.ts';
+
+const PROGRAM = join(import.meta.dirname, '../fixtures/tui-program.ts');
+let folder = '';
+let pty: Pty | null = null;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tacho-tui-'));
+});
+afterEach(() => {
+  pty?.close();
+  pty = null;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(events: readonly Event[]): Pty {
+  const file = join(folder, 'events.jsonl');
+  writeFileSync(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  pty = openPty([process.execPath, PROGRAM, file]);
+  return pty;
+}
+
+function recorded(lines = 0): Event[] {
+  const make = createMaker();
+  const text = Array.from({ length: lines }, (_, index) => `line ${index + 1}`).join('\n');
+  return [
+    make('run_started'),
+    make('step_started'),
+    make('usage_reported', { cost_usd: 0.5 }),
+    make('call_requested', { input: { command: 'npm test' } }),
+    make('call_finished', { status: 'error', exit_code: 3, output: '\u001b[2Jboom' }),
+    make('call_requested', { call_id: 'c2', tool: 'Read', input: { file_path: '日本語.txt' } }),
+    ...(lines > 0 ? [make('message_delta', { text })] : []),
+  ];
+}
+const has = (part: string) => (lines: string[]) => lines.some((line) => line.includes(part));
+/** Echo and line mode are back on. */
+const COOKED = /(?<!-)\bicanon\b(?:[^]*)(?<!-)\becho\b/;
+
+async function leaves(terminal: Pty, code: number, word: string): Promise<void> {
+  const end = await terminal.ended;
+  expect(end.code).toBe(code);
+  expect(end.mode).toMatch(COOKED);
+  expect(terminal.alternate()).toBe(false);
+  const bytes = terminal.bytes();
+  for (const mode of ['?25', '?7']) {
+    expect(bytes.lastIndexOf(`\u001b[${mode}h`)).toBeGreaterThan(
+      bytes.lastIndexOf(`\u001b[${mode}l`),
+    );
+  }
+  expect(terminal.lines().join('\n')).toContain(word);
+  expect(terminal.lines().join('\n')).not.toContain('following');
+}
+
+describe('the live view in a terminal', () => {
+  test('shows header, calls and footer on the alternate screen', async () => {
+    const terminal = start(recorded(2));
+    await terminal.until('the text', has('line 2'));
+    expect(terminal.alternate()).toBe(true);
+    const [header, first, output, second, ...rest] = terminal.lines();
+    expect(header).toMatch(/^ demo 1\.0 · toy · step 1 · \d+s · 125 tokens · \$0\.5000$/);
+    expect(first).toMatch(/^✗ Bash npm test +exit 3 12ms$/);
+    expect(output).toBe('  \\u{1b}[2Jboom');
+    expect(second).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Read 日本語\.txt +\ds$/);
+    expect(rest.slice(0, 3)).toEqual(['', 'line 1', 'line 2']);
+    expect(rest.at(-1)).toMatch(/^ q cancel · .* following$/);
+    terminal.type('q');
+    await leaves(terminal, 130, 'left: interrupt');
+  });
+
+  test('goes on counting while a call runs', async () => {
+    const terminal = start(recorded());
+    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[3] ?? ''));
+    terminal.type('\u0003');
+    await leaves(terminal, 130, 'left: interrupt');
+  });
+
+  test('scrolls by line, page and to both ends, and follows again', async () => {
+    const terminal = start(recorded(100));
+    await terminal.until('the end', (lines) => lines[22] === 'line 100');
+    terminal.type('k');
+    await terminal.until('one line up', (lines) => lines[22] === 'line 99');
+    terminal.type('\u001b[A\u001b[A');
+    await terminal.until('three lines up', (lines) => lines[22] === 'line 97');
+    terminal.type('j');
+    await terminal.until('one line down', (lines) => lines[22] === 'line 98');
+    terminal.type('\u001b[5~');
+    await terminal.until('a page up', (lines) => lines[22] === 'line 77');
+    terminal.type('g');
+    await terminal.until('the beginning', (lines) => (lines[1] ?? '').includes('Bash npm test'));
+    expect(terminal.lines().at(-1)).toMatch(/line 22 of 104$/);
+    terminal.type('\u001b[6~');
+    await terminal.until('a page down', (lines) => lines[22] === 'line 39');
+    terminal.type('G');
+    await terminal.until(
+      'following',
+      (lines) => has('following')(lines) && lines[22] === 'line 100',
+    );
+    terminal.type('q');
+    await leaves(terminal, 130, 'left: interrupt');
+  });
+
+  test('fits a window that changes its size', async () => {
+    const terminal = start(recorded(100));
+    await terminal.until('the end', (lines) => lines[22] === 'line 100');
+    terminal.resize(60, 20);
+    await terminal.until('the smaller window', (lines) => lines[18] === 'line 100');
+    expect(terminal.lines().length).toBe(20);
+    expect(terminal.lines().at(-1)).toMatch(/^ q cancel .* following$/);
+    expect(terminal.lines().at(-1)?.length).toBe(60);
+    terminal.resize(100, 30);
+    await terminal.until('the larger window', (lines) => lines[28] === 'line 100');
+    expect(terminal.lines().at(-1)?.length).toBe(100);
+    terminal.type('q');
+    await leaves(terminal, 130, 'left: interrupt');
+  });
+
+  test('leaves the terminal clean when the app ends on a signal', async () => {
+    const terminal = start(recorded(1));
+    await terminal.until('the text', has('line 1'));
+    terminal.signal('SIGTERM');
+    await leaves(terminal, 143, 'left: terminated');
+  });
+
+  test('leaves the terminal clean when the app fails, and the fault can be read', async () => {
+    const terminal = start(recorded(1));
+    await terminal.until('the text', has('line 1'));
+    terminal.signal('SIGUSR2');
+    await leaves(terminal, 1, 'Error: a fault');
+  });
+
+  test('paints only what changed', async () => {
+    const terminal = start(recorded());
+    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[3] ?? ''));
+    const paints = terminal.bytes().split('\u001b[?2026h').slice(2);
+    const rows = paints.flatMap((paint) =>
+      [...paint.matchAll(/\u001b\[(\d+);1H/g)].map(([, n]) => n),
+    );
+    expect(paints.length).toBeLessThan(60);
+    expect(new Set(rows).isSubsetOf(new Set(['1', '2', '3', '4']))).toBe(true);
+    terminal.type('q');
+    await leaves(terminal, 130, 'left: interrupt');
+  });
+});

@@ -1,0 +1,558 @@
+/**
+ * What every agent's folder must hold to (docs: agents). `testAgent(agent, dir)` reads the recordings in `dir`:
+ * `<scenario>/{stdout.jsonl, session/…, truth.json}` and `tools.json`, the tools the CLI offers its model.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import { describe, expect } from 'vitest';
+import { sessionEvents } from '../src/app/session-source.ts';
+import { createPipeline, type Pipeline } from '../src/capture/pipeline.ts';
+import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
+import type { Draft } from '../src/model/draft.ts';
+import { type Event, EventData, type EventOf } from '../src/model/event.ts';
+import type { RunOutcome } from '../src/model/outcome.ts';
+import { CANONICAL_TOOLS, type Channel } from '../src/model/words.ts';
+import { createOutcomeFold } from '../src/projections/outcome.ts';
+import { verifies } from './e2e/verifies.ts';
+import { type Truth, wrongFacts } from './truth.ts';
+
+type Primary = 'stdout' | 'session';
+
+export interface TestAgentOptions {
+  /** The main session file under a scenario's `session/`; null when there is none. */
+  sessionFile?(session_dir: string): string | null;
+  /** Scenarios whose records are not all the agent's own (logs of a host, …): problems are expected there. */
+  unclean?: readonly string[];
+  /** Capabilities that the recordings cannot show, each with the reason. */
+  unseen?: Partial<Record<(typeof CAPABILITY_NAMES)[number], string>>;
+}
+
+export interface Recording {
+  scenario: string;
+  channel: Primary;
+  /** The stream's file, or the session's main file. */
+  path: string;
+  bytes: Buffer;
+  truth: Truth | null;
+}
+
+const NOT_MAIN = /[\\/](subagents|tool-results|hooks)[\\/]|\.meta\.json$/;
+
+/** The first .jsonl or .json file that is no sub-agent's and no attachment. */
+function firstSessionFile(session_dir: string): string | null {
+  if (!existsSync(session_dir)) return null;
+  const names = readdirSync(session_dir, { recursive: true, encoding: 'utf8' }).sort();
+  const main = names.find((name) => /\.jsonl?$|\.json$/.test(name) && !NOT_MAIN.test(`/${name}`));
+  return main === undefined ? null : join(session_dir, main);
+}
+
+export function recordingsIn(dir: string, options: TestAgentOptions = {}): Recording[] {
+  const sessionFile = options.sessionFile ?? firstSessionFile;
+  const recordings: Recording[] = [];
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const scenario = entry.name;
+    const truth_path = join(dir, scenario, 'truth.json');
+    const truths = existsSync(truth_path) ? JSON.parse(readFileSync(truth_path, 'utf8')) : null;
+    const stdout = join(dir, scenario, 'stdout.jsonl');
+    const session = sessionFile(join(dir, scenario, 'session'));
+    const files = { stdout: existsSync(stdout) ? stdout : null, session };
+    for (const channel of ['stdout', 'session'] as const) {
+      const path = files[channel];
+      if (path === null) continue;
+      const truth = (truths?.[channel] ?? null) as Truth | null;
+      recordings.push({ scenario, channel, path, bytes: readFileSync(path), truth });
+    }
+  }
+  return recordings.sort((a, b) => a.scenario.localeCompare(b.scenario));
+}
+
+export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
+  const info = {
+    run_id: 'r_00000000000000000000000000',
+    agent: agent.id,
+    cwd: null,
+    prompt: null,
+    config: null,
+    model: null,
+    agent_version: null,
+    session_id: null,
+    fingerprint: () => null,
+  };
+  return createPipeline({ agent, info, primary, now: null });
+}
+
+/** All events of these bytes, given in these chunks. */
+export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer>): Event[] {
+  const pipeline = pipelineFor(agent, channel);
+  const events: Event[] = [];
+  const take = (some: Event[]) => {
+    for (const event of some) events.push(event);
+  };
+  for (const chunk of chunks) take(pipeline.push(channel, chunk));
+  take(pipeline.endOfInput(channel));
+  take(pipeline.finish());
+  return events;
+}
+
+/** The whole recording, with the files of its sub-agents. */
+export async function wholeRun(agent: Agent, recording: Recording): Promise<Event[]> {
+  if (recording.channel === 'stdout') return eventsOf(agent, 'stdout', [recording.bytes]);
+  const pipeline = pipelineFor(agent, 'session');
+  const events: Event[] = [];
+  for await (const some of sessionEvents(agent, recording.path, pipeline)) events.push(...some);
+  events.push(...pipeline.finish());
+  return events;
+}
+
+export function outcomeOf(events: readonly Event[]): RunOutcome {
+  const fold = createOutcomeFold({ keepIo: true });
+  for (const event of events) fold.push(event);
+  return fold.finish();
+}
+
+export function kindsOf<K extends Event['kind']>(events: readonly Event[], kind: K): EventOf<K>[] {
+  return events.filter((event) => event.kind === kind) as unknown as EventOf<K>[];
+}
+
+const CHECKS = new Map(
+  Object.entries(EventData).map(([kind, schema]) => [kind, Compile(schema)] as const),
+);
+
+/** What is wrong with the form of a run's events; empty when nothing is. */
+export function malformed(events: readonly Event[]): string[] {
+  const wrong: string[] = [];
+  let at_ms = 0;
+  events.forEach((event, index) => {
+    if (event.seq !== index + 1) wrong.push(`seq ${event.seq} at place ${index + 1}`);
+    if (event.at_ms < at_ms) wrong.push(`time goes back at ${event.seq}`);
+    at_ms = event.at_ms;
+    if (!CHECKS.get(event.kind)?.Check(event.data)) {
+      wrong.push(`${event.kind} ${JSON.stringify(event.data).slice(0, 200)}`);
+    }
+  });
+  const ends = kindsOf(events, 'run_finished').length;
+  if (ends !== 1) wrong.push(`${ends} run_finished`);
+  if (events.at(-1)?.kind !== 'run_finished') wrong.push('run_finished is not the last');
+  return wrong;
+}
+
+/** The same run without what noise between its lines may change: problems, places, numbers. */
+function gist(events: readonly Event[]): unknown[] {
+  return events
+    .filter((event) => event.kind !== 'problem')
+    .map((event) => {
+      if (event.kind !== 'run_finished') return { kind: event.kind, data: event.data };
+      return { kind: event.kind, data: { ...event.data, completeness: null } };
+    });
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function chances(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function* cutUp(bytes: Buffer, size: () => number): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; ) {
+    const to = from + size();
+    yield bytes.subarray(from, to);
+    from = to;
+  }
+}
+
+const linesOf = (bytes: Buffer) =>
+  bytes
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+
+const title = (agent: Agent, recording: Recording) =>
+  `${agent.id} ${recording.scenario} ${recording.channel}`;
+
+/** Small enough to be read many times over. */
+const SMALL_BYTES = 64 * 1024;
+
+export function testAgent(agent: Agent, dir: string, options: TestAgentOptions = {}): void {
+  const recordings = recordingsIn(dir, options);
+  const clean = recordings.filter(({ scenario }) => !options.unclean?.includes(scenario));
+  describe(`agent ${agent.id}`, () => {
+    for (const recording of recordings) testRecording(agent, recording, clean.includes(recording));
+    testNoise(agent, clean);
+    testMutations(agent, recordings);
+    testNames(agent, recordings);
+    testTable(agent, join(dir, 'tools.json'));
+    testCapabilities(agent, recordings, options);
+    testBothChannels(agent, recordings);
+  });
+}
+
+function testRecording(agent: Agent, recording: Recording, clean: boolean): void {
+  const { truth, channel, bytes } = recording;
+  if (truth !== null) {
+    verifies(
+      ['AG-3', 'AG-9', 'AG-10', 'AG-11', 'AG-12', 'RO-5'],
+      `${title(agent, recording)}: every fact of truth.json is right`,
+      async () => {
+        const events = await wholeRun(agent, recording);
+        expect(wrongFacts(truth, outcomeOf(events))).toEqual([]);
+      },
+    );
+  }
+  verifies(
+    'AG-2',
+    `${title(agent, recording)}: events are well formed, without problems`,
+    async () => {
+      const events = await wholeRun(agent, recording);
+      expect(malformed(events)).toEqual([]);
+      const problems = kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
+      const unanswered = truth?.ok === false ? /^unfinished_call / : /^$/;
+      if (clean) expect(problems.filter((text) => !unanswered.test(text))).toEqual([]);
+    },
+  );
+  verifies('AG-13', `${title(agent, recording)}: any chunking gives the same events`, () => {
+    const whole = eventsOf(agent, channel, [bytes]);
+    const chance = chances(bytes.length);
+    const random = () => 1 + Math.floor(chance() ** 4 * 5000);
+    expect(eventsOf(agent, channel, cutUp(bytes, random))).toEqual(whole);
+    if (bytes.length > SMALL_BYTES) return;
+    expect(
+      eventsOf(
+        agent,
+        channel,
+        cutUp(bytes, () => 1),
+      ),
+    ).toEqual(whole);
+  });
+  if (bytes.length > 0) {
+    verifies('AG-14', `${title(agent, recording)}: a cut loses nothing before it and is said`, () =>
+      cutAnywhere(agent, recording),
+    );
+  }
+}
+
+/** Where to cut: about 40 places over the file, at line ends, and around the last line. */
+function cutsOf(bytes: Buffer): number[] {
+  const cuts = new Set<number>();
+  for (let part = 1; part < 30; part++) cuts.add(Math.floor((bytes.length * part) / 30));
+  for (let at = bytes.indexOf(10), n = 0; at >= 0 && n < 6; at = bytes.indexOf(10, at + 1), n++) {
+    cuts.add(at + 1);
+  }
+  const last = bytes.lastIndexOf(10, bytes.length - 2) + 1;
+  for (const at of [last - 1, last, last + 1, bytes.length - 3]) cuts.add(at);
+  return [...cuts].filter((at) => at > 0 && at < bytes.length - 2).sort((a, b) => a - b);
+}
+
+function cutAnywhere(agent: Agent, { channel, bytes }: Recording): void {
+  const whole = eventsOf(agent, channel, [bytes]);
+  for (const at of cutsOf(bytes)) {
+    const cut = eventsOf(agent, channel, [bytes.subarray(0, at)]);
+    expect(malformed(cut), `cut at ${at}`).toEqual([]);
+    const complete = bytes.lastIndexOf(10, at - 1) + 1;
+    const before = (events: Event[]) =>
+      events
+        .filter(({ raw, kind }) => raw !== null && raw.offset < complete && kind !== 'run_started')
+        .map(({ kind, data, raw, step }) => ({ kind, data, raw, step }));
+    expect(before(cut), `cut at ${at}`).toEqual(before(whole));
+    const torn = kindsOf(cut, 'problem').some(({ data }) => data.code === 'torn_line');
+    const rest = bytes.toString('utf8', complete, at);
+    expect(torn, `cut at ${at}`).toBe(rest !== '' && !parses(rest));
+    const end = kindsOf(cut, 'run_finished')[0]?.data;
+    if (channel !== 'stdout' || agent.capabilities.end_record !== 'live') continue;
+    if (kindsOf(cut, 'agent_ended').length > 0) continue;
+    expect({ ok: end?.ok, gap: end?.completeness.grade === 'complete' }, `cut at ${at}`).toEqual({
+      ok: false,
+      gap: false,
+    });
+  }
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const GARBAGE = [
+  'npm warn something',
+  '{"type":',
+  '\u0000\u0000',
+  'null',
+  '12',
+  '"text"',
+  '\u2028',
+  '}{',
+];
+
+function testNoise(agent: Agent, recordings: readonly Recording[]): void {
+  verifies('AG-13', `${agent.id}: CRLF, BOM and blank lines change nothing`, () => {
+    for (const recording of recordings) {
+      const { channel, bytes } = recording;
+      const whole = gist(eventsOf(agent, channel, [bytes]));
+      const lines = linesOf(bytes);
+      const variants = {
+        CRLF: lines.map((line) => `${line}\r\n`).join(''),
+        BOM: `\ufeff${bytes.toString('utf8')}`,
+        blank: lines.map((line) => `\n\r\n${line}\n\n`).join(''),
+        unended: lines.join('\n'),
+      };
+      for (const [name, text] of Object.entries(variants)) {
+        const events = eventsOf(agent, channel, [Buffer.from(text)]);
+        expect(gist(events), `${title(agent, recording)} ${name}`).toEqual(whole);
+      }
+    }
+  });
+  verifies(['AG-2', 'AG-13'], `${agent.id}: garbage between records is a problem each`, () => {
+    for (const recording of recordings) {
+      const { channel, bytes } = recording;
+      const whole = eventsOf(agent, channel, [bytes]);
+      const noisy = linesOf(bytes).flatMap((line, n) => [GARBAGE[n % GARBAGE.length], line]);
+      const events = eventsOf(agent, channel, [Buffer.from(`${noisy.join('\n')}\n`)]);
+      expect(gist(events), title(agent, recording)).toEqual(gist(whole));
+      const count = kindsOf(events, 'problem').length - kindsOf(whole, 'problem').length;
+      expect(count, title(agent, recording)).toBe(linesOf(bytes).length);
+    }
+  });
+  verifies('AG-2', `${agent.id}: fields and types of the future are survived`, () => {
+    for (const recording of recordings) {
+      const { channel, bytes } = recording;
+      const whole = gist(eventsOf(agent, channel, [bytes]));
+      const lines = linesOf(bytes);
+      const wider = lines.map((line) =>
+        line.startsWith('{"') ? `{"zz_future":{"a":[1,null]},${line.slice(1)}` : line,
+      );
+      const wide = eventsOf(agent, channel, [Buffer.from(`${wider.join('\n')}\n`)]);
+      expect(gist(wide), title(agent, recording)).toEqual(whole);
+      const future = '{"type":"zz_future","subtype":"thing","data":{"type":"zz_future"}}';
+      const mixed = [future, ...lines, future];
+      const events = eventsOf(agent, channel, [Buffer.from(`${mixed.join('\n')}\n`)]);
+      expect(gist(events), title(agent, recording)).toEqual(whole);
+      const unknown = kindsOf(events, 'problem').filter(
+        ({ data }) => data.code === 'unknown_record',
+      );
+      expect(unknown.length, title(agent, recording)).toBe(2);
+    }
+  });
+}
+
+const OTHER_VALUES = [
+  null,
+  0,
+  -1,
+  1e300,
+  '',
+  'x',
+  true,
+  [],
+  [null],
+  {},
+  { type: 'x' },
+  'a'.repeat(99),
+];
+
+/** Deletes or replaces one field somewhere in a record. */
+function mutate(value: unknown, way: readonly number[], other: number): unknown {
+  if (typeof value !== 'object' || value === null) return OTHER_VALUES[other % OTHER_VALUES.length];
+  const keys = Object.keys(value);
+  const [turn = 0, ...rest] = way;
+  const key = keys[turn % Math.max(1, keys.length)];
+  if (key === undefined) return OTHER_VALUES[other % OTHER_VALUES.length];
+  const copy = structuredClone(value) as Record<string, unknown>;
+  if (rest.length > 0) copy[key] = mutate(copy[key], rest, other);
+  else if (other === 0) delete copy[key];
+  else copy[key] = OTHER_VALUES[other % OTHER_VALUES.length];
+  return copy;
+}
+
+function testMutations(agent: Agent, recordings: readonly Recording[]): void {
+  const records = recordings
+    .filter(({ bytes }) => bytes.length > 0 && bytes.length <= SMALL_BYTES)
+    .map(({ channel, bytes }) => ({ channel, lines: linesOf(bytes).filter(isJson) }))
+    .filter(({ lines }) => lines.length > 0);
+  verifies('AG-2', `${agent.id}: a decoder never fails, whatever a record lacks or holds`, () => {
+    const change = fc.record({
+      line: fc.nat(),
+      way: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
+      other: fc.nat(20),
+    });
+    const runs = fc.property(
+      fc.nat(),
+      fc.array(change, { minLength: 1, maxLength: 8 }),
+      (n, all) => {
+        const { channel, lines } = records[n % records.length]!;
+        const changed = [...lines];
+        for (const { line, way, other } of all) {
+          const at = line % changed.length;
+          changed[at] = JSON.stringify(mutate(JSON.parse(changed[at]!), way, other));
+        }
+        const events = eventsOf(agent, channel, [Buffer.from(`${changed.join('\n')}\n`)]);
+        expect(malformed(events)).toEqual([]);
+        const faults = kindsOf(events, 'problem').filter(
+          ({ data }) => data.code === 'decoder_fault',
+        );
+        expect(faults).toEqual([]);
+      },
+    );
+    fc.assert(runs, { numRuns: 600, seed: 7 });
+  });
+}
+
+function isJson(line: string): boolean {
+  return line.startsWith('{') || line.startsWith('[');
+}
+
+function testNames(agent: Agent, recordings: readonly Recording[]): void {
+  const rows = new Map(agent.tools.rows.map((row) => [row.native, row]));
+  const canonical = new Set<string>(CANONICAL_TOOLS);
+  verifies(
+    ['AG-4', 'AG-6'],
+    `${agent.id}: every call has its canonical name and its row`,
+    async () => {
+      for (const recording of recordings) {
+        for (const { data } of kindsOf(await wholeRun(agent, recording), 'call_requested')) {
+          const row = rows.get(data.native_tool);
+          const mcp = /^mcp__.+?__.+$/.test(data.tool);
+          const expected = row ? `${agent.id}:${row.native}` : mcp ? 'mcp' : 'pass';
+          const tool = row ? row.tool : mcp ? data.tool : data.native_tool;
+          expect({ row: data.row, tool: data.tool }, title(agent, recording)).toEqual({
+            row: expected,
+            tool,
+          });
+        }
+      }
+      for (const row of rows.values()) expect(canonical.has(row.tool), row.native).toBe(true);
+    },
+  );
+}
+
+/** Fields that a canonical tool must have (AG-7); an Edit may have other means than one pair of strings. */
+const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  Read: ['file_path'],
+  Write: ['file_path', 'content'],
+  Edit: ['file_path'],
+  Bash: ['command'],
+  Grep: ['pattern'],
+  Glob: ['pattern'],
+  Skill: ['skill'],
+  Task: ['prompt'],
+};
+
+function testTable(agent: Agent, tools_path: string): void {
+  if (!existsSync(tools_path)) return;
+  const offered = JSON.parse(readFileSync(tools_path, 'utf8')) as {
+    name: string;
+    fields: string[];
+  }[];
+  const rows = new Map(agent.tools.rows.map((row) => [row.native, row]));
+  verifies('AG-5', `${agent.id}: every tool the CLI offers is mapped or passed through`, () => {
+    const passed = new Set(agent.tools.passed_through);
+    const missing = offered.filter(({ name }) => !rows.has(name) && !passed.has(name));
+    expect(missing).toEqual([]);
+    expect([...rows.keys()].filter((name) => passed.has(name))).toEqual([]);
+  });
+  verifies('AG-7', `${agent.id}: canonical fields come from fields the tools really have`, () => {
+    for (const { name, fields } of offered) {
+      const row = rows.get(name);
+      if (!row) continue;
+      const mapped = new Set([...fields, ...Object.values(row.fields ?? {})]);
+      for (const from of Object.keys(row.fields ?? {})) expect(fields, name).toContain(from);
+      const lacking = (REQUIRED_FIELDS[row.tool] ?? []).filter((field) => !mapped.has(field));
+      expect(lacking, name).toEqual([]);
+    }
+  });
+}
+
+type Shows = (draft: Draft) => boolean;
+
+const isCall: Shows = (draft) => draft.kind === 'call_requested';
+const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
+  text: (draft) => draft.kind === 'message_finished' && draft.data.role === 'assistant',
+  text_deltas: (draft) => draft.kind === 'message_delta',
+  thinking: (draft) => draft.kind === 'thinking_finished' || draft.kind === 'thinking_delta',
+  call_requests: isCall,
+  call_results: (draft) => draft.kind === 'call_finished' && draft.data.output !== null,
+  call_starts: (draft) => draft.kind === 'call_started',
+  exit_codes: (draft) => draft.kind === 'call_finished' && draft.data.exit_code !== null,
+  decisions: (draft) => draft.kind === 'call_decided' && draft.data.decision === 'allow',
+  denials: (draft) => draft.kind === 'call_finished' && draft.data.status === 'denied',
+  sub_agents: (draft) => draft.kind === 'call_requested' && draft.data.parent_call_id !== null,
+  skills: (draft) =>
+    draft.kind === 'skill_used' ||
+    (draft.kind === 'call_requested' && /^(activate_)?skill$/i.test(draft.data.native_tool)),
+  usage: (draft) =>
+    draft.kind === 'usage_reported' && Object.values(draft.data.usage).some((n) => n !== null),
+  cost: (draft) => draft.kind === 'usage_reported' && draft.data.cost_usd !== null,
+  provider_retries: (draft) => draft.kind === 'provider_retried',
+  end_record: (draft) => draft.kind === 'agent_ended' && draft.data.evidence === 'native_result',
+  model: (draft) => draft.kind === 'session_started' && draft.data.model !== null,
+  session_id: (draft) => draft.kind === 'session_started' && draft.data.session_id !== null,
+};
+
+/** What the decoder itself says, before anything is added to it. */
+export async function draftsOf(
+  agent: Agent,
+  { channel, path, bytes }: Recording,
+): Promise<Draft[]> {
+  const drafts: Draft[] = [];
+  const decoder = channel === 'stdout' ? agent.stream() : agent.session?.decoder();
+  const parts =
+    channel === 'stdout' || !agent.session
+      ? [{ bytes, part: undefined }]
+      : (await agent.session.parts(path)).map((part) => ({ bytes: readFileSync(part.path), part }));
+  for (const { bytes: some, part } of parts) {
+    for (const line of linesOf(some).filter(isJson))
+      decoder?.record(JSON.parse(line), drafts, part);
+  }
+  decoder?.end(drafts);
+  return drafts;
+}
+
+function testCapabilities(
+  agent: Agent,
+  recordings: readonly Recording[],
+  options: TestAgentOptions,
+): void {
+  verifies('AG-17', `${agent.id}: the capability table says what the recordings show`, async () => {
+    const drafts: Record<Primary, Draft[]> = { stdout: [], session: [] };
+    for (const recording of recordings) {
+      drafts[recording.channel].push(...(await draftsOf(agent, recording)));
+    }
+    const shown = (name: (typeof CAPABILITY_NAMES)[number]): When => {
+      if (drafts.stdout.some(SHOWN[name])) return 'live';
+      return drafts.session.some(SHOWN[name]) ? 'after' : 'never';
+    };
+    const names = CAPABILITY_NAMES.filter((name) => options.unseen?.[name] === undefined);
+    const declared = names.map((name) => [name, agent.capabilities[name]]);
+    expect(declared).toEqual(names.map((name) => [name, shown(name)]));
+  });
+}
+
+function testBothChannels(agent: Agent, recordings: readonly Recording[]): void {
+  const ids = (truth: Truth | null) => truth?.calls.map((call) => call.id).join() ?? null;
+  for (const live of recordings.filter(({ channel }) => channel === 'stdout')) {
+    const filed = recordings.find(
+      (other) => other.channel === 'session' && other.scenario === live.scenario,
+    );
+    if (!filed || ids(live.truth) === null || ids(live.truth) !== ids(filed.truth)) continue;
+    verifies(
+      'AG-15',
+      `${agent.id} ${live.scenario}: the session file tells the same calls and text as the stream`,
+      async () => {
+        const facts = async (recording: Recording) => {
+          const outcome = outcomeOf(await wholeRun(agent, recording));
+          const calls = outcome.tool_calls.map(({ duration_ms: _, ...call }) => call);
+          return { calls, message: outcome.message, artifacts: outcome.artifacts };
+        };
+        expect(await facts(filed)).toEqual(await facts(live));
+      },
+    );
+  }
+}
