@@ -80,7 +80,6 @@ function observed(change: Partial<Observed> = {}, stdout = stream()): Observed {
     events: '',
     requests: [{ ...request, user_texts: [{ bytes: 3, sha256 }] }],
     files: { 'a.txt': null },
-    transcripts: ['toy/r_1.transcript.jsonl'],
     ...change,
   };
 }
@@ -107,7 +106,6 @@ test('what happened around the record is named', () => {
     events: '{"code":"contradiction"}',
     requests: [],
     files: { 'a.txt': 'x' },
-    transcripts: [],
   });
   expect(judge(SCENARIO, SCENARIO.expect, around)).toEqual([
     'exit code is 70, not 0',
@@ -118,7 +116,6 @@ test('what happened around the record is named', () => {
     'the prompt did not reach the model as it was given',
     'a.txt is "x", not null',
     'stream and session file contradict each other',
-    'there is no transcript',
   ]);
 });
 

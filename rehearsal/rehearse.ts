@@ -25,7 +25,6 @@ export interface Observed {
   requests: Logged[];
   /** Files of the work folder that the scenario names. */
   files: Record<string, string | null>;
-  transcripts: string[];
 }
 
 export interface Rehearsal {
@@ -130,7 +129,6 @@ async function collect(room: string, scenario: Scenario): Promise<Observed> {
     files[path] = await readFile(join(room, 'work', path), 'utf8').catch(() => null);
   }
   const logged = (await text('requests.jsonl')).split('\n').filter((line) => line !== '');
-  const transcripts = join(room, 'state', 'transcripts');
   return {
     report: JSON.parse(await readFile(join(room, 'report.json'), 'utf8')) as Report,
     stdout: await bytes('stdout'),
@@ -139,6 +137,5 @@ async function collect(room: string, scenario: Scenario): Promise<Observed> {
     events: await text('events.jsonl'),
     requests: logged.map((line) => JSON.parse(line) as Logged),
     files,
-    transcripts: await readdir(transcripts, { recursive: true }).catch(() => []),
   };
 }

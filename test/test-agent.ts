@@ -211,7 +211,7 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
       const events = await wholeRun(agent, recording);
       expect(malformed(events)).toEqual([]);
       const problems = kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
-      const unanswered = truth?.ok === false ? /^unfinished_call / : /^$/;
+      const unanswered = truth?.ok === false ? /^(unfinished_call|no_end_record) / : /^$/;
       if (clean) expect(problems.filter((text) => !unanswered.test(text))).toEqual([]);
     },
   );
@@ -265,10 +265,12 @@ function cutAnywhere(agent: Agent, { channel, bytes }: Recording): void {
     const end = kindsOf(cut, 'run_finished')[0]?.data;
     if (channel !== 'stdout' || agent.capabilities.end_record !== 'live') continue;
     if (kindsOf(cut, 'agent_ended').length > 0) continue;
-    expect({ ok: end?.ok, gap: end?.completeness.grade === 'complete' }, `cut at ${at}`).toEqual({
+    const said = kindsOf(cut, 'problem').map(({ data }) => data.code);
+    expect({ ok: end?.ok, complete: end?.completeness.grade === 'complete' }).toEqual({
       ok: false,
-      gap: false,
+      complete: false,
     });
+    expect(said, `cut at ${at}`).toContain('no_end_record');
   }
 }
 

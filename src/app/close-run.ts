@@ -5,7 +5,7 @@ import { createReconciler } from '../capture/reconcile.ts';
 import type { AgentExit } from '../capture/spawn.ts';
 import { diffWorktrees, snapshotWorktree, type Worktree } from '../capture/worktree.ts';
 import type { Agent } from '../model/agent.ts';
-import type { EventOf } from '../model/event.ts';
+import type { EventOf, Raw } from '../model/event.ts';
 import { openIndex } from '../store/index-db.ts';
 import { removeSpool, type Spool } from '../store/spool.ts';
 import type { Desk } from './desk.ts';
@@ -102,13 +102,16 @@ async function reconcile(closing: Closing): Promise<void> {
   });
   const reconciler = createReconciler(pipeline.state);
   try {
+    let raw: Raw | null = null;
     for await (const events of sessionEvents(agent, path, reader)) {
       for (const event of events) {
+        raw = event.raw ?? raw;
         for (const draft of reconciler.event(event)) {
-          await desk.recorder.take(pipeline.draft(draft, event.raw));
+          await desk.recorder.take(pipeline.draft(draft, raw));
         }
       }
     }
+    for (const draft of reconciler.end()) await desk.recorder.take(pipeline.draft(draft, raw));
   } catch (error) {
     const detail = `the session file could not be read: ${(error as Error).message}`;
     await desk.recorder.take(pipeline.draft(problem('reconcile', 'bad_record', detail), null));

@@ -62,8 +62,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
 export function completeness(state: RunState, agent: Agent): Completeness {
   const gaps = [...state.problems]
     .filter(([code]) => !NO_GAP.has(code))
-    .map(([code, count]) => `${code}:${count}`);
-  if (state.ended === null && agent.capabilities.end_record === 'live') gaps.push('no_end_record');
+    .map(([code, count]) => (code === 'no_end_record' ? code : `${code}:${count}`));
   if (state.usage === null && agent.capabilities.usage !== 'never') gaps.push('usage_unknown');
   const nothing =
     state.step === 0 &&

@@ -128,6 +128,15 @@ class CapturePipeline implements Pipeline {
     const out = this.#out;
     this.#correlator.settle(out);
     this.#correlator.closeCalls(out);
+    if (state.ended === null && this.#options.agent.capabilities.end_record === 'live') {
+      const detail = 'the stream has no end record';
+      this.#correlator.emit(
+        'problem',
+        problem('correlate', 'no_end_record', detail).data,
+        null,
+        out,
+      );
+    }
     if (exited !== null && state.exited === null) {
       const failed = exited.signal !== null || (exited.exit_code ?? 0) !== 0;
       if (failed && state.ended?.exit_reason === 'ok' && ending.cause === null) {

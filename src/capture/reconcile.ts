@@ -12,6 +12,8 @@ import type { RunState } from './run-state.ts';
 export interface Reconciler {
   /** One event of the session file, in its order. */
   event(event: Event): Draft[];
+  /** What can be said only when all of the session file is known. */
+  end(): Draft[];
 }
 
 export function createReconciler(live: RunState): Reconciler {
@@ -19,6 +21,11 @@ export function createReconciler(live: RunState): Reconciler {
 }
 
 type OnKind = { [K in Event['kind']]?: (event: EventOf<K>) => Draft[] };
+
+interface CallEnd {
+  status: CallStatus | null;
+  exit_code: number | null;
+}
 
 class Reconciliation implements Reconciler {
   readonly #live: RunState;
@@ -32,8 +39,10 @@ class Reconciliation implements Reconciler {
     skills: Set<string>;
     files: Set<string>;
   };
-  /** Calls that only the session file has. */
+  /** Calls that only the session file has, or knows the end of. */
   readonly #added = new Set<string>();
+  /** How calls that the stream saw end ended by the session file's word. */
+  readonly #ends = new Map<string, CallEnd>();
   /** Unique call id → the agent's own id. */
   readonly #natives = new Map<string, string>();
 
@@ -53,8 +62,7 @@ class Reconciliation implements Reconciler {
   readonly #on: OnKind = {
     call_requested: (event) => this.#onRequest(event),
     call_finished: (event) => this.#onResult(event),
-    call_updated: ({ data }) =>
-      this.#compare(this.#native(data.call_id), data.status, data.exit_code),
+    call_updated: (event) => this.#onUpdate(event),
     usage_reported: (event) => this.#onUsage(event),
     skill_used: (event) => (this.#had.skills.has(event.data.skill) ? [] : [fill(event)]),
     file_changed: (event) => (this.#had.files.has(event.data.path) ? [] : [fill(event)]),
@@ -90,32 +98,50 @@ class Reconciliation implements Reconciler {
     // An open call whose end the session file does not know either stays open: the runner closes it.
     const unanswered = data.status === 'cancelled' && data.output === null;
     if (call === undefined || (call.status === null && unanswered)) return [];
-    if (call.status !== null) return this.#compare(call_id, data.status, data.exit_code);
     const { status, exit_code, output, duration_ms } = data;
-    return [
-      { kind: 'call_finished', at_ms, data: { call_id, status, exit_code, output, duration_ms } },
-    ];
+    if (call.status !== null) {
+      this.#ends.set(call_id, { status, exit_code });
+      return [];
+    }
+    const end = { call_id, status, exit_code, output, duration_ms };
+    this.#added.add(call_id);
+    return [{ kind: 'call_finished', at_ms, data: end }];
   }
 
-  #compare(call_id: string, status: CallStatus | null, exit_code: number | null): Draft[] {
+  #onUpdate({ data, at_ms }: EventOf<'call_updated'>): Draft[] {
+    const call_id = this.#native(data.call_id);
+    const { status, exit_code } = data;
+    if (this.#added.has(call_id)) {
+      return [{ kind: 'call_updated', at_ms, data: { call_id, status, exit_code } }];
+    }
+    const known = this.#ends.get(call_id) ?? { status: null, exit_code: null };
+    this.#ends.set(call_id, {
+      status: status ?? known.status,
+      exit_code: exit_code ?? known.exit_code,
+    });
+    return [];
+  }
+
+  end(): Draft[] {
+    return [...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end));
+  }
+
+  #compare(call_id: string, { status, exit_code }: CallEnd): Draft[] {
     const call = this.#live.calls.get(call_id);
-    if (call === undefined || call.status === null || this.#added.has(call_id)) return [];
+    if (call === undefined || call.status === null) return [];
     const drafts: Draft[] = [];
     const better = call.status === 'unknown' && status !== 'unknown' ? status : null;
     const code = call.exit_code === null ? exit_code : null;
     if (better !== null || code !== null) {
       drafts.push({ kind: 'call_updated', data: { call_id, status: better, exit_code: code } });
     }
-    const contradict = (said: unknown, other: unknown) =>
-      drafts.push(
-        problem(
-          'reconcile',
-          'contradiction',
-          `${call.tool} ${call_id}: the stream says ${said}, the session file ${other}`,
-        ),
-      );
-    if (status !== null && better === null && call.status !== status)
+    const contradict = (said: unknown, other: unknown) => {
+      const detail = `${call.tool} ${call_id}: the stream says ${said}, the session file ${other}`;
+      drafts.push(problem('reconcile', 'contradiction', detail));
+    };
+    if (status !== null && better === null && call.status !== status) {
       contradict(call.status, status);
+    }
     if (code === null && exit_code !== null && call.exit_code !== exit_code) {
       contradict(`exit code ${call.exit_code}`, exit_code);
     }

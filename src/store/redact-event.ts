@@ -36,7 +36,8 @@ export function heldDelta(event: Told, redactor: Redactor): Delta | null {
   const stream = streamOf(event);
   if (stream === null || !stream.ends) return null;
   const text = redactor.flush(stream.key);
-  if (event.kind === 'call_finished') for (const end of CALL_STREAMS) redactor.flush(stream.key + end);
+  if (event.kind === 'call_finished')
+    for (const end of CALL_STREAMS) redactor.flush(stream.key + end);
   if (text === '') return null;
   const { message_id = null, parent_call_id = null } = event.data as Partial<
     DataOf<'message_delta'>

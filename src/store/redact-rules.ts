@@ -3,6 +3,8 @@
  * of key characters, only the few runs of a text that are long enough are looked at.
  */
 
+import type { Anchor } from './redact-anchors.ts';
+
 /** A secret in a text. `value` is what its mark is made of, where that is not the text itself. */
 export interface Found {
   start: number;
@@ -47,17 +49,8 @@ const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
 const RUN_KINDS = RUN_SHAPES.map(([kind]) => kind);
 const RUN_RULES = new RegExp(RUN_SHAPES.map(([, shape]) => `(${shape})`).join('|'), 'g');
 
-/** All built-in finders. */
-export function findShapes(text: string, found: Found[]): void {
-  findRuns(text, found);
-  if (text.includes('-----BEGIN ')) findPem(text, found);
-  if (text.includes('://')) findUserinfo(text, found);
-  findHeaders(text, found);
-  findAwsSecrets(text, found);
-}
-
 /** Goes from run to run: one of 16 characters or more covers a position that is a multiple of 16. */
-function findRuns(text: string, found: Found[]): void {
+export function findRuns(text: string, found: Found[]): void {
   let floor = 0;
   for (let at = RUN_CHARS_MIN - 1; at < text.length; ) {
     if (TOKEN[text.charCodeAt(at)] === 0) {
@@ -68,31 +61,54 @@ function findRuns(text: string, found: Found[]): void {
     while (start > floor && TOKEN[text.charCodeAt(start - 1)] === 1) start -= 1;
     let end = at + 1;
     while (end < text.length && TOKEN[text.charCodeAt(end)] === 1) end += 1;
-    if (end - start >= RUN_CHARS_MIN) findInRun(text, start, end, found);
+    if (end - start >= RUN_CHARS_MIN) end = findInRun(text, start, end, found);
     floor = end;
     at = end + RUN_CHARS_MIN;
   }
 }
 
-function findInRun(text: string, start: number, end: number, found: Found[]): void {
-  const dotted = text.charCodeAt(end) === 0x2e;
-  if (dotted && text.startsWith('eyJ', end + 1) && findJwt(text, start, end, found)) return;
-  // The two parts behind a dot are runs of their own; the first is short.
+/** Pairs of characters that some shape begins with: most runs have none of them. */
+const OPENINGS = new Uint8Array(65536);
+for (const pair of 'sk gh gi gl AK AS AB AC AI GO xo rk pk wh np py hf do xa gs r8 pp'.split(' ')) {
+  OPENINGS[(pair.charCodeAt(0) << 8) | pair.charCodeAt(1)] = 1;
+}
+
+function mayHold(text: string, start: number, end: number): boolean {
+  if (text.startsWith('SG.', start - 3)) return true;
+  let pair = text.charCodeAt(start);
+  for (let at = start + 1; at < end; at++) {
+    pair = ((pair & 0xff) << 8) | text.charCodeAt(at);
+    if (OPENINGS[pair] === 1) return true;
+  }
+  return false;
+}
+
+/** Returns where to go on. */
+function findInRun(text: string, start: number, end: number, found: Found[]): number {
+  if (text.charCodeAt(end) === 0x2e && text.startsWith('eyJ', end + 1)) {
+    const last = findJwt(text, start, end, found);
+    if (last > 0) return last;
+  }
+  if (!mayHold(text, start, end)) return end;
+  // The two long parts of such a key are runs of their own; what stands before them is short.
   const from = text.startsWith('SG.', start - 3) ? start - 3 : start;
   const to = from < start ? Math.min(text.length, end + 80) : end;
   const run = text.slice(from, to);
+  let last = end;
   RUN_RULES.lastIndex = 0;
   for (let match = RUN_RULES.exec(run); match !== null; match = RUN_RULES.exec(run)) {
-    const kind = RUN_KINDS[match.findIndex((group, i) => i > 0 && group !== undefined) - 1];
+    const kind = RUN_KINDS[match.indexOf(match[0], 1) - 1] as string;
     const at = from + match.index;
-    found.push({ start: at, end: at + match[0].length, kind: kind as string });
+    last = Math.max(last, at + match[0].length);
+    found.push({ start: at, end: at + match[0].length, kind });
   }
+  return last;
 }
 
 /** Header, dot, claims, dot, signature; the first two are base64url of `{"`. */
-function findJwt(text: string, start: number, end: number, found: Found[]): boolean {
+function findJwt(text: string, start: number, end: number, found: Found[]): number {
   const at = text.indexOf('eyJ', start);
-  if (at < 0 || at > end - RUN_CHARS_MIN) return false;
+  if (at < 0 || at > end - RUN_CHARS_MIN) return -1;
   const limit = Math.min(text.length, at + SECRET_CHARS_MAX * 2);
   let last = end + 1;
   let dots = 1;
@@ -102,23 +118,19 @@ function findJwt(text: string, start: number, end: number, found: Found[]): bool
     else if (TOKEN[code] === 0) break;
     last += 1;
   }
-  if (text.charCodeAt(last - 1) === 0x2e) last -= 1;
+  while (text.charCodeAt(last - 1) === 0x2e) last -= 1;
   found.push({ start: at, end: last, kind: 'jwt' });
-  return true;
+  return last;
 }
 
-function findPem(text: string, found: Found[]): void {
-  for (let at = text.indexOf('-----BEGIN '); at >= 0; ) {
-    const label = text.slice(at + 11, at + 11 + 40);
-    const close = label.indexOf('-----');
-    if (close >= 0 && label.slice(0, close).includes('PRIVATE KEY')) {
-      const end = endOfPem(text, at + 11);
-      found.push({ start: at, end, kind: 'pem' });
-      at = text.indexOf('-----BEGIN ', end);
-    } else {
-      at = text.indexOf('-----BEGIN ', at + 11);
-    }
-  }
+function takePem(text: string, at: number, found: Found[]): number {
+  const from = at + PEM_BEGIN.length;
+  const label = text.slice(from, from + 40);
+  const close = label.indexOf('-----');
+  if (close < 0 || !label.slice(0, close).includes('PRIVATE KEY')) return from;
+  const end = endOfPem(text, from);
+  found.push({ start: at, end, kind: 'pem' });
+  return end;
 }
 
 /** Behind the END line; a block that is cut off goes on to the end of the text. */
@@ -131,17 +143,19 @@ function endOfPem(text: string, from: number): number {
   return close < 0 || close > last + 60 ? from + last + 9 : from + close + 5;
 }
 
-const STOPS = new Set('/?#\\"\'`<>()[]{}|^,; \t\r\n'.split(''));
+const STOPS = new Uint8Array(65536);
+for (const char of '/?#\\"\'`<>()[]{}|^,; \t\r\n@') STOPS[char.charCodeAt(0)] = 1;
+const URL_CHARS_MAX = 512;
 
 /** `scheme://user:password@host`: the password, or a long user name that stands alone. */
-function findUserinfo(text: string, found: Found[]): void {
+export function findUserinfo(text: string, found: Found[]): void {
   for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
     const start = at + 3;
-    const limit = Math.min(text.length, start + 512);
+    const limit = Math.min(text.length, start + URL_CHARS_MAX);
     let colon = -1;
     let end = start;
-    while (end < limit && !STOPS.has(text[end] as string) && text[end] !== '@') {
-      if (colon < 0 && text[end] === ':') colon = end;
+    while (end < limit && STOPS[text.charCodeAt(end)] === 0) {
+      if (colon < 0 && text.charCodeAt(end) === 0x3a) colon = end;
       end += 1;
     }
     if (end >= limit || text[end] !== '@') continue;
@@ -152,51 +166,44 @@ function findUserinfo(text: string, found: Found[]): void {
   }
 }
 
+const PEM_BEGIN = '-----BEGIN ';
 const AUTHORIZATION =
-  /^["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?([^\s"'\\,;<>()[\]{}]{8,4096})/i;
-const BEARER = /^\s{0,4}([\w.~+/=-]{16,4096})/;
-const API_KEY = /^["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([^\s"'\\,;<>()[\]{}]{8,4096})/;
-/** Anchors begin with rare letters: looking for them costs next to nothing. */
-const HEADERS: readonly (readonly [anchor: string, before: RegExp | null, value: RegExp])[] = [
-  ['zation', /authori$/i, AUTHORIZATION],
-  ['ZATION', /AUTHORI$/, AUTHORIZATION],
-  ['Bearer ', null, BEARER],
-  ['bearer ', null, BEARER],
-  ['BEARER ', null, BEARER],
-  ['-api-key', null, API_KEY],
-  ['-Api-Key', null, API_KEY],
-  ['-API-KEY', null, API_KEY],
-];
-
-function findHeaders(text: string, found: Found[]): void {
-  for (const [anchor, before, value] of HEADERS) {
-    for (let at = text.indexOf(anchor); at >= 0; at = text.indexOf(anchor, at + anchor.length)) {
-      if (before !== null && !before.test(text.slice(Math.max(0, at - 8), at))) continue;
-      const from = at + anchor.length;
-      const match = value.exec(text.slice(from, from + SECRET_CHARS_MAX));
-      if (match === null) continue;
-      const secret = match[1] as string;
-      if (value === BEARER && !(secret.length >= 32 || /\d/.test(secret))) continue;
-      const start = from + match[0].length - secret.length;
-      found.push({ start, end: start + secret.length, kind: 'authorization' });
-    }
-  }
-}
-
+  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?([^\s"'\\,;<>()[\]{}]{8,4096})/iy;
+const BEARER = /\s{0,4}([\w.~+/=-]{16,4096})/y;
+const API_KEY = /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([^\s"'\\,;<>()[\]{}]{8,4096})/y;
+/** The 40 characters behind `…secret_access_key`: they have no shape of their own. */
 const AWS_SECRET =
-  /^["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/;
-const AWS_ANCHORS = ['_access_key', '_ACCESS_KEY', 'AccessKey'];
+  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/y;
 
-/** The 40 characters behind `…secret_access_key`; they have no shape of their own. */
-function findAwsSecrets(text: string, found: Found[]): void {
-  for (const anchor of AWS_ANCHORS) {
-    for (let at = text.indexOf(anchor); at >= 0; at = text.indexOf(anchor, at + anchor.length)) {
-      if (!/secret$/i.test(text.slice(Math.max(0, at - 6), at))) continue;
-      const from = at + anchor.length;
-      const match = AWS_SECRET.exec(text.slice(from, from + 64));
-      if (match === null) continue;
-      const start = from + match[0].length - 40;
-      found.push({ start, end: start + 40, kind: 'aws' });
-    }
-  }
+/** A word behind which a secret stands. */
+function opening(word: string, kind: string, value: RegExp): Anchor {
+  return {
+    text: word,
+    take(text, at, found) {
+      const from = at + word.length;
+      value.lastIndex = from;
+      const match = value.exec(text);
+      if (match === null) return from;
+      const secret = match[1] as string;
+      const end = from + match[0].length;
+      // "bearer authentication" is no secret.
+      if (value === BEARER && secret.length < 32 && !/\d/.test(secret)) return from;
+      found.push({ start: end - secret.length, end, kind });
+      return end;
+    },
+  };
 }
+
+export const SHAPE_ANCHORS: readonly Anchor[] = [
+  { text: PEM_BEGIN, take: takePem },
+  ...['Authorization', 'authorization', 'AUTHORIZATION'].map((word) =>
+    opening(word, 'authorization', AUTHORIZATION),
+  ),
+  ...['Bearer ', 'bearer ', 'BEARER '].map((word) => opening(word, 'authorization', BEARER)),
+  ...['x-api-key', 'X-Api-Key', 'X-API-Key', 'X-API-KEY'].map((word) =>
+    opening(word, 'authorization', API_KEY),
+  ),
+  ...['secret_access_key', 'SECRET_ACCESS_KEY', 'SecretAccessKey', 'secretAccessKey'].map((word) =>
+    opening(word, 'aws', AWS_SECRET),
+  ),
+];

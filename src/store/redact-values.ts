@@ -1,5 +1,5 @@
 /** Known secret values, found in any of the forms they are printed in. */
-import type { Found } from './redact-rules.ts';
+import type { Anchor } from './redact-anchors.ts';
 
 const VALUE_CHARS_MIN = 8;
 const VALUE_CHARS_MAX = 4096;
@@ -47,14 +47,8 @@ function looksOpen(value: string): boolean {
   return WORDS.has(value.toLowerCase()) || /^(?:\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*[/\\]/.test(value);
 }
 
-export interface Needle {
-  text: string;
-  value: string;
-  kind: string;
-}
-
 /** A value as it is, as JSON and doubly so, as in a URL, and as in base64 at any of three alignments. */
-export function needlesOf(value: string, kind: string): Needle[] {
+export function formsOf(value: string): string[] {
   const forms = new Set([value, value.toWellFormed()]);
   const json = JSON.stringify(value).slice(1, -1);
   forms.add(json);
@@ -63,9 +57,19 @@ export function needlesOf(value: string, kind: string): Needle[] {
   forms.add(url);
   forms.add(url.replaceAll('%20', '+'));
   for (const form of base64Forms(value)) forms.add(form);
-  return [...forms]
-    .filter((text) => text.length >= VALUE_CHARS_MIN)
-    .map((text) => ({ text, value, kind }));
+  return [...forms].filter((text) => text.length >= VALUE_CHARS_MIN);
+}
+
+/** Finds `form` as the secret `value`: in whatever form it is met, its mark is the same. */
+export function formAnchor(form: string, value: string, kind: string): Anchor {
+  return {
+    text: form,
+    take(_text, at, found) {
+      const end = at + form.length;
+      found.push({ start: at, end, kind, value });
+      return end;
+    },
+  };
 }
 
 /** The characters that do not depend on what stands before and after the value. */
@@ -79,53 +83,4 @@ function base64Forms(value: string): string[] {
     forms.push(form, form.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return forms;
-}
-
-const WINDOW = VALUE_CHARS_MIN;
-
-/**
- * Finds all needles in one pass that looks at every seventh pair of characters of a text without them
- * (Wu and Manber): how many needles there are does not matter.
- */
-export function createNeedleFinder(
-  needles: readonly Needle[],
-): (text: string, found: Found[]) => void {
-  const far = WINDOW - 1;
-  const shifts = new Uint8Array(65536).fill(far);
-  const endings = new Map<number, Needle[]>();
-  for (const needle of needles) {
-    for (let at = 0; at < far; at++) {
-      const pair = pairAt(needle.text, at);
-      shifts[pair] = Math.min(shifts[pair] as number, far - 1 - at);
-    }
-    const last = pairAt(needle.text, far - 1);
-    endings.set(last, [...(endings.get(last) ?? []), needle].sort(longestFirst));
-  }
-  return (text, found) => {
-    for (let at = 0; at + WINDOW <= text.length; ) {
-      const pair = pairAt(text, at + far - 1);
-      const shift = shifts[pair] as number;
-      if (shift > 0) {
-        at += shift;
-        continue;
-      }
-      const needle = endings.get(pair)?.find((each) => text.startsWith(each.text, at));
-      if (needle !== undefined) {
-        const end = at + needle.text.length;
-        found.push({ start: at, end, kind: needle.kind, value: needle.value });
-        at = end;
-      } else {
-        at += 1;
-      }
-    }
-  };
-}
-
-function longestFirst(a: Needle, b: Needle): number {
-  return b.text.length - a.text.length;
-}
-
-/** Two characters as one number; characters beyond Latin-1 share numbers, which costs a look and no more. */
-function pairAt(text: string, at: number): number {
-  return ((text.charCodeAt(at) & 0xff) << 8) | (text.charCodeAt(at + 1) & 0xff);
 }

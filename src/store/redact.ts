@@ -2,10 +2,11 @@
  * Redaction (ST-7): what looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before anything lasts or leaves.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
+import { type Anchor, createAnchors } from './redact-anchors.ts';
 import { compilePattern } from './redact-patterns.ts';
-import { type Found, findShapes } from './redact-rules.ts';
+import { type Found, findRuns, findUserinfo, SHAPE_ANCHORS } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
-import { createNeedleFinder, type Needle, needlesOf, secretValues } from './redact-values.ts';
+import { formAnchor, formsOf, secretValues } from './redact-values.ts';
 
 export interface RedactorOptions {
   /** The run's environment. */
@@ -31,20 +32,24 @@ export interface Redactor {
 }
 
 const TEXT_CHARS_MIN = 8;
+/** Marks kept at hand: a secret that is found often is hashed once. */
+const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 
 export function createRedactor(options: RedactorOptions): Redactor {
   const { hash } = options;
-  const needles = secretValues(options.env, options.secret_env).flatMap(needlesFor);
-  const findNeedles = createNeedleFinder(needles);
+  const values = secretValues(options.env, options.secret_env);
+  const findAnchors = createAnchors([...values.flatMap(anchorsFor), ...SHAPE_ANCHORS]);
   const patterns = (options.patterns ?? []).map(compilePattern);
   const totals = new Map<string, number>();
+  const hashes = new Map<string, string>();
 
   function find(text: string): Found[] {
     const found: Found[] = [];
     if (text.length < TEXT_CHARS_MIN) return found;
-    if (needles.length > 0) findNeedles(text, found);
-    findShapes(text, found);
+    findAnchors(text, found);
+    findRuns(text, found);
+    findUserinfo(text, found);
     for (const pattern of patterns) findPattern(text, pattern, found);
     return found.length === 0 ? found : settled(text, found);
   }
@@ -54,11 +59,20 @@ export function createRedactor(options: RedactorOptions): Redactor {
     let done = 0;
     for (const { start, end, kind, value } of found) {
       totals.set(kind, (totals.get(kind) ?? 0) + 1);
-      const mark = `[REDACTED:${kind}:${hash(value ?? text.slice(start, end))}]`;
+      const mark = `[REDACTED:${kind}:${hashOf(value ?? text.slice(start, end))}]`;
       result += text.slice(done, start) + mark;
       done = end;
     }
     return result + text.slice(done);
+  }
+
+  function hashOf(secret: string): string {
+    const known = hashes.get(secret);
+    if (known !== undefined) return known;
+    const made = hash(secret);
+    if (hashes.size >= HASHES_MAX) hashes.clear();
+    hashes.set(secret, made);
+    return made;
   }
 
   function redact(text: string): string {
@@ -66,7 +80,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return found.length === 0 ? text : replace(text, found);
   }
 
-  const spaced = needles.map((needle) => needle.text).filter((text) => /\s/.test(text));
+  const spaced = values.flatMap(formsOf).filter((form) => /\s/.test(form));
   const streams = createStreams({ find, redact, spaced });
   return {
     text: redact,
@@ -78,11 +92,11 @@ export function createRedactor(options: RedactorOptions): Redactor {
 }
 
 /** A value that has a known shape is of that kind, in whichever run and form it is met. */
-function needlesFor(value: string): Needle[] {
+function anchorsFor(value: string): Anchor[] {
   const found: Found[] = [];
-  findShapes(value, found);
+  findRuns(value, found);
   const whole = found.find(({ start, end }) => start === 0 && end === value.length);
-  return needlesOf(value, whole?.kind ?? 'env');
+  return formsOf(value).map((form) => formAnchor(form, value, whole?.kind ?? 'env'));
 }
 
 function findPattern(text: string, pattern: RegExp, found: Found[]): void {

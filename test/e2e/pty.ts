@@ -1,6 +1,6 @@
 /** A program in a real pseudo-terminal (util-linux `script`), with its bytes interpreted by a terminal emulator. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import xterm from '@xterm/headless';
@@ -28,7 +28,8 @@ const WAIT_MS = 60_000;
 export function openPty(command: readonly string[], size = { cols: 80, rows: 24 }): Pty {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-pty-'));
   const at = (name: string): string => join(folder, name);
-  const read = (name: string): string => readFileSync(at(name), 'utf8').trim();
+  const read = (name: string): string =>
+    existsSync(at(name)) ? readFileSync(at(name), 'utf8').trim() : '';
   const line = [
     `tty > ${quote(at('tty'))}`,
     `stty cols ${size.cols} rows ${size.rows}`,

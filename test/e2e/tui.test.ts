@@ -41,8 +41,11 @@ function recorded(lines = 0): Event[] {
   ];
 }
 const has = (part: string) => (lines: string[]) => lines.some((line) => line.includes(part));
+/** The view fills exactly this window and shows the last line. */
+const ends = (lines: string[], cols: number, rows: number): boolean =>
+  lines.length === rows && lines.at(-1)?.length === cols - 1 && lines[rows - 2] === 'line 100';
 /** Echo and line mode are back on. */
-const COOKED = /(?<!-)\bicanon\b(?:[^]*)(?<!-)\becho\b/;
+const COOKED = /(?<!-)\bicanon\b.*(?<!-)\becho\b/s;
 
 async function leaves(terminal: Pty, code: number, word: string): Promise<void> {
   const end = await terminal.ended;
@@ -111,13 +114,10 @@ describe('the live view in a terminal', () => {
     const terminal = start(recorded(100));
     await terminal.until('the end', (lines) => lines[22] === 'line 100');
     terminal.resize(60, 20);
-    await terminal.until('the smaller window', (lines) => lines[18] === 'line 100');
-    expect(terminal.lines().length).toBe(20);
+    await terminal.until('the smaller window', (lines) => ends(lines, 60, 20));
     expect(terminal.lines().at(-1)).toMatch(/^ q cancel .* following$/);
-    expect(terminal.lines().at(-1)?.length).toBe(60);
     terminal.resize(100, 30);
-    await terminal.until('the larger window', (lines) => lines[28] === 'line 100');
-    expect(terminal.lines().at(-1)?.length).toBe(100);
+    await terminal.until('the larger window', (lines) => ends(lines, 100, 30));
     terminal.type('q');
     await leaves(terminal, 130, 'left: interrupt');
   });
@@ -144,7 +144,7 @@ describe('the live view in a terminal', () => {
       [...paint.matchAll(/\u001b\[(\d+);1H/g)].map(([, n]) => n),
     );
     expect(paints.length).toBeLessThan(60);
-    expect(new Set(rows).isSubsetOf(new Set(['1', '2', '3', '4']))).toBe(true);
+    expect(rows.filter((row) => !['1', '2', '3', '4'].includes(row ?? ''))).toEqual([]);
     terminal.type('q');
     await leaves(terminal, 130, 'left: interrupt');
   });

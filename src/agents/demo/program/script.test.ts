@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openScript, shippedNames } from './library.ts';
 import { loadScript, ScriptError, words } from './script.ts';
@@ -114,6 +116,13 @@ test('every shipped script can be read and says what it shows', () => {
   const about = shippedNames().map((name) => openScript(name, '.').about);
   expect(about.length).toBeGreaterThan(30);
   expect(about.filter((text) => text === '')).toEqual([]);
+});
+
+test('the README names every shipped script and what it shows', () => {
+  const text = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+  const readme = text.replaceAll(/ +\|/g, ' |');
+  const rows = shippedNames().map((name) => `| \`${name}\` | ${openScript(name, '.').about} |`);
+  expect(readme).toContain(rows.join('\n'));
 });
 
 test('words are pieces that make the whole again', () => {

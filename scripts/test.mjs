@@ -1,0 +1,75 @@
+// What `npm test` runs after the set-up: lint and format, types, unit tests, system tests; then a summary.
+// Arguments are passed on to vitest: `npm test -- src/store`.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const bin = join(root, 'node_modules', '.bin');
+const folder = mkdtempSync(join(tmpdir(), 'tacho-test-'));
+/** Tests append a line here when this machine lacks something they need. */
+const notes = join(folder, 'notes');
+const args = process.argv.slice(2);
+const vitest = (project) => [
+  'vitest',
+  ['run', '--project', project, ...(args.length > 0 ? ['--passWithNoTests', ...args] : [])],
+];
+
+const STEPS = {
+  'lint and format': ['biome', ['ci']],
+  types: ['tsc', ['--noEmit']],
+  'unit tests': vitest('unit'),
+  'system tests': vitest('system'),
+};
+
+const env = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH}`,
+  TACHO_TEST_NOTES: notes,
+};
+let running = null;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    stopped = true;
+    running?.kill(signal);
+  });
+}
+let stopped = false;
+
+/** The reason of the failure; null when the step passed. */
+function run(command, parameters) {
+  return new Promise((resolve) => {
+    running = spawn(join(bin, command), parameters, { cwd: root, stdio: 'inherit', env });
+    running.on('error', (error) => resolve(`cannot run ${command}: ${error.message}`));
+    running.on('exit', (code, signal) =>
+      resolve(code === 0 ? null : (signal ?? `exit code ${code}`)),
+    );
+  });
+}
+
+const lines = [];
+let failed = 0;
+for (const [name, [command, parameters]] of Object.entries(STEPS)) {
+  if (stopped) break;
+  process.stdout.write(`\n── ${name}\n`);
+  const start = performance.now();
+  const reason = await run(command, parameters);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1).padStart(6);
+  if (reason !== null) failed += 1;
+  lines.push(
+    `  ${reason === null ? 'passed' : 'FAILED'}  ${name.padEnd(16)} ${seconds} s${reason === null ? '' : `  (${reason})`}`,
+  );
+}
+
+const said = existsSync(notes)
+  ? [...new Set(readFileSync(notes, 'utf8').split('\n').filter(Boolean))]
+  : [];
+rmSync(folder, { recursive: true, force: true });
+process.stdout.write(`\n── summary\n${lines.join('\n')}\n`);
+if (said.length > 0) {
+  process.stdout.write(`\n  Not tested here:\n${said.map((line) => `  - ${line}\n`).join('')}`);
+}
+if (stopped) process.stdout.write('  stopped\n');
+process.exitCode = failed > 0 || stopped ? 1 : 0;

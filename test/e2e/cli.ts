@@ -1,0 +1,214 @@
+/** The built CLI as a child process, each test in a folder of its own; what is left behind is ended and removed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { checkRunEvent } from '../../src/model/generated/checks.ts';
+import { checkRunEvents } from '../contract/check-run-event.ts';
+
+export const root = join(import.meta.dirname, '../..');
+export const bin = join(root, 'bin/tacho.js');
+export const fixture = (name: string) => join(root, 'test/fixtures', name);
+
+// biome-ignore lint/suspicious/noExplicitAny: records are read loosely here; the contract check is what types them
+export type Row = any;
+
+export interface Options {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string | Buffer;
+  /** Called with everything stdout gave so far, at each piece. */
+  seen?: (sofar: string, child: ChildProcess) => void;
+  /** How stdout is held against the contract: as a whole stream, one cut by our own kill, or not at all. */
+  contract?: 'whole' | 'cut' | 'none';
+  /** Run by this program instead: it gets node's path and all arguments behind its own. */
+  under?: string[];
+}
+
+export interface Result {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  bytes: Buffer;
+  stderr: string;
+  /** The lines of stdout, parsed, where they are JSON lines. */
+  records: Row[];
+}
+
+export interface Started {
+  child: ChildProcess;
+  pid: number;
+  done: Promise<Result>;
+}
+
+export interface Place {
+  readonly folder: string;
+  /** Where the agent works. */
+  readonly work: string;
+  readonly state: string;
+  start(args: readonly string[], options?: Options): Started;
+  tacho(args: readonly string[], options?: Options): Promise<Result>;
+}
+
+/** The contract holds for every stdout of `run` and `replay` in json mode, whatever the test is about (RE-25). */
+function holdContract(args: readonly string[], result: Result, how: Options['contract']): void {
+  if (how === 'none' || !/^(run|replay)$/.test(args[0] ?? '')) return;
+  if (args[args.indexOf('--output') + 1] !== 'json' || result.code === 2) return;
+  const stream = args.includes('--stream');
+  expect(checkRunEvents(result.bytes, { stream, cut: how === 'cut' })).toEqual([]);
+  expect(result.records.filter((record) => !checkRunEvent(record))).toEqual([]);
+}
+
+export function linesOf(text: string): Row[] {
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  return whole === ''
+    ? []
+    : whole
+        .slice(0, -1)
+        .split('\n')
+        .map((line) => JSON.parse(line));
+}
+
+function parsed(text: string): Row[] {
+  try {
+    return linesOf(text);
+  } catch {
+    return [];
+  }
+}
+
+/** Processes that have this text in their environment. */
+function processesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/environ`, 'latin1').includes(text);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** A folder for each test, with `TACHO_HOME` in it. */
+export function usePlace(): Place {
+  let folder = '';
+  const place: Place = {
+    get folder() {
+      return folder;
+    },
+    get work() {
+      return join(folder, 'work');
+    },
+    get state() {
+      return join(folder, 'state');
+    },
+    start: (args, options = {}) => start(place, args, options),
+    tacho: (args, options = {}) => start(place, args, options).done,
+  };
+  beforeEach(() => {
+    if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('not built: npm run build');
+    folder = mkdtempSync(join(tmpdir(), 'tacho-e2e-'));
+    mkdirSync(place.work);
+  });
+  afterEach(async () => {
+    for (const pid of processesWith(`TACHO_HOME=${place.state}`)) kill(pid);
+    await until(() => processesWith(`TACHO_HOME=${place.state}`).length === 0);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return place;
+}
+
+export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+function start(place: Place, args: readonly string[], options: Options): Started {
+  const env = {
+    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+    HOME: place.folder,
+    TACHO_HOME: place.state,
+    ...options.env,
+  };
+  const [command = '', ...rest] = [...(options.under ?? []), process.execPath, bin, ...args];
+  const child = spawn(command, rest, { cwd: options.cwd ?? place.work, env });
+  const done = collect(child, options).then((result) => {
+    holdContract(args, result, options.contract);
+    return result;
+  });
+  done.catch(() => {});
+  return { child, pid: child.pid as number, done };
+}
+
+function collect(child: ChildProcess, options: Options): Promise<Result> {
+  const pieces: Buffer[] = [];
+  let stderr = '';
+  let sofar = '';
+  child.stdout?.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    if (options.seen === undefined) return;
+    sofar += piece.toString();
+    options.seen(sofar, child);
+  });
+  child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
+    stderr += piece;
+  });
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(options.input ?? '');
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      const bytes = Buffer.concat(pieces);
+      const stdout = bytes.toString('utf8');
+      resolve({ code, signal, stdout, bytes, stderr, records: parsed(stdout) });
+    });
+  });
+}
+
+/** Waits for a condition. Fails the test after a generous time. */
+export async function until(holds: () => boolean, what = 'condition'): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!holds()) {
+    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
+    await sleep(10);
+  }
+}
+
+/** Arguments for a run of the demo agent without pauses, in json mode. */
+export function demo(script: string, ...more: string[]): string[] {
+  return ['run', '--agent', 'demo', '--output', 'json', ...more, 'please', '--', ...played(script)];
+}
+
+export const played = (script: string) => ['--speed', '0', '--script', script];
+
+export const finished = (result: Result): Row => result.records.at(-1)?.data;
+
+/** Every file below a folder, with its bytes. */
+export function filesBelow(folder: string): { path: string; bytes: Buffer }[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ({ path, bytes: readFileSync(path) }));
+}
+
+/** Runs that are not finished have a folder here. */
+export function spools(place: Place): string[] {
+  const folder = join(place.state, 'spool');
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
