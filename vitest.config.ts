@@ -7,7 +7,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'rehearsal/**/*.test.ts'],
           pool: 'threads',
           isolate: false,
           testTimeout: 60_000,

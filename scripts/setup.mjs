@@ -68,7 +68,8 @@ function checkNode() {
 
 const lock = hashOf(['package-lock.json', 'package.json']);
 if (markOf('lock') !== lock) {
-  must('installing packages …', 'npm', ['ci', '--no-audit', '--no-fund']);
+  // Not `npm ci`: it refuses a lockfile without the other platforms' optional packages, which not every registry has.
+  must('installing packages …', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
   setMark('lock', lock);
 }
 const node = checkNode();

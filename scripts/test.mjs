@@ -30,13 +30,13 @@ const env = {
   TACHO_TEST_NOTES: notes,
 };
 let running = null;
+let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     stopped = true;
     running?.kill(signal);
   });
 }
-let stopped = false;
 
 /** The reason of the failure; null when the step passed. */
 function run(command, parameters) {

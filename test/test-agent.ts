@@ -76,6 +76,7 @@ export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
     cwd: null,
     prompt: null,
     config: null,
+    started_ms: null,
     model: null,
     agent_version: null,
     session_id: null,

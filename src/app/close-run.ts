@@ -94,6 +94,7 @@ async function reconcile(closing: Closing): Promise<void> {
       cwd,
       prompt: null,
       config: null,
+      started_ms: null,
       model: null,
       agent_version: null,
       session_id,

@@ -126,7 +126,7 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   } catch (cause) {
     throw fileError(cause, path, 'config');
   }
-  const { parseDocument, LineCounter } = await import('yaml');
+  const { parseDocument, LineCounter } = await import('../lib/yaml.ts');
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines });
   const wrong = document.errors[0];

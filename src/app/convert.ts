@@ -8,8 +8,8 @@ import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
-import { createRedactor } from '../store/redact.ts';
-import { redactEvent } from '../store/redact-event.ts';
+import { createRedactor, type Redactor } from '../store/redact.ts';
+import { redactDrafts, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 
@@ -23,21 +23,24 @@ export interface ConvertOptions {
   input: string | AsyncIterable<Uint8Array>;
   /** Whether text deltas become `model_delta` records. */
   stream?: boolean;
+  redactor?: Redactor;
 }
 
 /** The same input has the same id. */
-function pipelineFor({ agent, from, input }: ConvertOptions): Pipeline {
+function pipelineFor({ agent, from, input, redactor }: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
   return createPipeline({
     agent,
     primary: from,
     now: null,
+    ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
       agent: agent.id,
       cwd: null,
       prompt: null,
       config: null,
+      started_ms: null,
       model: null,
       agent_version: null,
       session_id: null,
@@ -65,7 +68,7 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
 }
 
 /** Known key shapes only: the environment of a recording is not ours to know. */
-const redactor = () =>
+const newRedactor = () =>
   createRedactor({
     env: {},
     secret_env: [],
@@ -77,9 +80,9 @@ async function* linesOf(
   options: ConvertOptions,
   to: 'events' | 'run-event',
 ): AsyncGenerator<string> {
-  const secrets = redactor();
+  const secrets = newRedactor();
   const projection = createRunEventProjection({ stream: options.stream ?? false });
-  for await (const events of eventsOf(options)) {
+  for await (const events of eventsOf({ ...options, redactor: secrets })) {
     let text = '';
     for (const event of events) {
       const kept = redactEvent(event, secrets);
@@ -94,12 +97,22 @@ async function* linesOf(
 }
 
 async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buffer> {
-  const secrets = redactor();
+  const secrets = newRedactor();
   const spill = createCallSpill();
   try {
     const fold = createOutcomeFold({
       keepIo: true,
-      onCall: (call, index) => spill.put(secrets.value(call) as typeof call, index),
+      onCall(call, index) {
+        const { inputs, outputs } = call;
+        spill.put(
+          {
+            ...call,
+            inputs: secrets.value(inputs),
+            outputs: outputs == null ? null : secrets.text(outputs),
+          },
+          index,
+        );
+      },
     });
     for await (const events of eventsOf(options)) for (const event of events) fold.push(event);
     const outcome = secrets.value(fold.finish()) as ReturnType<typeof fold.finish>;

@@ -12,6 +12,7 @@ export interface Desk {
   state: StateDir;
   journal: Journal;
   recorder: Recorder;
+  redactor: Redactor;
   fold: OutcomeFold;
   close(): Promise<void>;
 }
@@ -41,5 +42,5 @@ export function openDesk(options: DeskOptions, run_id: string, sinks: readonly E
     for (const event of events) fold.push(event);
   };
   const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep, ...sinks] });
-  return { run_id, state, journal, recorder, fold, close: () => journal.close() };
+  return { run_id, state, journal, recorder, redactor, fold, close: () => journal.close() };
 }

@@ -138,7 +138,7 @@ async function finishCapture(
   const env = { ...(process.env as Record<string, string>) };
   const request = { ...meta, agent, env, clock: systemClock, state_dir: state.path };
   const desk = openDesk(request, meta.run_id, []);
-  const pipeline = pipelineOf(request, meta.run_id);
+  const pipeline = pipelineOf(request, desk);
   pipeline.resume(journalled.events);
   await desk.recorder.resume(journalled.bodies, journalled.events);
   for (const channel of ['stdout', 'stderr'] as const) {

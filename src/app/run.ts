@@ -8,6 +8,7 @@ import { newRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { ExitReason } from '../model/words.ts';
+import { redactDrafts } from '../store/redact-event.ts';
 import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../store/spool.ts';
 import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -43,8 +44,7 @@ export async function startRun(
   const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
   const spool = createSpool(desk.state, run_id);
   try {
-    const agent = await launch(request, run_id, spool);
-    const live = new LiveRun(request, desk, spool, agent);
+    const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
     return { run_id, abort: (cause) => live.abort(cause), result: live.record(before) };
   } catch (error) {
     removeSpool(spool);
@@ -53,7 +53,12 @@ export async function startRun(
   }
 }
 
-async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<AgentProcess> {
+interface Launched {
+  agent: AgentProcess;
+  started_ms: number;
+}
+
+async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
   const { plan, cwd } = request;
   if (plan.stdin !== null) writeStdin(spool, plan.stdin);
   const started_ms = request.clock.now();
@@ -69,24 +74,27 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
   });
   await agent.started;
   writeMeta(spool, metaOf({ request, run_id, started_ms, agent }));
-  return agent;
+  return { agent, started_ms };
 }
 
-export function pipelineOf(
-  request: Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'>,
-  run_id: string,
-): Pipeline {
-  const { agent, prompt, cwd, config, clock } = request;
+export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
+  started_ms: number;
+};
+
+export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
+  const { agent, prompt, cwd, config, clock, started_ms } = request;
   return createPipeline({
     agent,
     primary: 'stdout',
     now: clock.now,
+    transform: (drafts) => redactDrafts(drafts, redactor),
     info: {
       run_id,
       agent: agent.id,
       cwd,
       prompt,
       config,
+      started_ms,
       model: config.model,
       agent_version: null,
       session_id: null,
@@ -106,14 +114,14 @@ class LiveRun {
   #cause: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
 
-  constructor(request: RunRequest, desk: Desk, spool: Spool, agent: AgentProcess) {
+  constructor(request: RunRequest, desk: Desk, spool: Spool, { agent, started_ms }: Launched) {
     this.#request = request;
     this.#desk = desk;
     this.#spool = spool;
     this.#agent = agent;
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
-    this.#pipeline = pipelineOf(request, desk.run_id);
-    this.#started_ms = request.clock.now();
+    this.#started_ms = started_ms;
+    this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
   }
 
   abort(cause: string): void {

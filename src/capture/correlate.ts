@@ -17,6 +17,8 @@ export interface RunInfo {
   cwd: string | null;
   prompt: string | null;
   config: RunConfig | null;
+  /** When the agent was started; null when only its stream can tell. */
+  started_ms: number | null;
   /** The model asked for, until the agent says which one it uses. */
   model: string | null;
   agent_version: string | null;
@@ -135,6 +137,7 @@ class Correlation implements Correlator {
       prompt: info.prompt,
       config: info.config,
     };
+    this.#native_ms = info.started_ms ?? this.#native_ms;
     this.emit('run_started', data, raw, out);
   }
 

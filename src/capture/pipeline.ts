@@ -25,6 +25,8 @@ export interface PipelineOptions {
   now: (() => number) | null;
   /** Decodes the primary channel instead of the agent's own decoder for it. */
   decoder?: Decoder;
+  /** Looks at the drafts of a line before they become events. */
+  transform?: (drafts: readonly Draft[]) => Draft[];
   line_bytes_max?: number;
 }
 
@@ -171,8 +173,10 @@ class CapturePipeline implements Pipeline {
   }
 
   #correlate(raw: Raw): void {
+    const { transform } = this.#options;
+    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts);
     if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
-      for (const draft of this.#drafts) this.#correlator.draft(draft, raw, this.#out);
+      for (const draft of drafts) this.#correlator.draft(draft, raw, this.#out);
     }
     this.#drafts = [];
   }

@@ -1,68 +1,10 @@
 /** The command line: reads the arguments, runs one command, sets the exit code. The only place that does. */
-import { Command, CommanderError, Option } from 'commander';
+import { CommanderError } from 'commander';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/exit-codes.ts';
 import { TachoError } from '../lib/errors.ts';
-import { defineAgents } from './agents.ts';
-import { defineCompletion } from './completion.ts';
-import { defineConvert } from './convert.ts';
-import { createIo, type Io } from './io.ts';
+import { createIo } from './io.ts';
 import { followLauncher } from './launcher.ts';
-import { defineReplay } from './replay.ts';
-import { defineRun } from './run.ts';
-import { defineRuns } from './runs.ts';
-import { defineSchema } from './schema.ts';
-import { VERSION } from './version.ts';
-
-const EXAMPLES = `
-Examples:
-  $ tacho run --agent demo "try it"                       a recorded run without any model or network
-  $ tacho run --agent claude --output json "fix the test"  one JSON record a line, for scripts and CI
-  $ tacho runs list                                       what was recorded
-  $ tacho replay last                                     the last run again, from its record`;
-
-/** Gives a command's result back as the exit code. */
-export type Done = (code: number) => void;
-
-export function createProgram(io: Io, done: Done): Command {
-  const program = new Command('tacho')
-    .description(
-      'The flight recorder for coding agents: run any agent CLI, get one record you can trust.',
-    )
-    .version(VERSION, '-V, --version', 'print the version')
-    .addOption(
-      new Option(
-        '--state-dir <dir>',
-        'where runs are kept (default: $TACHO_HOME, else .tacho here)',
-      ),
-    )
-    .helpOption('-h, --help', 'show help')
-    .showHelpAfterError('(see --help)')
-    .addHelpText('after', EXAMPLES)
-    .configureOutput({
-      writeOut: (text) => void io.out.write(text),
-      writeErr: (text) => void io.err.write(text),
-    })
-    .exitOverride();
-  for (const define of [
-    defineRun,
-    defineConvert,
-    defineReplay,
-    defineRuns,
-    defineAgents,
-    defineSchema,
-    defineCompletion,
-  ]) {
-    define(program, io, done);
-  }
-  for (const command of program.commands) inherit(command);
-  return program;
-}
-
-/** Sub-commands report mistakes as the program does. */
-function inherit(command: Command): void {
-  command.exitOverride().showHelpAfterError('(see --help)');
-  for (const child of command.commands) inherit(child);
-}
+import { createProgram } from './program.ts';
 
 async function main(): Promise<void> {
   const io = createIo();

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '../model/words.ts';
 import type { Io } from './io.ts';
-import type { Done } from './main.ts';
+import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
 
 export interface RunFlags {

@@ -1,7 +1,7 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
-import type { Done } from './main.ts';
+import type { Done } from './program.ts';
 import { stateOf } from './state.ts';
 
 function count(text: string): number {

@@ -211,6 +211,15 @@ describe('streamed text', () => {
     ).toBe('Wait\n✓ Bash npm test (12ms)\n for it\n\n\nNext.\n\ncut\nother\n\n');
   });
 
+  test('is made whole at the end of the message', () => {
+    const make = createMaker();
+    const events = [
+      make('message_delta', { text: 'All but ' }),
+      make('message_finished', { text: 'All but this.' }),
+    ];
+    expect(print(events, { stream: true })).toBe('All but this.\n\n');
+  });
+
   test('is the same text however it is cut into pieces', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 60 });
     fc.assert(

@@ -76,6 +76,9 @@ class Human {
       if (!this.#options.stream || parent_call_id !== null) return '';
       return this.#stream.push(text, message_id);
     }
+    if (event.kind === 'message_finished' && event.data.parent_call_id === null) {
+      return this.#message(event.data);
+    }
     const text = this.#textOf(event);
     // Streamed text may have left the cursor in the middle of a line.
     return text === '' ? '' : this.#stream.endLine() + text;
@@ -89,7 +92,7 @@ class Human {
       case 'step_started':
         return `${colour.dim(`step ${event.data.step_index}`)}\n`;
       case 'message_finished':
-        return this.#message(event.data);
+        return this.#subMessage(event.data);
       case 'thinking_finished':
         return this.#thinking(event.data);
       case 'call_requested':
@@ -130,14 +133,16 @@ class Human {
 
   #message(data: DataOf<'message_finished'>): string {
     if (data.role !== 'assistant') return '';
-    const text = data.text.trim();
-    if (data.parent_call_id !== null) {
-      const { colour } = this.#options;
-      return text === '' ? '' : `${SUB_AGENT_INDENT}${colour.dim(this.#line(text, 2))}\n`;
-    }
-    this.#lastText = text;
-    if (this.#stream.finishMessage(data.message_id)) return '\n';
-    return text === '' ? '' : `\n${forTerminal(text)}\n\n`;
+    this.#lastText = data.text.trim();
+    const streamed = this.#stream.finishMessage(data.message_id, data.text);
+    if (streamed !== null) return `${streamed}\n`;
+    const text = forTerminal(this.#lastText);
+    return text === '' ? '' : `${this.#stream.endLine()}\n${text}\n\n`;
+  }
+
+  #subMessage(data: DataOf<'message_finished'>): string {
+    if (data.role !== 'assistant' || data.text.trim() === '') return '';
+    return `${SUB_AGENT_INDENT}${this.#options.colour.dim(this.#line(data.text, 2))}\n`;
   }
 
   #thinking(data: DataOf<'thinking_finished'>): string {

@@ -1,8 +1,9 @@
+import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { CONFIG, createMaker, USAGE } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import type { Event } from '../model/event.ts';
-import type { OutcomeCall, RunOutcome } from '../model/outcome.ts';
+import { type OutcomeCall, OutcomeSchema, type RunOutcome } from '../model/outcome.ts';
 import { createOutcomeFold, type OutcomeFold, type OutcomeOptions } from './outcome.ts';
 
 function fold(events: readonly Event[], options: OutcomeOptions = { keepIo: false }): OutcomeFold {
@@ -12,6 +13,8 @@ function fold(events: readonly Event[], options: OutcomeOptions = { keepIo: fals
 }
 const outcomeOf = (events: readonly Event[], options?: OutcomeOptions): RunOutcome =>
   fold(events, options).finish();
+
+const schema = Compile(OutcomeSchema);
 
 const CALL: OutcomeCall = {
   id: 'c1',
@@ -92,7 +95,9 @@ describe('a run', () => {
     const make = createMaker();
     const failed = make('run_finished', { ok: false, exit_reason: 'provider_error', error: 'no' });
     for (const events of [[make('run_started'), failed], wholeRun().slice(0, 4), []]) {
-      expect(keys(outcomeOf(events))).toEqual(keys(WHOLE));
+      const outcome = outcomeOf(events);
+      expect(keys(outcome)).toEqual(keys(WHOLE));
+      expect([...schema.Errors(outcome)]).toEqual([]);
     }
   });
 

@@ -94,6 +94,7 @@ describe('the mapping', () => {
       make('message_delta', { text: 'Hi' }),
       make('message_delta', { text: 'sub', parent_call_id: 'c9' }),
       make('thinking_delta', { text: 'hm' }),
+      make('message_delta', { text: '' }),
     ];
     expect(projectAll(events, false)).toEqual([]);
     expect(projectAll(events, true).map(({ type, data }) => ({ type, data }))).toEqual([

@@ -153,7 +153,8 @@ export function createRunEventProjection(options: { stream: boolean }): RunEvent
   return {
     project(event) {
       if (event.kind === 'message_delta') {
-        if (!options.stream || event.data.parent_call_id !== null) return null;
+        const { text, parent_call_id } = event.data;
+        if (!options.stream || parent_call_id !== null || text === '') return null;
       }
       const row = Object.hasOwn(TABLE, event.kind) ? TABLE[event.kind] : undefined;
       if (row === undefined) return null;

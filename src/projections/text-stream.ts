@@ -2,6 +2,7 @@
  * Text that comes in pieces, made harmless piece by piece.
  * The last character of a piece may go on in the next one (half a surrogate pair, an emoji, CR before LF): it waits for it.
  */
+import { LIMITS } from '../lib/limits.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 
 export interface TextStream {
@@ -9,8 +10,11 @@ export interface TextStream {
   push(text: string, message_id: string | null): string;
   /** What was held back, and a line end if the cursor is within a line. */
   endLine(): string;
-  /** Whether the message that ends now was printed as it came. */
-  finishMessage(message_id: string | null): boolean;
+  /**
+   * The end of a message: what its pieces did not bring of it, and a line end; null when none of it was printed.
+   * Pieces can be missing at the end where the agent or the recorder holds text back.
+   */
+  finishMessage(message_id: string | null, text: string): string | null;
 }
 
 /** Longer than any emoji, so that looking for a character's beginning has a bound. */
@@ -20,8 +24,8 @@ const segmenter = new Intl.Segmenter();
 export function createTextStream(): TextStream {
   let held = '';
   let lineOpen = false;
-  /** The message whose text was printed last and has not ended yet. */
-  let current: { id: string | null } | null = null;
+  /** The message whose text was printed last and has not ended yet, with all of its text so far. */
+  let current: { id: string | null; text: string } | null = null;
   const print = (text: string): string => {
     const safe = forTerminal(text);
     if (safe !== '') lineOpen = !safe.endsWith('\n');
@@ -38,19 +42,23 @@ export function createTextStream(): TextStream {
     push(text, message_id) {
       if (text === '') return '';
       const before = current !== null && current.id !== message_id ? endLine() : '';
-      current = { id: message_id };
+      const earlier = current?.id === message_id ? current.text : '';
+      // Beyond the limit the text is no beginning of the message any more, and nothing is added at its end.
+      const room = earlier.length + text.length <= LIMITS.line_bytes_max;
+      current = { id: message_id, text: room ? earlier + text : '\0' };
       const whole = held + text;
       const from = unfinishedFrom(whole);
       held = whole.slice(from);
       return before + print(whole.slice(0, from));
     },
     endLine,
-    finishMessage(message_id) {
+    finishMessage(message_id, text) {
       // Some agents name the message only at its end, or never.
       const known = current !== null && current.id !== null && message_id !== null;
-      if (current === null || (known && current.id !== message_id)) return false;
+      if (current === null || (known && current.id !== message_id)) return null;
+      held += text.startsWith(current.text) ? text.slice(current.text.length) : '';
       current = null;
-      return true;
+      return endLine();
     },
   };
 }

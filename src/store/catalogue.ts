@@ -127,19 +127,20 @@ export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The lines of one session's sources in one segment, from the first to the last that the positions name. */
+/** The lines of one session's sources in one segment, from the first that the positions name to the last, or to the end. */
 export async function* sessionLines(
   dir: string,
   positions: readonly Position[],
-  report: ReadReport,
+  options: { report: ReadReport; to_end: boolean },
 ): AsyncGenerator<SegmentLine> {
   const { session, segment } = positions[0] as Position;
   const from = Math.min(...positions.map((position) => position.offset));
   const sources = new Set(positions.map((position) => position.source));
   // How many conflicts there are is not known: with one of them the segment is read to its end.
-  const to_end = positions.some((position) => position.source.startsWith(CONFLICT));
+  const to_end =
+    options.to_end || positions.some((position) => position.source.startsWith(CONFLICT));
   const open = [...positions];
-  for await (const lines of scanSegment(dir, segment, { from, report })) {
+  for await (const lines of scanSegment(dir, segment, { from, report: options.report })) {
     for (const line of lines) {
       if (line.session !== session || !sources.has(line.source)) continue;
       yield line;

@@ -90,10 +90,13 @@ function openFile(path: string): Open {
   const db = new Sqlite(path);
   try {
     db.exec('PRAGMA busy_timeout = 5000');
+    // Before anything is written: what a newer tacho made stays as it is.
+    const version = versionOf(db);
+    if (version > SCHEMA_VERSION) throw newer(path, version);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
     const prepared = prepare(db);
-    migrate(db, prepared, path);
+    if (version < SCHEMA_VERSION) migrate(db, prepared);
     return { db, prepared, inode: inode(path) };
   } catch (error) {
     db.close();
@@ -101,14 +104,14 @@ function openFile(path: string): Open {
   }
 }
 
-function migrate(db: DatabaseSync, prepared: Prepared, path: string): void {
-  const version = () => Number(db.prepare('PRAGMA user_version').get()?.user_version);
-  const found = version();
-  if (found > SCHEMA_VERSION) throw newer(path, found);
-  if (found === SCHEMA_VERSION) return;
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version);
+}
+
+function migrate(db: DatabaseSync, prepared: Prepared): void {
   inTransaction(prepared, () => {
     // Another process may have done it while this one waited.
-    for (let step = version(); step < SCHEMA_VERSION; step++) {
+    for (let step = versionOf(db); step < SCHEMA_VERSION; step++) {
       db.exec(MIGRATIONS[step] as string);
       db.exec(`PRAGMA user_version = ${step + 1}`);
     }

@@ -67,14 +67,20 @@ async function* walkSession(
   // What is damaged is counted by the reading below, once.
   await catalogue.refresh(newReport());
   const sift = createSift(report);
+  const seen = new Set<string>();
   for (const positions of plan(catalogue.positions(session))) {
     const only = positions.length === 1 ? positions[0] : undefined;
-    for await (const line of sessionLines(dir, positions, report)) {
+    const { segment } = positions[0] as Position;
+    // The first look at a segment counts what is damaged in it, the last entries of the session included.
+    const first = !seen.has(segment);
+    seen.add(segment);
+    const look = { report: first ? report : newReport(), to_end: first };
+    for await (const line of sessionLines(dir, positions, look)) {
       if (only !== undefined && !within(only, line)) continue;
       const source = sift(line);
       if (source === null) continue;
       report.entries += 1;
-      yield storedEntry((positions[0] as Position).segment, line, source);
+      yield storedEntry(segment, line, source);
     }
   }
 }

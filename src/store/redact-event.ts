@@ -15,24 +15,51 @@ type Delta =
 /** Streams of a call beside the unnamed one. What is held of them at its end stands in its output too. */
 const CALL_STREAMS = ['stdout', 'stderr'];
 
-/** The event with every secret in its data replaced; the same object when there is none. */
+/** Texts in pieces: their drafts are redacted as the texts they are, before they are numbered. */
+const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
+
+/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are `redactDrafts`'s. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
-  const stream = streamOf(event);
-  if (stream === null || stream.ends) {
-    const data = redactor.value(event.data);
-    return data === event.data ? event : { ...event, data };
-  }
-  const { text, ...rest } = event.data as { text: string | null };
-  if (text === null) return event;
-  const others = redactor.value(rest);
-  return { ...event, data: { ...event.data, ...others, text: redactor.delta(stream.key, text) } };
+  if (PIECES.has(event.kind)) return event;
+  const data = redactor.value(event.data);
+  return data === event.data ? event : { ...event, data };
 }
 
 /**
- * What was held back of a text that this event ends, as the delta that has to go before it; null when there is
- * nothing. To be called before `redactEvent`.
+ * Drafts with the pieces of texts redacted, also where a secret is split over several: what may be the beginning of one
+ * is held back and comes with a later piece, or before the end of its text.
  */
-export function heldDelta(event: Told, redactor: Redactor): Delta | null {
+export function redactDrafts<D extends Told>(drafts: readonly D[], redactor: Redactor): D[] {
+  const kept: D[] = [];
+  for (const draft of drafts) {
+    const stream = streamOf(draft);
+    if (stream === null) {
+      kept.push(draft);
+    } else if (stream.ends) {
+      const held = heldDelta(draft, redactor);
+      if (held !== null) kept.push({ ...draft, ...held });
+      kept.push(draft);
+    } else {
+      const piece = redactPiece(draft, stream.key, redactor);
+      if (piece !== null) kept.push(piece);
+    }
+  }
+  return kept;
+}
+
+/** Null when all of the text is held back. */
+function redactPiece<D extends Told>(draft: D, key: string, redactor: Redactor): D | null {
+  const { text, ...rest } = draft.data as { text: string | null };
+  if (text === null) return draft;
+  const safe = redactor.delta(key, text);
+  if (safe === '' && text !== '') return null;
+  return { ...draft, data: { ...draft.data, ...redactor.value(rest), text: safe } };
+}
+
+/**
+ * What was held back of a text that this draft ends, as the delta that has to go before it; null when there is nothing.
+ */
+function heldDelta(event: Told, redactor: Redactor): Delta | null {
   const stream = streamOf(event);
   if (stream === null || !stream.ends) return null;
   const text = redactor.flush(stream.key);

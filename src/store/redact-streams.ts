@@ -37,6 +37,9 @@ export function createStreams(tools: {
     const opening = OPENING.exec(before);
     if (opening !== null) end -= before.length - opening.index;
     for (const secret of tools.spaced) end = Math.min(end, partAtEnd(text, secret));
+    for (const found of tools.find(text)) {
+      if (found.start < end && found.end > end) end = found.start;
+    }
     return end;
   }
 

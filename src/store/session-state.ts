@@ -84,7 +84,7 @@ export async function loadSession(options: {
   for (const positions of Map.groupBy(catalogue.positions(session), (p) => p.segment).values()) {
     const { segment } = positions[0] as Position;
     if (!own.has(segment)) await syncSegment(dir, segment);
-    for await (const line of sessionLines(dir, positions, report)) {
+    for await (const line of sessionLines(dir, positions, { report, to_end: false })) {
       const conflict = line.source.startsWith(CONFLICT);
       const id = conflict ? line.source.slice(CONFLICT.length) : line.source;
       const source = sourceOf(state, id);

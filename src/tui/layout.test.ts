@@ -77,6 +77,8 @@ describe('the live view', () => {
     const deltas = [make('message_delta', { text: 'Hello.' }), make('message_finished')];
     expect(body(deltas)).toEqual(['Hello.', '', '']);
     expect(body([make('message_finished')])).toEqual(['Hello.', '', '']);
+    const short = [make('message_delta', { text: 'Hel' }), make('message_finished')];
+    expect(body(short)).toEqual(['Hello.', '', '']);
     const unnamed = [make('message_delta', { message_id: null }), make('message_finished')];
     expect(body(unnamed)).toEqual(['Hello.', '', '']);
   });

@@ -41,8 +41,8 @@ export interface TuiState {
   firstId: number;
   /** Calls without an end. */
   open: Map<string, CallRow>;
-  /** The message whose text comes now. */
-  streaming: { message_id: string | null } | null;
+  /** The message whose text comes now, with all of it so far. */
+  streaming: { message_id: string | null; text: string } | null;
 }
 
 const FAILED_LINES_MAX = 3;
@@ -116,9 +116,12 @@ function note(state: TuiState, text: string, tone: NoteRow['tone'], indent = 0):
 }
 
 function takeDelta(state: TuiState, { text, message_id }: DataOf<'message_delta'>): void {
-  const goesOn = state.streaming !== null && state.streaming.message_id === message_id;
-  if (!goesOn) beginText(state);
-  state.streaming = { message_id };
+  if (text === '') return;
+  const earlier = state.streaming?.message_id === message_id ? state.streaming.text : null;
+  if (earlier === null) beginText(state);
+  // Beyond the limit the text is no beginning of the message any more, and nothing is added at its end.
+  const room = (earlier ?? '').length + text.length <= LIMITS.line_bytes_max;
+  state.streaming = { message_id, text: room ? (earlier ?? '') + text : '\0' };
   appendText(state, text);
 }
 
@@ -129,11 +132,13 @@ function takeMessage(state: TuiState, data: DataOf<'message_finished'>): void {
     return;
   }
   const known = state.streaming?.message_id != null && data.message_id !== null;
-  const streamed =
-    state.streaming !== null && (!known || state.streaming.message_id === data.message_id);
-  if (!streamed && data.text.trim() !== '') {
+  const streaming =
+    known && state.streaming?.message_id !== data.message_id ? null : state.streaming;
+  if (streaming === null && data.text.trim() !== '') {
     beginText(state);
     appendText(state, data.text);
+  } else if (streaming !== null && data.text.startsWith(streaming.text)) {
+    appendText(state, data.text.slice(streaming.text.length));
   }
   state.streaming = null;
 }

@@ -1,4 +1,5 @@
 /** The locked contract, written out: a change here is a change of `openagent.run_event.v1`, which only ever gains data keys. */
+import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { RunEventData, RunEventSchema } from '../../src/model/run-event.ts';
 import {
@@ -87,6 +88,8 @@ describe('openagent.run_event.v1', () => {
       const lines = EVENT_KINDS.map((kind) => project(make(kind))).filter(
         (record) => record !== null,
       );
+      const schema = Compile(RunEventSchema);
+      expect(lines.flatMap((record) => [...schema.Errors(record)])).toEqual([]);
       const seen = lines.map((record) => JSON.parse(serialiseRunEvent(record)));
       expect(seen.map((record) => Object.keys(record))).toEqual(seen.map(() => ENVELOPE));
       expect(

@@ -50,6 +50,8 @@ export interface Place {
   readonly state: string;
   start(args: readonly string[], options?: Options): Started;
   tacho(args: readonly string[], options?: Options): Promise<Result>;
+  /** Processes of this place that still run. */
+  left(): number[];
 }
 
 /** The contract holds for every stdout of `run` and `replay` in json mode, whatever the test is about (RE-25). */
@@ -108,6 +110,7 @@ export function usePlace(): Place {
     },
     start: (args, options = {}) => start(place, args, options),
     tacho: (args, options = {}) => start(place, args, options).done,
+    left: () => processesWith(`TACHO_HOME=${place.state}`),
   };
   beforeEach(() => {
     if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('not built: npm run build');
@@ -115,8 +118,8 @@ export function usePlace(): Place {
     mkdirSync(place.work);
   });
   afterEach(async () => {
-    for (const pid of processesWith(`TACHO_HOME=${place.state}`)) kill(pid);
-    await until(() => processesWith(`TACHO_HOME=${place.state}`).length === 0);
+    for (const pid of place.left()) kill(pid);
+    await until(() => place.left().length === 0, 'the end of all processes');
     rmSync(folder, { recursive: true, force: true });
   });
   return place;

@@ -1,0 +1,146 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { testFolder } from '../../test/fixtures/folder.ts';
+import { isAlive, startTicks } from './owner.ts';
+import {
+  createSpool,
+  listSpools,
+  readMeta,
+  removeSpool,
+  spoolAt,
+  writeMeta,
+  writeStdin,
+} from './spool.ts';
+import { openStateDir, resolveStateDir, stateDirAt } from './state-dir.ts';
+
+const RUN = 'r_01m7ek9waharpypwdc3ap3fmfq';
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe('the state folder', () => {
+  test('is named by the flag, then by the environment, then lies in the work folder', () => {
+    const env = { TACHO_HOME: '/home/state' };
+    expect([
+      resolveStateDir({ flag: 'here', env, cwd: '/w' }),
+      resolveStateDir({ flag: null, env, cwd: '/w' }),
+      resolveStateDir({ env: { TACHO_HOME: '' }, cwd: '/w' }),
+    ]).toEqual(['/w/here', '/home/state', '/w/.tacho']);
+  });
+
+  verifies('ST-8', 'is made for its owner only, and one that was open to others is closed', () => {
+    const path = join(testFolder(), 'deep', 'state');
+    const state = openStateDir(path);
+    expect(state).toEqual(stateDirAt(path));
+    const folders = [state.path, state.journal, state.spool, state.transcripts];
+    expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+    expect(readFileSync(join(path, '.gitignore'), 'utf8')).toBe('*\n');
+    for (const folder of folders) chmodSync(folder, 0o755);
+    openStateDir(path);
+    expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+  });
+
+  verifies(
+    ['ST-8', 'ST-9'],
+    'is refused with its path where a link or a file stands in a place of its own',
+    () => {
+      for (const place of ['', 'journal', 'spool', 'transcripts']) {
+        const folder = testFolder();
+        const state = join(folder, 'state');
+        const path = join(state, place);
+        mkdirSync(join(folder, 'elsewhere'));
+        if (place !== '') openStateDir(state);
+        rmSync(path, { recursive: true, force: true });
+        symlinkSync(join(folder, 'elsewhere'), path);
+        expect(() => openStateDir(state)).toThrow(
+          `${path}: a symbolic link stands there; it is not followed`,
+        );
+        rmSync(path);
+        writeFileSync(path, '');
+        expect(() => openStateDir(state)).toThrow(`${path}: a file stands where a folder must be`);
+      }
+    },
+  );
+
+  verifies('ST-8', 'that belongs to another user is refused', () => {
+    // Only root can give a folder away; for others, root's own is the foreign one.
+    let path = '/proc/1';
+    if (process.getuid?.() === 0) {
+      path = testFolder();
+      chownSync(path, 12_345, 12_345);
+    }
+    expect(() => openStateDir(path)).toThrow(`${path}: belongs to another user`);
+  });
+});
+
+describe('a spool', () => {
+  verifies(
+    'ST-8',
+    'has files for its owner only, under a name that no id from outside can choose',
+    () => {
+      const state = openStateDir(join(testFolder(), 'state'));
+      const spool = createSpool(state, RUN);
+      writeStdin(spool, 'Fix é\n');
+      writeMeta(spool, { pid: 1 });
+      expect(spool.path).toBe(join(state.spool, RUN));
+      expect([spool.stdout, spool.stderr, spool.stdin, spool.meta].map(modeOf)).toEqual([
+        0o600, 0o600, 0o600, 0o600,
+      ]);
+      expect(modeOf(spool.path)).toBe(0o700);
+      expect(readFileSync(spool.stdin, 'utf8')).toBe('Fix é\n');
+      expect(readMeta(spool)).toEqual({ pid: 1 });
+      expect(() => createSpool(state, RUN)).toThrow(spool.stdout);
+      for (const id of ['../../x', '/etc/passwd', 'r_../x', 'a\0b', '']) {
+        expect(spoolAt(state, id).name).toMatch(/^spool-[0-9a-z]{26}$/);
+      }
+    },
+  );
+
+  test('is listed, read and removed; what is no spool is left alone', () => {
+    const state = openStateDir(join(testFolder(), 'state'));
+    const later = createSpool(state, 'r_01m7ek9wbbpwgmptw6ebvv5a3n');
+    const first = createSpool(state, RUN);
+    writeFileSync(join(state.spool, 'a file'), '');
+    symlinkSync(state.journal, join(state.spool, 'a link'));
+    expect(listSpools(state)).toEqual([first, later]);
+    expect(readMeta(first)).toBeNull();
+    writeFileSync(first.meta, '{"torn');
+    expect(readMeta(first)).toBeNull();
+    removeSpool(first);
+    removeSpool(first);
+    removeSpool(spoolAt(state, 'never made'));
+    expect(listSpools(state)).toEqual([later]);
+  });
+
+  verifies('ST-8', 'that is a link is removed, not what it points to', () => {
+    const folder = testFolder();
+    const state = openStateDir(join(folder, 'state'));
+    mkdirSync(join(folder, 'precious'));
+    writeFileSync(join(folder, 'precious', 'stdout'), 'kept');
+    symlinkSync(join(folder, 'precious'), join(state.spool, RUN));
+    expect(() => createSpool(state, RUN)).toThrow('a symbolic link stands there');
+    removeSpool(spoolAt(state, RUN));
+    expect(readFileSync(join(folder, 'precious', 'stdout'), 'utf8')).toBe('kept');
+  });
+
+  test("knows its owner's life by pid and start time", () => {
+    const ticks = startTicks(process.pid);
+    expect(isAlive(process.pid, ticks)).toBe(true);
+    expect(isAlive(2 ** 30, null)).toBe(false);
+    expect([isAlive(0, null), isAlive(-1, null), isAlive(1.5, null)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    if (ticks !== null) expect(isAlive(process.pid, ticks + 1)).toBe(false);
+  });
+});

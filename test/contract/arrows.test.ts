@@ -1,0 +1,131 @@
+/** The arrow rule, purity, names and sizes: what ARCHITECTURE.md says of the sources, checked on the sources. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const src = join(import.meta.dirname, '..', '..', 'src');
+
+/** Folder → what it may import beside itself. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  lib: ['model'],
+  agents: ['model', 'lib'],
+  capture: ['model', 'lib'],
+  store: ['model', 'lib'],
+  projections: ['model', 'lib'],
+  tui: ['model', 'lib'],
+  app: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'tui'],
+  'index.ts': ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'app'],
+  cli: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'tui', 'app'],
+};
+const PURE = [
+  /^projections\//,
+  /^capture\/(decode|normalise|correlate|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
+];
+const IMPURE =
+  /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;
+/** Schemas are read at build time only: they would bring the schema library into every start. */
+const SCHEMAS = /^model\/(event|outcome|run-event|parts)\.ts$/;
+const AGENT_NAME = /\b(claude|codex|copilot|opencode|gemini|qwen)\b/i;
+/** An example in a help text. */
+const EXAMPLE = /\$ .*\b(tacho|claude)\b/;
+const FORBIDDEN = /\bprocess\.exit\(|node:readline|\binnerHTML\b|\bTODO\b|\bFIXME\b/;
+const VAGUE_FOLDER = /(^|\/)(core|common|shared|utils?|helpers?)\//;
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.includes('testdata'))
+  .map((path) => ({ path, text: readFileSync(join(src, path), 'utf8') }));
+const sources = files.filter(({ path }) => !path.endsWith('.test.ts'));
+const folderOf = (path: string) => path.split('/')[0] as string;
+
+/** Paths under src/ that a file imports, and whether only for types. */
+function importsOf({ path, text }: (typeof files)[number]): { to: string; types: boolean }[] {
+  const statements =
+    /(?:^|\n)(import|export)( type)?\b[^;'"]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g;
+  return [...text.matchAll(statements)].map(([, , types, from, dynamic]) => ({
+    to: relative(src, join(src, dirname(path), from ?? dynamic ?? '')),
+    types: types !== undefined,
+  }));
+}
+
+const found = (wrong: (file: (typeof files)[number]) => string[]) =>
+  sources.flatMap((file) => wrong(file).map((what) => `${file.path}: ${what}`));
+
+test('arrows point towards model/, and siblings do not know each other', () => {
+  const wrong = found((file) => {
+    const from = folderOf(file.path);
+    const allowed = ARROWS[from];
+    if (allowed === undefined) return ['is in a folder that the table does not know'];
+    return importsOf(file)
+      .map(({ to }) => to)
+      .filter((to) => folderOf(to) !== from && !allowed.includes(folderOf(to)))
+      .map((to) => `imports ${to}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('an agent knows no other agent', () => {
+  const wrong = found((file) => {
+    const [folder, agent, rest] = file.path.split('/');
+    if (folder !== 'agents' || rest === undefined) return [];
+    return importsOf(file)
+      .filter(({ to }) => to.startsWith('agents/') && !to.startsWith(`agents/${agent}/`))
+      .map(({ to }) => `imports ${to}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('projections and the inner capture are pure: no files, no clock, no chance', () => {
+  const wrong = found(({ path, text }) =>
+    PURE.some((pure) => pure.test(path))
+      ? text.split('\n').filter((line) => IMPURE.test(line))
+      : [],
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('schemas are imported for their types only', () => {
+  const wrong = found((file) =>
+    folderOf(file.path) === 'model'
+      ? []
+      : importsOf(file)
+          .filter(({ to, types }) => SCHEMAS.test(to) && !types)
+          .map(({ to }) => `imports ${to} at run time`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("no agent's name stands outside agents/ but in the examples of help texts", () => {
+  const wrong = found(({ path, text }) =>
+    folderOf(path) === 'agents'
+      ? []
+      : text
+          .split('\n')
+          .filter((line) => AGENT_NAME.test(line))
+          .filter((line) => !(folderOf(path) === 'cli' && EXAMPLE.test(line))),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('what is forbidden is not there, and no folder has a vague name', () => {
+  const wrong = found(({ path, text }) => [
+    ...text.split('\n').filter((line) => FORBIDDEN.test(line)),
+    ...(VAGUE_FOLDER.test(path) ? ['lies in a folder that says nothing'] : []),
+  ]);
+  expect(wrong).toEqual([]);
+});
+
+test('only the command line sets the exit code, and only in one place', () => {
+  const setting = sources.filter(({ text }) => /process\.exitCode\s*=/.test(text));
+  expect(setting.map(({ path }) => path).sort()).toEqual([
+    'agents/demo/program/main.ts',
+    'cli/main.ts',
+  ]);
+});
+
+test('no source file is over 500 lines', () => {
+  const wrong = found(({ path, text }) =>
+    text.split('\n').length > 500 && !path.includes('generated/') ? ['is too long'] : [],
+  );
+  expect(wrong).toEqual([]);
+});
