@@ -63,7 +63,7 @@ async function until(test: () => boolean, limit_ms: number): Promise<boolean> {
 }
 
 function start(job: Job, name: string, args: readonly string[], stdin: 'ignore' | number) {
-  const child = spawn(process.execPath, [`${INSIDE.project}/bin/tacho.js`, ...args], {
+  const child = spawn(process.execPath, [`${INSIDE.project}/bin/tacho.cjs`, ...args], {
     cwd: INSIDE.work,
     env: job.env,
     stdio: [

@@ -108,7 +108,7 @@ async function prepare(stop: AbortSignal, say: Say): Promise<void> {
     say(why);
     throw new Stop(3, 'skipped: no network namespace here');
   }
-  for (const part of ['bin/tacho.js', 'dist']) {
+  for (const part of ['bin/tacho.cjs', 'dist']) {
     if (!existsSync(join(PROJECT, part))) {
       throw new Stop(3, `skipped: ${part} is missing: run npm run build`);
     }

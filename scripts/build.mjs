@@ -9,6 +9,17 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
 const types = process.argv.includes('--types');
 
+/** Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class. */
+const builtins = {
+  name: 'builtins',
+  setup(on) {
+    on.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'builtin' }));
+    on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
 rmSync(dist, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
@@ -29,9 +40,7 @@ await build({
   legalComments: 'none',
   chunkNames: 'chunks/[name]-[hash]',
   logLevel: 'warning',
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
+  plugins: [builtins],
 });
 cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recursive: true });
 if (types) {

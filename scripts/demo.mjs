@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const tacho = join(dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'tacho.js');
+const tacho = join(dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'tacho.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'tacho-demo-'));
 const work = join(folder, 'work');
 const state = join(folder, 'state');

@@ -87,4 +87,6 @@ const STEPS = {
   bench: () => run(node, ['bench/main.ts', ...rest]),
   rehearse: () => run(node, ['rehearsal/main.ts', ...rest]),
 };
+// Ctrl-C reaches the step too; its end is waited for.
+process.on('SIGINT', () => {});
 if (what !== undefined) process.exit(STEPS[what]());

@@ -98,7 +98,7 @@ function svg(lines: readonly Piece[][], title: string): string {
 
 function recordedRun(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-picture-'));
-  const tacho = join(root, 'bin', 'tacho.js');
+  const tacho = join(root, 'bin', 'tacho.cjs');
   const command = `stty cols ${COLUMNS} rows 60; "${process.execPath}" "${tacho}" run --agent demo "try it"`;
   try {
     const output = execFileSync('script', ['-qfec', command, '/dev/null'], {

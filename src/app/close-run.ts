@@ -4,13 +4,15 @@ import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { createReconciler } from '../capture/reconcile.ts';
 import type { AgentExit } from '../capture/spawn.ts';
 import { diffWorktrees, snapshotWorktree, type Worktree } from '../capture/worktree.ts';
+import { TachoError } from '../lib/errors.ts';
 import type { Agent } from '../model/agent.ts';
 import type { EventOf, Raw } from '../model/event.ts';
 import { openIndex } from '../store/index-db.ts';
-import { removeSpool, type Spool } from '../store/spool.ts';
+import type { Spool } from '../store/spool.ts';
 import type { Desk } from './desk.ts';
 import type { RunResult } from './run.ts';
 import { sessionEvents } from './session-source.ts';
+import { closeSpool } from './spool-meta.ts';
 
 export interface Closing {
   request: { agent: Agent; cwd: string; env: Record<string, string>; keep_raw: boolean };
@@ -39,9 +41,9 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   if (recorder.failure !== null)
     await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);
   const outcome = desk.fold.finish();
-  if (recorder.failure === null) await store(closing, outcome);
+  const unlisted = recorder.failure === null ? store(closing, outcome) : null;
   await desk.close();
-  return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause };
+  return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause, unlisted };
 }
 
 /** The spool stays: once the disk has room again, `runs recover` makes the whole record of it. */
@@ -57,17 +59,21 @@ async function endUnrecorded({ desk }: Closing, finished: EventOf<'run_finished'
   await desk.recorder.endWithout({ ...finished, data });
 }
 
-async function store(
-  { desk, spool, request }: Closing,
-  outcome: RunResult['outcome'],
-): Promise<void> {
-  const index = openIndex(desk.state);
+/** The record is in the journal and its end was shown: what fails now keeps the run from the list and nothing else. */
+function store({ desk, spool, request }: Closing, outcome: RunResult['outcome']): string | null {
   try {
-    index.saveOutcome(outcome);
-  } finally {
-    index.close();
+    const index = openIndex(desk.state);
+    try {
+      index.saveOutcome(outcome);
+    } finally {
+      index.close();
+    }
+    closeSpool(spool, request.keep_raw);
+    return null;
+  } catch (error) {
+    if (!(error instanceof TachoError)) throw error;
+    return `the run is recorded but not listed: ${error.message}; list it with: tacho runs recover`;
   }
-  if (!request.keep_raw) removeSpool(spool);
 }
 
 async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {

@@ -65,6 +65,8 @@ const TARGET_FIELDS: Record<string, Check> = {
 };
 
 type Place = (path: readonly string[]) => number;
+/** A field's name, as the YAML reader places it. */
+type Key = { value?: unknown; range?: [number, number, number] | null };
 
 function check(
   value: Record<string, unknown>,
@@ -135,8 +137,10 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
     throw invalid(`${path}:${line}:${col}: ${wrong.message.split('\n')[0]}`);
   }
   const lineOf: Place = (at) => {
-    const node = document.getIn(at, true) as { range?: [number, number, number] } | undefined;
-    return node?.range === undefined ? 1 : lines.linePos(node.range[0]).line;
+    const folder = at.length === 1 ? document.contents : document.getIn(at.slice(0, -1), true);
+    const { items = [] } = (folder ?? {}) as { items?: { key?: Key }[] };
+    const pair = items.find(({ key }) => String(key?.value) === at.at(-1));
+    return pair?.key?.range == null ? 1 : lines.linePos(pair.key.range[0]).line;
   };
   const fail: Fail = (at, why) => {
     throw invalid(`${path}:${lineOf(at)}: ${at.join('.')} ${why}`);

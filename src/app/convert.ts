@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
+import { fromByteText } from '../lib/byte-text.ts';
 import { TachoError } from '../lib/errors.ts';
 import { newRunId, seededRandom } from '../lib/ids.ts';
 import type { Agent } from '../model/agent.ts';
@@ -24,15 +25,24 @@ export interface ConvertOptions {
   /** Whether text deltas become `model_delta` records. */
   stream?: boolean;
   redactor?: Redactor;
+  /** Events hold byte text. */
+  byte_text?: boolean;
 }
 
 /** The same input has the same id. */
-function pipelineFor({ agent, from, input, redactor }: ConvertOptions): Pipeline {
+function pipelineFor({
+  agent,
+  from,
+  input,
+  redactor,
+  byte_text = false,
+}: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
   return createPipeline({
     agent,
     primary: from,
     now: null,
+    byte_text,
     ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
@@ -103,19 +113,16 @@ async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buff
     const fold = createOutcomeFold({
       keepIo: true,
       onCall(call, index) {
-        const { inputs, outputs } = call;
-        spill.put(
-          {
-            ...call,
-            inputs: secrets.value(inputs),
-            outputs: outputs == null ? null : secrets.text(outputs),
-          },
-          index,
-        );
+        // The fold has let go of the call.
+        call.inputs = secrets.value(call.inputs);
+        if (call.outputs != null) call.outputs = secrets.text(call.outputs);
+        spill.put(call, index);
       },
     });
-    for await (const events of eventsOf(options)) for (const event of events) fold.push(event);
-    const outcome = secrets.value(fold.finish()) as ReturnType<typeof fold.finish>;
+    for await (const events of eventsOf({ ...options, byte_text: true })) {
+      for (const event of events) fold.push(event);
+    }
+    const outcome = secrets.value(fromByteText(fold.finish()));
     yield* spill.pieces(outcome, fold.patches);
     yield '\n';
   } finally {

@@ -2,6 +2,7 @@
 import type { Agent } from '../model/agent.ts';
 import { createOutcomeFold, type OutcomeFold } from '../projections/outcome.ts';
 import { openSecretHash } from '../store/hash.ts';
+import type { Index } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
@@ -22,6 +23,8 @@ export interface DeskOptions {
   env: Record<string, string | undefined>;
   redact: readonly string[];
   state_dir: string;
+  /** Where sessions lie, for a run that is in the journal already. */
+  index?: Index;
 }
 
 export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
@@ -36,7 +39,7 @@ export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_d
 export function openDesk(options: DeskOptions, run_id: string, sinks: readonly EventSink[]): Desk {
   const state = openStateDir(options.state_dir);
   const redactor = redactorFor(state, options);
-  const journal = openJournal(state.journal);
+  const journal = openJournal(state.journal, options.index ? { index: options.index } : {});
   const fold = createOutcomeFold({ keepIo: false });
   const keep: EventSink = (events) => {
     for (const event of events) fold.push(event);

@@ -10,8 +10,12 @@ import type { OutcomeCall, RunOutcome } from '../model/outcome.ts';
 import type { CallPatch } from '../projections/outcome.ts';
 
 export interface CallSpill {
+  /** `call` holds byte text. */
   put(call: OutcomeCall, index: number): void;
-  /** The outcome as JSON text in pieces, with the spilled calls as its `tool_calls`; nothing may be put after. */
+  /**
+   * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
+   * nothing may be put after.
+   */
   pieces(
     outcome: RunOutcome,
     patches: ReadonlyMap<number, CallPatch>,
@@ -20,8 +24,7 @@ export interface CallSpill {
 }
 
 const SLAB_BYTES_MIN = 64 * 1024;
-const WINDOW_BYTES = 256 * 1024;
-const COMMA = Buffer.from(',');
+const PIECE_BYTES = 256 * 1024;
 
 export function createCallSpill(): CallSpill {
   return new Spill();
@@ -36,13 +39,15 @@ class Spill implements CallSpill {
   #places = new Float64Array(1024);
   #count = 0;
   /** A part of the file, read ahead. */
-  #window = Buffer.alloc(0);
+  #window = Buffer.allocUnsafe(PIECE_BYTES);
   #window_at = 0;
+  #window_fill = 0;
+  readonly #piece = Buffer.allocUnsafe(PIECE_BYTES);
 
   put(call: OutcomeCall, index: number): void {
     const text = JSON.stringify(call);
-    this.#makeRoom(text.length * 3);
-    const bytes = this.#slab.write(text, this.#fill, 'utf8');
+    this.#makeRoom(text.length);
+    const bytes = this.#slab.write(text, this.#fill, 'latin1');
     while (index * 2 + 1 >= this.#places.length) {
       const larger = new Float64Array(this.#places.length * 2);
       larger.set(this.#places);
@@ -83,16 +88,25 @@ class Spill implements CallSpill {
   ): Generator<string | Buffer, void> {
     const [head, tail] = aroundCalls(outcome);
     yield head;
-    let first = true;
+    let fill = 0;
+    let separator = '';
     for (let index = 0; index < this.#count; index++) {
       const length = this.#places[index * 2 + 1] as number;
       if (length === 0) continue;
-      const bytes = this.#bytesAt(this.#places[index * 2] as number, length);
       const patch = patches.get(index);
-      if (!first) yield COMMA;
-      first = false;
-      yield patch === undefined ? bytes : patched(bytes, patch);
+      const bytes = this.#bytesAt(this.#places[index * 2] as number, length);
+      const call = patch === undefined ? bytes : Buffer.from(patched(bytes, patch));
+      if (fill + call.length + 1 > this.#piece.length) {
+        yield this.#piece.subarray(0, fill);
+        fill = 0;
+      }
+      fill += this.#piece.write(separator, fill);
+      separator = ',';
+      if (call.length + fill > this.#piece.length) yield* [this.#piece.subarray(0, fill), call];
+      else fill += call.copy(this.#piece, fill);
+      if (call.length > this.#piece.length) fill = 0;
     }
+    yield this.#piece.subarray(0, fill);
     yield tail;
   }
 
@@ -100,20 +114,23 @@ class Spill implements CallSpill {
     const from = offset - this.#written;
     if (from >= 0) return this.#slab.subarray(from, from + length);
     let at = offset - this.#window_at;
-    if (at < 0 || at + length > this.#window.length) {
-      const size = Math.max(length, Math.min(WINDOW_BYTES, this.#written - offset));
-      // A new one each time: the pieces given before still lie in the old.
-      this.#window = Buffer.allocUnsafe(size);
-      const { fd } = this.#file as { fd: number };
-      for (let done = 0; done < size; ) {
-        const count = readSync(fd, this.#window, done, size - done, offset + done);
-        if (count === 0) throw new Error('the spilled calls are gone from the temporary folder');
-        done += count;
-      }
+    if (at < 0 || at + length > this.#window_fill) {
+      if (length > this.#window.length) this.#window = Buffer.allocUnsafe(length);
+      this.#window_fill = Math.min(this.#window.length, this.#written - offset);
+      this.#readFile(this.#window.subarray(0, this.#window_fill), offset);
       this.#window_at = offset;
       at = 0;
     }
     return this.#window.subarray(at, at + length);
+  }
+
+  #readFile(into: Buffer, offset: number): void {
+    const { fd } = this.#file as { fd: number };
+    for (let done = 0; done < into.length; ) {
+      const count = readSync(fd, into, done, into.length - done, offset + done);
+      if (count === 0) throw new Error('the spilled calls are gone from the temporary folder');
+      done += count;
+    }
   }
 
   close(): void {

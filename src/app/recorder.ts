@@ -61,7 +61,10 @@ class JournalRecorder implements Recorder {
       return { session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body };
     });
     try {
-      await journal.append(entries);
+      const results = await journal.append(entries);
+      const refused = results.find((result) => result === 'gap' || result === 'conflict');
+      if (refused !== undefined)
+        throw new Error(`the journal has another record of this run (${refused})`);
     } catch (error) {
       this.failure = error as Error;
       return;

@@ -1,10 +1,20 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { closeSync, constants, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { problem } from '../capture/decode.ts';
-import { startOf } from '../capture/process-tree.ts';
+import { findMarked, startOf } from '../capture/process-tree.ts';
 import { createTail, waitForChange } from '../capture/tail.ts';
 import { systemClock } from '../lib/clock.ts';
+import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import { openIndex } from '../store/index-db.ts';
@@ -16,7 +26,7 @@ import { closeRun } from './close-run.ts';
 import { openDesk } from './desk.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
-import { type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
+import { closeSpool, type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
 
 export type Recovery =
   | { state: 'recovered'; run_id: string; result: RunResult }
@@ -52,26 +62,44 @@ async function recoverOne(
 ): Promise<Recovery | null> {
   const known = readSpoolMeta(spool);
   const run_id = known?.meta.run_id ?? spool.name;
+  if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
   if (mayLive(known.meta.owner)) return { state: 'busy', run_id };
   const journalled = await readJournalled(state, run_id);
   // A finished run whose spool was kept on request is no unfinished capture.
   if (journalled.events.at(-1)?.kind === 'run_finished')
     return closeFinished(state, spool, known, journalled.events);
+  // Killed between the agent's start and the note of it: the mark in its environment finds it.
+  known.meta.agent ??= await findMarked(run_id);
   const { agent } = known.meta;
   if (!options.wait && agentRuns(known.meta))
     return { state: 'running', run_id, pid: agent?.pid ?? 0 };
   const lock = takeLock(spool);
   if (lock === null) return { state: 'busy', run_id };
   try {
-    return {
-      state: 'recovered',
-      run_id,
-      result: await finishCapture(state, spool, known, { journalled, signal: options.signal }),
-    };
+    const result = await finishCapture(state, spool, known, {
+      journalled,
+      signal: options.signal,
+    });
+    return { state: 'recovered', run_id, result };
+  } catch (error) {
+    // One spool that cannot be finished must not keep the others, or a new run, from their turn.
+    if (!(error instanceof TachoError)) throw error;
+    return { state: 'unreadable', run_id, why: error.message };
   } finally {
     lock();
   }
+}
+
+/** How long a run may take between its spool and the note of what it is about to start. */
+const BEGINNING_MS = 60_000;
+
+/** The agent starts only after `meta.json` is written: without it there is nothing to recover. */
+function neverBegun(spool: Spool): Recovery | null {
+  const made = statSync(spool.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (Date.now() - made < BEGINNING_MS) return { state: 'busy', run_id: spool.name };
+  removeSpool(spool);
+  return null;
 }
 
 function agentRuns({ agent }: SpoolMeta): boolean {
@@ -110,7 +138,7 @@ async function closeFinished(
   const index = openIndex(state);
   try {
     if (index.getRun(meta.run_id) !== null) {
-      if (!meta.keep_raw) removeSpool(spool);
+      closeSpool(spool, meta.keep_raw);
       return null;
     }
     const { createOutcomeFold } = await import('../projections/outcome.ts');
@@ -118,11 +146,17 @@ async function closeFinished(
     for (const event of events) fold.push(event);
     const outcome = fold.finish();
     index.saveOutcome(outcome);
-    if (!meta.keep_raw) removeSpool(spool);
+    closeSpool(spool, meta.keep_raw);
     return {
       state: 'recovered',
       run_id: meta.run_id,
-      result: { run_id: meta.run_id, outcome, exit_reason: outcome.exit_reason, cause: null },
+      result: {
+        run_id: meta.run_id,
+        outcome,
+        exit_reason: outcome.exit_reason,
+        cause: null,
+        unlisted: null,
+      },
     };
   } finally {
     index.close();
@@ -135,8 +169,9 @@ async function finishCapture(
   { meta, agent }: KnownSpool,
   { journalled, signal }: { journalled: Journalled; signal: AbortSignal | undefined },
 ): Promise<RunResult> {
-  const env = { ...(process.env as Record<string, string>) };
-  const request = { ...meta, agent, env, clock: systemClock, state_dir: state.path };
+  const env = { ...(process.env as Record<string, string>), ...meta.secrets };
+  const index = openIndex(state);
+  const request = { ...meta, agent, env, clock: systemClock, state_dir: state.path, index };
   const desk = openDesk(request, meta.run_id, []);
   const pipeline = pipelineOf(request, desk);
   pipeline.resume(journalled.events);
@@ -155,7 +190,8 @@ async function finishCapture(
   const detail = 'the recorder was killed; the capture was finished from the spool';
   await desk.recorder.take(pipeline.draft(problem('process', 'recovered', detail), null));
   const exit = { exit_code: null, signal: null };
-  return closeRun({
+  const { started_ms } = meta;
+  const closing = {
     request,
     desk,
     spool,
@@ -164,8 +200,9 @@ async function finishCapture(
     cause: null,
     left: [],
     before: null,
-    started_ms: meta.started_ms,
-  });
+    started_ms,
+  };
+  return closeRun(closing).finally(() => index.close());
 }
 
 /** One recovery of a spool at a time; a lock whose holder is dead counts for nothing. */

@@ -1,10 +1,10 @@
 /** The index made again from the journal: outcomes are a fold over events, and nothing else is in it. */
 import type { Event } from '../model/event.ts';
-import { createOutcomeFold, type OutcomeFold } from '../projections/outcome.ts';
+import { createOutcomeFold } from '../projections/outcome.ts';
 import { openIndex } from '../store/index-db.ts';
-import { type ReadReport, readAll } from '../store/journal-read.ts';
+import { readSession } from '../store/journal-read.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { readTombstones } from '../store/tombstones.ts';
+import { listSessions, readTombstones } from '../store/tombstones.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 
 export interface Reindexed {
@@ -12,29 +12,39 @@ export interface Reindexed {
   /** Runs that have no end record yet: still going on, or to be recovered. */
   unfinished: number;
   deleted: number;
-  journal: ReadReport;
+  /** Lines of the journal that say nothing any more. */
+  damaged: number;
+  torn: number;
 }
 
 export async function reindex(state: StateDir): Promise<Reindexed> {
   const index = openIndex(state);
-  const deleted = readTombstones(state);
-  const folds = new Map<string, OutcomeFold>();
-  let runs = 0;
+  const done: Reindexed = {
+    runs: 0,
+    unfinished: 0,
+    deleted: readTombstones(state).size,
+    damaged: 0,
+    torn: 0,
+  };
   try {
     index.clear();
-    const entries = readAll(state.journal);
-    for await (const { session, source, body } of entries) {
-      if (source !== CAPTURE_SOURCE || deleted.has(session)) continue;
-      const event = JSON.parse(body) as Event;
-      const fold = folds.get(session) ?? createOutcomeFold({ keepIo: false });
-      folds.set(session, fold);
-      fold.push(event);
-      if (event.kind !== 'run_finished') continue;
-      index.saveOutcome(fold.finish());
-      folds.delete(session);
-      runs += 1;
+    for (const session of await listSessions(state, index)) {
+      const entries = readSession(state.journal, session, { index });
+      const fold = createOutcomeFold({ keepIo: false });
+      let last: Event | null = null;
+      for await (const { source, body } of entries) {
+        if (source !== CAPTURE_SOURCE) continue;
+        last = JSON.parse(body) as Event;
+        fold.push(last);
+      }
+      done.damaged += entries.report.corrupt;
+      done.torn += entries.report.torn;
+      if (last?.kind === 'run_finished') {
+        index.saveOutcome(fold.finish());
+        done.runs += 1;
+      } else if (last !== null) done.unfinished += 1;
     }
-    return { runs, unfinished: folds.size, deleted: deleted.size, journal: entries.report };
+    return done;
   } finally {
     index.close();
   }

@@ -8,6 +8,7 @@ import { newRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { ExitReason } from '../model/words.ts';
+import { openIndex } from '../store/index-db.ts';
 import { redactDrafts } from '../store/redact-event.ts';
 import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../store/spool.ts';
 import { type Closing, closeRun } from './close-run.ts';
@@ -23,6 +24,8 @@ export interface RunResult {
   exit_reason: ExitReason;
   /** Why tacho ended the run: timeout, a signal's name, abort; null when the agent ended by itself. */
   cause: string | null;
+  /** Why the recorded run is not in the list of runs; null when it is. */
+  unlisted: string | null;
 }
 
 export interface RunControl {
@@ -40,6 +43,8 @@ export async function startRun(
 ): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
   const desk = openDesk(request, run_id, sinks);
+  // An index that cannot be opened is told now, not when the agent has done its work.
+  openIndex(desk.state).close();
   desk.journal.begin(run_id);
   const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
   const spool = createSpool(desk.state, run_id);

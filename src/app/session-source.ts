@@ -1,5 +1,5 @@
 /** Session files as a source of events: streamed, flat memory for any size; sub-agents' files merged in by time (AG-15). */
-import { createReadStream } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Pipeline } from '../capture/pipeline.ts';
 import { fileError } from '../lib/errors.ts';
@@ -8,13 +8,22 @@ import { createLines } from '../lib/lines.ts';
 import type { Agent, SessionPart } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 
-/** Chunks of a file, with an error that names it. */
+/** Chunks of a file, each valid until the next is asked for; an error names the file. */
 export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+  let fd: number | null = null;
   try {
-    const stream = createReadStream(path, { highWaterMark: LIMITS.read_chunk_bytes });
-    for await (const chunk of stream) yield chunk as Buffer;
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    for (;;) {
+      // A file of this machine: reading it at once costs less than asking for it.
+      const count = readSync(fd, buffer, 0, buffer.length, null);
+      if (count === 0) return;
+      yield buffer.subarray(0, count);
+    }
   } catch (cause) {
     throw fileError(cause, path, 'read');
+  } finally {
+    if (fd !== null) closeSync(fd);
   }
 }
 

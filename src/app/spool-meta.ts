@@ -4,7 +4,8 @@ import type { AgentProcess } from '../capture/spawn.ts';
 import type { Agent } from '../model/agent.ts';
 import type { RunConfig } from '../model/parts.ts';
 import { type Owner, thisOwner } from '../store/owner.ts';
-import { readMeta, type Spool } from '../store/spool.ts';
+import { secretValues } from '../store/redact-values.ts';
+import { readMeta, removeSpool, type Spool, writeMeta } from '../store/spool.ts';
 import type { RunRequest } from './request.ts';
 
 export interface SpoolMeta {
@@ -16,7 +17,10 @@ export interface SpoolMeta {
   started_ms: number;
   keep_raw: boolean;
   redact: readonly string[];
-  /** Names, never values, of the environment's secrets. */
+  /**
+   * The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
+   */
+  secrets: Record<string, string>;
   owner: Owner;
   agent: { pid: number; start: string | null } | null;
 }
@@ -38,9 +42,26 @@ export function metaOf(parts: {
     started_ms,
     keep_raw,
     redact,
+    secrets: secretsOf(request),
     owner: thisOwner(),
     agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },
   };
+}
+
+function secretsOf({ env, agent }: RunRequest): Record<string, string> {
+  const values = new Set(secretValues(env, agent.secret_env));
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
+}
+
+/** The run is recorded: its spool is removed, or what was kept on request loses the secrets noted beside it. */
+export function closeSpool(spool: Spool, keep_raw: boolean): void {
+  if (!keep_raw) {
+    removeSpool(spool);
+    return;
+  }
+  const meta = readMeta(spool) as SpoolMeta | null;
+  if (meta !== null && Object.keys(meta.secrets ?? {}).length > 0)
+    writeMeta(spool, { ...meta, secrets: {} });
 }
 
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };

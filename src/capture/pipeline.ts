@@ -4,14 +4,16 @@
  * comes out before anything else sees it.
  */
 
+import { toByteText } from '../lib/byte-text.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
-import { wellFormed } from '../lib/utf8.ts';
+import { isUtf8, wellFormed } from '../lib/utf8.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
-import { decodeLine, decodeRecord, problem } from './decode.ts';
+import { decodeLine, decodeRecord, type LineContext, problem } from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
@@ -28,6 +30,8 @@ export interface PipelineOptions {
   /** Looks at the drafts of a line before they become events. */
   transform?: (drafts: readonly Draft[]) => Draft[];
   line_bytes_max?: number;
+  /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
+  byte_text?: boolean;
 }
 
 export interface Pipeline {
@@ -85,14 +89,16 @@ class CapturePipeline implements Pipeline {
   }
 
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
-    decodeRecord(value, this.#decoder, this.#drafts, part);
+    const record = this.#options.byte_text ? toByteText(value) : value;
+    decodeRecord(record, this.#decoder, this.#drafts, part);
     this.#correlate(raw);
     return this.#taken();
   }
 
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[] {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
-    decodeLine(text, this.#decoder, context, this.#drafts);
+    const line = this.#options.byte_text ? toByteText(text) : text;
+    decodeLine(line, this.#decoder, context, this.#drafts);
     this.#correlate(raw);
     return this.#taken();
   }
@@ -188,19 +194,37 @@ class CapturePipeline implements Pipeline {
     return events;
   }
 
+  #decodeBytes(bytes: Buffer, context: LineContext): void {
+    if (this.#options.byte_text && this.#decodeByteText(bytes, context)) return;
+    const text = bytes.toString('utf8');
+    context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes);
+    decodeLine(text, this.#decoder, context, this.#drafts);
+  }
+
+  /** False for the few lines that cannot be read as bytes: an escape stands for a character, not for its bytes. */
+  #decodeByteText(bytes: Buffer, context: LineContext): boolean {
+    const text = bytes.toString('latin1');
+    if (isUtf8(bytes) && !text.includes('\\u')) {
+      decodeLine(text, this.#decoder, context, this.#drafts);
+      return true;
+    }
+    const value = parsedRecord(bytes.toString('utf8'));
+    if (value === null) return false;
+    decodeRecord(toByteText(value), this.#decoder, this.#drafts);
+    return true;
+  }
+
   #linesOf(channel: Channel): Lines {
     const known = this.#inputs.get(channel);
     if (known !== undefined) return known;
     const context = { channel, terminated: true, invalid_utf8: false };
     const sink = {
       line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
-        const text = bytes.toString('utf8', start, end);
         context.terminated = place.terminated;
-        context.invalid_utf8 =
-          text.includes('\ufffd') && !Buffer.from(text).equals(bytes.subarray(start, end));
-        decodeLine(text, this.#decoder, context, this.#drafts);
-        if (this.#drafts.length > 0)
+        this.#decodeBytes(bytes.subarray(start, end), context);
+        if (this.#drafts.length > 0) {
           this.#correlate({ channel, line: place.line, offset: place.offset });
+        }
       },
       oversize: (line: OversizeLine) => {
         const { data } = problem(
@@ -230,4 +254,15 @@ function firstOfLine(events: readonly Event[], raw: Raw): number {
   )
     at -= 1;
   return at;
+}
+
+/** Null for what is no record; it is then read, and complained of, as any other line. */
+function parsedRecord(text: string): object | null {
+  if (text.length >= LIMITS.depth_scan_from_bytes) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -32,6 +32,19 @@ export function startOf(pid: number): string | null {
   return systemTable.startOf(pid);
 }
 
+/** The first process of a run, when all that is known of it is the mark its processes carry. */
+export async function findMarked(
+  run_id: string,
+  table: ProcessTable = systemTable,
+): Promise<TreeProcess | null> {
+  let first: TreeProcess | null = null;
+  for (const one of await table.list()) {
+    if (!(await table.hasEnv(one.pid, `${RUN_ID_VARIABLE}=${run_id}`))) continue;
+    if (first === null || table.notEarlier(first.start, one.start)) first = one;
+  }
+  return first;
+}
+
 /** Without ourselves and our ancestors, whatever they look like. */
 export async function listTree(
   root: TreeRoot,

@@ -195,7 +195,7 @@ function applyMessage(state: RunState, data: DataOf<'message_finished'>): void {
   if (data.message_id !== null && data.message_id !== state.final_message_id)
     state.final_parts = [];
   state.final_message_id = data.message_id;
-  if (data.text.trim() !== '') state.final_parts.push(data.text);
+  if (/\S/.test(data.text)) state.final_parts.push(data.text);
 }
 
 const sum = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
@@ -218,8 +218,8 @@ function applyUsage(state: RunState, { mode, usage, cost_usd }: DataOf<'usage_re
 function applyCall(state: RunState, event: Event): void {
   if (event.kind === 'call_requested') {
     const { call_id, native_call_id, tool, parent_call_id } = event.data;
-    // Deleting first keeps the map in order of age.
-    state.calls.delete(native_call_id);
+    // An id used again is deleted first, which keeps the map in order of age.
+    if (call_id !== native_call_id) state.calls.delete(native_call_id);
     state.calls.set(native_call_id, {
       call_id,
       native_call_id,
@@ -259,11 +259,12 @@ function findCall(state: RunState, call_id: string): CallState | undefined {
   return mark < 0 ? undefined : state.calls.get(call_id.slice(0, mark));
 }
 
+/** Seldom and many at once: going over a map costs more than what is deleted from it. */
 function forgetOldCalls(state: RunState): void {
-  if (state.calls.size <= LIMITS.calls_remembered_max + state.open_calls) return;
+  const most = LIMITS.calls_remembered_max + state.open_calls;
+  if (state.calls.size <= most * 2) return;
   for (const [key, call] of state.calls) {
-    if (call.status === null) continue;
-    state.calls.delete(key);
-    return;
+    if (state.calls.size <= most) return;
+    if (call.status !== null) state.calls.delete(key);
   }
 }

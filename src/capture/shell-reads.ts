@@ -38,6 +38,7 @@ const READ_COMMANDS = new Set([
   'fgrep',
   'rg',
 ]);
+const MAY_READ = /\b(?:cat|head|tail|sed|nl|less|more|bat|grep|[ef]grep|batcat|rg)\b/;
 const PATTERN_FIRST = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 const KEYWORDS = new Set([
   'if',
@@ -56,10 +57,13 @@ const KEYWORDS = new Set([
   'sudo',
 ]);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
+/** Characters that stand for themselves: most words are made of nothing else. */
+const PLAIN = /[\w./:,=+@%^~-]+/y;
 const OPERATOR = /^(?:\|\||&&|\|&|;;|<<<|<<-?|>>|>&|<&|&>>?|<>|>\||[|&;<>()\n])/;
 
 export function shellReads(command: string): string[] {
   if (command.length > 65_536) return [];
+  if (!MAY_READ.test(command)) return [];
   const reads: string[] = [];
   let folder = '';
   let simple: Word[] = [];
@@ -73,7 +77,7 @@ export function shellReads(command: string): string[] {
       reads.push(path.startsWith('/') || folder === '' ? path : `${folder}/${path}`);
     simple = [];
   }
-  return [...new Set(reads)];
+  return reads.length < 2 ? reads : [...new Set(reads)];
 }
 
 function changeFolder(words: Word[], folder: string): string {
@@ -101,7 +105,7 @@ function wordsOf(command: string): Word[] {
       const end = command.indexOf('\n', at);
       at = end < 0 ? command.length : end;
     } else {
-      const operator = OPERATOR.exec(command.slice(at, at + 3));
+      const operator = '|&;<>()\n'.includes(char) ? OPERATOR.exec(command.slice(at, at + 3)) : null;
       if (operator) {
         words.push({ text: operator[0], unsure: false, operator: true });
         at += operator[0].length;
@@ -128,12 +132,13 @@ function skipHeredoc(command: string, from: number): number {
 }
 
 function readWord(command: string, from: number, words: Word[]): number {
-  let text = '';
+  PLAIN.lastIndex = from;
+  let text = PLAIN.exec(command)?.[0] ?? '';
   let unsure = false;
-  let at = from;
+  let at = from + text.length;
   for (; at < command.length; at++) {
     const char = command[at] as string;
-    if (/[\s|&;<>()]/.test(char)) break;
+    if (' \t\n\r|&;<>()'.includes(char)) break;
     if (char === "'") {
       const end = command.indexOf("'", at + 1);
       text += command.slice(at + 1, end < 0 ? command.length : end);

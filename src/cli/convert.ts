@@ -43,27 +43,9 @@ export function defineConvert(program: Command, io: Io): void {
         input,
         stream: flags.stream ?? false,
       };
-      for await (const piece of inLargePieces(convertTo(options, flags.to))) {
+      for await (const piece of convertTo(options, flags.to)) {
         await io.out.write(piece);
         if (io.out.gone) break;
       }
     });
-}
-
-const PIECE_BYTES = 256 * 1024;
-
-/** One write for many small pieces. */
-async function* inLargePieces(pieces: AsyncIterable<string | Buffer>): AsyncGenerator<Buffer> {
-  let held: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of pieces) {
-    const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    held.push(buffer);
-    bytes += buffer.length;
-    if (bytes < PIECE_BYTES) continue;
-    yield Buffer.concat(held);
-    held = [];
-    bytes = 0;
-  }
-  yield Buffer.concat(held);
 }

@@ -5,11 +5,11 @@ export interface Io {
   out: FdWriter;
   err: FdWriter;
   env: NodeJS.ProcessEnv;
-  out_is_terminal: boolean;
-  in_is_terminal: boolean;
-  colour: boolean;
-  unicode: boolean;
-  width: number;
+  readonly out_is_terminal: boolean;
+  readonly in_is_terminal: boolean;
+  readonly colour: boolean;
+  readonly unicode: boolean;
+  readonly width: number;
 }
 
 /** https://no-color.org, and its opposite, before what the terminal says. */
@@ -23,17 +23,27 @@ function takesUnicode(env: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
 }
 
+/** The terminal is looked at only when somebody asks: opening Node's streams costs a good part of a start. */
 export function createIo(): Io {
   const { env } = process;
-  const out_is_terminal = process.stdout.isTTY === true;
   return {
     out: createFdWriter(1),
     err: createFdWriter(2),
     env,
-    out_is_terminal,
-    in_is_terminal: process.stdin.isTTY === true,
-    colour: takesColour(env, out_is_terminal),
-    unicode: out_is_terminal && takesUnicode(env),
-    width: process.stdout.columns || 100,
+    get out_is_terminal() {
+      return process.stdout.isTTY === true;
+    },
+    get in_is_terminal() {
+      return process.stdin.isTTY === true;
+    },
+    get colour() {
+      return takesColour(env, this.out_is_terminal);
+    },
+    get unicode() {
+      return this.out_is_terminal && takesUnicode(env);
+    },
+    get width() {
+      return process.stdout.columns || 100;
+    },
   };
 }

@@ -8,7 +8,7 @@ import { createProgram } from './program.ts';
 
 async function main(): Promise<void> {
   const io = createIo();
-  followLauncher(io.env);
+  await followLauncher(io.env);
   const program = createProgram(io, (code) => {
     process.exitCode = code;
   });

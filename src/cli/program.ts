@@ -20,6 +20,8 @@ Examples:
 /** Gives a command's result back as the exit code. */
 export type Done = (code: number) => void;
 
+const HELP_WIDTH = 100;
+
 export function createProgram(io: Io, done: Done): Command {
   const program = new Command('tacho')
     .description(
@@ -36,6 +38,10 @@ export function createProgram(io: Io, done: Done): Command {
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
     .configureOutput({
+      getOutHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => HELP_WIDTH,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
       writeOut: (text) => void io.out.write(text),
       writeErr: (text) => void io.err.write(text),
     })

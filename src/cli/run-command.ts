@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { AGENTS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
-import { EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
+import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import type { EventSink } from '../app/recorder.ts';
 import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
 import { type RunControl, startRun } from '../app/run.ts';
@@ -62,14 +62,18 @@ async function recordedRun(input: RunInput): Promise<number> {
   const view = await createView(input, request.cwd);
   const sinks: EventSink[] = [view.sink];
   if (files.events !== null) sinks.push(eventFile(files.events));
+  const signals = catchSignals();
   try {
     const control = await startRun(request, sinks);
+    signals.to(control);
     view.interrupt.set(() => control.abort('SIGINT'));
-    const result = await underSignals(control);
+    const result = await control.result;
     await view.close();
     if (files.final !== null) writeFileSync(files.final, result.outcome.message);
-    return exitCodeOf(result.exit_reason, result.cause);
+    if (result.unlisted !== null) await io.err.write(`error: ${result.unlisted}\n`);
+    return result.unlisted === null ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
+    signals.release();
     await view.close();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
@@ -171,7 +175,8 @@ function openFiles(flags: RunFlags): { events: number | null; final: number | nu
     try {
       return openSync(path, 'w', 0o600);
     } catch (cause) {
-      throw fileError(cause, path, 'output');
+      const { message } = fileError(cause, path, 'output');
+      throw new TachoError('output_unwritable', message, { stage: 'output', cause });
     }
   };
   return { events: open(flags.events), final: open(flags.finalOutput) };
@@ -217,19 +222,33 @@ async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
 /** A repeated signal within this time is the same one: a terminal tells the launcher and us at once. */
 const SAME_SIGNAL_MS = 300;
 
-async function underSignals(control: RunControl): Promise<Awaited<RunControl['result']>> {
+interface Signals {
+  /** Passes signals on to the run, also one that came while it was being started. */
+  to(control: RunControl): void;
+  release(): void;
+}
+
+/** From here on a signal ends the run in good order and no longer this process at once. */
+function catchSignals(): Signals {
+  let control: RunControl | null = null;
+  let early: NodeJS.Signals | null = null;
   let last = -SAME_SIGNAL_MS;
   const onSignal = (signal: NodeJS.Signals) => {
     const now = performance.now();
     if (now - last < SAME_SIGNAL_MS) return;
     last = now;
-    control.abort(signal);
+    early ??= signal;
+    control?.abort(signal);
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, onSignal);
-  try {
-    return await control.result;
-  } finally {
-    for (const signal of signals) process.off(signal, onSignal);
-  }
+  return {
+    to(started) {
+      control = started;
+      if (early !== null) control.abort(early);
+    },
+    release() {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
 }

@@ -141,8 +141,8 @@ export async function recover(
 
 export async function reindexRuns(state: StateDir, flags: { json?: true }, io: Io): Promise<void> {
   const done = await reindex(state);
-  const { runs, unfinished, journal } = done;
-  const text = `${runs} runs from ${journal.entries} events; ${unfinished} unfinished, ${journal.corrupt} damaged lines, ${journal.torn} torn`;
+  const { runs, unfinished, damaged, torn } = done;
+  const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn`;
   await io.out.write(`${flags.json ? JSON.stringify(done) : text}\n`);
 }
 

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'not_a_file'
   | 'not_found'
   | 'input_unreadable'
+  | 'output_unwritable'
   | 'journal_failed'
   | 'not_a_terminal'
   | 'busy';

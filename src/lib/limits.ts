@@ -50,6 +50,8 @@ export const LIMITS = {
   journal_id_chars_max: 1_024,
   /** Segments a follower looks at in every poll; the others in every tenth. */
   follow_segments_hot: 64,
+  /** A database up to this size is checked whole when it is opened: some 2 ms a MiB. */
+  index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
   prompt_preview_chars: 500,
   /** Events of one session that a journal takes. */

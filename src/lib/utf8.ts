@@ -1,5 +1,8 @@
 /** Text and bytes: cutting on a character boundary, repairing what is not well-formed. */
 
+/** Whether the bytes are well-formed UTF-8. Here for those that may not import from Node themselves. */
+export { isUtf8 } from 'node:buffer';
+
 /** Bytes of `text` in UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8');

@@ -61,7 +61,8 @@ export class CallFold {
   }
 
   #requested(data: DataOf<'call_requested'>): void {
-    if (this.#open.has(data.call_id) || this.#indexOf(data.call_id) !== undefined) return;
+    // Ids of calls are unique within a run.
+    if (this.#open.has(data.call_id)) return;
     const parent = data.parent_call_id;
     const call = bareCall(data);
     call.id = data.native_call_id;
@@ -79,8 +80,11 @@ export class CallFold {
   }
 
   #finished(data: DataOf<'call_finished'>): void {
-    if (this.#indexOf(data.call_id) !== undefined) return;
-    const entry = this.#open.get(data.call_id) ?? this.#begin(data.call_id, bareCall(data));
+    let entry = this.#open.get(data.call_id);
+    if (entry === undefined) {
+      if (this.#indexOf(data.call_id) !== undefined) return;
+      entry = this.#begin(data.call_id, bareCall(data));
+    }
     entry.call.status = data.status;
     entry.call.exit_code = data.exit_code ?? entry.exit_code;
     entry.call.duration_ms = data.duration_ms;

@@ -53,7 +53,7 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
         exit_reason: end?.data.exit_reason ?? 'incomplete',
         terminal_evidence: end?.data.terminal_evidence ?? 'none',
         completeness,
-        message: end?.data.final_output ?? facts.text.value,
+        message: end?.data.final_output ?? facts.text.value.trim(),
         error_details: errorDetails(end),
         artifacts: artifacts.list(),
         tool_calls: calls.list(),
@@ -159,10 +159,10 @@ function takeNames(
 function takeMessage(facts: Facts, message: DataOf<'message_finished'>): void {
   if (message.parent_call_id !== null || message.synthetic) return;
   if (message.role === 'user') facts.prompt ??= message.text;
-  if (message.role !== 'assistant' || message.text.trim() === '') return;
+  if (message.role !== 'assistant' || !/\S/.test(message.text)) return;
   const same = message.message_id !== null && message.message_id === facts.text.id;
   const value = same ? `${facts.text.value}\n${message.text}` : message.text;
-  facts.text = { id: message.message_id, value: value.trim() };
+  facts.text = { id: message.message_id, value };
 }
 
 function takeUsage(facts: Facts, report: DataOf<'usage_reported'>): void {

@@ -16,6 +16,7 @@ export interface SkillUse {
 
 /** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
 export function skillOfPath(path: string): string | null {
+  if (!path.endsWith('SKILL.md')) return null;
   const parts: string[] = [];
   for (const part of path.replaceAll('\\', '/').split('/')) {
     if (part === '..') parts.pop();
@@ -38,9 +39,9 @@ export function skillsOfCall(call: {
     const skill = field(call.input, 'skill');
     return skill === null || skill === '' ? [] : [{ skill, by: 'skill_call' }];
   }
-  const path = field(call.input, 'file_path');
-  const paths = call.tool === 'Read' && path !== null ? [path] : [];
-  if (call.tool === 'Bash') paths.push(...call.reads);
+  const path = call.tool === 'Read' ? field(call.input, 'file_path') : null;
+  const paths = path !== null ? [path] : call.tool === 'Bash' ? call.reads : [];
+  if (!paths.some((one) => one.endsWith('SKILL.md'))) return [];
   const names = paths.map(skillOfPath).filter((name) => name !== null);
   return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
 }

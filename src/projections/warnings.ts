@@ -99,7 +99,9 @@ function said(before: string, value: string | number | null): string {
 
 /** One line, bounded. */
 function oneWarning(text: string): string {
-  const line = wellFormed(text).replace(/\s+/g, ' ').trim();
+  const line = wellFormed(text)
+    .replace(/[\t\n\v\f\r ]+/g, ' ')
+    .replace(/^ | $/g, '');
   const cut = cutUtf8(line, LIMITS.warning_bytes_max);
   return cut.length < line.length ? `${cut}…` : line;
 }

@@ -3,6 +3,7 @@ import { closeSync, existsSync, lstatSync, renameSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { errno, openAppend } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
 
@@ -93,6 +94,7 @@ function openFile(path: string): Open {
     // Before anything is written: what a newer tacho made stays as it is.
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
+    if ((stat?.size ?? 0) <= LIMITS.index_check_bytes_max) checkWhole(db);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
     const prepared = prepare(db);
@@ -102,6 +104,16 @@ function openFile(path: string): Open {
     db.close();
     throw error;
   }
+}
+
+/** Damage inside an index shows as rows that are not found, not as an error. */
+function checkWhole(db: DatabaseSync): void {
+  const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
+  if (said !== 'ok') throw new DamagedError(String(said));
+}
+
+class DamagedError extends Error {
+  readonly errcode = SQLITE_CORRUPT;
 }
 
 function versionOf(db: DatabaseSync): number {

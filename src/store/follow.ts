@@ -9,6 +9,7 @@ import {
   type ReadReport,
   type SegmentLine,
   type SegmentReader,
+  segmentBytes,
 } from './scan.ts';
 
 /** Looked at before the body is. */
@@ -39,10 +40,14 @@ interface Walk {
 async function* walk(options: Walk): AsyncGenerator<StoredEntry> {
   const { dir, cursor, signal, filter, report } = options;
   const places = new Map<string, number>(Object.entries(cursor));
+  const sizes = new Map<string, number>();
   const bell = createBell(dir, signal);
   try {
     for (let round = 0; !signal.aborted; round++) {
       for (const segment of due(dir, bell, round)) {
+        const size = segmentBytes(dir, segment);
+        if (size === sizes.get(segment)) continue;
+        sizes.set(segment, size);
         const reader = openSegment(dir, segment, { from: places.get(segment) ?? 0, report });
         try {
           for await (const line of linesOf(reader, signal)) {

@@ -18,7 +18,7 @@ export const MIGRATIONS: readonly string[] = [
     prompt TEXT,
     labels TEXT NOT NULL,
     outcome TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
+  ) STRICT;
   CREATE INDEX runs_by_start ON runs (started_ms, run_id);
   CREATE INDEX runs_by_session ON runs (session_id) WHERE session_id IS NOT NULL;`,
 

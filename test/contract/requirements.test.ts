@@ -15,7 +15,7 @@ interface Source {
 }
 
 function testSources(): Source[] {
-  const folders = ['src', 'test'];
+  const folders = ['src', 'test', 'rehearsal'];
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.ts$/.test(name))

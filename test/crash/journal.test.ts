@@ -1,4 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -17,25 +18,30 @@ function newFolder() {
   return { dir, answers: join(folder, 'answers') };
 }
 
+/** Before a writer's first answer only the start of the program would be hit. */
+async function nextAnswer(child: ChildProcess, answers: string): Promise<void> {
+  const { size } = statSync(answers);
+  while (child.exitCode === null && statSync(answers).size === size) await sleep(2);
+}
+
 verifies(
   'ST-3',
   `${CYCLES} kills of a writer at any moment lose no acknowledged entry and store none twice`,
   async () => {
-    const { dir, answers } = newFolder();
+    let { dir, answers } = newFolder();
     const random = seededRandom('kill');
     let killed = 0;
     for (let cycle = 0; cycle < CYCLES; cycle++) {
-      const before = existsSync(answers) ? lastAnswer(answers) : 0;
+      // A writer reads the journal first: in a new folder now and then, the time goes into the writing.
+      if (cycle % 10 === 0) ({ dir, answers } = newFolder());
       const { child, ended } = startWriter([dir, 's'], answers);
-      // From the first answer on: before it, only the start of the program would be hit.
-      while (child.exitCode === null && lastAnswer(answers) <= before) await sleep(2);
+      await nextAnswer(child, answers);
       await sleep((random(1)[0] as number) / 10);
       child.kill('SIGKILL');
       if ((await ended) === 'SIGKILL') killed += 1;
-      if (cycle % 10 === 9) await checkSession(dir, 's', lastAnswer(answers));
+      if (cycle % 5 === 4) await checkSession(dir, 's', lastAnswer(answers));
     }
-    const stored = await checkSession(dir, 's', lastAnswer(answers));
-    expect({ killed, many: stored > CYCLES }).toEqual({ killed: CYCLES, many: true });
+    expect(killed).toBe(CYCLES);
   },
   600_000,
 );
@@ -74,8 +80,7 @@ verifies(
     });
     for (let cycle = 0; cycle < 5 || running; cycle++) {
       const { child, ended } = startWriter([dir, 'unsteady'], answers);
-      const before = lastAnswer(answers);
-      while (child.exitCode === null && lastAnswer(answers) <= before) await sleep(2);
+      await nextAnswer(child, answers);
       child.kill('SIGKILL');
       await ended;
     }

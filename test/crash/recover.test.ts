@@ -1,16 +1,18 @@
 /** tacho is killed at any moment; `tacho runs recover` makes the record that an undisturbed run would have (ST-3). */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { journalledEvents } from '../../src/app/replay.ts';
+import { verifyRun } from '../../src/app/verify.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
 import {
   demo,
-  filesBelow,
   finished,
   isRunning,
   kill,
   linesOf,
-  type Place,
+  type Result,
   type Row,
   spools,
   until,
@@ -18,7 +20,7 @@ import {
 } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 
-const place: Place = usePlace();
+const place = usePlace();
 const { tacho } = place;
 
 /** A script of some 60 records in about 200 ms, whose work does not depend on the folder. */
@@ -58,12 +60,13 @@ function script(name: string, text: string): string {
 
 /** What must be equal: everything but ids, times, and what only the recovery or the exit tells. */
 async function essence(run: string): Promise<Row[]> {
-  const events = await eventsOf(run);
+  const events: Row[] = [];
+  for await (const event of journalledEvents(stateDirAt(place.state), run)) events.push(event);
   expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
   return events
     .filter((event) => event.kind !== 'process_exited' && event.data.code !== 'recovered')
     .map(({ kind, step, raw, data }) => {
-      if (kind === 'run_started') return { kind, prompt: data.prompt, fingerprint: data.fingerprint };
+      if (kind === 'run_started') return { kind, raw, fingerprint: data.fingerprint };
       if (kind === 'run_finished') {
         const { final_output, exit_reason, usage, cost_usd, tool_calls, completeness } = data;
         return { kind, final_output, exit_reason, usage, cost_usd, tool_calls, completeness };
@@ -73,76 +76,255 @@ async function essence(run: string): Promise<Row[]> {
     });
 }
 
-async function eventsOf(run: string): Promise<Row[]> {
-  const journal = join(place.state, 'journal');
-  const entries = readdirSync(journal)
-    .filter((name) => name.endsWith('.jsonl'))
-    .sort()
-    .flatMap((name) => wholeLines(readFileSync(join(journal, name), 'utf8')));
-  return entries
-    .map((line) => /^[^{]*(\{.*)$/s.exec(line)?.[1])
-    .map((text) => bodyOf(text ?? ''))
-    .filter((event) => event?.run_id === run);
+async function holds(run: string): Promise<void> {
+  const { ok, faults } = await verifyRun(stateDirAt(place.state), run);
+  expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 }
 
-const wholeLines = (text: string) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n').slice(0, -1);
+async function runIds(): Promise<string[]> {
+  const { stdout } = await tacho(['runs', 'list', '--limit', '500', '--json']);
+  return linesOf(stdout).map((row) => row.run_id);
+}
 
-function bodyOf(text: string): Row {
+/** The record of a run that nothing disturbed. */
+async function undisturbed(path: string): Promise<Row[]> {
+  const result = await tacho(demo(path, '--stream'));
+  expect(result.code).toBe(0);
+  return essence(result.records[0].run_id);
+}
+
+/** A deterministic spread of moments. */
+function moments(count: number, to_ms: number): number[] {
+  let state = 12345;
+  return Array.from({ length: count }, () => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return (state / 2147483648) * to_ms;
+  });
+}
+
+const spoolOf = (run: string, file: string) => join(place.state, 'spool', run, file);
+
+/** Starts a run and waits until its agent has written something. */
+async function begun(args: string[]): Promise<{ pid: number; run: string; done: Promise<Result> }> {
+  let run: string | null = null;
+  const { pid, child, done } = place.start(args, { contract: 'none' });
+  await until(() => {
+    run = spools(place).find((name) => ownerOf(name) === pid) ?? null;
+    return child.exitCode !== null || (run !== null && sizeOf(spoolOf(run, 'stdout')) > 0);
+  }, 'the first output of the agent');
+  return { pid, run: run ?? '', done };
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+function metaOf(run: string): Row {
   try {
-    const entry = JSON.parse(text);
-    return entry.body === undefined ? entry : entry.body;
+    return JSON.parse(readFileSync(spoolOf(run, 'meta.json'), 'utf8'));
   } catch {
     return null;
   }
 }
 
-/** The essence through the CLI: what `--events` of an undisturbed run says. */
-async function undisturbed(path: string): Promise<{ essence: Row[]; stdout: string }> {
-  const result = await tacho(demo(path, '--stream'));
-  expect(result.code).toBe(0);
-  return { essence: await essence(result.records[0].run_id), stdout: result.stdout };
-}
+const ownerOf = (run: string): number | undefined => metaOf(run)?.owner.pid;
 
-function onlyRun(list: string, except: Set<string>): string {
-  const fresh = linesOf(list)
-    .map((row) => row.run_id as string)
-    .filter((id) => !except.has(id));
-  expect(fresh).toHaveLength(1);
-  return fresh[0] as string;
-}
-
-/** A deterministic spread of moments. */
-function moments(count: number, from_ms: number, to_ms: number): number[] {
-  let state = 12345;
-  return Array.from({ length: count }, () => {
-    state = (state * 1103515245 + 12345) % 2147483648;
-    return from_ms + (state / 2147483648) * (to_ms - from_ms);
-  });
-}
-
-async function killAt(args: string[], ms: number): Promise<void> {
-  const run = place.start(args, { contract: 'cut' });
-  // The clock starts with the spool: before it nothing was begun that could be lost.
-  const had = spools(place).length;
-  await until(() => spools(place).length > had || run.child.exitCode !== null, 'a spool');
+async function killedRun(args: string[], ms: number): Promise<string> {
+  const { pid, run, done } = await begun(args);
   await sleep(ms);
-  kill(run.pid);
-  await run.done;
+  kill(pid);
+  await done;
+  return run;
 }
 
 async function cycles(text: string, count: number, to_ms: number): Promise<void> {
   const path = script('script.yaml', text);
-  const whole = (await undisturbed(path)).essence;
-  const before = new Set(linesOf((await tacho(['runs', 'list', '--json'])).stdout).map((r) => r.run_id));
-  for (const ms of moments(count, 0, to_ms)) await killAt(demo(path, '--stream'), ms);
+  const whole = await undisturbed(path);
+  const before = await runIds();
+  const left = moments(count, to_ms);
+  const worker = async () => {
+    for (let ms = left.pop(); ms !== undefined; ms = left.pop()) {
+      await killedRun(demo(path, '--stream'), ms);
+    }
+  };
+  await Promise.all([worker(), worker()]);
   const recovered = await tacho(['runs', 'recover']);
-  expect(recovered.code).toBe(0);
-  const rows = linesOf((await tacho(['runs', 'list', '--limit', '500', '--json'])).stdout);
-  const fresh = rows.filter((row) => !before.has(row.run_id));
-  expect(fresh.length).toBe(count);
-  for (const { run_id } of fresh) {
-    expect(await essence(run_id)).toEqual(whole);
-    expect((await tacho(['runs', 'verify', run_id])).stdout).toContain('events hold');
+  expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+  const fresh = (await runIds()).filter((run) => !before.includes(run));
+  expect(fresh).toHaveLength(count);
+  for (const run of fresh) {
+    expect(await essence(run)).toEqual(whole);
+    await holds(run);
   }
   expect(spools(place)).toEqual([]);
 }
+
+verifies(
+  ['ST-3', 'AG-14'],
+  'killed at 60 moments of a run: each record is whole',
+  () => cycles(SHORT, 60, 350),
+  300_000,
+);
+
+verifies(
+  ['ST-3', 'AG-14'],
+  'killed at 40 moments of a flood: each record is whole',
+  () => cycles(FLOOD, 40, 250),
+  300_000,
+);
+
+verifies(
+  'ST-3',
+  'killed at each failpoint of the journal, early and late: the record is whole',
+  async () => {
+    const path = script('script.yaml', SHORT);
+    const whole = await undisturbed(path);
+    for (const point of ['before_write', 'mid_write', 'after_write', 'after_sync']) {
+      for (const nth of [1, 3, 6]) {
+        const env = { TACHO_FAIL_AT: `${point}:${nth}` };
+        const known = await runIds();
+        const { signal } = await tacho(demo(path, '--stream'), { env, contract: 'cut' });
+        expect(signal).toBe('SIGKILL');
+        expect((await tacho(['runs', 'recover'])).code).toBe(0);
+        const [run = ''] = (await runIds()).filter((id) => !known.includes(id));
+        expect(await essence(run)).toEqual(whole);
+        await holds(run);
+      }
+    }
+  },
+);
+
+verifies('ST-3', 'a recovery that is killed is recovered again, as often as it takes', async () => {
+  const path = script('script.yaml', FLOOD);
+  const whole = await undisturbed(path);
+  const run = await killedRun(demo(path, '--stream'), 0);
+  for (const point of ['before_write:1', 'mid_write:1', 'after_write:2', 'after_sync:1']) {
+    const { signal } = await tacho(['runs', 'recover'], { env: { TACHO_FAIL_AT: point } });
+    if (signal === null) break;
+    expect(signal).toBe('SIGKILL');
+  }
+  expect((await tacho(['runs', 'recover'])).code).toBe(0);
+  expect(await essence(run)).toEqual(whole);
+  await holds(run);
+  expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+});
+
+verifies(
+  ['ST-3', 'RE-12'],
+  'a recovery waits for an agent that still runs; --no-wait leaves it alone',
+  async () => {
+    const path = script('slow.yaml', `${SHORT}  - sleep_ms: 1500\n  - say: very late\n`);
+    const run = await killedRun(demo(path), 20);
+    const agent = metaOf(run).agent.pid as number;
+    expect(isRunning(agent)).toBe(true);
+    const impatient = await tacho(['runs', 'recover', '--no-wait']);
+    expect([impatient.code, impatient.stdout]).toEqual([
+      0,
+      `${run}: its agent still runs (process ${agent}); leave out --no-wait to wait for it\n`,
+    ]);
+    expect(isRunning(agent)).toBe(true);
+    const patient = await tacho(['runs', 'recover', '--json']);
+    expect(isRunning(agent)).toBe(false);
+    expect(JSON.parse(patient.stdout)).toMatchObject({
+      state: 'recovered',
+      run_id: run,
+      result: { exit_reason: 'ok', outcome: { message: 'very late' } },
+    });
+    await holds(run);
+  },
+);
+
+verifies(
+  'ST-3',
+  'two recoveries at once: one of them does it, nothing is there twice',
+  async () => {
+    const path = script('slow.yaml', `${SHORT}  - sleep_ms: 800\n  - say: late\n`);
+    const whole = await undisturbed(path);
+    const run = await killedRun(demo(path, '--stream'), 20);
+    const both = await Promise.all([tacho(['runs', 'recover']), tacho(['runs', 'recover'])]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    const texts = both.map(({ stdout }) => stdout);
+    expect(texts.filter((text) => text.includes('recovered, ok'))).toHaveLength(1);
+    expect(await essence(run)).toEqual(whole);
+    await holds(run);
+  },
+);
+
+verifies(
+  'ST-3',
+  'the next run finishes what a killed one left, and says so on stderr only',
+  async () => {
+    const path = script('script.yaml', SHORT);
+    const whole = await undisturbed(path);
+    const run = await killedRun(demo(path, '--stream'), 50);
+    const agent = metaOf(run)?.agent?.pid as number;
+    await until(() => !isRunning(agent), 'the end of the agent');
+    const next = await tacho(demo('fixed'));
+    expect([next.code, finished(next).exit_reason]).toEqual([0, 'ok']);
+    expect(next.stderr).toBe(`note: finished the record of ${run}, whose recorder was killed\n`);
+    expect(await essence(run)).toEqual(whole);
+    expect(spools(place)).toEqual([]);
+  },
+);
+
+verifies(
+  ['ST-3', 'RE-12'],
+  'the agent and tacho are both killed in the middle of a line',
+  async () => {
+    const half = script(
+      'half.yaml',
+      'steps:\n  - say: before\n  - half_line: never seen whole\n  - hang: true\n',
+    );
+    const { pid, run, done } = await begun(demo(half));
+    await until(() => !readFileSync(spoolOf(run, 'stdout'), 'utf8').endsWith('\n'), 'half a line');
+    kill(pid);
+    await done;
+    kill(metaOf(run).agent.pid);
+    expect((await tacho(['runs', 'recover'])).code).toBe(0);
+    const outcome = JSON.parse((await tacho(['runs', 'show', run, '--json'])).stdout);
+    expect(outcome).toMatchObject({ success: false, exit_reason: 'incomplete', message: 'before' });
+    expect(outcome.completeness.gaps).toContain('torn_line:1');
+    await holds(run);
+  },
+);
+
+verifies('RE-12', 'the agent is killed in the middle of a line while tacho reads', async () => {
+  const half = script(
+    'half.yaml',
+    'steps:\n  - say: before\n  - half_line: never seen whole\n  - hang: true\n',
+  );
+  const { run, done } = await begun(demo(half));
+  await until(() => !readFileSync(spoolOf(run, 'stdout'), 'utf8').endsWith('\n'), 'half a line');
+  kill(metaOf(run).agent.pid);
+  const result = await done;
+  expect(result.code).toBe(1);
+  expect(finished(result)).toMatchObject({ exit_reason: 'incomplete', agent_signal: 'SIGKILL' });
+  expect(finished(result).completeness.gaps).toContain('torn_line:1');
+});
+
+verifies(
+  'ST-3',
+  'killed before its agent is known to have started: nothing hangs, nothing is lost',
+  async () => {
+    const path = script('script.yaml', SHORT);
+    const whole = await undisturbed(path);
+    const had = await runIds();
+    for (let i = 0; i < 6; i++) {
+      const run = place.start(demo(path, '--stream'), { contract: 'none' });
+      await until(() => spools(place).length > i || run.child.exitCode !== null, 'a spool');
+      kill(run.pid);
+      await run.done;
+    }
+    const recovered = await tacho(['runs', 'recover']);
+    expect(recovered.stderr).toBe('');
+    for (const run of (await runIds()).filter((id) => !had.includes(id))) {
+      const record = await essence(run);
+      if (record.length > 3) expect(record).toEqual(whole);
+      else expect(record.at(-1)).toMatchObject({ kind: 'run_finished', exit_reason: 'incomplete' });
+      await holds(run);
+    }
+    expect(place.left()).toEqual([]);
+    // What was killed before it had noted anything is left alone for a minute: it could still be starting.
+    const rest = spools(place).map((run) => [metaOf(run), readdirSync(spoolOf(run, '')).sort()]);
+    for (const [meta, files] of rest)
+      expect([meta, files]).toEqual([null, expect.not.arrayContaining(['meta.json'])]);
+  },
+);

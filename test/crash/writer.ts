@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { readSession } from '../../src/store/journal-read.ts';
 
@@ -22,7 +22,8 @@ export function startWriter(
   const out = openSync(answers, 'a');
   const child = spawn(process.execPath, [WRITER, ...args], {
     stdio: ['ignore', out, 'inherit'],
-    env: { ...process.env, ...env },
+    // Compiled once for all the writers of a test.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(answers), 'compiled'), ...env },
   });
   closeSync(out);
   const ended = once(child, 'exit').then(

@@ -9,7 +9,7 @@ import { checkRunEvent } from '../../src/model/generated/checks.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 
 export const root = join(import.meta.dirname, '../..');
-export const bin = join(root, 'bin/tacho.js');
+export const bin = join(root, 'bin/tacho.cjs');
 export const fixture = (name: string) => join(root, 'test/fixtures', name);
 
 // biome-ignore lint/suspicious/noExplicitAny: records are read loosely here; the contract check is what types them

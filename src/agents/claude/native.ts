@@ -1,4 +1,5 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import { isoTime } from '../../lib/iso-time.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
@@ -48,8 +49,7 @@ export function namesOf(value: unknown): string[] | null {
 export function timeOf(record: Native): number | undefined {
   const stamp = record.timestamp;
   if (typeof stamp !== 'string') return undefined;
-  const at_ms = Date.parse(stamp);
-  return Number.isNaN(at_ms) ? undefined : at_ms;
+  return isoTime(stamp);
 }
 
 /** Text of a message's or result's content: a string, or text blocks joined by newlines; null when it has none. */

@@ -1,0 +1,57 @@
+/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into README.md. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import type { Row } from './measure.ts';
+
+const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>> = {
+  'start-up': () => import('./start-up.ts'),
+  'big-session': () => import('./big-session.ts'),
+  latency: () => import('./latency.ts'),
+  store: () => import('./store.ts'),
+  'database-size': () => import('./database-size.ts'),
+  'package-size': () => import('./package-size.ts'),
+};
+
+const [BEGIN, END] = ['<!-- bench:begin -->', '<!-- bench:end -->'];
+
+function table(rows: readonly Row[]): string {
+  const lines = rows.map(({ name, value, reference, ratio, target, ok }) => {
+    const verdict = ok === null ? '' : ok ? ' ✓' : ' ✗';
+    return `| ${name} | ${value} | ${reference} | ${ratio === null ? '' : ratio.toFixed(2)} | ${target ?? ''}${verdict} |`;
+  });
+  const [cpu] = cpus();
+  const where = `Measured with Node ${process.versions.node} on ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'}).`;
+  return [
+    '| question | tacho | reference | ratio | target |',
+    '|---|---|---|---|---|',
+    ...lines,
+    '',
+    where,
+  ].join('\n');
+}
+
+function writeReadme(text: string): void {
+  const path = join(import.meta.dirname, '..', 'README.md');
+  const readme = readFileSync(path, 'utf8');
+  const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (from < 0 || to < from) throw new Error('README.md has no place for the table');
+  writeFileSync(path, `${readme.slice(0, from + BEGIN.length)}\n${text}\n${readme.slice(to)}`);
+}
+
+const words = process.argv.slice(2);
+const wanted = words.filter((word) => !word.startsWith('--'));
+const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
+if (unknown !== undefined)
+  throw new Error(`unknown question "${unknown}": there are ${Object.keys(QUESTIONS).join(', ')}`);
+
+const rows: Row[] = [];
+for (const [name, load] of Object.entries(QUESTIONS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  console.error(`bench: ${name} …`);
+  rows.push(...(await (await load()).run()));
+}
+const text = table(rows);
+console.log(text);
+if (words.includes('--write')) writeReadme(text);
+process.exitCode = rows.some(({ ok }) => ok === false) ? 1 : 0;

@@ -1,0 +1,67 @@
+/** Measuring other processes: CPU by the shell's own clock, memory by the system's high-water mark. */
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+export interface Row {
+  name: string;
+  /** What was measured, with its unit. */
+  value: string;
+  /** The same of the reference, in the same run. */
+  reference: string;
+  ratio: number | null;
+  /** What the figure must be, as a text and as a verdict; null: nothing was promised. */
+  target: string | null;
+  ok: boolean | null;
+}
+
+/** User and system CPU seconds of a command whose output is thrown away. */
+export function cpuSeconds(command: readonly string[]): number {
+  const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>/dev/null </dev/null';
+  const { stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...command], {
+    encoding: 'utf8',
+  });
+  const [user, system] = stderr.trim().split(/\s+/).slice(-2).map(Number);
+  if (user === undefined || system === undefined || Number.isNaN(user + system)) {
+    throw new Error(`${command.join(' ')}: no times (exit ${status})`);
+  }
+  return user + system;
+}
+
+/** The best of several turns of each, taken in turn so that a busy machine hits both. */
+export function bestCpu(
+  turns: number,
+  a: readonly string[],
+  b: readonly string[],
+): [number, number] {
+  const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let turn = 0; turn < turns; turn++) {
+    best[0] = Math.min(best[0], cpuSeconds(a));
+    best[1] = Math.min(best[1], cpuSeconds(b));
+  }
+  return best;
+}
+
+/** Largest resident memory of a process in MB. */
+export function memoryMb(command: readonly string[]): Promise<number> {
+  const [program, ...args] = command as [string, ...string[]];
+  const out = openSync('/dev/null', 'w');
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', out, 'inherit'] });
+    closeSync(out);
+    let most = 0;
+    const look = setInterval(() => {
+      try {
+        const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+        most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
+      } catch {
+        // Ended between two looks.
+      }
+    }, 10);
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      clearInterval(look);
+      if (code === 0) resolve(most / 1024);
+      else reject(new Error(`${command.join(' ')} ended with ${code}`));
+    });
+  });
+}

@@ -1,0 +1,144 @@
+/** How long do 10,000 outcomes take, and how long does a state folder with a million events take to open? */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunOutcome } from '../src/model/outcome.ts';
+import { openIndex } from '../src/store/index-db.ts';
+import { openJournal } from '../src/store/journal.ts';
+import { openStateDir } from '../src/store/state-dir.ts';
+
+const OUTCOMES = 10_000;
+const EVENTS = 1_000_000;
+const EVENTS_A_RUN = 1_000;
+const LIMIT_S = 1;
+
+const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
+try {
+  report('outcomes_10000_written', writeOutcomes(join(folder, 'outcomes')));
+  await fill(join(folder, 'events'));
+  report('state_of_1000000_events_opened', await reopen(join(folder, 'events')));
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+function report(name: string, seconds: number): void {
+  const value = Math.round(seconds * 1000) / 1000;
+  const ratio = Math.round((LIMIT_S / seconds) * 10) / 10;
+  process.stdout.write(
+    `${JSON.stringify({ name, value, unit: 's', reference: LIMIT_S, ratio })}\n`,
+  );
+}
+
+function runId(n: number): string {
+  return `r_01m7ek9wah${String(n).padStart(16, '0')}`;
+}
+
+function writeOutcomes(path: string): number {
+  const index = openIndex(openStateDir(path));
+  const outcomes = Array.from({ length: OUTCOMES }, (_, n) => outcome(n));
+  const start = performance.now();
+  index.saveOutcomes(outcomes);
+  const seconds = (performance.now() - start) / 1000;
+  index.close();
+  return seconds;
+}
+
+async function fill(path: string): Promise<void> {
+  const state = openStateDir(path);
+  const index = openIndex(state);
+  const journal = openJournal(state.journal, { index });
+  const body = JSON.stringify({ kind: 'call_finished', output: 'x'.repeat(100) });
+  for (let run = 0; run < EVENTS / EVENTS_A_RUN; run++) {
+    const session = runId(run);
+    journal.begin(session);
+    const entries = Array.from({ length: EVENTS_A_RUN }, (_, i) => ({
+      session,
+      source: 'run',
+      seq: i + 1,
+      body,
+    }));
+    await journal.append(entries);
+    index.saveOutcome(outcome(run));
+  }
+  await journal.close();
+  index.close();
+}
+
+/** From nothing to the list of runs, an old run picked up, and a new event stored. */
+async function reopen(path: string): Promise<number> {
+  const start = performance.now();
+  const state = openStateDir(path);
+  const index = openIndex(state);
+  const listed = index.listRuns({ limit: 50 }).length;
+  const journal = openJournal(state.journal, { index });
+  const last = await journal.lastSeq(runId(7), 'run');
+  const [result] = await journal.append([{ session: 'new', source: 'run', seq: 1, body: '1' }]);
+  const seconds = (performance.now() - start) / 1000;
+  if (listed !== 50 || last !== EVENTS_A_RUN || result !== 'stored')
+    throw new Error('not as filled');
+  await journal.close();
+  index.close();
+  return seconds;
+}
+
+function outcome(n: number): RunOutcome {
+  const calls = Array.from({ length: 12 }, (_, i) => ({
+    id: `call_${n}_${i}`,
+    name: 'Bash',
+    native_name: 'shell',
+    status: 'ok' as const,
+    exit_code: 0,
+    duration_ms: 12,
+    parent_id: null,
+    inputs: { command: 'npm test' },
+    outputs: 'x'.repeat(1000),
+  }));
+  return {
+    schema_version: 'tacho.outcome.v1',
+    run_id: runId(n),
+    session_id: `session-${n}`,
+    agent: 'demo',
+    agent_version: '1.0.0',
+    success: true,
+    exit_reason: 'ok',
+    terminal_evidence: 'native_result',
+    completeness: { grade: 'complete', gaps: [], filled: [] },
+    message: 'All tests pass now. '.repeat(10),
+    error_details: null,
+    artifacts: [{ path: 'src/a.ts', operation: 'modified' }],
+    tool_calls: calls,
+    skills_used: [],
+    warnings: [],
+    metrics: {
+      start_time_ms: 1_700_000_000_000 + n,
+      end_time_ms: 1_700_000_060_000 + n,
+      duration_ms: 60_000,
+      tokens_used: 12_345,
+      tokens: {
+        input: 10_000,
+        output: 2_345,
+        cache_read: null,
+        cache_write: null,
+        reasoning: null,
+      },
+      cost: 0.12,
+      cost_source: 'agent',
+      model_name: 'demo/model',
+      steps: 5,
+      provider_retries: 0,
+      provider_errors: 0,
+      api_calls_count: 5,
+      tool_calls_count: calls.length,
+    },
+    metadata: {
+      session_id: `session-${n}`,
+      attempt_number: 1,
+      retry_count: 0,
+      phase_total_duration_ms: 60_000,
+      initial_prompt: 'Fix the failing test in the parser. '.repeat(5),
+      fingerprint: null,
+      output_mode: 'human',
+      labels: {},
+    },
+  };
+}

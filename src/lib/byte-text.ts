@@ -1,0 +1,28 @@
+/**
+ * Byte text: a string whose characters are the bytes of a UTF-8 text. JSON's own characters are ASCII, so JSON parses as
+ * byte text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written again
+ * as the same bytes. Contract: only where every step in between treats text beyond ASCII as opaque.
+ */
+
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+
+function mapText(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return BEYOND_ASCII.test(value) ? map(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => mapText(item, map));
+  const entries = Object.entries(value).map(([key, item]) => [
+    mapText(key, map),
+    mapText(item, map),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The value with every text, keys too, as byte text. */
+export function toByteText<T>(value: T): T {
+  return mapText(value, (text) => Buffer.from(text, 'utf8').toString('latin1')) as T;
+}
+
+/** The value with every byte text as the text it stands for. */
+export function fromByteText<T>(value: T): T {
+  return mapText(value, (text) => Buffer.from(text, 'latin1').toString('utf8')) as T;
+}

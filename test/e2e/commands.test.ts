@@ -1,0 +1,321 @@
+/** Everything but `run`: convert, replay, runs, agents, schema, completion, help, and how mistakes are told. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
+import { demo, finished, linesOf, played, type Result, type Row, root, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+const recording = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
+
+const json = async (...args: string[]): Promise<Row> => {
+  const { code, stdout } = await tacho(args);
+  expect({ args, code }).toEqual({ args, code: 0 });
+  return JSON.parse(stdout);
+};
+
+const withoutId = (text: string) => text.replaceAll(/r_[0-9a-hjkmnp-tv-z]{26}/g, 'r_');
+
+test('convert reads a file or stdin and prints events, run-events or the outcome', async () => {
+  const args = ['convert', '--agent', 'claude'];
+  const outcome = await json(...args, recording);
+  expect(checkOutcome(outcome)).toBe(true);
+  expect(outcome.tool_calls.length).toBeGreaterThan(1);
+  expect(outcome.tool_calls[0]).toHaveProperty('inputs');
+  for (const [form, check] of [
+    ['events', checkEvent],
+    ['run-event', checkRunEvent],
+  ] as const) {
+    const file = await tacho([...args, '--to', form, recording]);
+    const input = readFileSync(recording);
+    const stdin = await tacho([...args, '--to', form], { input });
+    const dash = await tacho([...args, '--to', form, '-'], { input });
+    expect(file.records.length).toBeGreaterThan(5);
+    expect(file.records.filter((record) => !check(record))).toEqual([]);
+    expect(withoutId(stdin.stdout)).toBe(withoutId(file.stdout));
+    expect(dash.stdout).toBe(stdin.stdout);
+  }
+  expect(existsSync(place.state)).toBe(false);
+});
+
+test('convert tells what is wrong: file missing, a folder, an unknown agent, no agent, a wrong form', async () => {
+  const wrong: [string[], number, RegExp][] = [
+    [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: there is no such file/],
+    [['--agent', 'claude', place.work], 70, /a folder stands where a file must be/],
+    [['--agent', 'nobody', recording], 2, /unknown agent "nobody": known are/],
+    [[recording], 2, /required option '--agent <id>' not specified/],
+    [['--agent', 'claude', '--to', 'xml', recording], 2, /Allowed choices are/],
+    [['--agent', 'claude', '--from', 'pipe', recording], 2, /Allowed choices are stdout, session/],
+  ];
+  for (const [args, code, says] of wrong) {
+    const result = await tacho(['convert', ...args]);
+    expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' });
+    expect(result.stderr).toMatch(says);
+    expect(result.stderr).not.toMatch(/\n {4}at /);
+  }
+});
+
+test('convert of nothing, or of garbage, is an outcome that says so', async () => {
+  for (const input of ['', 'no json at all\n{"half":\n']) {
+    const { code, stdout } = await tacho(['convert', '--agent', 'claude'], { input });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      success: false,
+      completeness: { grade: 'unavailable' },
+    });
+  }
+});
+
+verifies('ST-10', 'replay prints exactly what the run printed, in either mode', async () => {
+  for (const script of ['default', 'garbage', 'provider-error', 'words']) {
+    const run = await tacho(demo(script, '--stream'));
+    const replayed = await tacho(['replay', run.records[0].run_id, '--output', 'json'], {
+      contract: 'none',
+    });
+    expect([replayed.code, replayed.stderr]).toEqual([0, '']);
+    expect(replayed.stdout).toBe(run.stdout);
+    const human = await tacho(['run', '--agent', 'demo', 'please', '--', ...played(script)]);
+    const again = await tacho(['replay', 'last']);
+    expect(again.stdout).toBe(human.stdout);
+  }
+});
+
+test('replay, show and verify take an id, its beginning or "last", and say when there is none', async () => {
+  for (const command of [['replay'], ['runs', 'show'], ['runs', 'verify']]) {
+    const none = await tacho([...command, 'last']);
+    expect([none.code, none.stdout]).toEqual([1, '']);
+    expect(none.stderr).toMatch(/^error: no run "last" in .*: see tacho runs list\n$/);
+  }
+  const { records } = await tacho(demo('fixed'));
+  const id = records[0].run_id as string;
+  for (const name of [id, id.slice(0, 20), 'last']) {
+    expect((await json('runs', 'show', name, '--json')).run_id).toBe(id);
+    expect((await tacho(['runs', 'verify', name])).stdout).toMatch(
+      new RegExp(
+        `^${id}: \\d+ events hold: sequence, hashes, form\\. Completeness: complete\\.\\n$`,
+      ),
+    );
+  }
+  const odd = await tacho(['runs', 'show', '../../etc/passwd']);
+  expect(odd.code).toBe(1);
+});
+
+test('runs list: newest first, filtered, as text and as JSON lines', async () => {
+  expect((await tacho(['runs', 'list'])).stdout).toBe(
+    'No runs yet. Try: tacho run --agent demo "try it"\n',
+  );
+  const ok = await tacho(demo('fixed', '--label', 'a=b'));
+  const failed = await tacho(demo('agent-error'));
+  const ids = [failed, ok].map(({ records }) => records[0].run_id);
+  const list = async (...flags: string[]) =>
+    linesOf((await tacho(['runs', 'list', '--json', ...flags])).stdout).map((row) => row.run_id);
+  expect(await list()).toEqual(ids);
+  expect(await list('--limit', '1')).toEqual(ids.slice(0, 1));
+  expect(await list('--status', 'failed')).toEqual(ids.slice(0, 1));
+  expect(await list('--status', 'agent_error')).toEqual(ids.slice(0, 1));
+  expect(await list('--status', 'ok')).toEqual(ids.slice(1));
+  expect(await list('--agent', 'claude')).toEqual([]);
+  const { stdout } = await tacho(['runs', 'list']);
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(0, 28)),
+  ).toEqual(ids);
+  expect((await tacho(['runs', 'list', '--limit', '0'])).code).toBe(2);
+});
+
+test('runs show prints the outcome as text, and the whole of it as JSON', async () => {
+  const run = await tacho(demo('default'));
+  const { stdout } = await tacho(['runs', 'show', 'last']);
+  expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
+  expect(stdout).toContain('calls     10');
+  expect(stdout).toContain('Done. `greet.sh` greets everybody');
+  const outcome = await json('runs', 'show', 'last', '--json');
+  expect(checkOutcome(outcome)).toBe(true);
+  expect(outcome).toMatchObject({ success: true, message: finished(run).final_output });
+});
+
+test('reindex after the database is gone gives equal outcomes', async () => {
+  for (const script of ['default', 'agent-error', 'garbage']) await tacho(demo(script));
+  const outcomes = async () => {
+    const rows = linesOf((await tacho(['runs', 'list', '--json'])).stdout);
+    const shown: Row[] = [];
+    for (const row of rows) shown.push(await json('runs', 'show', row.run_id, '--json'));
+    return { rows, shown };
+  };
+  const before = await outcomes();
+  expect(before.rows).toHaveLength(3);
+  for (const name of readdirSync(place.state).filter((file) => file.startsWith('tacho.db')))
+    rmSync(join(place.state, name));
+  expect((await tacho(['runs', 'list', '--json'])).stdout).toBe('');
+  expect(await json('runs', 'reindex', '--json')).toMatchObject({ runs: 3, unfinished: 0 });
+  expect(await outcomes()).toEqual(before);
+});
+
+test('a deleted run stays deleted, also after a reindex', async () => {
+  const gone = await tacho(demo('fixed'));
+  const kept = await tacho(demo('agent-error'));
+  const [gone_id, kept_id] = [gone, kept].map(({ records }) => records[0].run_id as string);
+  const removed = await tacho(['runs', 'rm', gone_id as string]);
+  expect([removed.code, removed.stdout]).toEqual([0, `${gone_id}: deleted\n`]);
+  const left = async () =>
+    linesOf((await tacho(['runs', 'list', '--json'])).stdout).map((row) => row.run_id);
+  expect(await left()).toEqual([kept_id]);
+  expect((await tacho(['runs', 'reindex'])).code).toBe(0);
+  expect(await left()).toEqual([kept_id]);
+  expect((await tacho(['runs', 'show', gone_id as string])).code).toBe(1);
+  expect((await tacho(['replay', gone_id as string])).code).toBe(1);
+  expect((await tacho(['runs', 'verify', kept_id as string])).code).toBe(0);
+});
+
+function segmentOf(run: string): string {
+  const folder = join(place.state, 'journal');
+  const files = readdirSync(folder).map((name) => join(folder, name));
+  const found = files.filter(
+    (path) => path.endsWith('.jsonl') && readFileSync(path, 'utf8').includes(run),
+  );
+  expect(found).toHaveLength(1);
+  return found[0] as string;
+}
+
+verifies('ST-10', 'verify finds a flipped bit and a deleted line in the journal', async () => {
+  const { records } = await tacho(demo('default'));
+  const id = records[0].run_id as string;
+  const path = segmentOf(id);
+  const whole = readFileSync(path);
+  const verify = async (bytes: Buffer): Promise<Result> => {
+    writeFileSync(path, bytes);
+    return tacho(['runs', 'verify', id, '--json']);
+  };
+  const lines = whole.toString('utf8').split('\n');
+  const flipped = Buffer.from(whole);
+  const at = whole.indexOf('greet.sh', whole.length >> 1);
+  flipped[at] = (flipped[at] as number) ^ 1;
+  const without = (index: number) =>
+    Buffer.from(lines.filter((_, each) => each !== index).join('\n'));
+  const swapped = lines.with(5, lines[6] as string).with(6, lines[5] as string);
+  for (const bytes of [
+    flipped,
+    without(5),
+    without(lines.length - 2),
+    whole.subarray(0, whole.length - 20),
+  ]) {
+    const { code, stdout } = await verify(bytes);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
+    expect(JSON.parse(stdout).faults.length).toBeGreaterThan(0);
+  }
+  expect((await verify(Buffer.from(swapped.join('\n')))).stderr).not.toMatch(/\n {4}at /);
+  expect((await verify(whole)).code).toBe(0);
+});
+
+test('agents: all of them, one with its capabilities, as JSON, and a word for one that is unknown', async () => {
+  const all = await tacho(['agents']);
+  expect(all.code).toBe(0);
+  expect(all.stdout).toMatch(/^claude +Claude Code: /m);
+  expect(all.stdout).toMatch(/^demo +.*built in, version 1\.0\.0$/m);
+  const one = await tacho(['agents', 'claude']);
+  expect(one.stdout).toMatch(/call starts +never/);
+  const rows = await json('agents', '--json');
+  expect(rows.map((row: Row) => row.id)).toEqual(expect.arrayContaining(['claude', 'demo']));
+  const unknown = await tacho(['agents', 'nobody']);
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: unknown agent "nobody"/),
+  ]);
+});
+
+test('schema: the names, each as it is committed, and a word for one that is unknown', async () => {
+  const names = (await tacho(['schema'])).stdout.trimEnd().split('\n');
+  expect(names).toEqual(['run-event', 'event', 'outcome']);
+  for (const name of names) {
+    const { stdout } = await tacho(['schema', name]);
+    expect(stdout).toBe(readFileSync(join(root, 'schema', `${name}.json`), 'utf8'));
+  }
+  const unknown = await tacho(['schema', 'nothing']);
+  expect([unknown.code, unknown.stdout]).toEqual([2, '']);
+});
+
+test('completion: the scripts are right for their shells and know commands and flags', async () => {
+  const { stdout } = await tacho(['completion', 'bash']);
+  expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
+  const complete = (...words: string[]) =>
+    spawnSync(
+      'bash',
+      [
+        '-c',
+        `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        'bash',
+        'tacho',
+        ...words,
+      ],
+      { encoding: 'utf8' },
+    )
+      .stdout.trimEnd()
+      .split('\n');
+  expect(complete('ru')).toEqual(['run', 'runs']);
+  expect(complete('runs', 're')).toEqual(['recover', 'reindex']);
+  expect(complete('run', '--ou')).toEqual(['--output']);
+  expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
+  for (const shell of ['zsh', 'fish'])
+    expect((await tacho(['completion', shell])).stdout).toContain('tacho');
+  const unknown = await tacho(['completion', 'tcsh']);
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    'error: unknown shell "tcsh": there are bash, zsh, fish\n',
+  ]);
+});
+
+test('every command has help with an example', async () => {
+  const commands = [
+    [],
+    ['run'],
+    ['convert'],
+    ['replay'],
+    ['agents'],
+    ['schema'],
+    ['completion'],
+    ...['list', 'show', 'verify', 'recover', 'reindex', 'rm'].map((name) => ['runs', name]),
+  ];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await tacho([...command, '--help']);
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: tacho /);
+    expect(stdout).toMatch(/Examples?:\n {2}\$ /);
+  }
+  const version = await tacho(['--version']);
+  expect(version.stdout).toBe(
+    `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}\n`,
+  );
+});
+
+test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, no stack', async () => {
+  for (const args of [
+    ['nothing'],
+    ['--nothing'],
+    ['runs', 'nothing'],
+    ['runs', 'list', '--nothing'],
+    ['schema', 'a', 'b'],
+    ['replay'],
+  ]) {
+    const { code, stdout, stderr } = await tacho(args);
+    expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).not.toMatch(/\n {4}at /);
+  }
+  const { code, stdout } = await tacho([]);
+  expect(code).toBe(2);
+  expect(stdout).toContain('Usage: tacho');
+});
+
+test('--state-dir may stand before or behind the command', async () => {
+  const other = join(place.folder, 'other');
+  await tacho(['--state-dir', other, ...demo('fixed')]);
+  const { stdout } = await tacho(['runs', 'list', '--json', '--state-dir', other]);
+  expect(linesOf(stdout)).toHaveLength(1);
+  expect(existsSync(place.state)).toBe(false);
+});

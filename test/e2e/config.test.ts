@@ -1,0 +1,261 @@
+/** `tacho.yaml`, flags, and what of them reaches the agent: prompt, arguments, environment, folder. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { finished, fixture, type Options, type Result, type Row, usePlace } from './cli.ts';
+
+const place = usePlace();
+const { tacho } = place;
+const command = () => JSON.stringify([process.execPath, fixture('tells-agent.mjs')]);
+const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
+
+function config(text: string, folder = place.work): string {
+  const path = join(folder, 'tacho.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+
+const toy = (more = '') =>
+  config(`targets:\n  toy:\n    agent: claude\n    command: ${command()}\n${more}`);
+
+/** What the toy agent says it was given. */
+const told = (result: Result): Row => JSON.parse(finished(result).final_output);
+
+async function run(words: string[], options: Options = {}): Promise<Row> {
+  const result = await tacho(['run', '--output', 'json', ...words], options);
+  expect([result.code, result.stderr]).toEqual([0, '']);
+  return told(result);
+}
+
+test('a target names agent, program, model, arguments, environment, folder and limits', async () => {
+  mkdirSync(join(place.work, 'sub'));
+  toy(
+    '    model: big\n    args: [--max-turns, "3"]\n    env: { WORD: from-target }\n    cwd: sub\n    timeout: 60\n    approve: edits\n',
+  );
+  const got = await run(['--target', 'toy', 'hello']);
+  expect(got).toEqual({
+    args: [
+      '-p',
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--model',
+      'big',
+      '--permission-mode',
+      'acceptEdits',
+      '--max-turns',
+      '3',
+    ],
+    cwd: realpathSync(join(place.work, 'sub')),
+    word: 'from-target',
+    bytes: 5,
+    sha256: sha256('hello'),
+  });
+});
+
+test('flags come before what the target says, and arguments after --, unchanged, behind its own', async () => {
+  toy('    model: big\n    args: [--a]\n    env: { WORD: from-target }\n    approve: edits\n');
+  const flags = [
+    '--model',
+    'small',
+    '--approve',
+    'all',
+    '--env',
+    'WORD=a=b c',
+    '--cwd',
+    place.folder,
+  ];
+  const odd = ['--', '--output', 'human', '-x', '', 'two words', '$HOME', '--', "quo'te", 'ü'];
+  const got = await run(['--target', 'toy', ...flags, 'hello', ...odd]);
+  expect(got.args.slice(4)).toEqual([
+    '--model',
+    'small',
+    '--permission-mode',
+    'bypassPermissions',
+    '--a',
+    ...odd.slice(1),
+  ]);
+  expect([got.word, got.cwd]).toEqual(['a=b c', realpathSync(place.folder)]);
+});
+
+test('default_target is taken when neither agent nor target is given', async () => {
+  config(`default_target: toy\ntargets:\n  toy: { agent: claude, command: ${command()} }\n`);
+  expect((await run(['hello'])).bytes).toBe(5);
+  const other = await tacho(['run', '--agent', 'demo', 'hello', '--', '--speed', '0']);
+  expect([other.code, other.stdout.startsWith('demo')]).toEqual([0, true]);
+});
+
+test('the nearest tacho.yaml upwards counts', async () => {
+  toy();
+  const deep = join(place.work, 'a/b');
+  mkdirSync(deep, { recursive: true });
+  expect((await run(['--target', 'toy', 'x'], { cwd: deep })).cwd).toBe(realpathSync(deep));
+});
+
+test('an empty tacho.yaml is no mistake', async () => {
+  config('');
+  expect((await tacho(['run', '--agent', 'demo', 'x', '--', '--speed', '0'])).code).toBe(0);
+});
+
+/** Mistake, then where and what the message says. */
+const MISTAKES: [string, string, string][] = [
+  ['bad yaml', 'targets:\n  a: [', '2:'],
+  ['a tab', 'targets:\n\ta: 1\n', '2:'],
+  ['a list', '- a\n', ':1: must be a map with the field targets'],
+  [
+    'an unknown field',
+    'target:\n  a: 1\n',
+    ':1: target is no known field; known are targets, default_target, redact',
+  ],
+  [
+    'an unknown target field',
+    'targets:\n  a:\n    agent: demo\n    modle: x\n',
+    ':4: targets.a.modle is no known field',
+  ],
+  ['no agent', 'targets:\n  a:\n    model: x\n', ':2: targets.a lacks the field agent'],
+  [
+    'an unknown agent',
+    'targets:\n  a:\n    agent: nobody\n',
+    ':3: targets.a.agent unknown agent "nobody"',
+  ],
+  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3: targets.a.agent must be a text'],
+  [
+    'a text as list',
+    'targets:\n  a:\n    agent: demo\n    args: x\n',
+    ':4: targets.a.args must be a list of texts',
+  ],
+  [
+    'a list as environment',
+    'targets:\n  a:\n    agent: demo\n    env: [A]\n',
+    ':4: targets.a.env must be a map of names to texts',
+  ],
+  [
+    'a map in the environment',
+    'targets:\n  a:\n    agent: demo\n    env:\n      A: { b: c }\n',
+    'targets.a.env A must be a text',
+  ],
+  [
+    'a timeout of 0',
+    'targets:\n  a:\n    agent: demo\n    timeout: 0\n',
+    ':4: targets.a.timeout must be a number of seconds over 0',
+  ],
+  [
+    'a wrong approve',
+    'targets:\n  a:\n    agent: demo\n    approve: some\n',
+    ':4: targets.a.approve must be one of default, edits, all',
+  ],
+  ['a target that is no map', 'targets:\n  a: demo\n', ':2: targets.a must be a map'],
+  [
+    'a default_target that is none',
+    'default_target: b\ntargets:\n  a: { agent: demo }\n',
+    ':1: default_target names no target; there are a',
+  ],
+  ['a redact pattern that is none', 'redact: ["("]\n', ''],
+];
+
+for (const [what, text, says] of MISTAKES) {
+  test(`a mistake in tacho.yaml is told with its line and field: ${what}`, async () => {
+    const path = config(text);
+    const { code, stdout, stderr } = await tacho([
+      'run',
+      '--agent',
+      'demo',
+      '--output',
+      'json',
+      'x',
+      '--',
+      '--speed',
+      '0',
+    ]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^error: [^\n]*\n$/);
+    if (says !== '') expect(stderr).toContain(`${path}${says.startsWith(':') ? says : ''}`);
+    expect(stderr).toContain(says);
+  });
+}
+
+test('a target that is not there is told with those that are', async () => {
+  const none = await tacho(['run', '--target', 'x', 'p']);
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    'error: unknown target "x": there is no tacho.yaml here or above\n',
+  ]);
+  const path = toy();
+  const other = await tacho(['run', '--target', 'x', 'p']);
+  expect([other.code, other.stderr]).toEqual([2, `error: unknown target "x": ${path} has toy\n`]);
+});
+
+test('the prompt comes from stdin with - or without a word', async () => {
+  toy();
+  const prompt = 'line one\n  line two\n\u2028\u0000 end\n';
+  for (const words of [['-'], []]) {
+    const got = await run(['--target', 'toy', ...words], { input: prompt });
+    expect([got.bytes, got.sha256]).toEqual([Buffer.byteLength(prompt), sha256(prompt)]);
+  }
+});
+
+test('a prompt of 5 MB reaches the agent byte for byte', async () => {
+  toy();
+  const prompt = 'äöü €𝄞 0123456789 '.repeat(200_000).slice(0, 5_000_000);
+  const got = await run(['--target', 'toy', '-'], { input: prompt });
+  expect([got.bytes, got.sha256]).toEqual([Buffer.byteLength(prompt), sha256(prompt)]);
+});
+
+test('an empty prompt is refused', async () => {
+  toy();
+  for (const input of ['', ' \n']) {
+    const { code, stderr } = await tacho(['run', '--target', 'toy'], { input });
+    expect([code, stderr]).toEqual([2, 'error: the prompt on stdin is empty\n']);
+  }
+});
+
+test('a prompt that begins with dashes comes through stdin as it is', async () => {
+  toy();
+  const got = await run(['--target', 'toy', '-'], { input: '--help me' });
+  expect(got.sha256).toBe(sha256('--help me'));
+});
+
+test('words of the prompt without quotes are one prompt', async () => {
+  toy();
+  expect((await run(['--target', 'toy', 'fix', 'the', 'test'])).sha256).toBe(
+    sha256('fix the test'),
+  );
+});
+
+test('--resume and --label: the one reaches the agent, the other the record', async () => {
+  toy();
+  const got = await run([
+    '--target',
+    'toy',
+    '--resume',
+    's-1',
+    '--label',
+    'ci=yes',
+    '--label',
+    'pr=7=8',
+    'x',
+  ]);
+  expect(got.args).toEqual(expect.arrayContaining(['--resume', 's-1']));
+  const shown = JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout);
+  expect(shown.metadata.labels).toEqual({ ci: 'yes', pr: '7=8' });
+});
+
+test('a timeout in the target ends the run', async () => {
+  config('targets:\n  slow:\n    agent: demo\n    timeout: 0.5\n    args: [--script, hang]\n');
+  const result = await tacho(['run', '--target', 'slow', '--output', 'json', 'x']);
+  expect([result.code, finished(result).exit_reason]).toEqual([124, 'timeout']);
+});
+
+test('a program of a target that is missing, or cannot be executed, is named', async () => {
+  config(
+    'targets:\n  a: { agent: claude, command: ./nowhere }\n  b: { agent: claude, command: ./plain.txt }\n',
+  );
+  writeFileSync(join(place.work, 'plain.txt'), 'x');
+  const missing = await tacho(['run', '--target', 'a', '--output', 'json', 'x']);
+  expect([missing.code, missing.records.length]).toEqual([127, 1]);
+  expect(finished(missing).error).toContain('./nowhere');
+  const plain = await tacho(['run', '--target', 'b', '--output', 'json', 'x']);
+  expect([plain.code, plain.records.length]).toEqual([70, 1]);
+  expect(finished(plain).error).toContain('plain.txt is not executable');
+});

@@ -1,0 +1,146 @@
+/** Secrets that an agent prints are in nothing that lasts or leaves (ST-7), whichever way they were told. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { demo, filesBelow, finished, kill, linesOf, spools, until, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const INHERITED = 'inherited-value-7Qz81mKpXv';
+const GIVEN = 'given_value_by_flag_0f9e8d7c6b';
+const ANTHROPIC = `sk-ant-api03-${'aB3xK9mQ7z'.repeat(9)}-AAAA`;
+const GITHUB = `ghp_${'1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R'.slice(0, 36)}`;
+const PATTERN = 'ACME-4711-0815';
+const SECRETS = [INHERITED, GIVEN, ANTHROPIC, GITHUB, PATTERN];
+
+const pieces = (text: string) => text.match(/.{1,7}/gs) ?? [];
+
+function script(): string {
+  const path = join(place.folder, 'script.yaml');
+  const streamed = `I found ${ANTHROPIC} and ${INHERITED} here, and ${GIVEN} there.`;
+  const step = {
+    think: `The key is ${GITHUB}.`,
+    stream: pieces(streamed),
+    calls: [
+      {
+        tool: 'run',
+        input: {
+          cmd: 'printf "%s %s" "$MY_API_TOKEN" "$DEPLOY_SECRET"; printenv MY_API_TOKEN >&2',
+        },
+      },
+      { tool: 'write_file', input: { path: 'out.txt', text: `token=${GITHUB}\n` } },
+      { tool: 'run', input: { cmd: `echo ${PATTERN} && exit 3` } },
+    ],
+  };
+  const end = {
+    say: `It is ${ANTHROPIC}, ${GITHUB}, ${PATTERN} and ${INHERITED}${GIVEN}.`,
+    stream: true,
+  };
+  const noise = [{ stderr: `warning: ${GITHUB}` }, { garbage: `not json ${INHERITED}` }];
+  writeFileSync(path, JSON.stringify({ steps: [step, ...noise, end] }));
+  return path;
+}
+
+const ENV = { MY_API_TOKEN: INHERITED };
+const FLAGS = ['--env', `DEPLOY_SECRET=${GIVEN}`, '--redact', 'ACME-\\d{4}-\\d{4}'];
+
+/** Where any of the secrets stands. */
+function leaks(texts: { path: string; bytes: Buffer }[]): string[] {
+  return texts.flatMap(({ path, bytes }) =>
+    SECRETS.filter((secret) => bytes.includes(secret)).map((secret) => `${path}: ${secret}`),
+  );
+}
+
+const streams = (result: { bytes: Buffer; stderr: string }) => [
+  { path: 'stdout', bytes: result.bytes },
+  { path: 'stderr', bytes: Buffer.from(result.stderr) },
+];
+
+verifies(
+  'ST-7',
+  'no secret is in the state folder, on stdout, or in any file that was asked for',
+  async () => {
+    const events = join(place.folder, 'events.jsonl');
+    const final = join(place.folder, 'final.txt');
+    const args = [...FLAGS, '--stream', '--events', events, '--final-output', final];
+    const path = script();
+    const json = await tacho(demo(path, ...args), { env: ENV });
+    expect(json.code).toBe(0);
+    expect(leaks(streams(json))).toEqual([]);
+    expect(leaks(filesBelow(place.state))).toEqual([]);
+    expect(
+      leaks([events, final].map((file) => ({ path: file, bytes: readFileSync(file) }))),
+    ).toEqual([]);
+    const human = await tacho(
+      [
+        'run',
+        '--agent',
+        'demo',
+        '--stream',
+        ...FLAGS,
+        `use ${GITHUB}`,
+        '--',
+        '--speed',
+        '0',
+        '--script',
+        path,
+      ],
+      { env: ENV },
+    );
+    expect(human.code).toBe(0);
+    expect(leaks(streams(human))).toEqual([]);
+    expect(leaks(filesBelow(place.state))).toEqual([]);
+    expect(spools(place)).toEqual([]);
+  },
+);
+
+verifies(
+  'ST-7',
+  'the record counts what was taken out, and equal secrets have equal marks',
+  async () => {
+    const events = join(place.folder, 'events.jsonl');
+    const result = await tacho(demo(script(), ...FLAGS, '--events', events), { env: ENV });
+    const end = linesOf(readFileSync(events, 'utf8')).at(-1);
+    expect(Object.keys(end.data.redactions).length).toBeGreaterThanOrEqual(3);
+    for (const count of Object.values(end.data.redactions)) expect(count).toBeGreaterThan(0);
+    const marks = new Set(result.stdout.match(/\[REDACTED:[a-z_]+:[0-9a-f]{8}\]/g));
+    expect(marks.size).toBe(SECRETS.length);
+    const shown = await tacho(['runs', 'show', 'last']);
+    expect(leaks(streams(shown))).toEqual([]);
+    const replayed = await tacho(['replay', 'last', '--output', 'json']);
+    expect(replayed.stdout).toBe(result.stdout);
+  },
+);
+
+verifies('ST-7', 'a recovered run has the same secrets taken out, those of --env too', async () => {
+  const run = place.start(demo(script(), ...FLAGS, '--stream'), { env: ENV, contract: 'none' });
+  await until(() => spools(place).length > 0);
+  const folder = join(place.state, 'spool', spools(place)[0] ?? '');
+  await until(() => (statSync(join(folder, 'stdout'), { throwIfNoEntry: false })?.size ?? 0) > 0);
+  kill(run.pid);
+  await run.done;
+  for (const { path } of filesBelow(folder)) expect(statSync(path).mode & 0o777).toBe(0o600);
+  const recovered = await tacho(['runs', 'recover']);
+  expect(recovered.code).toBe(0);
+  expect(spools(place)).toEqual([]);
+  expect(leaks(filesBelow(place.state))).toEqual([]);
+  expect(JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout).success).toBe(true);
+});
+
+verifies('ST-7', '--keep-raw keeps the raw output, for its owner only', async () => {
+  const result = await tacho(demo('fixed', '--keep-raw', ...FLAGS), { env: ENV });
+  const folder = join(place.state, 'spool', result.records[0].run_id);
+  const files = filesBelow(folder);
+  expect(files.map(({ path }) => path.slice(folder.length + 1)).sort()).toEqual(
+    expect.arrayContaining(['meta.json', 'stderr', 'stdout']),
+  );
+  for (const { path } of files) expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(leaks(files)).toEqual([]);
+  expect(statSync(place.state).mode & 0o777).toBe(0o700);
+  expect(finished(result).exit_reason).toBe('ok');
+  // What was kept on request is no unfinished capture.
+  expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+  expect(spools(place)).toHaveLength(1);
+});
