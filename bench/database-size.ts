@@ -17,7 +17,7 @@ say({ t: 'hello', session: 'demo-size', version: '1.0.0', model: 'demo-1' });
 for (let i = 0; i < ${TURNS}; i++) {
   say({ t: 'turn', id: 'turn-' + i });
   say({ t: 'call', id: 'c' + i, tool: 'run', input: { cmd: 'npm test -- ' + i } });
-  say({ t: 'call_end', id: 'c' + i, status: 'ok', exit_code: 0, output });
+  say({ t: 'call_end', call: 'c' + i, status: 'ok', exit_code: 0, output });
 }
 say({ t: 'text', id: 'm', text: 'All done.' });
 say({ t: 'end', reason: 'ok' });

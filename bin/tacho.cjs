@@ -7,7 +7,7 @@ const { join } = require('node:path');
 
 const NODE_NEEDED = 24;
 const root = join(__dirname, '..');
-const bundle = join(root, 'dist', 'cli.js');
+const bundle = join(root, 'dist', 'cli.cjs');
 const own = join(root, 'node_modules', 'node', 'bin', 'node');
 
 function fail(text) {
@@ -42,5 +42,5 @@ if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
 } else {
   require('node:module').enableCompileCache();
-  import(bundle);
+  require(bundle);
 }

@@ -1,51 +1,103 @@
-// Bundles the sources into dist/: one file a command, loaded when it is needed. Plain JavaScript: it also runs on older Node.
+// Bundles the sources into dist/. The command line itself is one CommonJS file: the start of every command, without the
+// cost of Node's ES-module loader. What a command then needs is loaded when it runs, as ES modules that share chunks.
+// Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { isBuiltin } from 'node:module';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
-const types = process.argv.includes('--types');
 
 /** Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class. */
 const builtins = {
   name: 'builtins',
   setup(on) {
-    on.onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: 'builtin' }));
+    on.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path }) =>
+      isBuiltin(path) ? { path, namespace: 'builtin' } : null,
+    );
     on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
   },
 };
 
-rmSync(dist, { recursive: true, force: true });
-await build({
-  absWorkingDir: root,
-  entryPoints: {
-    cli: 'src/cli/main.ts',
-    index: 'src/index.ts',
-    'demo-agent': 'src/agents/demo/program/main.ts',
+/** Modules that commander imports for what tacho never does: loaded only if it did. */
+const SELDOM = { 'node:child_process': ['spawn'], 'node:util': ['stripVTControlCharacters'] };
+
+const seldom = {
+  name: 'seldom',
+  setup(on) {
+    on.onResolve({ filter: /^node:(child_process|util)$/ }, ({ path, importer }) =>
+      importer.includes(join('node_modules', 'commander')) ? { path, namespace: 'seldom' } : null,
+    );
+    on.onLoad({ filter: /.*/, namespace: 'seldom' }, ({ path }) => ({
+      contents: SELDOM[path]
+        .map(
+          (name) =>
+            `exports.${name} = (...args) => process.getBuiltinModule('${path}').${name}(...args);`,
+        )
+        .join('\n'),
+    }));
   },
+};
+
+/** What is loaded later: each becomes an entry of the second bundle. */
+const later = new Map();
+
+const deferred = {
+  name: 'deferred',
+  setup(on) {
+    on.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
+      if (kind !== 'dynamic-import') return null;
+      const source = resolve(resolveDir, path);
+      const name = `${basename(dirname(source))}-${basename(source, '.ts')}`;
+      later.set(name, source);
+      return { path: `./${name}.js`, external: true };
+    });
+  },
+};
+
+const shared = {
+  absWorkingDir: root,
   outdir: 'dist',
   bundle: true,
-  splitting: true,
-  format: 'esm',
   platform: 'node',
   target: 'node24',
   minifySyntax: true,
   minifyWhitespace: true,
-  keepNames: false,
   legalComments: 'none',
-  chunkNames: 'chunks/[name]-[hash]',
   logLevel: 'warning',
+  // Its CommonJS form requires `process`, which a module cannot.
+  alias: { yaml: join(root, 'node_modules', 'yaml', 'browser', 'index.js') },
+};
+
+rmSync(dist, { recursive: true, force: true });
+await build({
+  ...shared,
+  entryPoints: { cli: 'src/cli/main.ts' },
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '__here' },
+  banner: { js: "const __here = require('node:url').pathToFileURL(__filename).href;" },
+  plugins: [seldom, builtins, deferred],
+});
+await build({
+  ...shared,
+  entryPoints: {
+    index: 'src/index.ts',
+    'demo-agent': 'src/agents/demo/program/main.ts',
+    ...Object.fromEntries(later),
+  },
+  format: 'esm',
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
 });
 cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recursive: true });
-if (types) {
-  execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.types.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+if (process.argv.includes('--types')) {
+  const tsc = join(root, 'node_modules', '.bin', 'tsc');
+  execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
 }

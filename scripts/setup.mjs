@@ -74,7 +74,7 @@ if (markOf('lock') !== lock) {
 }
 const node = checkNode();
 const sources = hashOf(['src', 'scripts/build.mjs', 'package-lock.json', 'tsconfig.types.json']);
-if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.js'))) {
+if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.cjs'))) {
   must('building …', node, ['scripts/build.mjs', '--types']);
   setMark('build', sources);
 }

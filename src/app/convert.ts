@@ -5,6 +5,7 @@ import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { fromByteText } from '../lib/byte-text.ts';
 import { TachoError } from '../lib/errors.ts';
 import { newRunId, seededRandom } from '../lib/ids.ts';
+import { inFlatMemory } from '../lib/memory.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
@@ -69,7 +70,7 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
   if (from === 'session' && typeof input === 'string') {
     yield* sessionEvents(agent, input, pipeline);
   } else {
-    const chunks = typeof input === 'string' ? chunksOf(input) : input;
+    const chunks = typeof input === 'string' ? inFlatMemory(chunksOf(input)) : input;
     for await (const chunk of chunks)
       yield pipeline.push(from, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     yield pipeline.endOfInput(from);

@@ -176,7 +176,11 @@ async function finishCapture(
   const pipeline = pipelineOf(request, desk);
   pipeline.resume(journalled.events);
   await desk.recorder.resume(journalled.bodies, journalled.events);
-  for (const channel of ['stdout', 'stderr'] as const) {
+  // The line that was perhaps recorded in part comes first: its events have the numbers they had.
+  const last = journalled.events.at(-1)?.raw?.channel;
+  const channels =
+    last === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const);
+  for (const channel of channels) {
     const tail = createTail(spool[channel], { from: 0 });
     for (;;) {
       const ended = !agentRuns(meta) || signal?.aborted === true;

@@ -50,7 +50,7 @@ export async function startRun(
   const spool = createSpool(desk.state, run_id);
   try {
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
-    return { run_id, abort: (cause) => live.abort(cause), result: live.record(before) };
+    return { run_id, abort: (cause) => live.abort(cause), result: live.recordOrEnd(before) };
   } catch (error) {
     removeSpool(spool);
     await desk.close();
@@ -137,7 +137,17 @@ class LiveRun {
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
 
-  async record(before: Closing['before']): Promise<RunResult> {
+  /** What tacho cannot even read goes on for nobody: the agent is ended before that is told. */
+  async recordOrEnd(before: Closing['before']): Promise<RunResult> {
+    try {
+      return await this.#record(before);
+    } catch (error) {
+      await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
+      throw error;
+    }
+  }
+
+  async #record(before: Closing['before']): Promise<RunResult> {
     const { config } = this.#request;
     const timer =
       config.timeout_ms === null

@@ -5,6 +5,7 @@ import type { Pipeline } from '../capture/pipeline.ts';
 import { fileError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines } from '../lib/lines.ts';
+import { inFlatMemory } from '../lib/memory.ts';
 import type { Agent, SessionPart } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 
@@ -35,7 +36,9 @@ export async function* sessionEvents(
 ): AsyncGenerator<Event[]> {
   const parts = (await agent.session?.parts(path)) ?? [{ path, parent_call_id: null }];
   if (parts.length > 1) yield* mergedEvents(agent, parts, pipeline);
-  else for await (const chunk of chunksOf(path)) yield pipeline.push('session', chunk);
+  else {
+    for await (const chunk of inFlatMemory(chunksOf(path))) yield pipeline.push('session', chunk);
+  }
   yield pipeline.endOfInput('session');
 }
 

@@ -118,7 +118,8 @@ class Correlation implements Correlator {
     this.#native_ms = held.find((entry) => entry.draft.at_ms !== undefined)?.draft.at_ms;
     const session = held.find((entry) => entry.draft.kind === 'session_started');
     const data = session === undefined ? null : (session.draft.data as DataOf<'session_started'>);
-    this.#startRun(session?.raw ?? null, data, out);
+    // The first line begins the run; a recovery goes on from the line that the last event names.
+    this.#startRun(held[0]?.raw ?? null, data, out);
     for (const entry of held) this.#handle(entry.draft, entry.raw, out);
   }
 

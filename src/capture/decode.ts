@@ -39,6 +39,12 @@ export function problem(
   };
 }
 
+/** For a line whose bytes were no UTF-8. */
+export function replacedBytes(text: string): DraftOf<'problem'> {
+  const detail = 'bytes that are no UTF-8 were replaced by U+FFFD';
+  return problem('frame', 'invalid_utf8', detail, text);
+}
+
 /** Gives one parsed record to the decoder and survives whatever it does. */
 export function decodeRecord(
   value: unknown,
@@ -61,10 +67,7 @@ export function decodeLine(
   context: LineContext,
   out: Draft[],
 ): void {
-  if (context.invalid_utf8)
-    out.push(
-      problem('frame', 'invalid_utf8', 'bytes that are no UTF-8 were replaced by U+FFFD', text),
-    );
+  if (context.invalid_utf8) out.push(replacedBytes(text));
   if (context.channel === 'stderr') {
     decodeStderr(text, decoder, out);
     return;

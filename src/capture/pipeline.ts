@@ -13,7 +13,7 @@ import type { Draft } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
-import { decodeLine, decodeRecord, type LineContext, problem } from './decode.ts';
+import { decodeLine, decodeRecord, type LineContext, problem, replacedBytes } from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
@@ -66,6 +66,7 @@ class CapturePipeline implements Pipeline {
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
   #primary_ended = false;
+  #utf8_chunk: Buffer | null = null;
   #out: Event[] = [];
   #drafts: Draft[] = [];
   /** Per channel: lines before this offset have given all their events already. */
@@ -84,6 +85,8 @@ class CapturePipeline implements Pipeline {
   }
 
   push(channel: Channel, chunk: Buffer): Event[] {
+    // A chunk that is UTF-8 as a whole saves looking at its lines; one that is cut within a character does not.
+    this.#utf8_chunk = this.#options.byte_text && isUtf8(chunk) ? chunk : null;
     this.#linesOf(channel).push(chunk);
     return this.#taken();
   }
@@ -194,22 +197,24 @@ class CapturePipeline implements Pipeline {
     return events;
   }
 
-  #decodeBytes(bytes: Buffer, context: LineContext): void {
-    if (this.#options.byte_text && this.#decodeByteText(bytes, context)) return;
-    const text = bytes.toString('utf8');
-    context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes);
+  #decodeBytes(bytes: Buffer, start: number, end: number, context: LineContext): void {
+    if (this.#options.byte_text && this.#decodeByteText(bytes, start, end, context)) return;
+    const text = bytes.toString('utf8', start, end);
+    context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end));
     decodeLine(text, this.#decoder, context, this.#drafts);
   }
 
   /** False for the few lines that cannot be read as bytes: an escape stands for a character, not for its bytes. */
-  #decodeByteText(bytes: Buffer, context: LineContext): boolean {
-    const text = bytes.toString('latin1');
-    if (isUtf8(bytes) && !text.includes('\\u')) {
+  #decodeByteText(bytes: Buffer, start: number, end: number, context: LineContext): boolean {
+    const text = bytes.toString('latin1', start, end);
+    const valid = bytes === this.#utf8_chunk || isUtf8(bytes.subarray(start, end));
+    if (valid && !text.includes('\\u')) {
       decodeLine(text, this.#decoder, context, this.#drafts);
       return true;
     }
-    const value = parsedRecord(bytes.toString('utf8'));
+    const value = parsedRecord(bytes.toString('utf8', start, end));
     if (value === null) return false;
+    if (!valid) this.#drafts.push(replacedBytes(text));
     decodeRecord(toByteText(value), this.#decoder, this.#drafts);
     return true;
   }
@@ -221,7 +226,7 @@ class CapturePipeline implements Pipeline {
     const sink = {
       line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
         context.terminated = place.terminated;
-        this.#decodeBytes(bytes.subarray(start, end), context);
+        this.#decodeBytes(bytes, start, end, context);
         if (this.#drafts.length > 0) {
           this.#correlate({ channel, line: place.line, offset: place.offset });
         }

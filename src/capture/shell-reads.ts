@@ -23,6 +23,11 @@ const VALUE_OPTIONS: Record<string, string> = {
   sed: 'efl',
   less: 'bhjkoOpPtTxyz',
 };
+const LONG_VALUE_OPTIONS = new Set(
+  'lines bytes style theme language line-range color context after-context before-context max-count regexp file include exclude expression'
+    .split(' ')
+    .map((name) => `--${name}`),
+);
 const READ_COMMANDS = new Set([
   'cat',
   'head',
@@ -39,6 +44,9 @@ const READ_COMMANDS = new Set([
   'rg',
 ]);
 const MAY_READ = /\b(?:cat|head|tail|sed|nl|less|more|bat|grep|[ef]grep|batcat|rg)\b/;
+/** One plain read of one file, by far the most frequent. */
+const PLAIN_READ =
+  /^(?:(?:cat|nl|less|more|bat|head|tail) ([\w./][\w./-]*)|sed -n ['"]?[\d,$]+p['"]? ([\w./][\w./-]*))$/;
 const PATTERN_FIRST = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 const KEYWORDS = new Set([
   'if',
@@ -64,6 +72,8 @@ const OPERATOR = /^(?:\|\||&&|\|&|;;|<<<|<<-?|>>|>&|<&|&>>?|<>|>\||[|&;<>()\n])/
 export function shellReads(command: string): string[] {
   if (command.length > 65_536) return [];
   if (!MAY_READ.test(command)) return [];
+  const plain = PLAIN_READ.exec(command);
+  if (plain !== null) return [plain[1] ?? (plain[2] as string)];
   const reads: string[] = [];
   let folder = '';
   let simple: Word[] = [];
@@ -255,6 +265,7 @@ function sortArguments(program: string, args: Word[]): { options: string[]; oper
     options.push(text);
     const last = text.at(-1) as string;
     if (/^-[a-zA-Z]+$/.test(text) && takes.includes(last)) i += 1;
+    else if (LONG_VALUE_OPTIONS.has(text)) i += 1;
   }
   return { options, operands };
 }

@@ -1,7 +1,7 @@
 /** The command line: reads the arguments, runs one command, sets the exit code. The only place that does. */
 import { CommanderError } from 'commander';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/exit-codes.ts';
-import { TachoError } from '../lib/errors.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
 import { createIo } from './io.ts';
 import { followLauncher } from './launcher.ts';
 import { createProgram } from './program.ts';
@@ -29,7 +29,12 @@ async function main(): Promise<void> {
     }
   }
   await io.out.write('');
+  if (io.out.failure !== null) {
+    const { message } = fileError(io.out.failure, 'standard output', 'output');
+    await io.err.write(`error: ${message}\n`);
+    process.exitCode = EXIT_SOFTWARE;
+  }
   await io.err.write('');
 }
 
-await main();
+main();

@@ -8,7 +8,7 @@ import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
 import { type RunControl, startRun } from '../app/run.ts';
 import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { createFdWriter } from '../lib/fd-writer.ts';
+import { createFdWriter, type FdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { preRunFinished, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Io } from './io.ts';
@@ -38,30 +38,31 @@ export async function runCommand(input: RunInput): Promise<number> {
       { stage: 'run' },
     );
   }
+  const progress = { shown: false };
   try {
-    return await recordedRun(input);
+    return await recordedRun(input, progress);
   } catch (error) {
-    if (
-      !(error instanceof TachoError) ||
-      exitCodeOfError(error) === EXIT_USAGE ||
-      flags.output !== 'json'
-    )
-      throw error;
+    const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
+    if (!usual || flags.output !== 'json' || progress.shown) throw error;
     await io.out.write(serialiseRunEvent(preRunFinished(error.message, clockOf(io.env).now())));
     await io.err.write(`error: ${error.message}\n`);
     return exitCodeOfError(error);
   }
 }
 
-async function recordedRun(input: RunInput): Promise<number> {
+async function recordedRun(input: RunInput, progress: { shown: boolean }): Promise<number> {
   const { flags, io } = input;
   const options = await optionsOf(input);
   const request = prepareRun(options);
   await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
   const files = openFiles(flags);
   const view = await createView(input, request.cwd);
-  const sinks: EventSink[] = [view.sink];
-  if (files.events !== null) sinks.push(eventFile(files.events));
+  const noted: EventSink = () => {
+    progress.shown = true;
+  };
+  const sinks: EventSink[] = [noted, view.sink];
+  const events = files.events === null ? null : createFdWriter(files.events);
+  if (events !== null) sinks.push(eventFile(events));
   const signals = catchSignals();
   try {
     const control = await startRun(request, sinks);
@@ -69,9 +70,14 @@ async function recordedRun(input: RunInput): Promise<number> {
     view.interrupt.set(() => control.abort('SIGINT'));
     const result = await control.result;
     await view.close();
-    if (files.final !== null) writeFileSync(files.final, result.outcome.message);
-    if (result.unlisted !== null) await io.err.write(`error: ${result.unlisted}\n`);
-    return result.unlisted === null ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
+    const final = files.final === null ? null : writeFinal(files.final, result.outcome.message);
+    const wrong = [
+      result.unlisted,
+      outputError(events?.failure ?? null, flags.events),
+      outputError(final, flags.finalOutput),
+    ].filter((text) => text !== null);
+    for (const text of wrong) await io.err.write(`error: ${text}\n`);
+    return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     signals.release();
     await view.close();
@@ -182,8 +188,21 @@ function openFiles(flags: RunFlags): { events: number | null; final: number | nu
   return { events: open(flags.events), final: open(flags.finalOutput) };
 }
 
-function eventFile(fd: number): EventSink {
-  const writer = createFdWriter(fd);
+/** The run is recorded by now: a file that could not be written beside it is told, and nothing else. */
+function outputError(cause: unknown, path: string | undefined): string | null {
+  return cause === null ? null : fileError(cause, path ?? '', 'output').message;
+}
+
+function writeFinal(fd: number, text: string): unknown {
+  try {
+    writeFileSync(fd, text);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function eventFile(writer: FdWriter): EventSink {
   return (events) => writer.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
 }
 

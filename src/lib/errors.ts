@@ -20,6 +20,11 @@ export type ErrorCode =
   | 'busy';
 
 export class TachoError extends Error {
+  /** By name: the command line and what it loads later are two bundles, each with its own copy of this class. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && (value as Error | null)?.name === 'TachoError';
+  }
+
   readonly code: ErrorCode;
   readonly stage: string;
   readonly retryable: boolean;

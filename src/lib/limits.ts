@@ -33,7 +33,7 @@ export const LIMITS = {
   /** Calls without a result that are kept open; beyond it the oldest is given up. */
   open_calls_max: 10_000,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
-  calls_remembered_max: 20_000,
+  calls_remembered_max: 5_000,
   /** Drafts that wait for the run's first sure moment (its session record, or its first native time). */
   waiting_drafts_max: 1_000,
   /** A journal segment is closed at this size and the next begun. */
@@ -58,6 +58,8 @@ export const LIMITS = {
   session_events_max: 10_000_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
+  /** Input of a conversion after which garbage is collected: 10 ms each time, and 1 GB stays under 160 MB. */
+  collect_every_bytes: 96 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
@@ -70,8 +72,8 @@ export const LIMITS = {
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
-  /** Finished calls that a late update can still reach: some 20 MB of ids; later updates of older calls are counted. */
-  settled_calls_max: 200_000,
+  /** Finished calls that a late update can still reach: some 4 MB of ids; updates of older calls are counted. */
+  settled_calls_max: 40_000,
   /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
   command_output_bytes_max: 1024 * 1024,
   /** A script for the built-in agent: written by hand, some kilobytes. */

@@ -42,6 +42,14 @@ interface Oversize {
   bytes: number;
 }
 
+/** The head is the same however the bytes are cut. */
+function pour(over: Oversize, bytes: Buffer): void {
+  const missing = LIMITS.excerpt_bytes_max - over.head.length;
+  if (missing > 0) over.head = Buffer.concat([over.head, bytes.subarray(0, missing)]);
+  over.hash.update(bytes);
+  over.bytes += bytes.length;
+}
+
 export function createLines(sink: LineSink, line_bytes_max: number = LIMITS.line_bytes_max): Lines {
   const place: LinePlace = { line: 0, offset: 0, terminated: true };
   let parts: Buffer[] = [];
@@ -65,14 +73,12 @@ export function createLines(sink: LineSink, line_bytes_max: number = LIMITS.line
 
   function spill(bytes: Buffer): void {
     if (over === null) {
-      const head = Buffer.concat([...parts, bytes]).subarray(0, LIMITS.excerpt_bytes_max);
-      over = { hash: createHash('sha256'), head: Buffer.from(head), bytes: held };
-      for (const part of parts) over.hash.update(part);
+      over = { hash: createHash('sha256'), head: Buffer.alloc(0), bytes: 0 };
+      for (const part of parts) pour(over, part);
       parts = [];
       held = 0;
     }
-    over.hash.update(bytes);
-    over.bytes += bytes.length;
+    pour(over, bytes);
   }
 
   /** Ends the current line with these last bytes of it. */

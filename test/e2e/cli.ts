@@ -59,7 +59,8 @@ function holdContract(args: readonly string[], result: Result, how: Options['con
   if (how === 'none' || !/^(run|replay)$/.test(args[0] ?? '')) return;
   if (args[args.indexOf('--output') + 1] !== 'json' || result.code === 2) return;
   const stream = args.includes('--stream');
-  expect(checkRunEvents(result.bytes, { stream, cut: how === 'cut' })).toEqual([]);
+  const breaches = checkRunEvents(result.bytes, { stream, cut: how === 'cut' });
+  expect(breaches, result.stderr).toEqual([]);
   expect(result.records.filter((record) => !checkRunEvent(record))).toEqual([]);
 }
 
@@ -113,7 +114,7 @@ export function usePlace(): Place {
     left: () => processesWith(`TACHO_HOME=${place.state}`),
   };
   beforeEach(() => {
-    if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('not built: npm run build');
+    if (!existsSync(join(root, 'dist/cli.cjs'))) throw new Error('not built: npm run build');
     folder = mkdtempSync(join(tmpdir(), 'tacho-e2e-'));
     mkdirSync(place.work);
   });

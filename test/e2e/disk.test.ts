@@ -206,3 +206,51 @@ verifies(
     expect(recovered.stdout).toContain(path);
   },
 );
+
+verifies(
+  ['ST-9', 'RE-12'],
+  'a full disk under what was asked for beside the record: told, exit 70, the record is whole',
+  async () => {
+    for (const flag of ['--events', '--final-output']) {
+      const result = await tacho(demo('default', flag, '/dev/full'));
+      expect([result.code, finished(result).exit_reason]).toEqual([70, 'ok']);
+      expect(result.stderr).toBe(
+        'error: /dev/full: the disk is full: free some space and try again\n',
+      );
+      expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+    }
+  },
+);
+
+verifies(
+  ['ST-9', 'RE-20'],
+  'a full disk under stdout: told, exit 70, the record is whole',
+  async () => {
+    const under = ['bash', '-c', '"$@" > /dev/full', 'sh'];
+    const say = 'error: standard output: the disk is full: free some space and try again\n';
+    const result = await tacho(demo('default'), { under, contract: 'none' });
+    expect([result.code, result.stderr]).toEqual([70, say]);
+    expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+    const listed = await tacho(['runs', 'list'], { under });
+    expect([listed.code, listed.stderr]).toEqual([70, say]);
+    expect(spools(place)).toEqual([]);
+  },
+);
+
+verifies(
+  'ST-9',
+  'a state folder that is removed during the run: one end record, no stack',
+  async () => {
+    let removed = false;
+    const result = await tacho(['run', '--agent', 'demo', '--output', 'json', 'please'], {
+      seen(sofar) {
+        if (removed || !sofar.includes('tool_exec_started')) return;
+        removed = true;
+        rmSync(place.state, { recursive: true, force: true });
+      },
+    });
+    expect([0, 70]).toContain(result.code);
+    expect(result.stderr).not.toMatch(/\n {4}at /);
+    expect(place.left()).toEqual([]);
+  },
+);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent } from '../../src/model/generated/checks.ts';
-import { demo, finished, linesOf, played, type Row, root, usePlace } from './cli.ts';
+import { demo, finished, linesOf, played, type Row, root, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -157,7 +157,7 @@ verifies(
     expect(records.length).toBe(stdout.trimEnd().split('\n').length);
     const words = await tacho(demo('words', '--stream'));
     expect(words.stdout).not.toMatch(CONTROL);
-    expect(words.stdout).not.toMatch(/[\u2028\u2029\ud800-\udfff]/);
+    expect(words.stdout).not.toMatch(/[\u2028\u2029\p{Surrogate}]/u);
   },
 );
 
@@ -573,3 +573,38 @@ verifies('RE-25', 'tacho schema run-event prints the committed schema', async ()
   expect(code).toBe(0);
   expect(stdout).toBe(readFileSync(join(root, 'schema/run-event.json'), 'utf8'));
 });
+
+verifies('RE-22', 'a second signal does not wait for the grace', async () => {
+  const run = place.start(demo('hang-stubborn'), {});
+  const at: number[] = [];
+  const seen = new Promise<void>((done) => {
+    run.child.stdout?.on('data', (piece: Buffer) => piece.includes('step_started') && done());
+  });
+  await seen;
+  for (const pause_ms of [0, 600]) {
+    await new Promise((done) => setTimeout(done, pause_ms));
+    at.push(performance.now());
+    run.child.kill('SIGINT');
+  }
+  const result = await run.done;
+  expect(performance.now() - (at[1] ?? 0)).toBeLessThan(4_000);
+  expect([result.code, finished(result).agent_signal]).toEqual([130, 'SIGKILL']);
+  expect(place.left()).toEqual([]);
+});
+
+verifies(
+  ['RE-20', 'RE-22'],
+  'a reader that stands still holds up neither the time limit nor the end of the agent',
+  async () => {
+    const pieces = JSON.stringify(Array.from({ length: 4_000 }, (_, index) => `${index} `));
+    writeFileSync(join(place.work, 'much.yaml'), `steps:\n  - stream: ${pieces}\n  - hang: true\n`);
+    const run = place.start(demo('./much.yaml', '--stream', '--timeout', '1.5'));
+    run.child.stdout?.pause();
+    await until(() => place.left().length === 2, 'the agent');
+    await until(() => place.left().length === 1, 'the end of the agent');
+    run.child.stdout?.resume();
+    const result = await run.done;
+    expect([result.code, finished(result).exit_reason]).toEqual([124, 'timeout']);
+    expect(result.records.filter((record) => record.type === 'model_delta')).toHaveLength(4_000);
+  },
+);

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import type { Decoder } from '../model/agent.ts';
+import type { Draft } from '../model/draft.ts';
+import { decodeLine } from './decode.ts';
+
+const decoder: Decoder = {
+  record(value, out) {
+    const record = value as { say?: string; fault?: boolean };
+    if (record.fault) throw new Error('broken decoder');
+    if (record.say === undefined) out.push({ kind: 'problem', data: unknown });
+    else out.push({ kind: 'notice', data: { code: 'say', text: record.say } });
+  },
+  end() {},
+};
+const unknown = {
+  stage: 'decode' as const,
+  code: 'unknown_record' as const,
+  detail: 'x',
+  bytes: null,
+  sha256: null,
+  excerpt: null,
+};
+
+function decoded(text: string, context: Partial<Parameters<typeof decodeLine>[2]> = {}): string[] {
+  const out: Draft[] = [];
+  decodeLine(
+    text,
+    decoder,
+    { channel: 'stdout', terminated: true, invalid_utf8: false, ...context },
+    out,
+  );
+  return out.map((draft) => {
+    if (draft.kind === 'problem') return draft.data.code;
+    return draft.kind === 'notice' ? `${draft.data.code} ${draft.data.text}` : draft.kind;
+  });
+}
+
+verifies(
+  'RO-8',
+  'malformed lines are skipped with a problem, and what can be saved is saved',
+  () => {
+    expect(decoded('{"say":"a"}')).toEqual(['say a']);
+    expect(decoded('plain text')).toEqual(['not_json']);
+    expect(decoded('{"say":')).toEqual(['not_json']);
+    expect(decoded('12')).toEqual(['not_json']);
+    expect(decoded('null')).toEqual(['not_json']);
+    expect(decoded('{"say":', { terminated: false })).toEqual(['torn_line']);
+    expect(decoded('{"seq":3,"text":"hal{"say":"b"}')).toEqual(['salvaged_line', 'say b']);
+    expect(decoded('\u0000\u0000')).toEqual(['not_json']);
+    expect(decoded('{"other":1}')).toEqual(['unknown_record']);
+  },
+);
+
+verifies(
+  'AG-2',
+  'a decoder that fails is told apart from bad input, and does not stop the run',
+  () => {
+    expect(decoded('{"fault":true}')).toEqual(['decoder_fault']);
+  },
+);
+
+test('what nests too deep is refused before it is parsed', () => {
+  expect(decoded(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toEqual(['too_deep']);
+});
+
+verifies('RO-7', 'stderr is kept as text, and a JSON record on it is read', () => {
+  const channel = 'stderr';
+  expect(decoded('warning: x', { channel })).toEqual(['stderr warning: x']);
+  expect(decoded('{"say":"a"}', { channel })).toEqual(['say a']);
+  expect(decoded('{"other":1}', { channel })).toEqual(['stderr {"other":1}']);
+  expect(decoded('{broken', { channel })).toEqual(['stderr {broken']);
+});

@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { claude } from '../agents/claude/index.ts';
+import { demo } from '../agents/demo/index.ts';
+import { fromByteText } from '../lib/byte-text.ts';
+import type { Agent } from '../model/agent.ts';
+import type { Event } from '../model/event.ts';
+import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
+
+const INFO: Omit<PipelineOptions['info'], 'agent'> = {
+  run_id: 'r_test',
+  cwd: '/w',
+  prompt: 'p',
+  config: null,
+  started_ms: 500,
+  model: null,
+  agent_version: null,
+  session_id: null,
+  fingerprint: () => 'f',
+};
+
+/** A live run's pipeline whose clock goes on by one with every event. */
+function live(agent: Agent, more: Partial<PipelineOptions> = {}): Pipeline {
+  let now = 1_000;
+  return createPipeline({
+    agent,
+    primary: 'stdout',
+    now: () => now++,
+    info: { ...INFO, agent: agent.id },
+    ...more,
+  });
+}
+
+const say = (...records: object[]) =>
+  Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+
+const RUN = [
+  say({ t: 'note', code: 'hint', text: 'before everything' }),
+  say(
+    { t: 'hello', session: 'demo-1', version: '1.0.0', model: 'demo-1' },
+    { t: 'turn', id: 't1' },
+  ),
+  say(
+    { t: 'text', id: 'm1', text: 'I look.' },
+    { t: 'call', id: 'c1', tool: 'read_file', input: { path: 'a' } },
+  ),
+  say(
+    { t: 'call', id: 'c2', tool: 'run', input: { cmd: 'cat b' } },
+    { t: 'call_end', call: 'c2', status: 'error', exit_code: 3, output: 'no' },
+  ),
+  Buffer.from('garbage\n'),
+  say({ t: 'call_end', call: 'c1', status: 'ok', output: 'é🚀' }, { t: 'turn', id: 't2' }),
+  say({ t: 'text', id: 'm2', text: 'Done.' }, { t: 'end', reason: 'ok' }),
+];
+
+function whole(pipeline: Pipeline, chunks: readonly Buffer[] = RUN): Event[] {
+  const events = chunks.flatMap((chunk) => pipeline.push('stdout', chunk));
+  return [...events, ...pipeline.endOfInput('stdout'), ...pipeline.finish()];
+}
+
+const told = (events: readonly Event[]) =>
+  events.map(({ kind, data, raw, seq, step }) => ({ kind, data, raw, seq, step }));
+/** Durations and times differ between a run and its recovery; everything else must not. */
+const untimed = (events: readonly Event[]) =>
+  JSON.parse(JSON.stringify(told(events)).replaceAll(/"(duration_ms)":\d+/g, '"$1":0')) as unknown;
+
+verifies('ST-3', 'a recorder killed after any event goes on exactly where it stood', () => {
+  const undisturbed = whole(live(demo));
+  for (let kept = 0; kept < undisturbed.length; kept++) {
+    const journalled = undisturbed.slice(0, kept);
+    const again = live(demo);
+    again.resume(journalled);
+    const rest = whole(again);
+    expect(untimed([...journalled, ...rest]), `after ${kept} events`).toEqual(untimed(undisturbed));
+  }
+});
+
+verifies(
+  'RE-11',
+  'a call is requested, started, finished, in this order, and carries its name',
+  () => {
+    const calls = whole(live(demo)).filter(({ kind }) => kind.startsWith('call_'));
+    expect(
+      calls.map(({ kind, data }) => [
+        kind,
+        (data as { call_id: string }).call_id,
+        (data as { tool: string }).tool,
+      ]),
+    ).toEqual([
+      ['call_requested', 'c1', 'Read'],
+      ['call_requested', 'c2', 'Bash'],
+      ['call_started', 'c2', 'Bash'],
+      ['call_finished', 'c2', 'Bash'],
+      ['call_started', 'c1', 'Read'],
+      ['call_finished', 'c1', 'Read'],
+    ]);
+  },
+);
+
+verifies('RE-5', 'time never goes back, whatever the agent says', () => {
+  const at = (time: string, record: object) => ({ ...record, at: time });
+  const events = whole(live(demo), [
+    say({ t: 'hello', session: 's', version: '1', model: 'm' }),
+    say(
+      at('2999-01-01T00:00:00.000Z', { t: 'turn', id: 't1' }),
+      at('1970-01-01T00:00:00.001Z', { t: 'text', id: 'm', text: 'x' }),
+    ),
+  ]);
+  const times = events.map(({ at_ms }) => at_ms);
+  expect(times).toEqual([...times].sort((a, b) => a - b));
+  expect(Math.max(...times)).toBeLessThan(10_000);
+});
+
+test('an id that an agent uses again is another call', () => {
+  const twice = [
+    say({ t: 'hello', session: 's', version: '1', model: 'm' }, { t: 'turn', id: 't1' }),
+    say(
+      { t: 'call', id: 'c', tool: 'list', input: {} },
+      { t: 'call_end', call: 'c', status: 'ok', output: '1' },
+    ),
+    say(
+      { t: 'call', id: 'c', tool: 'list', input: {} },
+      { t: 'call_end', call: 'c', status: 'ok', output: '2' },
+    ),
+    say({ t: 'end', reason: 'ok' }),
+  ];
+  const requested = whole(live(demo), twice).filter((event) => event.kind === 'call_requested');
+  expect(requested.map(({ data }) => [data.call_id, data.native_call_id])).toEqual([
+    ['c', 'c'],
+    ['c#2', 'c'],
+  ]);
+});
+
+verifies(
+  'RE-12',
+  'calls that were never answered are closed before the end, and the gap is said',
+  () => {
+    const events = whole(live(demo), RUN.slice(0, 3));
+    const last = events.at(-1);
+    expect(events.filter(({ kind }) => kind === 'call_finished').map(({ data }) => data)).toEqual([
+      {
+        call_id: 'c1',
+        tool: 'Read',
+        ok: false,
+        status: 'cancelled',
+        exit_code: null,
+        duration_ms: null,
+        output: null,
+      },
+    ]);
+    expect(last?.kind === 'run_finished' && last.data.completeness).toEqual({
+      grade: 'partial',
+      gaps: ['no_end_record', 'unfinished_call:1', 'usage_unknown'],
+      filled: [],
+    });
+  },
+);
+
+test('byte text gives the same events as text', () => {
+  const text = (session: string) => ({ t: 'text', id: 'm', text: session });
+  const lines = [
+    ...RUN,
+    say(text('naïve — 日本語 🚀')),
+    Buffer.from('{"t":"text","id":"m","text":"\\u65e5\\u00e9 é"}\n'),
+    Buffer.from([
+      ...Buffer.from('{"t":"text","id":"m","text":"'),
+      0xff,
+      0xc3,
+      ...Buffer.from('"}\n'),
+    ]),
+  ];
+  const bytes = Buffer.concat(lines);
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) =>
+    Buffer.from(bytes.subarray(i * 7, i * 7 + 7)),
+  );
+  const kinds = (events: readonly Event[]) => told(events).filter(({ kind }) => kind !== 'problem');
+  const plain = kinds(whole(live(demo), chunks));
+  expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), chunks)))).toEqual(plain);
+  expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), lines)))).toEqual(plain);
+});
+
+verifies(
+  'AG-11',
+  'an exit code of 0 alone never makes a run ok, and a failing one does not undo the end record',
+  () => {
+    const ended = (chunks: readonly Buffer[], exit_code: number) => {
+      const pipeline = live(claude);
+      for (const chunk of chunks) pipeline.push('stdout', chunk);
+      pipeline.endOfInput('stdout');
+      const finished = pipeline.finish(undefined, { exit_code, signal: null }).at(-1);
+      return finished?.kind === 'run_finished'
+        ? [finished.data.exit_reason, finished.data.terminal_evidence]
+        : null;
+    };
+    const init = say({ type: 'system', subtype: 'init', session_id: 's', model: 'm', tools: [] });
+    const step = say({
+      type: 'assistant',
+      message: { id: 'm1', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'x' }] },
+    });
+    const result = say({
+      type: 'result',
+      subtype: 'success',
+      is_error: false,
+      result: 'x',
+      session_id: 's',
+    });
+    expect(ended([init, step], 0)).toEqual(['incomplete', 'process_exit']);
+    expect(ended([init, step, result], 0)).toEqual(['ok', 'native_result']);
+    expect(ended([init, step, result], 1)).toEqual(['ok', 'native_result']);
+    expect(ended([], 1)).toEqual(['agent_error', 'process_exit']);
+  },
+);
