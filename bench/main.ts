@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { markdownTable, withMarked } from '../scripts/markdown.ts';
 import type { Row } from './measure.ts';
 
 const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>> = {
@@ -13,30 +14,25 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   'package-size': () => import('./package-size.ts'),
 };
 
-const [BEGIN, END] = ['<!-- bench:begin -->', '<!-- bench:end -->'];
-
 function table(rows: readonly Row[]): string {
-  const lines = rows.map(({ name, value, reference, ratio, target, ok }) => {
+  const cells = rows.map(({ name, value, reference, ratio, target, ok }) => {
     const verdict = ok === null ? '' : ok ? ' ✓' : ' ✗';
-    return `| ${name} | ${value} | ${reference} | ${ratio === null ? '' : ratio.toFixed(2)} | ${target ?? ''}${verdict} |`;
+    return [
+      name,
+      value,
+      reference,
+      ratio === null ? '' : ratio.toFixed(2),
+      `${target ?? ''}${verdict}`,
+    ];
   });
   const [cpu] = cpus();
   const where = `Measured with Node ${process.versions.node} on ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'}).`;
-  return [
-    '| question | tacho | reference | ratio | target |',
-    '|---|---|---|---|---|',
-    ...lines,
-    '',
-    where,
-  ].join('\n');
+  return `${markdownTable(['question', 'tacho', 'reference', 'ratio', 'target'], cells)}\n\n${where}`;
 }
 
 function writeReadme(text: string): void {
   const path = join(import.meta.dirname, '..', 'README.md');
-  const readme = readFileSync(path, 'utf8');
-  const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (from < 0 || to < from) throw new Error('README.md has no place for the table');
-  writeFileSync(path, `${readme.slice(0, from + BEGIN.length)}\n${text}\n${readme.slice(to)}`);
+  writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'bench', text));
 }
 
 const words = process.argv.slice(2);

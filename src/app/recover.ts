@@ -65,6 +65,27 @@ async function recoverOne(
   if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
   if (mayLive(known.meta.owner)) return { state: 'busy', run_id };
+  const lock = takeLock(spool);
+  if (lock === null) return { state: 'busy', run_id };
+  try {
+    return await underLock(state, spool, known, options);
+  } catch (error) {
+    // One spool that cannot be finished must not keep the others, or a new run, from their turn.
+    if (!(error instanceof TachoError)) throw error;
+    return { state: 'unreadable', run_id, why: error.message };
+  } finally {
+    lock();
+  }
+}
+
+/** What the journal has is read under the lock: another recovery may just have added the rest. */
+async function underLock(
+  state: StateDir,
+  spool: Spool,
+  known: KnownSpool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const { run_id } = known.meta;
   const journalled = await readJournalled(state, run_id);
   // A finished run whose spool was kept on request is no unfinished capture.
   if (journalled.events.at(-1)?.kind === 'run_finished')
@@ -74,21 +95,9 @@ async function recoverOne(
   const { agent } = known.meta;
   if (!options.wait && agentRuns(known.meta))
     return { state: 'running', run_id, pid: agent?.pid ?? 0 };
-  const lock = takeLock(spool);
-  if (lock === null) return { state: 'busy', run_id };
-  try {
-    const result = await finishCapture(state, spool, known, {
-      journalled,
-      signal: options.signal,
-    });
-    return { state: 'recovered', run_id, result };
-  } catch (error) {
-    // One spool that cannot be finished must not keep the others, or a new run, from their turn.
-    if (!(error instanceof TachoError)) throw error;
-    return { state: 'unreadable', run_id, why: error.message };
-  } finally {
-    lock();
-  }
+  const { signal } = options;
+  const result = await finishCapture(state, spool, known, { journalled, signal });
+  return { state: 'recovered', run_id, result };
 }
 
 /** How long a run may take between its spool and the note of what it is about to start. */

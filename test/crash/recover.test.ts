@@ -328,3 +328,39 @@ verifies(
       expect([meta, files]).toEqual([null, expect.not.arrayContaining(['meta.json'])]);
   },
 );
+
+verifies('ST-3', 'a run that talks on both channels is recovered with all of both', async () => {
+  const lines = [1, 2, 3, 4, 5, 6].flatMap((n) => [
+    { say: `said ${n}` },
+    { stderr: `noise ${n}` },
+    { garbage: `garbage ${n}` },
+    { sleep_ms: 8 },
+  ]);
+  const path = script(
+    'both.yaml',
+    JSON.stringify({ session_id: 'same', timestamps: false, steps: lines }),
+  );
+  const sorted = async (run: string) =>
+    (await essence(run)).map((event) => JSON.stringify({ ...event, step: 0 })).sort();
+  const first = await tacho(demo(path));
+  const whole = await sorted(first.records[0].run_id);
+  for (const ms of moments(10, 150)) {
+    const run = await killedRun(demo(path), ms);
+    expect((await tacho(['runs', 'recover'])).code).toBe(0);
+    if (run === '') continue;
+    expect(await sorted(run)).toEqual(whole);
+    await holds(run);
+  }
+});
+
+verifies('ST-3', 'several recoveries of a spool that is kept on request do it once', async () => {
+  const path = script('script.yaml', SHORT);
+  const whole = await undisturbed(path);
+  const run = await killedRun(demo(path, '--stream', '--keep-raw'), 30);
+  await until(() => !isRunning(metaOf(run)?.agent?.pid), 'the end of the agent');
+  const all = await Promise.all([1, 2, 3, 4].map(() => tacho(['runs', 'recover'])));
+  expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(await essence(run)).toEqual(whole);
+  await holds(run);
+  expect(spools(place)).toEqual([run]);
+});
