@@ -1,5 +1,5 @@
-// Bundles the sources into dist/. The command line itself is one CommonJS file: the start of every command, without the
-// cost of Node's ES-module loader. What a command then needs is loaded when it runs, as ES modules that share chunks.
+// Bundles the sources into dist/. The command line is one small CommonJS file, and one more for what each command then
+// needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
@@ -44,7 +44,7 @@ const seldom = {
   },
 };
 
-/** What is loaded later: each becomes an entry of the second bundle. */
+/** What is loaded later: each becomes a file of its own. */
 const later = new Map();
 
 const deferred = {
@@ -55,7 +55,7 @@ const deferred = {
       const source = resolve(resolveDir, path);
       const name = `${basename(dirname(source))}-${basename(source, '.ts')}`;
       later.set(name, source);
-      return { path: `./${name}.js`, external: true };
+      return { path: `./${name}.cjs`, external: true };
     });
   },
 };
@@ -74,23 +74,25 @@ const shared = {
   alias: { yaml: join(root, 'node_modules', 'yaml', 'browser', 'index.js') },
 };
 
-rmSync(dist, { recursive: true, force: true });
-await build({
+const commonJs = {
   ...shared,
-  entryPoints: { cli: 'src/cli/main.ts' },
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
+  supported: { 'dynamic-import': false },
   define: { 'import.meta.url': '__here' },
   banner: { js: "const __here = require('node:url').pathToFileURL(__filename).href;" },
+};
+
+rmSync(dist, { recursive: true, force: true });
+await build({
+  ...commonJs,
+  entryPoints: { cli: 'src/cli/main.ts' },
   plugins: [seldom, builtins, deferred],
 });
+await build({ ...commonJs, entryPoints: Object.fromEntries(later), plugins: [builtins] });
 await build({
   ...shared,
-  entryPoints: {
-    index: 'src/index.ts',
-    'demo-agent': 'src/agents/demo/program/main.ts',
-    ...Object.fromEntries(later),
-  },
+  entryPoints: { index: 'src/index.ts', 'demo-agent': 'src/agents/demo/program/main.ts' },
   format: 'esm',
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',

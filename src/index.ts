@@ -2,8 +2,10 @@
  * tacho as a library: `run` records an agent, `convert` reads a recording.
  * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
  */
+
+import { agentOf } from './app/agent-of.ts';
 import { eventsOf } from './app/convert.ts';
-import { agentOf, prepareRun, type RunOptions } from './app/request.ts';
+import { prepareRun, type RunOptions } from './app/request.ts';
 import { startRun } from './app/run.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';

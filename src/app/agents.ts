@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { AGENTS } from '../agents/registry.ts';
 import { lookUpProgram } from '../capture/spawn.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
-import { agentOf } from './request.ts';
+import { agentOf } from './agent-of.ts';
 
 export interface AgentReport {
   id: string;

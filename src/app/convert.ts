@@ -15,6 +15,8 @@ import { redactDrafts, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 
+export { agentOf } from './agent-of.ts';
+
 export type ConvertFrom = 'stdout' | 'session';
 export type ConvertTo = 'events' | 'run-event' | 'outcome';
 

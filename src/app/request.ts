@@ -1,7 +1,6 @@
 /** What a caller asks of a run, completed with defaults and checked, before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { AGENTS, findAgent } from '../agents/registry.ts';
 import { lookUpProgram } from '../capture/spawn.ts';
 import { type Clock, fixedClock, systemClock } from '../lib/clock.ts';
 import { TachoError } from '../lib/errors.ts';
@@ -12,6 +11,7 @@ import type { Agent, LaunchPlan } from '../model/agent.ts';
 import type { RunConfig } from '../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../model/words.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
+import { agentOf } from './agent-of.ts';
 import { demoEntry } from './paths.ts';
 
 export interface RunOptions {
@@ -88,15 +88,6 @@ function agentEnvironment(options: RunOptions): Record<string, string> {
     if (value !== undefined && !OWN_VARIABLES.includes(name)) env[name] = value;
   }
   return { ...env, ...options.env };
-}
-
-export function agentOf(id: string): Agent {
-  const agent = findAgent(id);
-  if (agent !== undefined) return agent;
-  const known = AGENTS.map((known) => known.id).join(', ');
-  throw new TachoError('agent_unknown', `unknown agent "${id}": known are ${known}`, {
-    stage: 'request',
-  });
 }
 
 function checkCwd(cwd: string): void {

@@ -71,8 +71,18 @@ class Correlation implements Correlator {
   readonly #options: CorrelatorOptions;
   #waiting: Waiting[] | null;
   #native_ms: number | undefined;
+  /** What the handlers see; one for all drafts, as there are many. */
+  readonly #context: Context;
+  #raw: Raw | null = null;
+  #out: Event[] = [];
 
   constructor(options: CorrelatorOptions) {
+    const { state, normaliser } = options;
+    this.#context = {
+      state,
+      normaliser,
+      emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
+    };
     this.#options = options;
     this.#waiting = options.state.started_at_ms === null ? [] : null;
   }
@@ -143,13 +153,14 @@ class Correlation implements Correlator {
   }
 
   #handle(draft: Draft, raw: Raw | null, out: Event[]): void {
-    const { state, normaliser } = this.#options;
     this.#native_ms = draft.at_ms;
     const make = HANDLERS[draft.kind] as ((context: Context, draft: Draft) => void) | undefined;
     if (make === undefined) {
       this.emit(draft.kind, draft.data as DataOf<typeof draft.kind>, raw, out);
     } else {
-      make({ state, normaliser, emit: (kind, data) => this.emit(kind, data, raw, out) }, draft);
+      this.#raw = raw;
+      this.#out = out;
+      make(this.#context, draft);
     }
     this.#native_ms = undefined;
   }

@@ -34,8 +34,7 @@ export function defineConvert(program: Command, io: Io): void {
     .option('--stream', 'with --to run-event: also text deltas, as model_delta records')
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: Flags) => {
-      const { convertTo } = await import('../app/convert.ts');
-      const { agentOf } = await import('../app/request.ts');
+      const { agentOf, convertTo } = await import('../app/convert.ts');
       const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
       const options = {
         agent: agentOf(flags.agent),

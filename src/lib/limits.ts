@@ -58,8 +58,8 @@ export const LIMITS = {
   session_events_max: 10_000_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
-  /** Input of a conversion after which garbage is collected: 10 ms each time, and 1 GB stays under 160 MB. */
-  collect_every_bytes: 96 * 1024 * 1024,
+  /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
+  collect_every_bytes: 192 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */

@@ -1,10 +1,20 @@
 /** Everything but `run`: convert, replay, runs, agents, schema, completion, help, and how mistakes are told. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
-import { demo, finished, linesOf, played, type Result, type Row, root, usePlace } from './cli.ts';
+import {
+  demo,
+  filesBelow,
+  finished,
+  linesOf,
+  played,
+  type Result,
+  type Row,
+  root,
+  usePlace,
+} from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -319,3 +329,25 @@ test('--state-dir may stand before or behind the command', async () => {
   expect(linesOf(stdout)).toHaveLength(1);
   expect(existsSync(place.state)).toBe(false);
 });
+
+verifies(
+  'ST-8',
+  'without a word the state lies in .tacho here: for its owner only, and unseen by git',
+  async () => {
+    const git = (...args: string[]) =>
+      spawnSync('git', args, { cwd: place.work, encoding: 'utf8' });
+    git('init', '-q');
+    const result = await tacho(demo('fixed'), { env: { TACHO_HOME: '' } });
+    expect(result.code).toBe(0);
+    expect(git('status', '--porcelain').stdout).toBe('?? same.txt\n');
+    const state = join(place.work, '.tacho');
+    expect(statSync(state).mode & 0o777).toBe(0o700);
+    for (const { path } of filesBelow(state))
+      expect([path, statSync(path).mode & 0o777]).toEqual([path, 0o600]);
+    const shown = await tacho(['runs', 'show', 'last', '--json'], { env: { TACHO_HOME: '' } });
+    const { artifacts } = JSON.parse(shown.stdout);
+    expect(artifacts).toEqual([
+      expect.objectContaining({ path: 'same.txt', operation: 'created', source: 'both' }),
+    ]);
+  },
+);

@@ -40,11 +40,13 @@ const REFUSALS = [
 const TASK_TOOLS: ReadonlySet<string> = new Set(['Bash', 'Agent', 'Task']);
 const SUB_AGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
-/** The oldest entry goes when a collection would grow without bound. */
+/** The older half goes when a collection would grow without bound. */
 function trim(held: Map<string, unknown> | Set<string>): void {
   if (held.size <= LIMITS.open_calls_max) return;
-  const oldest = held.keys().next();
-  if (!oldest.done) held.delete(oldest.value);
+  for (const key of held.keys()) {
+    if (held.size <= LIMITS.open_calls_max / 2) return;
+    held.delete(key);
+  }
 }
 
 export class Calls {
