@@ -49,6 +49,9 @@ export interface Correlator {
   closeCalls(out: Event[]): void;
 }
 
+/** A smaller step back is what clocks do when they are set right. */
+const CLOCK_STEP_MS = 1_000;
+
 interface Waiting {
   draft: Draft;
   raw: Raw | null;
@@ -71,6 +74,7 @@ class Correlation implements Correlator {
   readonly #options: CorrelatorOptions;
   #waiting: Waiting[] | null;
   #native_ms: number | undefined;
+  #clock_told = false;
   /** What the handlers see; one for all drafts, as there are many. */
   readonly #context: Context;
   #raw: Raw | null = null;
@@ -90,6 +94,11 @@ class Correlation implements Correlator {
   emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void {
     const { state, info, now, primary } = this.#options;
     const wall = now === null ? undefined : now();
+    if (wall !== undefined && wall < state.at_ms - CLOCK_STEP_MS && !this.#clock_told) {
+      this.#clock_told = true;
+      const detail = `the clock went back by ${state.at_ms - wall} ms; times are held until it catches up`;
+      this.emit('problem', problem('process', 'clock_went_back', detail).data, null, out);
+    }
     let at_ms = this.#native_ms ?? wall ?? state.at_ms;
     let at_source: Event['at_source'] = this.#native_ms === undefined ? 'observed' : 'native';
     // An agent's clock that runs ahead must not push the run into the future.

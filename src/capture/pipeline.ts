@@ -4,7 +4,7 @@
  * comes out before anything else sees it.
  */
 
-import { toByteText } from '../lib/byte-text.ts';
+import { byteText, toByteText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
 import { isUtf8, wellFormed } from '../lib/utf8.ts';
@@ -206,7 +206,7 @@ class CapturePipeline implements Pipeline {
 
   /** False for the few lines that cannot be read as bytes: an escape stands for a character, not for its bytes. */
   #decodeByteText(bytes: Buffer, start: number, end: number, context: LineContext): boolean {
-    const text = bytes.toString('latin1', start, end);
+    const text = byteText(bytes, start, end);
     const valid = bytes === this.#utf8_chunk || isUtf8(bytes.subarray(start, end));
     if (valid && !text.includes('\\u')) {
       decodeLine(text, this.#decoder, context, this.#drafts);

@@ -125,7 +125,7 @@ async function optionsOf(input: RunInput): Promise<RunOptions> {
     stream: flags.stream ?? false,
     state_dir: input.state_dir,
     keep_raw: flags.keepRaw ?? false,
-    redact: [...(config?.redact ?? []), ...flags.redact],
+    redact: [...(config?.redact ?? []), ...(flags.redact ?? [])],
     labels: flags.label,
     output_mode: flags.output,
     tui: flags.tui ?? false,

@@ -18,9 +18,9 @@ export interface RunFlags {
   finalOutput?: string;
   timeout?: number;
   resume?: string;
-  env: Record<string, string>;
-  label: Record<string, string>;
-  redact: string[];
+  env?: Record<string, string>;
+  label?: Record<string, string>;
+  redact?: string[];
   keepRaw?: true;
 }
 
@@ -31,7 +31,7 @@ function seconds(text: string): number {
   return value;
 }
 
-function pair(text: string, before: Record<string, string>): Record<string, string> {
+function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give NAME=VALUE.');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
@@ -76,13 +76,12 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--final-output <path>', 'write the whole final text there')
     .option('--timeout <seconds>', 'end the agent after this time', seconds)
     .option('--resume <session>', "go on with one of the agent's sessions")
-    .option('--env <name=value>', "add to the agent's environment (repeatable)", pair, {})
-    .option('--label <name=value>', 'label the run (repeatable)', pair, {})
+    .option('--env <name=value>', "add to the agent's environment (repeatable)", pair)
+    .option('--label <name=value>', 'label the run (repeatable)', pair)
     .option(
       '--redact <pattern>',
       'redact what matches, too (repeatable)',
-      (text: string, before: string[]) => [...before, text],
-      [],
+      (text: string, before: string[] = []) => [...before, text],
     )
     .option('--keep-raw', "keep the agent's raw output after the run is recorded")
     .addHelpText('after', EXAMPLES)

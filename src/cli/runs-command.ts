@@ -37,7 +37,7 @@ export async function listRuns(
 }
 
 function rowText(row: RunRow, width: number): string {
-  const head = `${row.run_id}  ${when(row.started_ms)}  ${row.agent.padEnd(8)} ${row.exit_reason.padEnd(14)} ${String(row.tool_calls).padStart(4)} calls${money(row.cost)}  `;
+  const head = `${row.run_id}  ${when(row.started_ms)}  ${row.agent.padEnd(8)} ${row.exit_reason.padEnd(17)} ${String(row.tool_calls).padStart(4)} ${row.tool_calls === 1 ? 'call ' : 'calls'}${money(row.cost)}  `;
   return head + oneLine(row.prompt ?? '', Math.max(20, width - head.length));
 }
 
@@ -146,16 +146,20 @@ export async function reindexRuns(state: StateDir, flags: { json?: true }, io: I
   await io.out.write(`${flags.json ? JSON.stringify(done) : text}\n`);
 }
 
-export async function removeRuns(state: StateDir, names: string[], io: Io): Promise<void> {
+export async function removeRuns(state: StateDir, names: string[], io: Io): Promise<number> {
   const ids: string[] = [];
   for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
   const index = openIndex(state);
+  let missing = false;
   try {
     for (const run_id of ids) {
-      await removeRun(state, index, run_id);
-      await io.out.write(`${run_id}: deleted\n`);
+      const { found, segments } = await removeRun(state, index, run_id);
+      const gone = found || segments.length > 0;
+      missing ||= !gone;
+      await io.out.write(`${run_id}: ${gone ? 'deleted' : 'there is no such run'}\n`);
     }
   } finally {
     index.close();
   }
+  return missing ? 1 : 0;
 }

@@ -97,6 +97,6 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
     .action(async (names: string[], _flags: object, command: Command) => {
       const { removeRuns } = await import('./runs-command.ts');
-      await removeRuns(await stateOf(command, io), names, io);
+      done(await removeRuns(await stateOf(command, io), names, io));
     });
 }

@@ -26,3 +26,11 @@ export function toByteText<T>(value: T): T {
 export function fromByteText<T>(value: T): T {
   return mapText(value, (text) => Buffer.from(text, 'latin1').toString('utf8')) as T;
 }
+
+/** The bytes as byte text. By the shortest way: `toString` alone would cost a third of the reading. */
+export function byteText(bytes: Buffer, start: number, end: number): string {
+  return (bytes as Buffer & { latin1Slice(start: number, end: number): string }).latin1Slice(
+    start,
+    end,
+  );
+}

@@ -15,7 +15,9 @@ export function isoTime(text: string): number | undefined {
       day_text = text.slice(0, 10);
       day_ms = midnight;
     }
-    const [hours, minutes, seconds] = [two(text, 11), two(text, 14), two(text, 17)];
+    const hours = two(text, 11);
+    const minutes = two(text, 14);
+    const seconds = two(text, 17);
     const rest = two(text, 20) * 10 + digit(text, 22);
     if (hours < 24 && minutes < 60 && seconds < 60 && hours + minutes + seconds + rest >= 0) {
       return day_ms + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + rest;

@@ -150,14 +150,18 @@ function redactObject(
   value: Record<string, unknown>,
   redact: (text: string) => string,
 ): Record<string, unknown> {
-  let changed = false;
-  const entries = Object.entries(value);
-  for (const entry of entries) {
-    const [key, item] = entry;
-    entry[0] = redact(key);
-    entry[1] = redactValue(item, redact);
-    changed ||= entry[0] !== key || entry[1] !== item;
+  let changed: [string, unknown][] | null = null;
+  let at = 0;
+  for (const key in value) {
+    const item = value[key];
+    const safe_key = redact(key);
+    const safe = redactValue(item, redact);
+    if (changed === null && (safe_key !== key || safe !== item)) {
+      changed = Object.entries(value).slice(0, at);
+    }
+    changed?.push([safe_key, safe]);
+    at += 1;
   }
   // fromEntries makes `__proto__` a key like any other.
-  return changed ? Object.fromEntries(entries) : value;
+  return changed === null ? value : Object.fromEntries(changed);
 }
