@@ -35,6 +35,7 @@ export function createProgram(io: Io, done: Done): Command {
       ),
     )
     .helpOption('-h, --help', 'show help')
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
     .configureOutput({

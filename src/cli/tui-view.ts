@@ -1,6 +1,7 @@
 /** The live view as a sink: full-screen while the run goes on, the summary on the normal screen after it. */
 import pc from 'picocolors';
 import type { EventSink } from '../app/recorder.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
 import { createHumanProjection } from '../projections/human.ts';
 import { createTui } from '../tui/tui.ts';
@@ -40,7 +41,10 @@ export function createTuiView(
         tui.event(event);
         // Only the end is printed, but it needs to have seen the rest.
         const text = human.project(event);
-        if (event.kind === 'run_finished') ending = text;
+        if (event.kind === 'run_finished') {
+          const { final_output } = event.data;
+          ending = final_output === '' ? text : `${forTerminal(final_output)}\n\n${text}`;
+        }
       }
     },
     async close() {
