@@ -116,6 +116,8 @@ interface Ending {
   table: ProcessTable;
   known: Map<string, TreeProcess>;
   signalled: Map<string, Set<NodeJS.Signals>>;
+  /** Signals that the group as a whole has had. */
+  groups: Set<NodeJS.Signals>;
 }
 
 function send(pid: number, signal: NodeJS.Signals): boolean {
@@ -127,17 +129,29 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Asks each process once per signal; a process that appears later is asked when it is seen. */
-function signalAll(ending: Ending, look: Look, signal: NodeJS.Signals): void {
+/**
+ * Asks each process once per signal; a process that appears later is asked when it is seen, by itself: the group is not
+ * asked again, since an agent takes a second interrupt for an order to give up its last words. An interrupt goes to the
+ * agent's group alone, as from a terminal, while the agent lives; what it leaves behind is asked to end.
+ */
+function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
   const { root, table, signalled } = ending;
-  const fresh = look.list.filter((one) => !signalled.get(keyOf(one))?.has(signal));
+  const alone = asked === 'SIGINT' && look.list.some((one) => one.pid === root.pid);
+  const signal = asked === 'SIGINT' && !alone ? 'SIGTERM' : asked;
   const inGroup = (one: TreeProcess) => !look.shared_group && one.pgid === root.pid;
+  const fresh = look.list.filter(
+    (one) => !signalled.get(keyOf(one))?.has(signal) && (!alone || inGroup(one)),
+  );
   // The group in one call, so that none of it can fork away in between.
-  if (fresh.some(inGroup)) send(-root.pid, signal);
+  const as_group = !ending.groups.has(signal) && fresh.some(inGroup);
+  if (as_group) {
+    ending.groups.add(signal);
+    send(-root.pid, signal);
+  }
   for (const one of fresh) {
     const seen = signalled.get(keyOf(one)) ?? new Set();
     signalled.set(keyOf(one), seen.add(signal));
-    if (inGroup(one)) continue;
+    if (as_group && inGroup(one)) continue;
     const now = table.startOf(one.pid);
     if (now === null || now === one.start) send(one.pid, signal);
   }
@@ -172,7 +186,7 @@ export async function endTree(
   options: { grace_ms: number; signal: 'SIGTERM' | 'SIGINT' },
   table: ProcessTable = systemTable,
 ): Promise<TreeEnd> {
-  const ending: Ending = { root, table, known: new Map(), signalled: new Map() };
+  const ending: Ending = { root, table, known: new Map(), signalled: new Map(), groups: new Set() };
   let left = await signalUntilGone(ending, options.signal, options.grace_ms);
   if (left.length > 0) left = await signalUntilGone(ending, 'SIGKILL', LIMITS.kill_wait_ms);
   const wereKilled = [...ending.known.keys()].filter((key) =>

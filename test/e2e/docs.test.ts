@@ -1,7 +1,8 @@
 /**
  * Every command in the guide and the README is run: the lines of `sh` blocks that start with `$ `, page by page, in a
  * folder of its own. Before a block, `<!-- exit: N -->` says how its commands end, `<!-- file: NAME -->` that the block is
- * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. The real agents always are.
+ * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. In the place of an agent stands
+ * a program that prints one of its recordings: the real one costs money, and is rehearsed elsewhere.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -21,8 +22,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 const GUIDE = join('docs', 'guide');
-/** They cost money and need a login: no test runs them. */
-const AGENT_PROGRAMS = ['claude'];
+/** Agent program → the recording that its stand-in prints. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  claude: 'src/agents/claude/testdata/text/stdout.jsonl',
+};
 const BLOCK = /((?:^<!-- \w+: .+? -->\n+)*)^```(\w+)\n([\s\S]*?)^```$/gm;
 const NOTE = /<!-- (\w+): (.+?) -->/g;
 
@@ -50,7 +53,7 @@ function commandsOf({ text }: Block): string[] {
 }
 
 const isThere = (program: string) =>
-  !AGENT_PROGRAMS.includes(program) &&
+  Object.hasOwn(STAND_INS, program) ||
   spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
 function note(text: string): void {
@@ -88,6 +91,10 @@ function describePage(path: string): void {
     const program = `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'bin', 'tacho.cjs')}" "$@"\n`;
     writeFileSync(join(bin, 'tacho'), program);
     chmodSync(join(bin, 'tacho'), 0o755);
+    for (const [name, recording] of Object.entries(STAND_INS)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\nexec cat "${join(root, recording)}"\n`);
+      chmodSync(join(bin, name), 0o755);
+    }
     mkdirSync(join(folder, 'work', 'node_modules'), { recursive: true });
     symlinkSync(root, join(folder, 'work', 'node_modules', 'tacho'));
     env.PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
