@@ -45,7 +45,7 @@ class Spill implements CallSpill {
   readonly #piece = Buffer.allocUnsafe(PIECE_BYTES);
 
   put(call: OutcomeCall, index: number): void {
-    const text = callText(call);
+    const text = JSON.stringify(call);
     this.#makeRoom(text.length);
     const bytes = this.#slab.write(text, this.#fill, 'latin1');
     while (index * 2 + 1 >= this.#places.length) {
@@ -139,22 +139,6 @@ class Spill implements CallSpill {
     rmSync(this.#file.folder, { recursive: true, force: true });
     this.#file = null;
   }
-}
-
-/** What JSON has to escape. */
-const ESCAPED = /["\\\u0000-\u001f]/;
-
-/** JSON.stringify looks at every character twice; most long outputs of one line need no escape at all. */
-function callText(call: OutcomeCall): string {
-  const { outputs } = call;
-  if (typeof outputs !== 'string' || outputs.length < 64 || ESCAPED.test(outputs)) {
-    return JSON.stringify(call);
-  }
-  call.outputs = '';
-  const text = JSON.stringify(call);
-  const mark = '"outputs":""';
-  const at = text.lastIndexOf(mark) + mark.length - 1;
-  return text.slice(0, at) + outputs + text.slice(at);
 }
 
 /** The outcome's JSON before and behind the calls. */
