@@ -1,18 +1,20 @@
 /**
- * tacho as a library: `run` records an agent, `convert` reads a recording.
+ * tacho as a library: `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording.
  * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
  */
 
 import { agentOf } from './app/agent-of.ts';
 import { eventsOf } from './app/convert.ts';
-import { prepareRun, type RunOptions } from './app/request.ts';
+import { startRecord } from './app/record.ts';
+import type { EventSink } from './app/recorder.ts';
+import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
 import { startRun } from './app/run.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
 import { createOutcomeFold } from './projections/outcome.ts';
 
-export type { RunOptions } from './app/request.ts';
+export type { RecordOptions, RunOptions } from './app/request.ts';
 export { TachoError } from './lib/errors.ts';
 export type { DataOf, Event, EventOf } from './model/event.ts';
 export type { OutcomeCall, RunOutcome } from './model/outcome.ts';
@@ -25,15 +27,22 @@ export interface Run extends AsyncIterable<Event> {
   abort(): void;
 }
 
-/** Runs an agent. `signal` aborts it. */
-export function run(options: RunOptions & { signal?: AbortSignal }): Run {
+interface Control {
+  result: Promise<{ outcome: RunOutcome }>;
+  abort(cause: string): void;
+}
+
+type Start = (sink: EventSink) => Control | Promise<Control>;
+
+/** A run that waits for whoever iterates it, and can be aborted before it has begun. */
+function handle(start: Start, signal: AbortSignal | undefined): Run {
   const queue = createQueue<Event>(1_000);
-  let aborted = options.signal?.aborted ?? false;
+  let aborted = signal?.aborted ?? false;
   let stop: () => void = () => {
     aborted = true;
   };
   const outcome = (async () => {
-    const control = await startRun(prepareRun(options), [(events) => queue.put(events)]);
+    const control = await start((events) => queue.put(events));
     stop = () => control.abort('abort');
     if (aborted) stop();
     return (await control.result).outcome;
@@ -44,8 +53,22 @@ export function run(options: RunOptions & { signal?: AbortSignal }): Run {
   );
   outcome.catch(() => {});
   const abort = () => stop();
-  options.signal?.addEventListener('abort', abort, { once: true });
+  signal?.addEventListener('abort', abort, { once: true });
   return { outcome, abort, [Symbol.asyncIterator]: () => queue.read() };
+}
+
+/** Runs an agent. `signal` aborts it. */
+export function run(options: RunOptions & { signal?: AbortSignal }): Run {
+  return handle((sink) => startRun(prepareRun(options), [sink]), options.signal);
+}
+
+/** Records the message objects of an agent's SDK as they come, like a run. `signal` stops the reading. */
+export function record(
+  agent: string,
+  messages: AsyncIterable<unknown> | Iterable<unknown>,
+  options: Omit<RecordOptions, 'agent'> & { signal?: AbortSignal } = {},
+): Run {
+  return handle((sink) => startRecord({ ...options, agent }, messages, [sink]), options.signal);
 }
 
 export interface ConvertOptions {

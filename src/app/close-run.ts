@@ -17,9 +17,11 @@ import { closeSpool } from './spool-meta.ts';
 export interface Closing {
   request: { agent: Agent; cwd: string; env: Record<string, string>; keep_raw: boolean };
   desk: Desk;
-  spool: Spool;
+  /** Null where there is no raw output to keep. */
+  spool: Spool | null;
   pipeline: Pipeline;
-  exit: AgentExit;
+  /** Null where tacho had no process of its own to wait for. */
+  exit: AgentExit | null;
   cause: string | null;
   /** Names of processes that outlived the agent and were ended. */
   left: string[];
@@ -68,7 +70,7 @@ function store({ desk, spool, request }: Closing, outcome: RunResult['outcome'])
     } finally {
       index.close();
     }
-    closeSpool(spool, request.keep_raw);
+    if (spool !== null) closeSpool(spool, request.keep_raw);
     return null;
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;

@@ -170,3 +170,27 @@ export function prepareRun(options: RunOptions): RunRequest {
     random: options.random ?? randomOf(process.env),
   };
 }
+
+/** Of `RunOptions`, what has a meaning without a process. */
+export type RecordOptions = Pick<
+  RunOptions,
+  'agent' | 'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
+> & { prompt?: string | undefined };
+
+export type RecordRequest = Omit<RunRequest, 'plan'>;
+
+export function prepareRecord(given: RecordOptions): RecordRequest {
+  const options = { ...given, prompt: given.prompt ?? '' };
+  return {
+    agent: agentOf(options.agent),
+    prompt: options.prompt,
+    cwd: resolve(options.cwd ?? process.cwd()),
+    env: agentEnvironment(options),
+    config: configOf(options),
+    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
+    keep_raw: false,
+    redact: options.redact ?? [],
+    clock: options.clock ?? clockOf(process.env),
+    random: options.random ?? randomOf(process.env),
+  };
+}

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { defineAgents } from './agents.ts';
 import { defineCompletion } from './completion.ts';
 import { defineConvert } from './convert.ts';
+import { defineDoctor } from './doctor.ts';
 import type { Io } from './io.ts';
 import { defineReplay } from './replay.ts';
 import { defineRun } from './run.ts';
@@ -53,6 +54,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineReplay,
     defineRuns,
     defineAgents,
+    defineDoctor,
     defineSchema,
     defineCompletion,
   ]) {

@@ -1,0 +1,143 @@
+/** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
+import { readFileSync, statfsSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lookUpProgram } from '../capture/spawn.ts';
+import { TachoError } from '../lib/errors.ts';
+import { openIndex } from '../store/index-db.ts';
+import { listSpools } from '../store/spool.ts';
+import { openStateDir, type StateDir } from '../store/state-dir.ts';
+import { agentReports } from './agents.ts';
+
+export interface Finding {
+  name: string;
+  /** false: runs cannot be recorded; null: they can, but something is missing. */
+  ok: boolean | null;
+  detail: string;
+}
+
+const DISK_LEAST_BYTES = 100 * 1024 * 1024;
+const CLOCK_MOST_MS = 60_000;
+
+export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const findings: Finding[] = [{ name: 'node', ok: true, detail: process.versions.node }];
+  const state = openState(state_dir, findings);
+  if (state !== null)
+    findings.push(writing(state), disk(state), clock(state), index(state), spool(state));
+  findings.push(processes(), git(env), ...(await agents(env)));
+  return findings;
+}
+
+function openState(path: string, findings: Finding[]): StateDir | null {
+  try {
+    const state = openStateDir(path);
+    findings.push({ name: 'state folder', ok: true, detail: state.path });
+    return state;
+  } catch (error) {
+    findings.push({ name: 'state folder', ok: false, detail: (error as Error).message });
+    return null;
+  }
+}
+
+/** Writes, reads and removes a file where the journal lies. */
+function writing({ journal }: StateDir): Finding {
+  const path = join(journal, `doctor-${process.pid}`);
+  try {
+    writeFileSync(path, 'x', { mode: 0o600, flag: 'wx' });
+    const same = readFileSync(path, 'utf8') === 'x';
+    unlinkSync(path);
+    return {
+      name: 'writing',
+      ok: same,
+      detail: same ? 'files can be written and read' : `${path} came back changed`,
+    };
+  } catch (error) {
+    return { name: 'writing', ok: false, detail: `${journal}: ${(error as Error).message}` };
+  }
+}
+
+function disk({ path }: StateDir): Finding {
+  const { bavail, bsize } = statfsSync(path);
+  const free = bavail * bsize;
+  const detail = `${(free / 1e9).toFixed(1)} GB free`;
+  return { name: 'disk', ok: free < DISK_LEAST_BYTES ? null : true, detail };
+}
+
+/** The file system's clock beside ours: a shared folder's may be another machine's. */
+function clock({ journal }: StateDir): Finding {
+  const path = join(journal, `doctor-clock-${process.pid}`);
+  try {
+    writeFileSync(path, '', { mode: 0o600, flag: 'wx' });
+    const apart = Math.abs(statSync(path).mtimeMs - Date.now());
+    unlinkSync(path);
+    const near = apart < CLOCK_MOST_MS;
+    const detail = near
+      ? new Date().toISOString()
+      : `files are stamped ${Math.round(apart / 1000)} s off this clock`;
+    return { name: 'clock', ok: near ? true : null, detail };
+  } catch (error) {
+    return { name: 'clock', ok: null, detail: (error as Error).message };
+  }
+}
+
+function index(state: StateDir): Finding {
+  try {
+    const opened = openIndex(state);
+    const { runs } = opened.stats();
+    const moved = opened.moved_to;
+    opened.close();
+    if (moved === null) return { name: 'index', ok: true, detail: `${runs} runs` };
+    return {
+      name: 'index',
+      ok: null,
+      detail: `was damaged and put aside as ${moved}: run tacho runs reindex`,
+    };
+  } catch (error) {
+    if (!(error instanceof TachoError)) throw error;
+    return { name: 'index', ok: false, detail: error.message };
+  }
+}
+
+function spool(state: StateDir): Finding {
+  const count = listSpools(state).length;
+  if (count === 0)
+    return { name: 'unfinished', ok: true, detail: 'no capture waits to be finished' };
+  return {
+    name: 'unfinished',
+    ok: null,
+    detail: `${count} captures are going on or wait for: tacho runs recover`,
+  };
+}
+
+function processes(): Finding {
+  const there = statSync('/proc/self/stat', { throwIfNoEntry: false }) !== undefined;
+  const detail = there
+    ? "an agent's whole process tree can be seen"
+    : 'no /proc: daemons that leave the agent’s session are not found';
+  return { name: 'processes', ok: there ? true : null, detail };
+}
+
+function git(env: NodeJS.ProcessEnv): Finding {
+  const found = lookUpProgram('git', env.PATH, process.cwd());
+  if (found.state === 'found') return { name: 'git', ok: true, detail: found.path };
+  return {
+    name: 'git',
+    ok: null,
+    detail: 'not installed: files changed outside of tool calls are not seen',
+  };
+}
+
+async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  return (await agentReports(undefined, env)).map((report) => {
+    const name = `agent ${report.id}`;
+    if (!report.installed) return { name, ok: null, detail: `not installed: ${report.install}` };
+    const unchecked =
+      report.version_checked === false
+        ? `, checked were ${report.checked_versions.join(', ')}`
+        : '';
+    return {
+      name,
+      ok: unchecked === '' ? true : null,
+      detail: `version ${report.version ?? 'not known'}${unchecked}`,
+    };
+  });
+}
