@@ -24,3 +24,10 @@ export function cutUtf8(text: string, bytes_max: number): string {
   // A slice through a surrogate pair leaves half of it, which the encoder turns into U+FFFD.
   return cut.endsWith('\ufffd') && !text.startsWith(cut) ? cut.slice(0, -1) : cut;
 }
+
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+
+/** Bytes of a text that is ASCII; null for any other, whose bytes depend on how the text is held (lib/byte-text). */
+export function asciiBytes(text: string): number | null {
+  return BEYOND_ASCII.test(text) ? null : text.length;
+}

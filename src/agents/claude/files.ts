@@ -1,5 +1,5 @@
 /** What successful file tools changed. */
-import { utf8Bytes } from '../../lib/utf8.ts';
+import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
 import { countOf, listOf, type Native, nativeOf, textOf } from './native.ts';
@@ -50,6 +50,6 @@ export function fileChanged(
     operation: operationOf(native_tool, detail),
     source: 'tool',
     diff: diffOf(path, detail),
-    size: content === null ? null : utf8Bytes(content),
+    size: content === null ? null : asciiBytes(content),
   };
 }
