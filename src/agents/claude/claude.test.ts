@@ -248,12 +248,12 @@ describe('calls on stdout', () => {
   });
 
   test('files are changed by successful file tools, of sub-agents too', () => {
-    const write = call('t1', 'Write', { file_path: '/p/a.txt', content: 'é' });
+    const write = call('t1', 'Write', { file_path: '/p/a.txt', content: 'ab' });
     const patch = [{ oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ['-a', '+b'] }];
     const events = stdout(
       init(),
       said('m1', write),
-      answered('t1', 'ok', false, { tool_use_result: { type: 'update', content: 'é' } }),
+      answered('t1', 'ok', false, { tool_use_result: { type: 'update', content: 'ab' } }),
       said('m1', call('t2', 'Edit', { file_path: '/p/b.txt' }), { parent_tool_use_id: 't0' }),
       answered('t2', 'ok', false, { tool_use_result: { structuredPatch: patch } }),
       said('m1', call('t3', 'NotebookEdit', { notebook_path: '/p/c.ipynb' })),
