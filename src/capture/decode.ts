@@ -94,6 +94,8 @@ function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
 
 /** A line that does not parse: cut off, two records run together, or plain text. */
 function decodeBroken(text: string, decoder: Decoder, context: LineContext, out: Draft[]): void {
+  // A document over many lines begins with a lone bracket.
+  if (text === '{' && context.terminated && decoder.text?.(text, out)) return;
   if (!text.startsWith('{')) {
     if (!context.terminated && text.startsWith('['))
       out.push(problem('frame', 'torn_line', 'the last line is cut off', text));

@@ -7,7 +7,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { ToolRow, ToolTable } from '../model/agent.ts';
 import type { CallRequestedDraft } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
-import { shellReads } from './shell-reads.ts';
+import { onlyRead, shellReads } from './shell-reads.ts';
 
 export interface NormalisedCall {
   tool: string;
@@ -23,6 +23,9 @@ export interface Normaliser {
   call(draft: CallRequestedDraft): NormalisedCall;
 }
 
+/** `looked_up_as`: the name that the table knows a call by, where the native one says too little. */
+type Renamed = CallRequestedDraft & { looked_up_as?: string };
+
 const NO_PROBLEMS: ProblemCode[] = [];
 const NO_READS: string[] = [];
 
@@ -31,8 +34,9 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
 
   return {
     toolName: (native_tool) => rows.get(native_tool)?.tool ?? native_tool,
-    call(draft) {
-      const row = rows.get(draft.native_tool);
+    call(draft: Renamed) {
+      const name = draft.looked_up_as ?? draft.native_tool;
+      const row = rows.get(name);
       const checked = checkValue(draft.input, LIMITS.depth_max, {
         too_deep: false,
         lossy_number: false,
@@ -50,9 +54,9 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
         return { tool, row: 'mcp', input: native_input, reads: NO_READS, problems };
       }
       if (row === undefined) {
-        const mcp = draft.native_tool.startsWith('mcp__');
+        const mcp = name.startsWith('mcp__');
         return {
-          tool: draft.native_tool,
+          tool: name,
           row: mcp ? 'mcp' : 'pass',
           input: native_input,
           reads: NO_READS,
@@ -64,7 +68,14 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
       const command =
         row.tool === 'Bash' ? (input as { command?: unknown } | null)?.command : undefined;
       const reads = typeof command === 'string' ? shellReads(command) : NO_READS;
-      return { tool: row.tool, row: `${agent_id}:${row.native}`, input, reads, problems };
+      const id = `${agent_id}:${row.native}`;
+      const read = row.reads_as && reads.length === 1 ? onlyRead(command as string) : null;
+      if (row.reads_as !== undefined && read !== null) {
+        const with_path = { ...(input as object), file_path: read };
+        return { tool: row.reads_as, row: id, input: with_path, reads, problems };
+      }
+      const tool = draft.adds_only ? (row.adds_as ?? row.tool) : row.tool;
+      return { tool, row: id, input, reads, problems };
     },
   };
 }

@@ -59,9 +59,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 }
 
 class CapturePipeline implements Pipeline {
-  readonly state: RunState = createRunState();
+  readonly state: RunState;
   readonly #options: PipelineOptions;
   readonly #decoder: Decoder;
+  /** Whether lines are read as byte text; a decoder that needs real text has its events turned into byte text instead. */
+  readonly #byte_text: boolean;
   readonly #normaliser: Normaliser;
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
@@ -79,20 +81,24 @@ class CapturePipeline implements Pipeline {
     this.#options = options;
     this.#decoder =
       options.decoder ??
-      (primary === 'session' && agent.session ? agent.session.decoder() : agent.stream());
+      (primary === 'session' && agent.session
+        ? agent.session.decoder()
+        : agent.stream({ resumed: options.info.config?.resume != null }));
+    this.#byte_text = options.byte_text === true && this.#decoder.plain_text !== true;
     this.#normaliser = createNormaliser(agent.id, agent.tools);
+    this.state = createRunState(agent.session?.keyOf ?? null);
     this.#correlator = this.#newCorrelator();
   }
 
   push(channel: Channel, chunk: Buffer): Event[] {
     // A chunk that is UTF-8 as a whole saves looking at its lines; one that is cut within a character does not.
-    this.#utf8_chunk = this.#options.byte_text && isUtf8(chunk) ? chunk : null;
+    this.#utf8_chunk = this.#byte_text && isUtf8(chunk) ? chunk : null;
     this.#linesOf(channel).push(chunk);
     return this.#taken();
   }
 
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
-    const record = this.#options.byte_text ? toByteText(value) : value;
+    const record = this.#byte_text ? toByteText(value) : value;
     decodeRecord(record, this.#decoder, this.#drafts, part);
     this.#correlate(raw);
     return this.#taken();
@@ -100,7 +106,7 @@ class CapturePipeline implements Pipeline {
 
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[] {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
-    const line = this.#options.byte_text ? toByteText(text) : text;
+    const line = this.#byte_text ? toByteText(text) : text;
     decodeLine(line, this.#decoder, context, this.#drafts);
     this.#correlate(raw);
     return this.#taken();
@@ -194,14 +200,15 @@ class CapturePipeline implements Pipeline {
     const events =
       this.#again === 0 ? this.#out : this.#out.filter((event) => event.seq > this.#again);
     this.#out = [];
-    return events;
+    return this.#options.byte_text && !this.#byte_text ? events.map(toByteText) : events;
   }
 
   #decodeBytes(bytes: Buffer, start: number, end: number, context: LineContext): void {
-    if (this.#options.byte_text && this.#decodeByteText(bytes, start, end, context)) return;
+    if (this.#byte_text && this.#decodeByteText(bytes, start, end, context)) return;
     const text = bytes.toString('utf8', start, end);
     context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end));
-    decodeLine(text, this.#decoder, context, this.#drafts);
+    const line = this.#byte_text ? toByteText(text) : text;
+    decodeLine(line, this.#decoder, context, this.#drafts);
   }
 
   /** False for the few lines that cannot be read as bytes: an escape stands for a character, not for its bytes. */

@@ -6,6 +6,7 @@ import type { Draft } from '../model/draft.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus } from '../model/words.ts';
+import { CallPairs } from './call-pairs.ts';
 import { problem } from './decode.ts';
 import type { RunState } from './run-state.ts';
 
@@ -43,11 +44,13 @@ class Reconciliation implements Reconciler {
   readonly #added = new Set<string>();
   /** How calls that the stream saw end ended by the session file's word. */
   readonly #ends = new Map<string, CallEnd>();
-  /** Unique call id → the agent's own id. */
+  /** Unique call id → the agent's own id; where the channels' ids differ, the stream's. */
   readonly #natives = new Map<string, string>();
+  readonly #pairs: CallPairs | null;
 
   constructor(live: RunState) {
     this.#live = live;
+    this.#pairs = live.keyOf === null ? null : new CallPairs(live.calls.values(), live.keyOf);
     this.#had = {
       usage: live.usage,
       thinking: live.had_thinking,
@@ -60,12 +63,14 @@ class Reconciliation implements Reconciler {
   }
 
   readonly #on: OnKind = {
+    session_started: (event) =>
+      this.#live.model === null && event.data.model !== null ? [fill(event)] : [],
     call_requested: (event) => this.#onRequest(event),
     call_finished: (event) => this.#onResult(event),
     call_updated: (event) => this.#onUpdate(event),
     usage_reported: (event) => this.#onUsage(event),
     skill_used: (event) => (this.#had.skills.has(event.data.skill) ? [] : [fill(event)]),
-    file_changed: (event) => (this.#had.files.has(event.data.path) ? [] : [fill(event)]),
+    file_changed: (event) => (this.#had.files.has(event.data.path) ? [] : [this.#fileOf(event)]),
     thinking_finished: (event) => (this.#had.thinking ? [] : [fill(event)]),
     message_finished: (event) =>
       this.#had.text || this.#had.ended || event.data.role !== 'assistant' ? [] : [fill(event)],
@@ -82,17 +87,47 @@ class Reconciliation implements Reconciler {
     return this.#natives.get(call_id) ?? call_id;
   }
 
-  #onRequest({ data, at_ms }: EventOf<'call_requested'>): Draft[] {
-    const { native_call_id: call_id, native_tool, input, parent_call_id } = data;
-    if (data.call_id !== call_id) this.#natives.set(data.call_id, call_id);
-    if (this.#live.calls.has(call_id)) return [];
-    this.#added.add(call_id);
-    return [
-      { kind: 'call_requested', at_ms, data: { call_id, native_tool, input, parent_call_id } },
-    ];
+  #onRequest(event: EventOf<'call_requested'>): Draft[] {
+    const { call_id, native_call_id } = event.data;
+    if (call_id !== native_call_id) this.#natives.set(call_id, native_call_id);
+    if (this.#live.calls.has(native_call_id)) return [];
+    return this.#pairs?.hold(event) ? [] : [this.#add(event)];
   }
 
-  #onResult({ data, at_ms }: EventOf<'call_finished'>): Draft[] {
+  #add({ data, at_ms }: EventOf<'call_requested'>): Draft {
+    const { native_call_id: call_id, native_tool, input } = data;
+    const parent = data.parent_call_id;
+    const parent_call_id = parent === null ? null : this.#native(parent);
+    this.#added.add(call_id);
+    const more = { ...mcpOf(data), ...(data.tool === 'Write' && { adds_only: true }) };
+    const request = { call_id, native_tool, input, parent_call_id, ...more };
+    return { kind: 'call_requested', at_ms, data: request };
+  }
+
+  #onResult(event: EventOf<'call_finished'>): Draft[] {
+    const { data } = event;
+    const held = this.#pairs?.end(data.call_id, data.status);
+    if (held === undefined) return this.#result(event);
+    if (held.live_id === null) {
+      const { status, exit_code, output, duration_ms } = data;
+      const call_id = this.#native(data.call_id);
+      const end = { call_id, status, exit_code, output, duration_ms };
+      const finish: Draft = { kind: 'call_finished', at_ms: event.at_ms, data: end };
+      return [this.#add(held.request), finish];
+    }
+    this.#natives.set(data.call_id, held.live_id);
+    return this.#result(event);
+  }
+
+  #fileOf(event: EventOf<'file_changed'>): Draft {
+    const { call_id } = event.data;
+    return fill({
+      ...event,
+      data: { ...event.data, call_id: call_id === null ? null : this.#native(call_id) },
+    });
+  }
+
+  #result({ data, at_ms }: EventOf<'call_finished'>): Draft[] {
     const call_id = this.#native(data.call_id);
     const call = this.#live.calls.get(call_id);
     // An open call whose end the session file does not know either stays open: the runner closes it.
@@ -123,6 +158,11 @@ class Reconciliation implements Reconciler {
   }
 
   end(): Draft[] {
+    const open = this.#pairs?.rest() ?? [];
+    return [...open.map((event) => this.#add(event)), ...this.#comparisons()];
+  }
+
+  #comparisons(): Draft[] {
     return [...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end));
   }
 
@@ -130,8 +170,10 @@ class Reconciliation implements Reconciler {
     const call = this.#live.calls.get(call_id);
     if (call === undefined || call.status === null) return [];
     const drafts: Draft[] = [];
-    const better = call.status === 'unknown' && status !== 'unknown' ? status : null;
     const code = call.exit_code === null ? exit_code : null;
+    // A command that failed is an error wherever its code is known (AG-9), also where the stream called it done.
+    const failed = call.status === 'ok' && status === 'error' && code !== null && code !== 0;
+    const better = (call.status === 'unknown' && status !== 'unknown') || failed ? status : null;
     if (better !== null || code !== null) {
       drafts.push({ kind: 'call_updated', data: { call_id, status: better, exit_code: code } });
     }
@@ -166,8 +208,16 @@ class Reconciliation implements Reconciler {
   }
 }
 
+/** Server and tool of an MCP call whose native name does not tell them. */
+function mcpOf({ row, tool, native_tool }: EventOf<'call_requested'>['data']) {
+  const names = /^mcp__(.+?)__(.+)$/s.exec(tool);
+  if (row !== 'mcp' || native_tool.startsWith('mcp__') || names === null) return {};
+  return { mcp: { server: names[1] as string, tool: names[2] as string } };
+}
+
 /** Kinds whose draft is the event itself. */
 type Same =
+  | 'session_started'
   | 'usage_reported'
   | 'skill_used'
   | 'file_changed'

@@ -18,9 +18,14 @@ export interface CallState {
   /** Null while the call is open. */
   status: CallStatus | null;
   exit_code: number | null;
+  /** What the call is about, where the session file knows it by another id. */
+  key: string | null;
 }
 
+export type KeyOf = (call: { tool: string; native_tool: string; input: unknown }) => string | null;
+
 export interface RunState {
+  readonly keyOf: KeyOf | null;
   seq: number;
   /** Time of the last event; no event may be earlier. */
   at_ms: number;
@@ -58,8 +63,9 @@ export interface RunState {
   finished: boolean;
 }
 
-export function createRunState(): RunState {
+export function createRunState(keyOf: KeyOf | null = null): RunState {
   return {
+    keyOf,
     seq: 0,
     at_ms: 0,
     started_at_ms: null,
@@ -95,6 +101,7 @@ export function createRunState(): RunState {
 
 /** What a filled value is called in `completeness.filled`. */
 const FILLED_NAMES: Partial<Record<Event['kind'], string>> = {
+  session_started: 'model',
   call_requested: 'calls',
   call_finished: 'call_results',
   call_updated: 'call_results',
@@ -230,6 +237,7 @@ function applyCall(state: RunState, event: Event): void {
       started: false,
       status: null,
       exit_code: null,
+      key: state.keyOf === null ? null : state.keyOf(event.data),
     });
     state.open_calls += 1;
     state.call_count += 1;

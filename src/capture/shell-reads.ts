@@ -90,6 +90,24 @@ export function shellReads(command: string): string[] {
   return reads.length < 2 ? reads : [...new Set(reads)];
 }
 
+/** Scripts of `sed -n` that only print. */
+const SED_PRINTS =
+  /^(?:(?:[\d$]+(?:[,~][\d$+]+)?|\/(?:[^/\\]|\\.)+\/(?:,(?:[\d$+]+|\/(?:[^/\\]|\\.)+\/))?)\s*p(?:\s*;\s*)?)+$/;
+const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
+
+/** The file that a command reads when it is one simple command which does nothing else; else null. */
+export function onlyRead(command: string): string | null {
+  if (command.length > 65_536) return null;
+  const words = wordsOf(command.trim());
+  const program = (words[0]?.text ?? '').replace(/^.*\//, '');
+  if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;
+  if (words.some((word) => word.operator || word.unsure)) return null;
+  const files = readsOf(words);
+  if (files.length !== 1) return null;
+  if (program === 'sed' && !words.some((word) => SED_PRINTS.test(word.text))) return null;
+  return files[0] as string;
+}
+
 function changeFolder(words: Word[], folder: string): string {
   const [program, target, more] = words;
   if (

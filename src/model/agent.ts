@@ -30,6 +30,10 @@ export interface ToolRow {
   readonly native: string;
   readonly tool: string;
   readonly fields?: Readonly<Record<string, string>>;
+  /** The tool of a command that does nothing but read one file: for agents without a read tool (AG-8). */
+  readonly reads_as?: 'Read';
+  /** The tool of a patch that only adds files, as its draft says. */
+  readonly adds_as?: 'Write';
 }
 export interface ToolTable {
   readonly rows: readonly ToolRow[];
@@ -73,6 +77,8 @@ export interface SessionPart {
  * Contract: never throws; a record it does not know becomes a `problem` draft; the same records give the same drafts.
  */
 export interface Decoder {
+  /** Set by a decoder that looks into texts beyond ASCII (JSON inside a text): it must be given real text. */
+  readonly plain_text?: boolean;
   record(value: unknown, out: Draft[], part?: SessionPart): void;
   /** A line that is no JSON. Returns false when it means nothing to this agent. */
   text?(line: string, out: Draft[]): boolean;
@@ -89,6 +95,11 @@ export interface SessionFiles {
   timeOf(value: unknown): number | null;
   /** `since_ms`: only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
   decoder(options?: { since_ms?: number }): Decoder;
+  /**
+   * Set where the stream and the session file give the same call different ids: what the call is about, alike in both.
+   * Calls with the same key and the same end are the same call, in order. Null: the stream never shows such a call.
+   */
+  keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
 }
 
 export interface Agent {
@@ -107,6 +118,7 @@ export interface Agent {
   /** Environment variables that hold its credentials, beyond those that look like secrets. */
   readonly secret_env: readonly string[];
   launch(request: LaunchRequest): LaunchPlan;
-  stream(): Decoder;
+  /** `resumed`: the run goes on with a session, whose figures may count the runs before it too. */
+  stream(options?: { resumed: boolean }): Decoder;
   readonly session: SessionFiles | null;
 }

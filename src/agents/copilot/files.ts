@@ -1,0 +1,75 @@
+/** What file tools changed: the end record's own list, else the call's input. */
+import { asciiBytes } from '../../lib/utf8.ts';
+import type { DataOf } from '../../model/event.ts';
+import type { FileOperation } from '../../model/words.ts';
+import { idOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+
+interface Change {
+  readonly path: string;
+  readonly operation: FileOperation;
+}
+
+const PATCH_FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/gm;
+const PATCH_OPERATIONS: Readonly<Record<string, FileOperation>> = {
+  Add: 'created',
+  Update: 'modified',
+  Delete: 'deleted',
+};
+const EDIT_OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
+  ['create', 'created'],
+  ['add', 'created'],
+  ['delete', 'deleted'],
+  ['remove', 'deleted'],
+]);
+
+/** The files that a patch names. */
+export function patchFiles(patch: string): Change[] {
+  return [...patch.matchAll(PATCH_FILE)].map(([, verb = '', path = '']) => ({
+    path,
+    operation: PATCH_OPERATIONS[verb] ?? 'modified',
+  }));
+}
+
+/** A patch comes as one text: it is kept whole, with the file's name beside it where it names just one. */
+export function patchInput(patch: string): Native {
+  const [first, ...others] = patchFiles(patch);
+  return first === undefined || others.length > 0 ? { patch } : { patch, filename: first.path };
+}
+
+/** By the call alone, for versions that do not list what a call changed. */
+function changesByInput(native_tool: string, input: unknown): Change[] {
+  const fields = nativeOf(input);
+  if (native_tool === 'apply_patch') return patchFiles(textOf(fields?.patch) ?? '');
+  const path = idOf(fields?.path);
+  if (path === null) return [];
+  if (native_tool === 'create') return [{ path, operation: 'created' }];
+  return native_tool === 'edit' ? [{ path, operation: 'modified' }] : [];
+}
+
+function changesOf(native_tool: string, input: unknown, edits: unknown): Change[] {
+  if (!Array.isArray(edits)) return changesByInput(native_tool, input);
+  return listOf(edits).flatMap((item) => {
+    const edit = nativeOf(item);
+    const path = idOf(edit?.path);
+    if (path === null) return [];
+    return [{ path, operation: EDIT_OPERATIONS.get(edit?.kind) ?? 'modified' }];
+  });
+}
+
+/** The tool shows people its result as a git diff, on stdout only. */
+function diffOf(result: Native | null): string | null {
+  const shown = textOf(result?.detailedContent)?.trimStart();
+  return shown?.startsWith('diff --git ') ? shown : null;
+}
+
+export function filesChanged(
+  call: { native_tool: string; input: unknown },
+  edits: unknown,
+  result: Native | null,
+): Omit<DataOf<'file_changed'>, 'call_id'>[] {
+  const changes = changesOf(call.native_tool, call.input, edits);
+  const content = call.native_tool === 'create' ? nativeOf(call.input)?.file_text : null;
+  const size = typeof content === 'string' ? asciiBytes(content) : null;
+  const diff = changes.length === 1 ? diffOf(result) : null;
+  return changes.map((change) => ({ ...change, source: 'tool', diff, size }));
+}

@@ -1,0 +1,45 @@
+/** The agent `copilot`: GitHub Copilot CLI. See README.md for what was seen and what its streams leave out. */
+import type { Agent } from '../../model/agent.ts';
+import { launch } from './launch.ts';
+import { session } from './session.ts';
+import { stream } from './stream.ts';
+import { tools } from './tools.ts';
+
+export const copilot: Agent = {
+  id: 'copilot',
+  title: 'GitHub Copilot CLI',
+  binaries: ['copilot'],
+  install: 'npm install -g @github/copilot',
+  version_args: ['--version'],
+  checked_versions: ['1.0.102'],
+  capabilities: {
+    text: 'live',
+    text_deltas: 'live',
+    thinking: 'live',
+    call_requests: 'live',
+    call_results: 'live',
+    call_starts: 'live',
+    exit_codes: 'live',
+    decisions: 'after',
+    denials: 'live',
+    sub_agents: 'live',
+    skills: 'live',
+    usage: 'after',
+    cost: 'never',
+    provider_retries: 'live',
+    end_record: 'live',
+    model: 'live',
+    session_id: 'live',
+  },
+  tools,
+  secret_env: [
+    'COPILOT_GITHUB_TOKEN',
+    'COPILOT_PROVIDER_API_KEY',
+    'COPILOT_PROVIDER_BEARER_TOKEN',
+    'GH_TOKEN',
+    'GITHUB_TOKEN',
+  ],
+  launch,
+  stream,
+  session,
+};

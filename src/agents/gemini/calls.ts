@@ -1,0 +1,173 @@
+/** Tool calls: what a result says about its call. Shared by stdout and session files. */
+import { LIMITS } from '../../lib/limits.ts';
+import { asciiBytes } from '../../lib/utf8.ts';
+import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
+import type { CallStatus, FileOperation } from '../../model/words.ts';
+import { countOf, type Native, nativeOf, textOf } from './native.ts';
+import { REFUSAL_ENDS, REFUSALS } from './records.ts';
+import { EDIT, type McpName, mcpOf, READ, SHELL, WRITE } from './tools.ts';
+
+export interface Request {
+  readonly call_id: string;
+  readonly native_tool: string;
+  readonly input: unknown;
+  readonly parent: string | null;
+  /** The name the CLI shows people; null where the channel has none. */
+  readonly shown: string | null;
+}
+
+export interface CallEnd {
+  readonly status: CallStatus;
+  readonly exit_code: number | null;
+}
+
+export interface Result extends CallEnd {
+  readonly call_id: string;
+  readonly at_ms: number | undefined;
+  readonly output: string | null;
+  /** The tool's structured result (`resultDisplay`); null where the channel has none. */
+  readonly detail: Native | null;
+}
+
+interface OpenCall {
+  readonly tool: string;
+  /** The file a file tool works on; null for other tools. */
+  readonly path: string | null;
+  /** Bytes that a write leaves in the file. */
+  readonly size: number | null;
+  /** An edit that replaces nothing makes a new file. */
+  readonly makes: boolean;
+}
+
+const FILE_TOOLS: ReadonlySet<string> = new Set([READ, WRITE, EDIT]);
+
+/** The older half goes when a collection would grow without bound. Returns whether anything went. */
+export function trim(held: Map<string, unknown> | Set<string>, most: number): boolean {
+  if (held.size <= most) return false;
+  for (const key of held.keys()) {
+    if (held.size <= most / 2) break;
+    held.delete(key);
+  }
+  return true;
+}
+
+function openCall(native_tool: string, input: unknown): OpenCall {
+  const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
+  const content = native_tool === WRITE ? textOf(fields?.content) : null;
+  return {
+    tool: native_tool,
+    path: textOf(fields?.file_path),
+    size: content === null ? null : asciiBytes(content),
+    makes: native_tool === EDIT && fields?.old_string === '',
+  };
+}
+
+export class Calls {
+  readonly #open = new Map<string, OpenCall>();
+  readonly #done = new Set<string>();
+  /** Files that are known to exist, because a call read or changed them. */
+  readonly #existing = new Set<string>();
+
+  toolOf(call_id: string): string | null {
+    return this.#open.get(call_id)?.tool ?? null;
+  }
+
+  /** Whether the call was seen at all, open or finished. */
+  knows(call_id: string): boolean {
+    return this.#open.has(call_id) || this.#done.has(call_id);
+  }
+
+  isOpen(call_id: string): boolean {
+    return this.#open.has(call_id);
+  }
+
+  request(request: Request, at_ms: number | undefined, out: Draft[]): void {
+    const { call_id, native_tool, input, parent, shown } = request;
+    this.#open.set(call_id, openCall(native_tool, input));
+    trim(this.#open, LIMITS.open_calls_max);
+    const mcp: McpName | undefined = mcpOf(native_tool, shown);
+    const data: CallRequestedDraft = { call_id, native_tool, input, parent_call_id: parent };
+    out.push({ kind: 'call_requested', at_ms, data: mcp === undefined ? data : { ...data, mcp } });
+  }
+
+  /** A call of an earlier run: known, and nothing to tell of. */
+  settle(call_id: string): void {
+    this.#done.add(call_id);
+    trim(this.#done, LIMITS.settled_calls_max);
+  }
+
+  finish(result: Result, out: Draft[]): void {
+    const { call_id, at_ms, status, exit_code, output } = result;
+    out.push({ kind: 'call_finished', at_ms, data: { call_id, status, exit_code, output } });
+    const call = this.#open.get(call_id);
+    this.#open.delete(call_id);
+    this.settle(call_id);
+    if (call === undefined || call.path === null || status !== 'ok') return;
+    if (call.tool !== READ) this.#changed(call, call.path, result, out);
+    this.#existing.add(call.path);
+    trim(this.#existing, LIMITS.artifacts_max);
+  }
+
+  #changed(call: OpenCall, path: string, { call_id, at_ms, detail }: Result, out: Draft[]): void {
+    const content = textOf(detail?.newContent);
+    const size = content === null ? call.size : asciiBytes(content);
+    const operation = this.#operationOf(call, path, detail);
+    const diff = textOf(detail?.fileDiff);
+    const data = { path, operation, call_id, source: 'tool' as const, diff, size };
+    out.push({ kind: 'file_changed', at_ms, data });
+  }
+
+  /** stdout does not say whether a written file was there before: it was when a call had to do with it. */
+  #operationOf(call: OpenCall, path: string, detail: Native | null): FileOperation {
+    if (typeof detail?.isNewFile === 'boolean') return detail.isNewFile ? 'created' : 'modified';
+    const fresh = call.makes || (call.tool === WRITE && !this.#existing.has(path));
+    return fresh ? 'created' : 'modified';
+  }
+}
+
+export function isRefusal(text: string | null): boolean {
+  if (text === null) return false;
+  if (REFUSALS.some((start) => text.startsWith(start))) return true;
+  return REFUSAL_ENDS.some((end) => text.endsWith(end));
+}
+
+const OK: CallEnd = { status: 'ok', exit_code: null };
+const TIMED_OUT = 'Command was automatically cancelled because it exceeded the timeout';
+const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
+const SHOWN_SIGNAL = /^Command terminated by signal: \S+$/;
+
+/** What people are shown of a command that did not fail to run: the code stands there only where it printed nothing. */
+export function shownEnd(tool: string | null, shown: string | null): CallEnd {
+  if (tool !== SHELL || shown === null || shown.length > 1024) return OK;
+  if (shown === 'Command cancelled by user.') return { status: 'cancelled', exit_code: null };
+  if (shown.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
+  if (SHOWN_SIGNAL.test(shown)) return { status: 'error', exit_code: null };
+  const code = SHOWN_CODE.exec(shown)?.[1];
+  return code === undefined ? OK : coded(Number(code));
+}
+
+/** The lines that the CLI puts behind a command's output for the model. */
+const TAIL =
+  /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)*(?:\n<\/untrusted_context>)?\s*$/;
+const TAIL_CHARS = 4096;
+const CODE_LINE = /^Exit Code: (\d{1,9})$/m;
+const SIGNAL_LINE = /^Signal: (?!\(none\)|0$)\S+$/m;
+const WRAPPER = '<untrusted_context>\n';
+
+/** What the model is told of a command: the code, unless it is 0. */
+export function toldEnd(tool: string | null, told: string | null): CallEnd {
+  if (tool !== SHELL || told === null) return OK;
+  const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length, WRAPPER.length + 200) : told;
+  if (body.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
+  if (body.startsWith('Command was cancelled by user before it could complete')) {
+    return { status: 'cancelled', exit_code: null };
+  }
+  const tail = TAIL.exec(told.slice(-TAIL_CHARS))?.[0] ?? '';
+  const code = CODE_LINE.exec(tail)?.[1];
+  if (code !== undefined) return coded(Number(code));
+  return SIGNAL_LINE.test(tail) ? { status: 'error', exit_code: null } : OK;
+}
+
+function coded(exit_code: number): CallEnd {
+  return { status: exit_code === 0 ? 'ok' : 'error', exit_code: countOf(exit_code) };
+}

@@ -1,0 +1,64 @@
+/** The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier versions. */
+import type { ToolTable } from '../../model/agent.ts';
+
+export const SHELL = 'run_shell_command';
+export const READ = 'read_file';
+export const WRITE = 'write_file';
+export const EDIT = 'replace';
+
+export const tools: ToolTable = {
+  rows: [
+    { native: READ, tool: 'Read' },
+    { native: WRITE, tool: 'Write' },
+    { native: EDIT, tool: 'Edit' },
+    { native: SHELL, tool: 'Bash' },
+    { native: 'grep_search', tool: 'Grep' },
+    { native: 'search_file_content', tool: 'Grep' },
+    { native: 'glob', tool: 'Glob' },
+    { native: 'list_directory', tool: 'LS' },
+    { native: 'web_fetch', tool: 'WebFetch' },
+    { native: 'google_web_search', tool: 'WebSearch' },
+    { native: 'invoke_agent', tool: 'Task' },
+    { native: 'activate_skill', tool: 'Skill', fields: { name: 'skill' } },
+    { native: 'write_todos', tool: 'TodoWrite' },
+    { native: 'ask_user', tool: 'AskUser' },
+  ],
+  passed_through: [
+    'complete_task',
+    'enter_plan_mode',
+    'exit_plan_mode',
+    'get_internal_docs',
+    'list_background_processes',
+    'read_background_output',
+    'read_many_files',
+    'save_memory',
+    'tracker_add_dependency',
+    'tracker_create_task',
+    'tracker_get_task',
+    'tracker_list_tasks',
+    'tracker_update_task',
+    'tracker_visualize',
+    'update_topic',
+  ],
+};
+
+export interface McpName {
+  server: string;
+  tool: string;
+}
+
+const PREFIX = 'mcp_';
+const SHOWN_NAME = /^(.+) \((.+) MCP Server\)$/s;
+
+/**
+ * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name tells them apart for sure; without it
+ * the name is cut where the CLI itself cuts it, at the first underscore.
+ */
+export function mcpOf(native_tool: string, shown: string | null): McpName | undefined {
+  if (!native_tool.startsWith(PREFIX)) return undefined;
+  const [, tool, server] = (shown === null ? null : SHOWN_NAME.exec(shown)) ?? [];
+  if (tool !== undefined && server !== undefined) return { server, tool };
+  const cut = native_tool.indexOf('_', PREFIX.length);
+  if (cut <= PREFIX.length || cut === native_tool.length - 1) return undefined;
+  return { server: native_tool.slice(PREFIX.length, cut), tool: native_tool.slice(cut + 1) };
+}

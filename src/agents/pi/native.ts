@@ -1,0 +1,81 @@
+/** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import { isoTime } from '../../lib/iso-time.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { ProblemCode } from '../../model/words.ts';
+
+export type Native = { readonly [key: string]: unknown };
+
+export function isNative(value: unknown): value is Native {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function nativeOf(value: unknown): Native | null {
+  return isNative(value) ? value : null;
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A non-empty string, as ids must be. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A whole number that is not negative. */
+export function countOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+/** A duration or delay in whole ms (some come with fractions). */
+export function roundedOf(value: unknown): number | null {
+  return typeof value === 'number' && value >= 0 ? countOf(Math.round(value)) : null;
+}
+
+export function amountOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** An entry's `timestamp` (ISO) in epoch ms. */
+export function timeOf(record: Native): number | undefined {
+  return typeof record.timestamp === 'string' ? isoTime(record.timestamp) : undefined;
+}
+
+/** A message's `timestamp`: epoch ms of its beginning. */
+export function beginOf(message: Native): number | undefined {
+  return countOf(message.timestamp) ?? undefined;
+}
+
+/** When a message was complete; unknown where the version does not tell how long it took. */
+export function endOf(message: Native): number | undefined {
+  const begin = beginOf(message);
+  const took = roundedOf(message.durationMs);
+  return begin === undefined || took === null ? undefined : begin + took;
+}
+
+/** Text of a message's or result's content: a string, or text blocks joined by newlines; null when it has none. */
+export function contentText(content: unknown): string | null {
+  if (typeof content === 'string') return content;
+  let text: string | null = null;
+  for (const block of listOf(content)) {
+    if (!isNative(block) || block.type !== 'text' || typeof block.text !== 'string') continue;
+    text = text === null ? block.text : `${text}\n${block.text}`;
+  }
+  return text;
+}
+
+export function problem(code: ProblemCode, detail: string): Draft {
+  return {
+    kind: 'problem',
+    data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },
+  };
+}
+
+/** A type's name, cut, for a problem's detail. */
+export function nameOf(type: unknown): string {
+  return typeof type === 'string' ? type.slice(0, 60) : 'no type';
+}

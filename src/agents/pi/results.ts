@@ -1,0 +1,138 @@
+/** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
+import type { CallStatus } from '../../model/words.ts';
+import { amountOf, contentText, idOf, type Native, nativeOf, roundedOf } from './native.ts';
+
+/** A call's end, from `tool_execution_end` or a `toolResult` message. */
+export interface Result {
+  readonly call_id: string | null;
+  readonly tool: string | null;
+  readonly failed: boolean;
+  readonly output: string | null;
+  /** How long the tool ran; null for a call that never ran, and in versions that do not measure. */
+  readonly duration_ms: number | null;
+  readonly details: Native | null;
+  /** `structuredContent`: on stdout only. */
+  readonly structured: Native | null;
+  readonly at_ms: number | undefined;
+}
+
+/** What is known of the call itself. */
+export interface Asked {
+  readonly tool: string;
+  /** Whether this version tells how long calls ran: then a call without a duration never ran. */
+  readonly measured: boolean;
+  /** Whether the model's message was cut by the output limit: its calls are not run. */
+  readonly cut: boolean;
+  /** Whether the tool was seen at work. */
+  readonly ran: boolean;
+}
+
+export interface Verdict {
+  readonly status: CallStatus;
+  readonly exit_code: number | null;
+}
+
+export function ofExecution(record: Native): Result {
+  const result = nativeOf(record.result);
+  return {
+    call_id: idOf(record.toolCallId),
+    tool: idOf(record.toolName),
+    failed: record.isError === true,
+    output: contentText(result?.content),
+    duration_ms: roundedOf(record.durationMs),
+    details: nativeOf(result?.details),
+    structured: nativeOf(result?.structuredContent),
+    at_ms: undefined,
+  };
+}
+
+export function ofMessage(message: Native, at_ms: number | undefined): Result {
+  return {
+    call_id: idOf(message.toolCallId),
+    tool: idOf(message.toolName),
+    failed: message.isError === true,
+    output: contentText(message.content),
+    duration_ms: roundedOf(message.durationMs),
+    details: nativeOf(message.details),
+    structured: null,
+    at_ms,
+  };
+}
+
+const SHELLS: ReadonlySet<string> = new Set(['bash', 'powershell']);
+/** The shell tool's own last lines. */
+const EXITED = /^Command exited with code (\d{1,9})$/;
+const TIMED_OUT = /^Command timed out after [\d.]+ seconds?$/;
+const COMMAND_ABORTED = 'Command aborted';
+/** What ended a call that was interrupted, or that was left out because the user had said something else. */
+const ABORTED: ReadonlySet<string> = new Set([
+  'Operation aborted',
+  'Request was aborted',
+  'Skipped due to queued user message.',
+  'This operation was aborted',
+]);
+/** Calls that were not run because they could not be: an unknown tool, arguments that do not fit. */
+const IMPOSSIBLE = [
+  /^Tool [^\n]{1,256} not found$/,
+  /^Validation failed for tool "/,
+  /^Invalid arguments for tool "/,
+];
+/** Failures of the system: `ENOENT: no such file`, `spawn bash ENOENT`, the shell tool's own complaints. */
+const SYSTEM_FAULT =
+  /^(?:E[A-Z0-9]{2,}\b|spawn |Working directory does not exist|No bash shell found|Custom shell path not found)/;
+/** Words of refusal, for versions in which only the words tell. */
+const REFUSAL =
+  /\b(?:blocked|denied|declined|disallowed|forbidden|refused|rejected|protected|not (?:allowed|permitted|approved))\b/i;
+
+export function verdictOf(asked: Asked, result: Result): Verdict {
+  const shell = SHELLS.has(asked.tool);
+  const text = result.output ?? '';
+  const last_line = shell ? text.slice(text.lastIndexOf('\n') + 1) : '';
+  const exit_code = shell ? exitCodeOf(result, last_line) : null;
+  if (!result.failed) {
+    return { status: exit_code !== null && exit_code !== 0 ? 'error' : 'ok', exit_code };
+  }
+  if (shell && TIMED_OUT.test(last_line)) return { status: 'timeout', exit_code: null };
+  if (last_line === COMMAND_ABORTED || ABORTED.has(text.trim())) {
+    return { status: 'cancelled', exit_code: null };
+  }
+  const status = exit_code === null && isRefused(asked, result, text) ? 'denied' : 'error';
+  return { status, exit_code };
+}
+
+function exitCodeOf(result: Result, last_line: string): number | null {
+  const told = amountOf(result.structured?.exit_code);
+  if (told !== null && Number.isSafeInteger(told)) return told;
+  const match = result.failed ? EXITED.exec(last_line) : null;
+  return match === null ? null : Number(match[1]);
+}
+
+/**
+ * An extension's refusal has no mark of its own: its text is whatever the extension says. It is known by what it is
+ * not: the call never ran, though it could have. Versions before 1.x do not tell whether a call ran; there a shell
+ * call is known to have run by its updates and its last line, and for other tools only the words are left.
+ */
+function isRefused(asked: Asked, result: Result, text: string): boolean {
+  if (asked.cut || IMPOSSIBLE.some((start) => start.test(text))) return false;
+  if (asked.measured) return result.duration_ms === null;
+  if (asked.ran || result.duration_ms !== null || SYSTEM_FAULT.test(text)) return false;
+  return SHELLS.has(asked.tool) || REFUSAL.test(text);
+}
+
+const NESTED: Readonly<Record<string, CallStatus>> = {
+  ok: 'ok',
+  error: 'error',
+  blocked: 'denied',
+  denied: 'denied',
+  aborted: 'cancelled',
+  cancelled: 'cancelled',
+  running: 'cancelled',
+  timeout: 'timeout',
+};
+
+/** How a call made by another call's script ended (`nestedCalls`). */
+export function nestedStatus(status: unknown): CallStatus {
+  return typeof status === 'string' && Object.hasOwn(NESTED, status)
+    ? (NESTED[status] ?? 'unknown')
+    : 'unknown';
+}

@@ -1,0 +1,133 @@
+/** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
+import type { CallStatus } from '../../model/words.ts';
+import type { Answer } from './calls.ts';
+import { idOf, isNative, listOf, type Native, nativeOf, roundedOf, textOf } from './native.ts';
+
+/** A call's record of `ui_telemetry`: sub-agents' files say less of their results. */
+export interface Told {
+  readonly status: CallStatus;
+  readonly duration_ms: number | null;
+}
+
+const STATUSES: ReadonlyMap<unknown, CallStatus> = new Map([
+  ['success', 'ok'],
+  ['error', 'error'],
+  ['cancelled', 'cancelled'],
+]);
+const OUTCOMES: ReadonlyMap<unknown, CallStatus> = new Map([
+  ['cancelled', 'cancelled'],
+  ['timed_out', 'timeout'],
+]);
+const DENIED = 'execution_denied';
+
+/** Null: it does not say. */
+function statusOf(status: unknown, error_type: unknown): CallStatus | null {
+  if (error_type === DENIED) return 'denied';
+  return STATUSES.get(status) ?? null;
+}
+
+export function toldOf(event: Native): Told {
+  const refused = event.decision === 'reject';
+  const status = refused ? 'denied' : (statusOf(event.status, event.error_type) ?? 'unknown');
+  return { status, duration_ms: roundedOf(event.duration_ms) };
+}
+
+interface Response {
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly error: string | null;
+  readonly output: string | null;
+}
+
+function responsesOf(message: Native | null): Response[] {
+  const responses: Response[] = [];
+  for (const part of listOf(message?.parts)) {
+    const native = isNative(part) ? nativeOf(part.functionResponse) : null;
+    if (!native) continue;
+    const said = nativeOf(native.response);
+    responses.push({
+      id: idOf(native.id),
+      name: idOf(native.name),
+      error: textOf(said?.error),
+      output: textOf(said?.output) ?? textOf(said?.content),
+    });
+  }
+  return responses;
+}
+
+/** What stdout shows of a result: the error, else what people are shown, else what the model is. */
+function outputOf(response: Response, display: unknown): string | null {
+  if (response.error) return response.error;
+  const shown = textOf(display) ?? textOf(nativeOf(display)?.text);
+  return shown?.trim() ? shown : response.output;
+}
+
+/** The answers of a `tool_result` record; the CLI's own facts belong to its only response. */
+export function answersOf(record: Native, told: (call_id: string) => Told | undefined): Answer[] {
+  const facts = nativeOf(record.toolCallResult);
+  const responses = responsesOf(nativeOf(record.message));
+  const single = responses.length <= 1;
+  if (responses.length === 0) responses.push({ id: null, name: null, error: null, output: null });
+  const answers: Answer[] = [];
+  for (const response of responses) {
+    const call_id = response.id ?? (single ? idOf(facts?.callId) : null);
+    if (call_id === null) continue;
+    answers.push(answerOf(call_id, response, single ? facts : null, told(call_id)));
+  }
+  return answers;
+}
+
+function answerOf(
+  call_id: string,
+  response: Response,
+  facts: Native | null,
+  told: Told | undefined,
+): Answer {
+  const display = nativeOf(facts?.resultDisplay);
+  const said = statusOf(facts?.status, facts?.errorType) ?? told?.status;
+  const status = said ?? (response.error === null ? 'ok' : 'error');
+  const shell = display?.type === 'shell_result' ? display : null;
+  return {
+    call_id,
+    output: outputOf(response, facts?.resultDisplay),
+    report: response.error ?? response.output,
+    status: OUTCOMES.get(shell?.outcome) ?? status,
+    exit_code: roundedOf(shell?.exitCode),
+    duration_ms: told?.duration_ms ?? roundedOf(facts?.durationMs),
+    diff: textOf(display?.fileDiff),
+    native_tool: response.name,
+  };
+}
+
+export interface ListedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly answer: Answer | null;
+}
+
+/** Calls of a sub-agent as its result lists them: the only word on them where the sub-agent has no file of its own. */
+export function listedCalls(record: Native): ListedCall[] {
+  const display = nativeOf(nativeOf(record.toolCallResult)?.resultDisplay);
+  const calls: ListedCall[] = [];
+  for (const item of listOf(display?.toolCalls)) {
+    const call = nativeOf(item);
+    const id = idOf(call?.callId);
+    const name = idOf(call?.name);
+    if (!call || id === null || name === null) continue;
+    const ended = call.status === 'success' || call.status === 'failed';
+    const output = textOf(call.error) ?? textOf(call.resultDisplay) ?? textOf(call.result);
+    const answer: Answer = {
+      call_id: id,
+      output,
+      report: output,
+      status: call.status === 'failed' ? 'error' : 'ok',
+      exit_code: null,
+      duration_ms: null,
+      diff: null,
+      native_tool: null,
+    };
+    calls.push({ id, name, input: call.args ?? {}, answer: ended ? answer : null });
+  }
+  return calls;
+}

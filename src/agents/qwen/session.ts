@@ -1,0 +1,67 @@
+/** Where the CLI keeps its sessions: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import type { SessionFiles, SessionPart } from '../../model/agent.ts';
+import { idOf, isNative, timeOf } from './native.ts';
+import { sessionDecoder } from './session-records.ts';
+
+const SESSION_ID = /^[0-9a-zA-Z_-]{1,128}$/;
+const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  return found?.isFile() ?? false;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.sort();
+}
+
+/** The call that started a sub-agent stands in a small file beside the sub-agent's own. */
+async function parentOf(path: string): Promise<string | null> {
+  const meta_path = path.replace(/\.jsonl$/, '.meta.json');
+  try {
+    const meta: unknown = JSON.parse(await readFile(meta_path, 'utf8'));
+    return isNative(meta) ? idOf(meta.toolUseId) : null;
+  } catch {
+    return null;
+  }
+}
+
+export const session: SessionFiles = {
+  async find({ session_id, cwd, env }) {
+    if (!SESSION_ID.test(session_id)) return null;
+    const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(env.HOME || homedir(), '.qwen');
+    const projects = join(home, 'projects');
+    const name = `${session_id}.jsonl`;
+    const likely = join(projects, cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', name);
+    if (await isFile(likely)) return likely;
+    // The folder is named after the real path.
+    for (const project of await namesIn(projects)) {
+      const path = join(projects, project, 'chats', name);
+      if (await isFile(path)) return path;
+    }
+    return null;
+  },
+
+  async parts(path) {
+    const parts: SessionPart[] = [{ path, parent_call_id: null }];
+    const folder = join(dirname(dirname(path)), 'subagents', basename(path, '.jsonl'));
+    for (const name of await namesIn(folder)) {
+      if (!SUB_AGENT.test(name)) continue;
+      const sub = join(folder, name);
+      parts.push({ path: sub, parent_call_id: await parentOf(sub) });
+    }
+    return parts;
+  },
+
+  timeOf(value) {
+    return isNative(value) ? (timeOf(value) ?? null) : null;
+  },
+
+  decoder(options = {}) {
+    return sessionDecoder(options.since_ms ?? null);
+  },
+};

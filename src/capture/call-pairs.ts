@@ -1,0 +1,65 @@
+/**
+ * Calls of two channels that give them different ids: those about the same thing that ended alike are the same call, in
+ * order. A call is held until its end is known, as a refused command may be tried again with success.
+ */
+import type { EventOf } from '../model/event.ts';
+import type { CallStatus } from '../model/words.ts';
+import type { CallState, KeyOf } from './run-state.ts';
+
+type Request = EventOf<'call_requested'>;
+
+interface Live {
+  readonly id: string;
+  /** Null: the stream did not see its end. */
+  readonly status: CallStatus | null;
+}
+
+export class CallPairs {
+  readonly #keyOf: KeyOf;
+  readonly #live = new Map<string, Live[]>();
+  readonly #held = new Map<string, { request: Request; key: string }>();
+
+  constructor(calls: Iterable<CallState>, keyOf: KeyOf) {
+    this.#keyOf = keyOf;
+    for (const { key, native_call_id: id, status } of calls) {
+      if (key === null) continue;
+      const alike = this.#live.get(key);
+      if (alike === undefined) this.#live.set(key, [{ id, status }]);
+      else alike.push({ id, status });
+    }
+  }
+
+  /** False for a call that the stream cannot have shown. */
+  hold(request: Request): boolean {
+    const { data } = request;
+    const key = data.parent_call_id === null ? this.#keyOf(data) : null;
+    if (key === null || !this.#live.has(key)) return false;
+    this.#held.set(data.call_id, { request, key });
+    return true;
+  }
+
+  /** The stream's id of a held call that has ended, null when the stream did not show it; undefined: not held. */
+  end(
+    call_id: string,
+    status: CallStatus,
+  ): { request: Request; live_id: string | null } | undefined {
+    const held = this.#held.get(call_id);
+    if (held === undefined) return undefined;
+    this.#held.delete(call_id);
+    return { request: held.request, live_id: this.#take(held.key, status) };
+  }
+
+  /** Held calls that never ended and that the stream did not show. */
+  rest(): Request[] {
+    return [...this.#held.values()]
+      .filter(({ key }) => this.#take(key, null) === null)
+      .map(({ request }) => request);
+  }
+
+  #take(key: string, status: CallStatus | null): string | null {
+    const alike = this.#live.get(key) ?? [];
+    let at = alike.findIndex((call) => call.status === status);
+    if (at < 0) at = alike.findIndex((call) => call.status === null || call.status === 'unknown');
+    return at < 0 ? null : (alike.splice(at, 1)[0]?.id ?? null);
+  }
+}
