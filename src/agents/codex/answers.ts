@@ -1,0 +1,126 @@
+/**
+ * How a call ended, by the text the model was given: the session file has no flag for it. Only beginnings count, as what
+ * follows is a command's own output.
+ */
+import type { CallStatus } from '../../model/words.ts';
+import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
+
+export interface Ended {
+  readonly status: CallStatus;
+  readonly exit_code: number | null;
+  readonly output: string | null;
+}
+
+/** Tools whose answer tells the exit code of a command. */
+const COMMANDS: ReadonlySet<string> = new Set([
+  'exec_command',
+  'write_stdin',
+  'shell',
+  'shell_command',
+  'local_shell',
+]);
+/** Tools that answer with JSON when they work, and with a sentence when they do not. */
+const ANSWER_JSON: ReadonlySet<string> = new Set([
+  'spawn_agent',
+  'wait_agent',
+  'send_input',
+  'close_agent',
+  'resume_agent',
+]);
+
+const ABORTED = /^(?:Wall time: [\d.]+ seconds\n)?aborted(?: by user)?/;
+const RUNNING = /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process running with session ID /;
+const SCRIPT_RUNNING = /^Script running/;
+const EXITED =
+  /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
+const EXIT_CODE = /^Exit code: (-?\d{1,10})(?:\n|$)/;
+/** A command that the sandbox refused: its code stands in the description of the error. */
+const REFUSED_CODE =
+  /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{[\s\S]*?exit_code: (-?\d{1,10})/;
+const TIMED_OUT = /^(?:Exit code: 124\n(?:Wall time: .*\n)?Output:\n)?command timed out after /;
+
+const DENIED: readonly RegExp[] = [
+  /^approval policy is \w+; reject command/,
+  /^\w+ failed(?: for `[\s\S]*?`)?: (?:CreateProcess \{ message: "(?:Rejected\(|Codex\(Sandbox\(Denied)|SandboxDenied \{|Rejected\()/,
+  /^patch rejected(?!: empty patch)/,
+  /^(?:exec command |command )?rejected by user/,
+  /^approval required by policy/,
+  /^`[\s\S]*` rejected: /,
+  /^This action was rejected/,
+  /^user (?:rejected|cancelled) MCP tool call/,
+  /^(?:Command|Tool call|Tool) blocked by (?:\w+ )?hook/,
+];
+const FAILED: readonly RegExp[] = [
+  /^unsupported (?:custom tool )?call: /,
+  /^failed to parse /,
+  /^[\w.]+ failed(?: for `|: )/,
+  /^\w+ verification failed/,
+  /^patch rejected: empty patch/,
+  /^Script (?:failed|error)/,
+  /^unable to (?:locate|read|open|process) /,
+  /^image path `/,
+  /^(?:\w+ )+is (?:unavailable|not available|not allowed|not supported) /,
+  /^(?:tool call |execution |Fatal )?error: /i,
+  /^(?:Unknown|Invalid|Missing|unknown|invalid|missing) \w+/,
+];
+
+const any = (patterns: readonly RegExp[], text: string) => patterns.some((one) => one.test(text));
+
+/** Why a call did not do its work; null when nothing says so. */
+export function refusal(text: string): CallStatus | null {
+  if (any(DENIED, text)) return 'denied';
+  return any(FAILED, text) ? 'error' : null;
+}
+
+export function isAborted(text: string): boolean {
+  return ABORTED.test(text);
+}
+
+/** Whether a command, or a script in code mode, goes on after its call was answered. */
+export function goesOn(text: string): boolean {
+  return RUNNING.test(text) || SCRIPT_RUNNING.test(text);
+}
+
+/** `output` of the earlier versions: the text and the code as JSON. */
+function unpacked(text: string): { text: string; exit_code: number | null } {
+  if (!text.startsWith('{"')) return { text, exit_code: null };
+  const body = nativeOf(jsonOf(text));
+  const output = textOf(body?.output);
+  const exit_code = codeOf(nativeOf(body?.metadata)?.exit_code);
+  return output === null || exit_code === null
+    ? { text, exit_code: null }
+    : { text: output, exit_code };
+}
+
+function codeIn(text: string): number | null {
+  const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? REFUSED_CODE.exec(text);
+  return found === null ? null : Number(found[1]);
+}
+
+export function endedBy(native_tool: string, answer: string | null): Ended {
+  const whole = answer ?? '';
+  const packed = unpacked(whole);
+  const code = packed.exit_code ?? codeIn(whole);
+  const exit_code = COMMANDS.has(native_tool) ? code : null;
+  const output = answer === null ? null : packed.text;
+  // Beside a code of its own the text is nothing but the command's output.
+  const own = packed.exit_code === null;
+  const status = own ? statusOf(native_tool, whole, code) : statusOfCode(packed.text, code);
+  return { status, exit_code, output };
+}
+
+function statusOfCode(text: string, code: number | null): CallStatus {
+  if (code === 124 && TIMED_OUT.test(text)) return 'timeout';
+  return code === 0 ? 'ok' : 'error';
+}
+
+function statusOf(native_tool: string, text: string, code: number | null): CallStatus {
+  if (isAborted(text)) return 'cancelled';
+  if (TIMED_OUT.test(text)) return 'timeout';
+  const refused = refusal(text);
+  if (refused === 'denied') return 'denied';
+  if (code !== null) return code === 0 ? 'ok' : 'error';
+  if (refused !== null) return refused;
+  if (/^Script terminated/.test(text)) return 'cancelled';
+  return ANSWER_JSON.has(native_tool) && nativeOf(jsonOf(text)) === null ? 'error' : 'ok';
+}

@@ -1,0 +1,87 @@
+/** What the CLI says of failed requests: the texts are the only thing that tells a retry, the provider and itself apart. */
+import type { Draft } from '../../model/draft.ts';
+import type { DataOf } from '../../model/event.ts';
+import type { ExitReason } from '../../model/words.ts';
+import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
+
+const RETRY = /^(?:Re-?connecting\.\.\.|stream error: [\s\S]*; retrying)/;
+const ATTEMPT = /^(?:Re-?connecting\.\.\.|[\s\S]*?; retrying) (\d{1,6})\/(\d{1,6})/;
+const STATUS = /\bstatus:? (\d{3})\b/;
+/** Failures that happened before any request, or beside it. Everything else is the provider's. */
+const OWN_FAULTS = [
+  'Missing environment variable: ',
+  'no thread with id',
+  'agent thread limit reached',
+  'session configured event was not the first event',
+  'timeout waiting for child process',
+  'spawn failed:',
+  'internal error; agent loop died',
+  'sandbox error:',
+  'codex-linux-sandbox was required but not provided',
+  'unsupported operation:',
+  'Fatal error:',
+];
+/** `codex_error_info`: what the words of a failure mean, where the session file names it. */
+const REASONS: Readonly<Record<string, ExitReason>> = {
+  sandbox_error: 'agent_error',
+  thread_rollback_failed: 'agent_error',
+  session_budget_exceeded: 'budget_exceeded',
+};
+
+export function statusIn(text: string): number | null {
+  const found = STATUS.exec(text);
+  return found === null ? null : Number(found[1]);
+}
+
+/** The retry that an `error` record tells of; null when it is no retry. */
+export function retryOf(message: string): DataOf<'provider_retried'> | null {
+  if (!RETRY.test(message)) return null;
+  const counted = ATTEMPT.exec(message);
+  const status = statusIn(message);
+  return {
+    attempt: counted === null ? null : Number(counted[1]),
+    max_attempts: counted === null ? null : Number(counted[2]),
+    kind: kindOf(message, status),
+    status,
+    backoff_ms: null,
+  };
+}
+
+function kindOf(message: string, status: number | null): string | null {
+  if (status === 429) return 'rate_limit';
+  if (status !== null) return `http_${status}`;
+  if (message.includes('Connection failed') || message.includes('waiting for network')) {
+    return 'connection';
+  }
+  return message.includes('stream disconnected') ? 'stream' : null;
+}
+
+/** The end of a turn that failed. `info`: the session file's own class of the error. */
+export function failed(
+  message: string,
+  info: unknown,
+  at_ms: number | undefined,
+  out: Draft[],
+): End {
+  const name = textOf(info) ?? Object.keys(nativeOf(info) ?? {})[0] ?? null;
+  const own = OWN_FAULTS.some((start) => message.startsWith(start)) ? 'agent_error' : null;
+  const exit_reason = (name === null ? undefined : REASONS[name]) ?? own ?? 'provider_error';
+  const said = saidIn(message);
+  if (exit_reason === 'provider_error') {
+    const detail = name === null ? undefined : nativeOf(nativeOf(info)?.[name])?.http_status_code;
+    const status = codeOf(detail) ?? statusIn(message);
+    const kind = name === 'other' || name === null ? kindOf(message, status) : name;
+    const data = { kind, status, retryable: null, message: said };
+    out.push({ kind: 'provider_failed', at_ms, data });
+  }
+  return { exit_reason, error: said };
+}
+
+export type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
+
+/** A provider's answer comes as its raw body; its own message says it better. */
+function saidIn(message: string): string {
+  if (!message.startsWith('{')) return message;
+  const body = nativeOf(jsonOf(message));
+  return textOf(nativeOf(body?.error)?.message) ?? textOf(body?.message) ?? message;
+}

@@ -1,0 +1,128 @@
+/** Items that are calls: the same things on stdout (snake_case, no ids of the model) and in the session file (CamelCase). */
+import type { CallRequestedDraft } from '../../model/draft.ts';
+import type { CallStatus } from '../../model/words.ts';
+import { type Ended, refusal } from './answers.ts';
+import { codeOf, contentText, idOf, type Native, nativeOf, textOf } from './native.ts';
+import { addsOnly, changesOfItem, type FileChange, fieldsOf } from './patch.ts';
+import { commandOfWords } from './shell-line.ts';
+
+type Request = Omit<CallRequestedDraft, 'call_id' | 'parent_call_id'>;
+
+interface Item {
+  /** Null: the item lacks what makes it a call. */
+  request(item: Native): Request | null;
+  ended(item: Native): Ended;
+  changes?(item: Native): FileChange[];
+}
+
+const STATUSES: Readonly<Record<string, CallStatus>> = {
+  completed: 'ok',
+  failed: 'error',
+  declined: 'denied',
+  // An item that is shown at the end of the turn and is still running: its end was not seen.
+  in_progress: 'cancelled',
+  interrupted: 'cancelled',
+};
+
+function statusOf(item: Native): CallStatus {
+  const status = textOf(item.status);
+  return status === null ? 'unknown' : (STATUSES[status] ?? 'unknown');
+}
+
+const command: Item = {
+  request(item) {
+    const line = commandOfWords(item.command);
+    return { native_tool: String(item.type), input: line === null ? {} : { command: line } };
+  },
+  ended(item) {
+    const exit_code = codeOf(item.exit_code);
+    const output = textOf(item.aggregated_output);
+    let status = statusOf(item);
+    if (status === 'ok' && exit_code !== null && exit_code !== 0) status = 'error';
+    if (exit_code === 124 && output?.startsWith('command timed out after ')) status = 'timeout';
+    return { status, exit_code, output };
+  },
+};
+
+const patch: Item = {
+  request(item) {
+    const changes = changesOfItem(item.changes);
+    const input = { changes: item.changes ?? [], ...fieldsOf(changes) };
+    return { native_tool: String(item.type), input, ...(addsOnly(changes) && { adds_only: true }) };
+  },
+  ended(item) {
+    const said = [textOf(item.stdout), textOf(item.stderr)].filter((text) => text);
+    const output = said.length === 0 ? null : said.join('\n');
+    return { status: statusOf(item), exit_code: null, output };
+  },
+  changes: (item) => changesOfItem(item.changes),
+};
+
+const mcp: Item = {
+  request(item) {
+    const [server, tool] = [idOf(item.server), idOf(item.tool)];
+    if (server === null || tool === null) return null;
+    return { native_tool: tool, input: item.arguments ?? {}, mcp: { server, tool } };
+  },
+  ended(item) {
+    const result = nativeOf(item.result);
+    const error = textOf(nativeOf(item.error)?.message) ?? textOf(item.error);
+    const structured = result?.structured_content ?? result?.structuredContent ?? null;
+    const output =
+      error ??
+      contentText(result?.content) ??
+      (structured === null ? null : JSON.stringify(structured));
+    const status = statusOf(item);
+    const refused = status === 'error' && error !== null ? refusal(error) : null;
+    return { status: refused ?? status, exit_code: null, output };
+  },
+};
+
+const collab: Item = {
+  request(item) {
+    const native_tool = idOf(item.tool);
+    if (native_tool === null) return null;
+    const prompt = textOf(item.prompt);
+    const receivers = item.receiver_thread_ids;
+    const input = {
+      ...(prompt !== null && { prompt }),
+      ...(Array.isArray(receivers) && receivers.length > 0 && { receiver_thread_ids: receivers }),
+    };
+    return { native_tool, input };
+  },
+  ended(item) {
+    const states = nativeOf(item.agents_states);
+    const output = states && Object.keys(states).length > 0 ? JSON.stringify(states) : null;
+    return { status: statusOf(item), exit_code: null, output };
+  },
+};
+
+const search: Item = {
+  request: ({ query, action }) => ({
+    native_tool: 'web_search',
+    input: { query: textOf(query) ?? '', ...(action != null && { action }) },
+  }),
+  ended: (item) => ({
+    status: item.status === undefined ? 'ok' : statusOf(item),
+    exit_code: null,
+    output: null,
+  }),
+};
+
+const ITEMS: ReadonlyMap<unknown, Item> = new Map<unknown, Item>([
+  ['command_execution', command],
+  ['CommandExecution', command],
+  ['file_change', patch],
+  ['FileChange', patch],
+  ['mcp_tool_call', mcp],
+  ['McpToolCall', mcp],
+  ['collab_tool_call', collab],
+  ['CollabAgentToolCall', collab],
+  ['web_search', search],
+  ['WebSearch', search],
+]);
+
+/** How to read an item that is a call; undefined for the others. */
+export function callItem(type: unknown): Item | undefined {
+  return ITEMS.get(type);
+}

@@ -1,0 +1,85 @@
+/** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import { isoTime } from '../../lib/iso-time.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { ProblemCode } from '../../model/words.ts';
+
+export type Native = { readonly [key: string]: unknown };
+
+export function isNative(value: unknown): value is Native {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function nativeOf(value: unknown): Native | null {
+  return isNative(value) ? value : null;
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A non-empty string, as ids must be. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A whole number that is not negative. */
+export function countOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+/** An exit code: any whole number (-1 is what the CLI says of a command that it killed). */
+export function codeOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) ? (value as number) : null;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A record's `timestamp` in epoch ms. */
+export function timeOf(record: Native): number | undefined {
+  const stamp = record.timestamp;
+  return typeof stamp === 'string' ? isoTime(stamp) : undefined;
+}
+
+/** A text, or the texts of content blocks joined by newlines; null when there is none. */
+export function contentText(content: unknown): string | null {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return null;
+  let text: string | null = null;
+  for (const block of content) {
+    const part = typeof block === 'string' ? block : textOf(nativeOf(block)?.text);
+    if (part !== null) text = text === null ? part : `${text}\n${part}`;
+  }
+  return text;
+}
+
+/** JSON inside a text; undefined when it is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export function problem(code: ProblemCode, detail: string): Draft {
+  return {
+    kind: 'problem',
+    data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },
+  };
+}
+
+/** A type as a problem's detail names it. */
+export function nameOf(type: unknown): string {
+  return typeof type === 'string' ? type.slice(0, 60) : 'no type';
+}
+
+/** Of a type that is not known; a record without one is broken. */
+export function unknown(type: unknown, name: string): Draft {
+  return problem(typeof type === 'string' ? 'unknown_record' : 'bad_record', name);
+}
+
+export function notice(code: string, text: string | null, at_ms?: number): Draft {
+  return { kind: 'notice', at_ms, data: { code, text } };
+}

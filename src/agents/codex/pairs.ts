@@ -1,0 +1,45 @@
+/**
+ * What a call is about, in words that stdout and the session file share: the one counts items, the other has the model's
+ * ids, and nothing else tells that two calls are the same.
+ */
+import { nativeOf, textOf } from './native.ts';
+import { changesOfInput, patchKey } from './patch.ts';
+
+const COMMANDS: ReadonlySet<string> = new Set([
+  'command_execution',
+  'CommandExecution',
+  'exec_command',
+  'shell',
+  'shell_command',
+  'local_shell',
+]);
+const PATCHES: ReadonlySet<string> = new Set(['file_change', 'FileChange', 'apply_patch']);
+/** Names of the same tool on stdout and in the session file. */
+const SAME: Readonly<Record<string, string>> = { wait_agent: 'wait', todo_list: 'update_plan' };
+const SHOWN: ReadonlySet<string> = new Set([
+  'spawn_agent',
+  'wait',
+  'send_input',
+  'close_agent',
+  'resume_agent',
+  'update_plan',
+]);
+const KEY_CHARS = 1_000;
+
+/** Null for a call that stdout never shows. */
+export function keyOf(call: { tool: string; native_tool: string; input: unknown }): string | null {
+  const { tool, native_tool, input } = call;
+  const fields = nativeOf(input);
+  if (COMMANDS.has(native_tool)) return `command ${cut(textOf(fields?.command) ?? '')}`;
+  if (PATCHES.has(native_tool)) return `patch ${cut(patchKey(changesOfInput(input)))}`;
+  if (tool.startsWith('mcp__')) return `${tool} ${cut(JSON.stringify(input) ?? '')}`;
+  if (native_tool === 'web_search') return `search ${cut(textOf(fields?.query) ?? '')}`;
+  const name = SAME[native_tool] ?? native_tool;
+  // In code mode `wait` may also wait for a script.
+  if (!SHOWN.has(name) || fields?.cell_id !== undefined) return null;
+  return name === 'spawn_agent' ? `spawn ${cut(textOf(fields?.prompt) ?? '')}` : name;
+}
+
+function cut(text: string): string {
+  return text.length <= KEY_CHARS ? text : `${text.slice(0, KEY_CHARS)} ${text.length}`;
+}

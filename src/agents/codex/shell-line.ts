@@ -1,0 +1,97 @@
+/** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
+import { listOf } from './native.ts';
+
+const SHELL = /(?:^|[\\/])(?:ba|z|da|k|a|fi)?sh(?:\.exe)?$/;
+const SHELL_FLAG = /^-(?:l?i?c|cl)$/;
+const POWERSHELL = /(?:^|[\\/])(?:powershell|pwsh)(?:\.exe)?$/i;
+/** Characters that no quoting by the CLI leaves bare: the line is then something else. */
+const SPECIAL = '|&;<>()$`\\"\'*?[#~!{}\n\t ';
+
+/** The script that a shell is started with; null when the words are no such call. */
+function scriptOf(words: readonly string[]): string | null {
+  const [program = '', ...rest] = words;
+  const [flag, script, more] = rest;
+  if (more === undefined && script !== undefined && SHELL.test(program)) {
+    return SHELL_FLAG.test(flag ?? '') ? script : null;
+  }
+  if (!POWERSHELL.test(program) || rest.length < 2) return null;
+  return /^-(?:command|c)$/i.test(rest.at(-2) ?? '') ? (rest.at(-1) ?? null) : null;
+}
+
+/** The command of a line as it was given to the shell; the line itself when it is not of that form. */
+export function commandOfLine(line: string): string {
+  const words = wordsOf(line);
+  return (words === null ? null : scriptOf(words)) ?? line;
+}
+
+/** The same of a list of words; words without a shell are joined, quoted where they must be. */
+export function commandOfWords(value: unknown): string | null {
+  if (typeof value === 'string') return commandOfLine(value);
+  const words = listOf(value).filter((word) => typeof word === 'string');
+  if (words.length === 0) return null;
+  return scriptOf(words) ?? words.map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  if (/^[\w./:,=+@%^-]+$/.test(word)) return word;
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The words of a quoted line; null when it holds anything that only a shell could interpret. */
+function wordsOf(line: string): string[] | null {
+  const words: string[] = [];
+  let at = 0;
+  while (at < line.length) {
+    if (line[at] === ' ') {
+      at += 1;
+      continue;
+    }
+    let word = '';
+    while (at < line.length && line[at] !== ' ') {
+      const part = partAt(line, at);
+      if (part === null) return null;
+      word += part.text;
+      at = part.end;
+    }
+    words.push(word);
+  }
+  return words;
+}
+
+interface Part {
+  text: string;
+  end: number;
+}
+
+function partAt(line: string, at: number): Part | null {
+  const char = line[at] as string;
+  if (char === "'") {
+    const end = line.indexOf("'", at + 1);
+    return end < 0 ? null : { text: line.slice(at + 1, end), end: end + 1 };
+  }
+  if (char === '"') return doubleQuoted(line, at + 1);
+  if (char === '\\') {
+    const next = line[at + 1];
+    return next === undefined ? null : { text: next, end: at + 2 };
+  }
+  let end = at;
+  while (end < line.length && !SPECIAL.includes(line[end] as string)) end += 1;
+  return end === at ? null : { text: line.slice(at, end), end };
+}
+
+function doubleQuoted(line: string, from: number): Part | null {
+  let text = '';
+  for (let at = from; at < line.length; at++) {
+    const char = line[at] as string;
+    if (char === '"') return { text, end: at + 1 };
+    if (char === '\\' && '"\\$`\n'.includes(line[at + 1] ?? ' ')) {
+      at += 1;
+      text += line[at];
+    } else if (char === '$' || char === '`') {
+      return null;
+    } else {
+      text += char;
+    }
+  }
+  return null;
+}

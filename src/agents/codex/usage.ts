@@ -1,0 +1,31 @@
+/** Tokens as the CLI counts them: cached ones are part of the input, reasoning is part of the output. */
+import type { Usage } from '../../model/parts.ts';
+import { countOf, nativeOf } from './native.ts';
+
+const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
+
+/** Null when the record gives no figure at all. */
+export function usageOf(value: unknown): Usage | null {
+  const figures = nativeOf(value);
+  const all = countOf(figures?.input_tokens);
+  const cache_read = countOf(figures?.cached_input_tokens);
+  const usage: Usage = {
+    input: all === null ? null : Math.max(0, all - (cache_read ?? 0)),
+    output: countOf(figures?.output_tokens),
+    cache_read,
+    cache_write: countOf(figures?.cache_write_input_tokens),
+    reasoning: countOf(figures?.reasoning_output_tokens),
+  };
+  return FIGURES.every((name) => usage[name] === null) ? null : usage;
+}
+
+/** The sum; a figure that only one side gives is that one's. */
+export function plus(sum: Usage | null, more: Usage): Usage {
+  if (sum === null) return { ...more };
+  const total = { ...sum };
+  for (const name of FIGURES) {
+    const [a, b] = [sum[name], more[name]];
+    total[name] = a === null ? b : b === null ? a : a + b;
+  }
+  return total;
+}
