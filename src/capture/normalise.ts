@@ -23,9 +23,6 @@ export interface Normaliser {
   call(draft: CallRequestedDraft): NormalisedCall;
 }
 
-/** `looked_up_as`: the name that the table knows a call by, where the native one says too little. */
-type Renamed = CallRequestedDraft & { looked_up_as?: string };
-
 const NO_PROBLEMS: ProblemCode[] = [];
 const NO_READS: string[] = [];
 
@@ -34,7 +31,7 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
 
   return {
     toolName: (native_tool) => rows.get(native_tool)?.tool ?? native_tool,
-    call(draft: Renamed) {
+    call(draft) {
       const name = draft.looked_up_as ?? draft.native_tool;
       const row = rows.get(name);
       const checked = checkValue(draft.input, LIMITS.depth_max, {

@@ -18,6 +18,8 @@ export interface CallRequestedDraft {
   parent_call_id: string | null;
   /** Set where the agent tells server and tool apart by other means than an `mcp__` name. */
   mcp?: { server: string; tool: string };
+  /** The name that the tool table knows the call by, where the native one says too little. */
+  looked_up_as?: string;
   /** Set where a patch only adds files. */
   adds_only?: boolean;
 }

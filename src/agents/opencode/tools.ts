@@ -1,0 +1,57 @@
+/**
+ * The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier
+ * versions. A patch is free text: none of its fields is canonical.
+ */
+import type { ToolTable } from '../../model/agent.ts';
+
+export const tools: ToolTable = {
+  rows: [
+    { native: 'read', tool: 'Read', fields: { filePath: 'file_path' } },
+    { native: 'write', tool: 'Write', fields: { filePath: 'file_path' } },
+    {
+      native: 'edit',
+      tool: 'Edit',
+      fields: { filePath: 'file_path', oldString: 'old_string', newString: 'new_string' },
+    },
+    { native: 'multiedit', tool: 'Edit', fields: { filePath: 'file_path' } },
+    { native: 'patch', tool: 'Edit', adds_as: 'Write' },
+    { native: 'apply_patch', tool: 'Edit', adds_as: 'Write' },
+    { native: 'bash', tool: 'Bash' },
+    { native: 'shell', tool: 'Bash' },
+    { native: 'grep', tool: 'Grep' },
+    { native: 'glob', tool: 'Glob' },
+    { native: 'list', tool: 'LS' },
+    { native: 'webfetch', tool: 'WebFetch' },
+    { native: 'websearch', tool: 'WebSearch' },
+    { native: 'task', tool: 'Task' },
+    { native: 'skill', tool: 'Skill', fields: { name: 'skill' } },
+    { native: 'todowrite', tool: 'TodoWrite' },
+    { native: 'question', tool: 'AskUser' },
+  ],
+  passed_through: [
+    'batch',
+    'codesearch',
+    'execute',
+    'invalid',
+    'lsp',
+    'plan_enter',
+    'plan_exit',
+    'todoread',
+  ],
+};
+
+const BUILT_IN: ReadonlySet<string> = new Set([
+  ...tools.rows.map(({ native }) => native),
+  ...tools.passed_through,
+]);
+
+/**
+ * MCP tools are named `<server>_<tool>` and carry no other mark: a name with an underscore that is no built-in is one.
+ * A plugin's tool of such a name looks the same, and a server's name with an underscore is cut at its first.
+ */
+export function mcpOf(native_tool: string): { server: string; tool: string } | null {
+  const at = native_tool.indexOf('_');
+  if (at <= 0 || at === native_tool.length - 1 || BUILT_IN.has(native_tool)) return null;
+  if (native_tool.startsWith('mcp__')) return null;
+  return { server: native_tool.slice(0, at), tool: native_tool.slice(at + 1) };
+}
