@@ -109,6 +109,10 @@ class PartReader {
     const time = this.current?.value === undefined ? null : this.#timeOf(this.current.value);
     this.at_ms = time ?? this.at_ms;
   }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined);
+  }
 }
 
 async function* mergedEvents(
@@ -118,18 +122,25 @@ async function* mergedEvents(
 ): AsyncGenerator<Event[]> {
   const timeOf = (value: unknown) => agent.session?.timeOf(value) ?? null;
   const readers = parts.map((part) => new PartReader(part, timeOf));
-  for (const reader of readers) await reader.advance();
-  for (;;) {
-    let earliest: PartReader | undefined;
-    for (const reader of readers) {
-      if (reader.current && (earliest === undefined || reader.at_ms < earliest.at_ms)) {
-        earliest = reader;
-      }
+  try {
+    for (const reader of readers) await reader.advance();
+    for (;;) {
+      const reader = earliest(readers);
+      if (reader?.current === undefined) return;
+      yield oneLine(pipeline, reader.part, reader.current);
+      await reader.advance();
     }
-    if (earliest?.current === undefined) return;
-    yield oneLine(pipeline, earliest.part, earliest.current);
-    await earliest.advance();
+  } finally {
+    for (const reader of readers) await reader.close();
   }
+}
+
+function earliest(readers: readonly PartReader[]): PartReader | undefined {
+  let first: PartReader | undefined;
+  for (const reader of readers) {
+    if (reader.current && (first === undefined || reader.at_ms < first.at_ms)) first = reader;
+  }
+  return first;
 }
 
 function oneLine(pipeline: Pipeline, part: SessionPart, held: HeldLine): Event[] {

@@ -4,6 +4,8 @@ import { defineAgents } from './agents.ts';
 import { defineCompletion } from './completion.ts';
 import { defineConvert } from './convert.ts';
 import { defineDoctor } from './doctor.ts';
+import { defineDrift } from './drift.ts';
+import { defineImport } from './import.ts';
 import type { Io } from './io.ts';
 import { defineReplay } from './replay.ts';
 import { defineRun } from './run.ts';
@@ -51,10 +53,12 @@ export function createProgram(io: Io, done: Done): Command {
   for (const define of [
     defineRun,
     defineConvert,
+    defineImport,
     defineReplay,
     defineRuns,
     defineAgents,
     defineDoctor,
+    defineDrift,
     defineSchema,
     defineCompletion,
   ]) {

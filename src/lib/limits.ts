@@ -88,4 +88,6 @@ export const LIMITS = {
   tui_paint_ms: 33,
   /** Prompts of sub-agents held until a session file without a parent's id claims one; more never run at once. */
   unclaimed_prompts_max: 256,
+  /** Kinds of drift that are listed: an adapter that knows nothing of a file has said so long before. */
+  drift_findings_max: 200,
 } as const;

@@ -86,9 +86,18 @@ export interface Decoder {
   end(out: Draft[]): void;
 }
 
+/** A session's main file, where the CLI keeps it. */
+export interface SessionFile {
+  path: string;
+  session_id: string;
+  modified_ms: number;
+}
+
 export interface SessionFiles {
   /** The main file of a session, where the CLI keeps it; null when there is none. */
   find(query: { session_id: string; cwd: string; env: NodeJS.ProcessEnv }): Promise<string | null>;
+  /** Main files of all sessions that the CLI keeps, newest first where that is cheap; sub-agents' files are none. */
+  list?(query: { env: NodeJS.ProcessEnv }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string): Promise<SessionPart[]>;
   /** A record's own time in epoch ms, for merging several files; null when it has none. */

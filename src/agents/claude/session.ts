@@ -2,11 +2,13 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, timeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z-]{1,64}$/;
+const MAIN = /^([0-9a-zA-Z-]{1,64})\.jsonl$/;
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,128}\.jsonl$/;
 
 async function isFile(path: string): Promise<boolean> {
@@ -30,11 +32,25 @@ async function parentOf(path: string): Promise<string | null> {
   }
 }
 
+function projectsOf(env: NodeJS.ProcessEnv): string {
+  return join(env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), '.claude'), 'projects');
+}
+
+async function* mainFiles(projects: string) {
+  for (const project of await namesIn(projects)) {
+    for (const name of await namesIn(join(projects, project))) {
+      const session_id = MAIN.exec(name)?.[1];
+      // Earlier versions put sub-agents' files beside the main ones.
+      if (session_id === undefined || SUB_AGENT.test(name)) continue;
+      yield { path: join(projects, project, name), session_id };
+    }
+  }
+}
+
 export const session: SessionFiles = {
   async find({ session_id, cwd, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const config = env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), '.claude');
-    const projects = join(config, 'projects');
+    const projects = projectsOf(env);
     const name = `${session_id}.jsonl`;
     const likely = join(projects, cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), name);
     if (await isFile(likely)) return likely;
@@ -45,6 +61,8 @@ export const session: SessionFiles = {
     }
     return null;
   },
+
+  list: ({ env }) => newestFirst(mainFiles(projectsOf(env))),
 
   async parts(path) {
     const parts: SessionPart[] = [{ path, parent_call_id: null }];

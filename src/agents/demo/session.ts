@@ -5,6 +5,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { newestFirst } from '../../lib/newest.ts';
 import type { Decoder, SessionFiles, SessionPart } from '../../model/agent.ts';
 import type { Draft, DraftOf } from '../../model/draft.ts';
 import { SESSIONS_VARIABLE } from './launch.ts';
@@ -12,10 +13,18 @@ import { timeOf } from './native.ts';
 import { decode } from './stream.ts';
 
 const SESSION_ID = /^[0-9A-Za-z-]{1,64}$/;
-const SUB_AGENT_FILE = /^([0-9A-Za-z-]{1,64})\.jsonl$/;
+const SESSION_FILE = /^([0-9A-Za-z-]{1,64})\.jsonl$/;
 
 export function isSessionId(text: string): boolean {
   return SESSION_ID.test(text);
+}
+
+async function* mainFiles(folder: string | undefined) {
+  if (folder === undefined || folder === '') return;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const session_id = SESSION_FILE.exec(name)?.[1];
+    if (session_id !== undefined) yield { path: join(resolve(folder), name), session_id };
+  }
 }
 
 export const session: SessionFiles = {
@@ -27,12 +36,14 @@ export const session: SessionFiles = {
     return found?.isFile() ? path : null;
   },
 
+  list: ({ env }) => newestFirst(mainFiles(env[SESSIONS_VARIABLE])),
+
   async parts(path) {
     const folder = path.replace(/\.jsonl$/, '');
     const names = folder === path ? [] : await readdir(folder).catch(() => []);
     const parts: SessionPart[] = [{ path, parent_call_id: null }];
     for (const name of names.sort()) {
-      const call_id = SUB_AGENT_FILE.exec(name)?.[1];
+      const call_id = SESSION_FILE.exec(name)?.[1];
       if (call_id !== undefined) parts.push({ path: join(folder, name), parent_call_id: call_id });
     }
     return parts;

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
+import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, listOf, type Native, nativeOf, timeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
@@ -93,11 +94,26 @@ async function subAgents(
   }
 }
 
+function projectsOf(env: NodeJS.ProcessEnv): string {
+  return join(env.GEMINI_CLI_HOME || env.HOME || homedir(), '.gemini', 'tmp');
+}
+
+async function* mainFiles(projects: string) {
+  for (const project of await namesIn(projects)) {
+    const chats = join(projects, project, 'chats');
+    for (const name of await namesIn(chats)) {
+      if (!name.startsWith('session-') || !name.endsWith('.jsonl')) continue;
+      const path = join(chats, name);
+      const session_id = await sessionIdIn(path);
+      if (session_id !== null) yield { path, session_id };
+    }
+  }
+}
+
 export const session: SessionFiles = {
   async find({ session_id, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const home = env.GEMINI_CLI_HOME || env.HOME || homedir();
-    const projects = join(home, '.gemini', 'tmp');
+    const projects = projectsOf(env);
     const ending = `-${session_id.slice(0, 8)}.jsonl`;
     let latest: string | null = null;
     for (const project of await namesIn(projects)) {
@@ -112,6 +128,8 @@ export const session: SessionFiles = {
     }
     return latest;
   },
+
+  list: ({ env }) => newestFirst(mainFiles(projectsOf(env))),
 
   async parts(path) {
     const parts: SessionPart[] = [{ path, parent_call_id: null }];

@@ -2,11 +2,14 @@
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles } from '../../model/agent.ts';
 import { isNative, timeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
 
 const SESSION_ID = /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$/;
+
+const MAIN = /^[0-9TZ-]+_([0-9A-Za-z][0-9A-Za-z._-]{0,127})\.jsonl$/;
 
 /** A folder named by an environment variable, as the CLI reads it: `~` stands for the home folder. */
 function folderOf(value: string | undefined, home: string): string | null {
@@ -27,12 +30,27 @@ async function fileIn(folder: string, session_id: string): Promise<string | null
   return newest === undefined ? null : join(folder, newest);
 }
 
+function sessionsOf(env: NodeJS.ProcessEnv): string {
+  const home = env.HOME || homedir();
+  const agent = folderOf(env.PI_CODING_AGENT_DIR, home) ?? join(home, '.pi', 'agent');
+  return folderOf(env.PI_CODING_AGENT_SESSION_DIR, home) ?? join(agent, 'sessions');
+}
+
+async function* mainFiles(sessions: string) {
+  for (const entry of await readdir(sessions, { withFileTypes: true }).catch(() => [])) {
+    const folder = entry.isDirectory() ? join(sessions, entry.name) : sessions;
+    const names = entry.isDirectory() ? await readdir(folder).catch(() => []) : [entry.name];
+    for (const name of names) {
+      const session_id = MAIN.exec(name)?.[1];
+      if (session_id !== undefined) yield { path: join(folder, name), session_id };
+    }
+  }
+}
+
 export const session: SessionFiles = {
   async find({ session_id, cwd, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const home = env.HOME || homedir();
-    const agent = folderOf(env.PI_CODING_AGENT_DIR, home) ?? join(home, '.pi', 'agent');
-    const sessions = folderOf(env.PI_CODING_AGENT_SESSION_DIR, home) ?? join(agent, 'sessions');
+    const sessions = sessionsOf(env);
     const name = `--${resolve(cwd)
       .replace(/^[/\\]/, '')
       .replaceAll(/[/\\:]/g, '-')}--`;
@@ -48,6 +66,8 @@ export const session: SessionFiles = {
     }
     return null;
   },
+
+  list: ({ env }) => newestFirst(mainFiles(sessionsOf(env))),
 
   /** Sub-agents are processes that keep no session; what they said stands in the main file. */
   async parts(path) {

@@ -2,11 +2,13 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, timeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z_-]{1,128}$/;
+const MAIN = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
 
 async function isFile(path: string): Promise<boolean> {
@@ -30,11 +32,25 @@ async function parentOf(path: string): Promise<string | null> {
   }
 }
 
+function projectsOf(env: NodeJS.ProcessEnv): string {
+  const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(env.HOME || homedir(), '.qwen');
+  return join(home, 'projects');
+}
+
+async function* mainFiles(projects: string) {
+  for (const project of await namesIn(projects)) {
+    const chats = join(projects, project, 'chats');
+    for (const name of await namesIn(chats)) {
+      const session_id = MAIN.exec(name)?.[1];
+      if (session_id !== undefined) yield { path: join(chats, name), session_id };
+    }
+  }
+}
+
 export const session: SessionFiles = {
   async find({ session_id, cwd, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(env.HOME || homedir(), '.qwen');
-    const projects = join(home, 'projects');
+    const projects = projectsOf(env);
     const name = `${session_id}.jsonl`;
     const likely = join(projects, cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', name);
     if (await isFile(likely)) return likely;
@@ -45,6 +61,8 @@ export const session: SessionFiles = {
     }
     return null;
   },
+
+  list: ({ env }) => newestFirst(mainFiles(projectsOf(env))),
 
   async parts(path) {
     const parts: SessionPart[] = [{ path, parent_call_id: null }];

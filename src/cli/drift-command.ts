@@ -1,0 +1,51 @@
+/** What `tacho drift` does. */
+import { agentOf } from '../app/agent-of.ts';
+import { type Drift, driftIn, type Finding, lastSession } from '../app/drift.ts';
+import { TachoError } from '../lib/errors.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
+import type { DriftFlags } from './drift.ts';
+import type { Io } from './io.ts';
+
+export interface DriftRequest {
+  agent: string;
+  file: string | undefined;
+  flags: DriftFlags;
+}
+
+export async function driftCommand(
+  { agent: id, file, flags }: DriftRequest,
+  io: Io,
+): Promise<number> {
+  const agent = agentOf(id);
+  if ((file === undefined) !== (flags.last === true) || (flags.last && flags.from === 'stdout'))
+    throw usage('say what to look at: a FILE, - for standard input, or --last (a session)');
+  const from = flags.from ?? (flags.last ? 'session' : 'stdout');
+  const path = file ?? (await lastSession(agent, io.env));
+  const input = path === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : path;
+  const drift = await driftIn({ agent, from, input });
+  const { checked_versions } = agent;
+  const report = { agent: agent.id, checked_versions, from, path, ...drift };
+  await io.out.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(drift, path));
+  return flags.fail && drift.findings.length > 0 ? 1 : 0;
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+
+const WORDS: Record<Finding['code'], string> = {
+  unknown_record: 'unknown',
+  bad_record: 'lacking',
+  decoder_fault: 'fault',
+};
+
+function textOf({ findings, left_out }: Drift, path: string): string {
+  if (findings.length === 0) return `${forTerminal(path)}: nothing that tacho does not know.\n`;
+  const width = Math.max(...findings.map(({ count }) => String(count).length));
+  const lines = findings.map(({ code, what, count, line, file }) => {
+    const place = line === null ? '' : ` (first: ${file === null ? '' : `${file} `}line ${line})`;
+    return forTerminal(
+      `${WORDS[code].padEnd(7)} ${String(count).padStart(width)} × ${what}${place}`,
+    );
+  });
+  if (left_out > 0) lines.push(`and at least ${left_out} more kinds`);
+  return `${lines.join('\n')}\n`;
+}

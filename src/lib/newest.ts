@@ -1,0 +1,15 @@
+/** Files by their time of change. */
+import { stat } from 'node:fs/promises';
+
+/** What is there of the candidates and is a file, newest first; each with its time of change. */
+export async function* newestFirst<T extends { path: string }>(
+  candidates: AsyncIterable<T> | Iterable<T>,
+): AsyncGenerator<T & { modified_ms: number }> {
+  const files: (T & { modified_ms: number })[] = [];
+  for await (const candidate of candidates) {
+    const found = await stat(candidate.path).catch(() => null);
+    if (found?.isFile()) files.push({ ...candidate, modified_ms: Math.floor(found.mtimeMs) });
+  }
+  files.sort((a, b) => b.modified_ms - a.modified_ms || (a.path < b.path ? -1 : 1));
+  yield* files;
+}

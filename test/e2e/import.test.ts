@@ -1,0 +1,284 @@
+/** `tacho import`: sessions that the agents keep become runs, once each. */
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type Truth, wrongFacts } from '../truth.ts';
+import { filesBelow, kill, type Row, root, until, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const testdata = (agent: string) => join(root, 'src/agents', agent, 'testdata');
+/** What a scenario's `session/` holds → where the CLI keeps it. */
+const KEPT: Readonly<Record<string, [from: string, to: string]>> = {
+  claude: ['.claude', '.claude'],
+  copilot: ['', '.copilot/session-state'],
+  gemini: ['dot-gemini', '.gemini'],
+  pi: ['', '.pi/agent'],
+  qwen: ['.qwen', '.qwen'],
+};
+const SOME = ['bash-fail', 'denied', 'parallel', 'skill', 'subagent', 'text', 'write-edit'];
+
+/** Puts the sessions of a scenario where the CLI would have put them. */
+function keep(agent: string, scenario: string): boolean {
+  const [from, to] = KEPT[agent] as [string, string];
+  const source = join(testdata(agent), scenario, 'session', from);
+  if (!existsSync(source)) return false;
+  const target = join(place.folder, to);
+  mkdirSync(target, { recursive: true });
+  cpSync(source, target, { recursive: true });
+  return true;
+}
+
+function truthOf(agent: string, scenario: string): Truth | null {
+  const path = join(testdata(agent), scenario, 'truth.json');
+  return JSON.parse(readFileSync(path, 'utf8')).session ?? null;
+}
+
+const importing = async (...args: string[]) => {
+  const { records, code, stderr } = await place.tacho(['import', ...args, '--json']);
+  return { rows: records, code, stderr };
+};
+const runs = async (): Promise<Row[]> =>
+  (await place.tacho(['runs', 'list', '--limit', '500', '--json'])).records;
+const outcome = async (run_id: string): Promise<Row> =>
+  JSON.parse((await place.tacho(['runs', 'show', run_id, '--json'])).stdout);
+const states = (rows: Row[]) => rows.map((row) => row.state);
+
+/** A session of two turns, the second begun three minutes later, as the CLI writes it. */
+const ID = '7e15eb39-6be6-4422-a6f5-9c0868fe7f65';
+const PROJECT = '.claude/projects/-home-user-project';
+const twoTurns = () => {
+  const path = join(testdata('claude'), 'resume/session', PROJECT, `${ID}.jsonl`);
+  const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+  const second = lines.findIndex((line) => line.includes('And now say goodbye.'));
+  return { first: lines.slice(0, second).join(''), second: lines.slice(second).join('') };
+};
+
+function write(session_id: string, text: string): string {
+  const folder = join(place.folder, PROJECT);
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${session_id}.jsonl`);
+  writeFileSync(path, text);
+  return path;
+}
+
+verifies(
+  ['AG-3', 'AG-15'],
+  'sessions are found where each CLI keeps them, and every fact of them is stored once',
+  async () => {
+    const kept = Object.keys(KEPT).flatMap((agent) =>
+      SOME.filter((scenario) => keep(agent, scenario)).map((scenario) => ({ agent, scenario })),
+    );
+    const first = await importing('--all');
+    expect(first).toEqual({ rows: first.rows, code: 0, stderr: '' });
+    expect(states(first.rows)).toEqual(kept.map(() => 'imported'));
+    const by_session = new Map(first.rows.map((row) => [row.session_id, row]));
+    for (const { agent, scenario } of kept) {
+      const truth = truthOf(agent, scenario);
+      if (truth?.session_id == null) continue;
+      const { run_id } = by_session.get(truth.session_id) ?? {};
+      // The outcome of a stored run has no inputs and outputs (ST-1).
+      const calls = truth.calls.map((call) => ({ ...call, input: {} }));
+      const stored = await outcome(run_id);
+      expect(wrongFacts({ ...truth, calls }, stored), `${agent} ${scenario}`).toEqual([]);
+    }
+    const journal = filesBelow(join(place.state, 'journal'));
+    const listed = await runs();
+    const second = await importing('--all');
+    expect(states(second.rows)).toEqual(kept.map(() => 'known'));
+    expect(filesBelow(join(place.state, 'journal'))).toEqual(journal);
+    expect(await runs()).toEqual(listed);
+  },
+  120_000,
+);
+
+verifies(
+  'AG-15',
+  'an imported run is whole, with the calls of its sub-agents attached',
+  async () => {
+    keep('claude', 'subagent');
+    const { rows } = await importing('claude', '--last');
+    const [{ run_id, path }] = rows;
+    const { metrics, metadata, tool_calls } = await outcome(run_id);
+    expect(tool_calls.map((call: Row) => [call.name, call.parent_id])).toEqual([
+      ['Task', null],
+      ['Read', 'toolu_mock_0001'],
+      ['Bash', 'toolu_mock_0001'],
+    ]);
+    expect(metadata.labels.imported).toBe(path.split('/').at(-1));
+    expect(new Date(metrics.start_time_ms).getUTCFullYear()).toBe(2026);
+    expect((await place.tacho(['runs', 'verify', run_id])).code).toBe(0);
+    expect((await place.tacho(['replay', run_id, '--output', 'json'])).code).toBe(0);
+    const before = await runs();
+    expect((await place.tacho(['runs', 'reindex'])).code).toBe(0);
+    expect(await runs()).toEqual(before);
+  },
+);
+
+verifies('AG-15', 'a session that has grown takes the place of what was imported', async () => {
+  const { first, second } = twoTurns();
+  const path = write(ID, first);
+  const copy = join(place.folder, 'copy.jsonl');
+  copyFileSync(path, copy);
+  const early = (await importing('claude', '--session', ID)).rows[0];
+  appendFileSync(path, second);
+  const late = (await importing('--session', ID)).rows[0];
+  expect(late).toEqual({ ...late, state: 'imported', replaced: [early.run_id] });
+  expect((await outcome(late.run_id)).tool_calls.length).toBe(2);
+  const again = (await importing('claude', copy)).rows[0];
+  expect(again).toEqual({ ...again, state: 'older', run_id: null });
+  expect((await runs()).map((row) => row.run_id)).toEqual([late.run_id]);
+});
+
+verifies(['AG-10', 'AG-15'], 'what a fork has copied is counted once', async () => {
+  const { first, second } = twoTurns();
+  const forks = ['11111111', '22222222', '33333333'].map((id) => id + ID.slice(8));
+  const as = (text: string, id: string | undefined) => text.replaceAll(ID, id ?? '');
+  const later = second.replaceAll('T01:18:', 'T01:28:');
+  write(ID, first);
+  const whole = (await importing('--all')).rows[0];
+  write(forks[0] ?? '', as(first + second, forks[0]));
+  const fork = (await importing('--all')).rows.find((row) => row.state === 'imported');
+  write(forks[1] ?? '', as(first + second + later, forks[1]));
+  const forked_again = (await importing('--all')).rows.find((row) => row.state === 'imported');
+  write(forks[2] ?? '', as(first, forks[2]));
+  const { rows } = await importing('--all');
+  expect(states(rows).sort()).toEqual(['known', 'known', 'known', 'shared']);
+  const texts = [];
+  for (const row of [whole, fork, forked_again]) {
+    const { message, metadata, tool_calls } = await outcome(row.run_id);
+    texts.push([metadata.initial_prompt, tool_calls.length, message]);
+  }
+  expect(texts).toEqual([
+    ['Run the hello script.', 1, 'Done.'],
+    ['And now say goodbye.', 1, 'Goodbye.'],
+    ['And now say goodbye.', 1, 'Goodbye.'],
+  ]);
+});
+
+verifies(
+  'AG-15',
+  'a session that tacho recorded itself is imported only from there on',
+  async () => {
+    const sessions = join(place.folder, 'sessions');
+    const env = { TACHO_DEMO_SESSIONS: sessions };
+    const args = ['run', '--agent', 'demo', 'please', '--', '--speed', '0'];
+    expect((await place.tacho(args, { env })).code).toBe(0);
+    const [run] = await runs();
+    const imported = async () =>
+      (await place.tacho(['import', 'demo', '--all', '--json'], { env })).records;
+    expect(await imported()).toMatchObject([{ state: 'recorded', run_id: run.run_id }]);
+    const name = readdirSync(sessions).find((file) => file.endsWith('.jsonl')) ?? '';
+    const path = join(sessions, name);
+    const begun = new Date(run.finished_ms + 60_000).toISOString();
+    const more = readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => `${JSON.stringify({ ...JSON.parse(line), at: begun })}\n`)
+      .join('');
+    appendFileSync(path, more);
+    const [rest] = await imported();
+    expect(rest.state).toBe('imported');
+    expect((await runs()).map((row) => [row.run_id, row.tool_calls])).toEqual([
+      [rest.run_id, run.tool_calls],
+      [run.run_id, run.tool_calls],
+    ]);
+  },
+);
+
+verifies('AG-15', 'files that cannot be read are told and do not stop the others', async () => {
+  keep('pi', 'text');
+  const [good] = (await importing('pi', '--last')).rows;
+  expect((await place.tacho(['runs', 'rm', good.run_id])).code).toBe(0);
+  const garbage = join(place.folder, 'garbage.jsonl');
+  writeFileSync(garbage, 'no record\n{"half":\n');
+  const silent = join(place.folder, 'silent.jsonl');
+  writeFileSync(silent, '');
+  const missing = join(place.folder, 'missing.jsonl');
+  const files = [garbage, missing, place.folder, silent, good.path];
+  const { rows, code } = await importing('pi', ...files);
+  expect(states(rows)).toEqual(['failed', 'failed', 'failed', 'empty', 'imported']);
+  expect(code).toBe(1);
+  const told = await place.tacho(['import', 'pi', missing]);
+  expect(told).toMatchObject({ code: 1, stdout: '1 failed.\n' });
+  expect(told.stderr).toBe(`error: ${missing}: there is no such file or folder\n`);
+});
+
+verifies(
+  ['AG-15', 'ST-5'],
+  'what was deleted stays deleted until it is asked for by name',
+  async () => {
+    const path = write(ID, twoTurns().first);
+    const [first] = (await importing('--all')).rows;
+    await place.tacho(['runs', 'rm', first.run_id]);
+    expect(states((await importing('--all')).rows)).toEqual(['deleted']);
+    const [again] = (await importing('claude', path)).rows;
+    expect(again.state).toBe('imported');
+    expect(again.run_id).not.toBe(first.run_id);
+    expect(states((await importing('--all')).rows)).toEqual(['known']);
+  },
+);
+
+verifies(['AG-15', 'ST-7'], 'secrets in a session file are not stored', async () => {
+  const secret = `ghp_${'a1B2'.repeat(9)}`;
+  write(ID, twoTurns().first.replaceAll('to stderr', secret));
+  expect(states((await importing('--all')).rows)).toEqual(['imported']);
+  const leaks = filesBelow(place.state).filter(({ bytes }) => bytes.includes(secret));
+  expect(leaks.map(({ path }) => path)).toEqual([]);
+});
+
+verifies(
+  'AG-15',
+  'only sessions used since a date are taken; nothing found is no failure',
+  async () => {
+    write(ID, twoTurns().first);
+    expect((await importing('--all', '--since', '2999-01-01')).rows).toEqual([]);
+    expect(await place.tacho(['import', 'qwen', '--all'])).toMatchObject({
+      code: 0,
+      stdout: 'No sessions found.\n',
+    });
+  },
+);
+
+verifies(['AG-15', 'ST-3'], 'an import that was killed goes on where it stopped', async () => {
+  const name = '7578a839-0bdb-40f3-b53e-60c21d7ef2ec.jsonl';
+  const some = readFileSync(join(testdata('claude'), 'big/session', PROJECT, name), 'utf8');
+  const path = join(place.folder, name);
+  for (let n = 0; n < 400; n++)
+    appendFileSync(path, some.replaceAll('toolu_', `toolu_${n}_`).replaceAll('msg_', `msg_${n}_`));
+  const journal = join(place.state, 'journal');
+  const written = () => filesBelow(journal).reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const { pid, done } = place.start(['import', 'claude', path]);
+  await until(() => written() > 100_000, 'the beginning of the record');
+  kill(pid);
+  await done;
+  expect(await runs()).toEqual([]);
+  const [row] = (await importing('claude', path)).rows;
+  expect(row.state).toBe('imported');
+  expect((await place.tacho(['runs', 'verify', row.run_id])).code).toBe(0);
+  const other = ['--state-dir', join(place.folder, 'other')];
+  const [whole] = (await importing('claude', path, ...other)).rows;
+  expect(whole).toEqual(row);
+});
+
+verifies('AG-15', 'an import that says nothing, or two things, is a usage error', async () => {
+  const wrong = [
+    ['import'],
+    ['import', 'claude'],
+    ['import', '--all', '--last'],
+    ['import', 'claude', 'x.jsonl', '--since', '2026-01-01'],
+    ['import', '--all', '--since', 'soon'],
+    ['import', 'nobody', '--all'],
+  ];
+  for (const args of wrong) expect((await place.tacho(args)).code, args.join(' ')).toBe(2);
+  expect((await place.tacho(['import', '--session', ID])).code).toBe(1);
+});
