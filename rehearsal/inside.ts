@@ -3,14 +3,7 @@
  * so, asks tacho afterwards what it kept, and reports. Reads /mnt/room/job.json, writes /mnt/room/report.json.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { INSIDE } from './agents/agent.ts';
 import type { Scenario } from './scenarios.ts';
@@ -24,8 +17,6 @@ export interface Job {
   stdin: string | null;
   env: Readonly<Record<string, string>>;
   act: Scenario['act'] | null;
-  /** The agent's program, by which its process is found. */
-  program: string;
   limit_ms: number;
 }
 
@@ -89,7 +80,7 @@ async function ask(job: Job, name: string, args: readonly string[]): Promise<num
 
 interface Process {
   pid: number;
-  exe: string;
+  parent: number;
   line: string;
 }
 
@@ -98,26 +89,32 @@ function processes(): Process[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        // The state follows the name, which stands in brackets and may itself hold brackets.
-        const state = /\) (\w)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1];
+        // State and parent follow the name, which stands in brackets and may itself hold brackets.
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const [, state, parent] = /.*\) (\w) (\d+)/s.exec(stat) ?? [];
         const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-        const exe = readlinkSync(`/proc/${name}/exe`);
-        return state === 'Z' ? [] : [{ pid: Number(name), exe, line }];
+        return state === 'Z' ? [] : [{ pid: Number(name), parent: Number(parent), line }];
       } catch {
         return [];
       }
     });
 }
 
-async function interfere(job: Job, tacho: ChildProcess): Promise<boolean> {
+/** The one process that tacho has started and still waits for; of a CLI with a launcher, the launcher. */
+function agentOf(tacho: ChildProcess): number | null {
+  return processes().find(({ parent }) => parent === tacho.pid)?.pid ?? null;
+}
+
+/** The agent's process; null: the moment to interfere never came. */
+async function interfere(job: Job, tacho: ChildProcess): Promise<number | null> {
   const begun = () =>
     existsSync(`${INSIDE.work}/started`) &&
     readFileSync(STDOUT, 'utf8').includes('"type":"tool_call_detected"');
-  if (!(await until(begun, job.limit_ms))) return false;
-  if (job.act === 'interrupt') return tacho.kill('SIGINT');
-  if (job.act === 'kill_tacho') return tacho.kill('SIGKILL');
-  const agent = processes().find(({ exe }) => exe === job.program);
-  return agent !== undefined && process.kill(agent.pid, 'SIGKILL');
+  const agent = (await until(begun, job.limit_ms)) ? agentOf(tacho) : null;
+  if (agent === null) return null;
+  if (job.act === 'kill_agent') process.kill(agent, 'SIGKILL');
+  else tacho.kill(job.act === 'interrupt' ? 'SIGINT' : 'SIGKILL');
+  return agent;
 }
 
 /** What outlived tacho, except this process, the model and pid 1. */
@@ -150,14 +147,15 @@ async function play(job: Job, model: ChildProcess): Promise<Report> {
     over_limit = true;
     child.kill('SIGKILL');
   }, job.limit_ms);
-  const acted = job.act
-    ? await Promise.race([interfere(job, child), ended.then(() => false)])
+  const interfered = job.act
+    ? await Promise.race([interfere(job, child), ended.then(() => null)])
     : null;
   const { code, signal } = await ended;
   clearTimeout(timer);
   if (job.act === 'kill_tacho') {
-    await until(() => processes().every(({ exe }) => exe !== job.program), job.limit_ms);
+    await until(() => processes().every(({ pid }) => pid !== interfered), job.limit_ms);
   }
+  const acted = job.act ? interfered !== null : null;
   const duration_ms = Date.now() - begun_ms;
   const left = await leftovers([process.pid, model.pid]);
   const after = await askAfterwards(job);

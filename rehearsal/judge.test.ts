@@ -21,7 +21,6 @@ const SCENARIO: Scenario = {
 };
 
 const cut = { truncated: false, original_bytes: null };
-const CALL = { tool_call_id: 'c1', tool: 'Bash' };
 const DETECTED = { native_tool: 'bash', parent_tool_call_id: null, input_preview: '{}', ...cut };
 const DONE = { ok: false, exit_code: 3, duration_ms: 3, content_preview: '', ...cut };
 const ENDED = {
@@ -39,14 +38,18 @@ const ENDED = {
   ...cut,
 };
 
-function stream(change: { status?: string; usage?: object | null; grade?: string } = {}): Buffer {
+function stream(
+  change: { status?: string; usage?: object | null; grade?: string } = {},
+  tool_call_id = 'c1',
+): Buffer {
   const { status = 'error', usage = { input: 1, output: 1 }, grade = 'complete' } = change;
+  const call = { tool_call_id, tool: 'Bash' };
   const started = { agent: 'toy', agent_version: null, model: null, session_id: null };
   const end = { ...ENDED, exit_reason: 'ok', usage, completeness: { grade, gaps: [] } };
   const lines: [string, object][] = [
     ['run_started', { ...started, cwd: null, fingerprint: null }],
-    ['tool_call_detected', { ...CALL, ...DETECTED }],
-    ['tool_exec_finished', { ...CALL, ...DONE, status }],
+    ['tool_call_detected', { ...call, ...DETECTED }],
+    ['tool_exec_finished', { ...call, ...DONE, status }],
     ['run_finished', end],
   ];
   const records = lines.map(([type, data], i) => ({
@@ -97,6 +100,46 @@ test('what the record says wrongly is named', () => {
   ]);
 });
 
+test('what the session file said better afterwards counts', () => {
+  const update = { call_id: 'c1', status: 'error', exit_code: null };
+  const later = { ...update, status: null, exit_code: 3 };
+  const events = [update, later].map((data) => JSON.stringify({ kind: 'call_updated', data }));
+  const called_done = observed({ events: events.join('\n') }, stream({ status: 'ok' }));
+  expect(judge(SCENARIO, SCENARIO.expect, called_done)).toEqual([]);
+});
+
+test('refusals that no decision tells of have to be expected', () => {
+  const refused = observed({}, stream({ status: 'denied' }));
+  const calls = [{ tool: 'Bash', status: 'denied' }] as const;
+  expect([
+    judge(SCENARIO, { ...SCENARIO.expect, calls }, refused),
+    judge(SCENARIO, { ...SCENARIO.expect, calls, denials: 0 }, refused),
+  ]).toEqual([['denials is 0, not 1'], []]);
+});
+
+test('calls may come in any order only where that is left to chance', () => {
+  const two = ['c1', 'c2'].map((id) => stream({ status: id === 'c1' ? 'error' : 'ok' }, id));
+  const lines = two.map((one) => one.toString().split('\n'));
+  const [first = [], second = []] = lines;
+  const order = [first[0], ...first.slice(1, 3), ...second.slice(1, 3), first[3], ''];
+  const stdout = Buffer.from(
+    order
+      .join('\n')
+      .replace('"tool_calls":1', '"tool_calls":2')
+      .split('\n')
+      .map((line, i) => line.replace(/"sequence":\d+/, `"sequence":${i + 1}`))
+      .join('\n'),
+  );
+  const calls = [
+    { tool: 'Bash', status: 'ok' },
+    { tool: 'Bash', status: 'error', exit_code: 3 },
+  ] as const;
+  expect([
+    judge(SCENARIO, { ...SCENARIO.expect, calls }, observed({}, stdout)),
+    judge(SCENARIO, { ...SCENARIO.expect, calls, any_order: true }, observed({}, stdout)),
+  ]).toEqual([['calls is "Bash error, Bash ok(3)", not "Bash ok, Bash error(3)"'], []]);
+});
+
 test('what happened around the record is named', () => {
   const { report } = observed();
   const around = observed({
@@ -130,4 +173,13 @@ test('of a tacho that was killed, the recovered record counts and has to begin w
   expect(judge(killed, expected, observed(after, other))).toEqual([
     'what was shown before the kill is not what was kept',
   ]);
+});
+
+test('a session that is not known is a fault unless it need not be', () => {
+  const text = stream().toString().replace('"session_id":"s"', '"session_id":null');
+  const nameless = observed({}, Buffer.from(text));
+  expect([
+    judge(SCENARIO, SCENARIO.expect, nameless),
+    judge(SCENARIO, { ...SCENARIO.expect, session: false }, nameless),
+  ]).toEqual([['session_id is not known'], []]);
 });

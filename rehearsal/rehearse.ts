@@ -71,7 +71,7 @@ function turnFor(agent: Rehearsed, turn: Turn): Turn {
   return turn.map((step): Step => ('tool' in step ? agent.native(step) : step));
 }
 
-function jobFor({ agent, scenario, installed }: Rehearsal, args: readonly string[]): Job {
+function jobFor({ agent, scenario }: Rehearsal, args: readonly string[]): Job {
   const turns = (list: readonly Turn[]) => list.map((turn) => turnFor(agent, turn));
   const { script, prompt_by, timeout_s } = scenario;
   const agents = (script.agents ?? []).map(({ match, turns: own }) => ({
@@ -99,7 +99,6 @@ function jobFor({ agent, scenario, installed }: Rehearsal, args: readonly string
       ...agent.env,
     },
     act: scenario.act ?? null,
-    program: join(INSIDE.cli, installed.program),
     limit_ms: LIMIT_MS,
   };
 }
@@ -107,16 +106,22 @@ function jobFor({ agent, scenario, installed }: Rehearsal, args: readonly string
 async function furnish(room: string, rehearsal: Rehearsal): Promise<void> {
   const { agent, scenario } = rehearsal;
   const set = scenario.needs ? agent.setUp(scenario.needs) : { files: {}, args: [] };
+  const args = [...(agent.args ?? []), ...set.args];
   for (const folder of ['home', 'work', 'out', 'tmp']) await mkdir(join(room, folder));
-  for (const [path, text] of Object.entries({ ...scenario.files, ...set.files })) {
-    await mkdir(dirname(join(room, 'work', path)), { recursive: true });
-    await writeFile(join(room, 'work', path), text);
-  }
-  await writeFile(join(room, 'job.json'), JSON.stringify(jobFor(rehearsal, set.args)));
+  await writeFiles(join(room, 'home'), agent.home ?? {});
+  await writeFiles(join(room, 'work'), { ...scenario.files, ...set.files });
+  await writeFile(join(room, 'job.json'), JSON.stringify(jobFor(rehearsal, args)));
   if (process.getuid?.() !== 0) return;
   await chown(room, INSIDE_UID, INSIDE_UID);
   for (const path of await readdir(room, { recursive: true })) {
     await chown(join(room, path), INSIDE_UID, INSIDE_UID);
+  }
+}
+
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
   }
 }
 

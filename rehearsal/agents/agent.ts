@@ -17,6 +17,20 @@ export const INSIDE = {
 
 export const MODEL_URL = `http://127.0.0.1:${INSIDE.model_port}`;
 
+/** The skill `greeting-style`, in the form that all agents read. */
+export const SKILL_FILE = `---
+name: greeting-style
+description: How this project greets people.
+---
+Greet with "Ahoy!".
+`;
+
+/** How the MCP server `toybox` is started. */
+export const TOYBOX = {
+  command: `${INSIDE.bin}/node`,
+  args: [`${INSIDE.project}/rehearsal/toybox-mcp.ts`],
+} as const;
+
 export interface NativeCall {
   tool: string;
   input: Record<string, unknown>;
@@ -37,6 +51,10 @@ export interface Rehearsed {
   dialect: string;
   /** Its environment beyond HOME and PATH: where the model is, and everything that calls elsewhere switched off. */
   env: Readonly<Record<string, string>>;
+  /** Files of its home, where the environment is not enough. */
+  home?: Readonly<Record<string, string>>;
+  /** Arguments it always needs, after `--`. */
+  args?: readonly string[];
   /** Settings for the whole machine, which must not be seen. */
   machine_settings: readonly string[];
   /** A canonical call as this agent's model makes it. */

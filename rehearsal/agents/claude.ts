@@ -1,5 +1,5 @@
 /** Claude Code: talks to a scripted Anthropic API, needs no login. */
-import { INSIDE, MODEL_URL, type Rehearsed } from './agent.ts';
+import { INSIDE, MODEL_URL, type Rehearsed, SKILL_FILE, TOYBOX } from './agent.ts';
 
 /** The program itself lies in an optional package per platform; the main package only looks for it. */
 function program(): string | null {
@@ -9,21 +9,7 @@ function program(): string | null {
   return `node_modules/@anthropic-ai/claude-code-linux-${process.arch}${libc}/claude`;
 }
 
-const SKILL = `---
-name: greeting-style
-description: How this project greets people.
----
-Greet with "Ahoy!".
-`;
-
-const MCP_CONFIG = JSON.stringify({
-  mcpServers: {
-    toybox: {
-      command: `${INSIDE.bin}/node`,
-      args: [`${INSIDE.project}/rehearsal/toybox-mcp.ts`],
-    },
-  },
-});
+const MCP_CONFIG = JSON.stringify({ mcpServers: { toybox: TOYBOX } });
 
 export const claude: Rehearsed = {
   id: 'claude',
@@ -46,7 +32,7 @@ export const claude: Rehearsed = {
   },
   setUp: (need) =>
     need === 'skill'
-      ? { files: { '.claude/skills/greeting-style/SKILL.md': SKILL }, args: [] }
+      ? { files: { '.claude/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }
       : { files: {}, args: ['--mcp-config', MCP_CONFIG, '--strict-mcp-config'] },
   without: {},
   differs: {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Asked,
   type Dialect,
+  halves,
   type ProviderFailure,
   type Reader,
   type Reply,
@@ -159,15 +160,6 @@ function* blockEvents(block: Block, index: number): Generator<string> {
     }
   }
   yield sse('content_block_stop', { index });
-}
-
-/** Two pieces, so that a CLI has to put them together; never through a surrogate pair. */
-function halves(text: string): string[] {
-  const characters = [...text];
-  const middle = Math.ceil(characters.length / 2);
-  return [characters.slice(0, middle), characters.slice(middle)]
-    .map((piece) => piece.join(''))
-    .filter((piece) => piece !== '');
 }
 
 function sse(type: string, data: Record<string, unknown>): string {

@@ -7,10 +7,18 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { anthropic } from './anthropic.ts';
+import { gemini } from './gemini.ts';
+import { openaiChat } from './openai-chat.ts';
+import { openaiResponses } from './openai-responses.ts';
 import { type Dialect, type Reader, type Reply, readerOf, type Script } from './scenario.ts';
 
 /** One file a dialect, one entry here. */
-const DIALECTS: Readonly<Record<string, Dialect>> = { anthropic };
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  anthropic,
+  gemini,
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+};
 
 /** A CLI's request carries its whole conversation; a rehearsal's is far smaller than this. */
 const REQUEST_BYTES_MAX = 64 * 1024 * 1024;

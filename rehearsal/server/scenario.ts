@@ -86,6 +86,15 @@ export function saidIn(steps: readonly Step[]): Said[] {
   return steps.filter((step): step is Said => !('sleep_ms' in step));
 }
 
+/** Two pieces, so that a CLI has to put them together; never through a surrogate pair. */
+export function halves(text: string): string[] {
+  const characters = [...text];
+  const middle = Math.ceil(characters.length / 2);
+  return [characters.slice(0, middle), characters.slice(middle)]
+    .map((piece) => piece.join(''))
+    .filter((piece) => piece !== '');
+}
+
 /** Every string in `value` with `{{NAME}}` replaced. */
 export function fill<T>(value: T, names: Readonly<Record<string, string>>): T {
   if (typeof value === 'string') {

@@ -86,6 +86,7 @@ class Correlation implements Correlator {
       state,
       normaliser,
       emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
+      now: () => this.#moment(options.now?.()).at_ms,
     };
     this.#options = options;
     this.#waiting = options.state.started_at_ms === null ? [] : null;
@@ -99,19 +100,22 @@ class Correlation implements Correlator {
       const detail = `the clock went back by ${state.at_ms - wall} ms; times are held until it catches up`;
       this.emit('problem', problem('process', 'clock_went_back', detail).data, null, out);
     }
-    let at_ms = this.#native_ms ?? wall ?? state.at_ms;
-    let at_source: Event['at_source'] = this.#native_ms === undefined ? 'observed' : 'native';
-    // An agent's clock that runs ahead must not push the run into the future.
-    if (wall !== undefined && at_ms > wall) at_ms = wall;
-    if (at_ms < state.at_ms) {
-      at_ms = state.at_ms;
-      at_source = 'clamped';
-    }
+    const { at_ms, at_source } = this.#moment(wall);
     const step = kind === 'step_started' ? state.step + 1 : state.step;
     const seq = state.seq + 1;
     const event = { v: 1, run_id: info.run_id, seq, at_ms, at_source, step, kind, raw, data };
     applyEvent(state, event as unknown as Event, primary);
     out.push(event as unknown as Event);
+  }
+
+  /** When the event that is being made happened. */
+  #moment(wall: number | undefined): Pick<Event, 'at_ms' | 'at_source'> {
+    const { state } = this.#options;
+    let at_ms = this.#native_ms ?? wall ?? state.at_ms;
+    // An agent's clock that runs ahead must not push the run into the future.
+    if (wall !== undefined && at_ms > wall) at_ms = wall;
+    if (at_ms < state.at_ms) return { at_ms: state.at_ms, at_source: 'clamped' };
+    return { at_ms, at_source: this.#native_ms === undefined ? 'observed' : 'native' };
   }
 
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {
@@ -195,6 +199,8 @@ interface Context {
   state: RunState;
   normaliser: Normaliser;
   emit<K extends EventKind>(kind: K, data: DataOf<K>): void;
+  /** The time of the record that is being handled. */
+  now(): number;
 }
 
 type Handlers = { [K in Draft['kind']]?: (context: Context, draft: DraftOf<K>) => void };
@@ -351,7 +357,7 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
   }
   // A call that was refused never ran.
   if (data.status !== 'denied') startCall(context, call);
-  const at_ms = draft.at_ms ?? state.at_ms;
+  const at_ms = draft.at_ms ?? context.now();
   emit('call_finished', {
     call_id: call.call_id,
     tool: call.tool,

@@ -210,3 +210,29 @@ verifies(
     expect(ended([], 1)).toEqual(['agent_error', 'process_exit']);
   },
 );
+
+test('a call without times of its own takes as long as it was seen to take', () => {
+  let now = 1_000;
+  const pipeline = createPipeline({
+    agent: demo,
+    primary: 'stdout',
+    now: () => now,
+    info: { ...INFO, agent: demo.id },
+  });
+  pipeline.push(
+    'stdout',
+    say({ t: 'hello', session: 's', version: '1', model: 'm' }, { t: 'turn', id: 't' }),
+  );
+  pipeline.push(
+    'stdout',
+    say({ t: 'call', id: 'c', tool: 'list', input: {} }, { t: 'call_start', call: 'c' }),
+  );
+  now += 27_000;
+  const events = pipeline.push(
+    'stdout',
+    say({ t: 'call_end', call: 'c', status: 'ok', output: '' }),
+  );
+  expect(events.map(({ data }) => (data as { duration_ms?: number }).duration_ms)).toEqual([
+    27_000,
+  ]);
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { findAgent } from '../../src/agents/registry.ts';
+import { SCENARIOS } from '../scenarios.ts';
+import type { Turn } from '../server/scenario.ts';
+import type { NativeCall } from './agent.ts';
+import { copilot } from './copilot.ts';
+import { pi } from './pi.ts';
+import { qwen } from './qwen.ts';
+
+function callsIn(turns: readonly Turn[]): NativeCall[] {
+  return turns.flatMap((turn) =>
+    'error' in turn ? [] : turn.flatMap((step) => ('tool' in step ? [step] : [])),
+  );
+}
+
+const CALLS = SCENARIOS.flatMap(({ script }) => [
+  ...callsIn(script.turns),
+  ...(script.agents ?? []).flatMap(({ turns }) => callsIn(turns)),
+]).filter(({ tool }) => !tool.startsWith('mcp__'));
+
+test.each([copilot, qwen, pi])("$id: the model's tools are those of the agent's table", (agent) => {
+  const rows = findAgent(agent.id)?.tools.rows ?? [];
+  const others: Record<string, string> = agent === pi ? { Skill: 'Read', Task: 'Task' } : {};
+  for (const call of CALLS) {
+    const native = agent.native(call).tool;
+    const found = rows.find((row) => row.native === native)?.tool ?? native;
+    expect([call.tool, found]).toEqual([call.tool, others[call.tool] ?? call.tool]);
+  }
+});
+
+test('what a tool is told stands in its own fields', () => {
+  const file_path = '{{WORK}}/a.txt';
+  const calls = [
+    { tool: 'Read', input: { file_path } },
+    { tool: 'Write', input: { file_path, content: 'x' } },
+    { tool: 'Edit', input: { file_path, old_string: 'x', new_string: 'y' } },
+    { tool: 'Bash', input: { command: 'true', description: 'Run it' } },
+    { tool: 'mcp__toybox__add_numbers', input: { a: 1, b: 2 } },
+  ];
+  const path = file_path;
+  expect(calls.map((call) => copilot.native(call))).toEqual([
+    { tool: 'view', input: { path } },
+    { tool: 'create', input: { path, file_text: 'x' } },
+    { tool: 'edit', input: { path, old_str: 'x', new_str: 'y' } },
+    { tool: 'bash', input: { command: 'true', description: 'Run it' } },
+    { tool: 'toybox-add_numbers', input: { a: 1, b: 2 } },
+  ]);
+  expect(calls.slice(0, 4).map((call) => pi.native(call))).toEqual([
+    { tool: 'read', input: { path } },
+    { tool: 'write', input: { path, content: 'x' } },
+    { tool: 'edit', input: { path, edits: [{ oldText: 'x', newText: 'y' }] } },
+    { tool: 'bash', input: { command: 'true' } },
+  ]);
+});

@@ -1,0 +1,67 @@
+/** Pi: a provider of its own in `models.json` speaks chat completions. */
+import { MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE } from './agent.ts';
+
+const MODELS = JSON.stringify({
+  providers: {
+    rehearsal: {
+      baseUrl: `${MODEL_URL}/v1`,
+      apiKey: 'sk-rehearsal-000',
+      api: 'openai-completions',
+      models: [
+        {
+          id: 'scripted',
+          reasoning: true,
+          input: ['text'],
+          cost: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+          contextWindow: 2_000_000,
+          maxTokens: 8192,
+        },
+      ],
+    },
+  },
+});
+
+const NATIVE: Readonly<Record<string, (input: NativeCall['input']) => NativeCall>> = {
+  Read: ({ file_path }) => ({ tool: 'read', input: { path: file_path } }),
+  Write: ({ file_path, content }) => ({ tool: 'write', input: { path: file_path, content } }),
+  Edit: ({ file_path, old_string, new_string }) => ({
+    tool: 'edit',
+    input: { path: file_path, edits: [{ oldText: old_string, newText: new_string }] },
+  }),
+  Bash: ({ command }) => ({ tool: 'bash', input: { command } }),
+  // It has no tool for skills: the model reads the skill's file.
+  Skill: ({ skill }) => ({
+    tool: 'read',
+    input: { path: `{{WORK}}/.pi/skills/${skill}/SKILL.md` },
+  }),
+};
+
+const CUT_OFF = [{ tool: 'Bash', status: 'cancelled', or: 'error' }] as const;
+
+export const pi: Rehearsed = {
+  id: 'pi',
+  // The newest that npm can install: those from 1.0 on need packages that are not published.
+  package: {
+    name: '@earendil-works/pi-coding-agent',
+    version: '0.87.1',
+    program: 'node_modules/.bin/pi',
+  },
+  dialect: 'openai-chat',
+  env: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+  home: { '.pi/agent/models.json': MODELS },
+  args: ['--provider', 'rehearsal', '--model', 'scripted'],
+  machine_settings: [],
+  native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
+  setUp: () => ({ files: { '.pi/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }),
+  without: {
+    denied: 'asks nobody: every tool may always run',
+    mcp: 'this version has no MCP',
+    subagent: 'has none of its own',
+  },
+  differs: {
+    skill: { calls: [{ tool: 'Read', status: 'ok' }] },
+    // A signal ends it with no end record; whether it still tells that its command was ended too is left to chance.
+    interrupt: { calls: CUT_OFF, complete: false },
+    timeout: { calls: CUT_OFF, complete: false },
+  },
+};
