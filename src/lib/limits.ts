@@ -59,7 +59,7 @@ export const LIMITS = {
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 16 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
-  collect_every_bytes: 192 * 1024 * 1024,
+  collect_every_bytes: 96 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
