@@ -37,6 +37,10 @@ function writeReadme(text: string): void {
 
 const words = process.argv.slice(2);
 const wanted = words.filter((word) => !word.startsWith('--'));
+if (words.some((word) => word === '--help' || word === '-h')) {
+  console.log(`npm run bench [-- NAME…] [--write]\nnames: ${Object.keys(QUESTIONS).join(', ')}`);
+  process.exit();
+}
 const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
 if (unknown !== undefined)
   throw new Error(`unknown question "${unknown}": there are ${Object.keys(QUESTIONS).join(', ')}`);

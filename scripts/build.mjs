@@ -89,7 +89,15 @@ await build({
   entryPoints: { cli: 'src/cli/main.ts' },
   plugins: [seldom, builtins, deferred],
 });
-await build({ ...commonJs, entryPoints: Object.fromEntries(later), plugins: [builtins] });
+for (const built = new Set(); built.size < later.size; ) {
+  const entries = [...later].filter(([name]) => !built.has(name));
+  for (const [name] of entries) built.add(name);
+  await build({
+    ...commonJs,
+    entryPoints: Object.fromEntries(entries),
+    plugins: [builtins, deferred],
+  });
+}
 await build({
   ...shared,
   entryPoints: { index: 'src/index.ts', 'demo-agent': 'src/agents/demo/program/main.ts' },

@@ -32,7 +32,7 @@ interface Control {
   abort(cause: string): void;
 }
 
-type Start = (sink: EventSink) => Control | Promise<Control>;
+type Start = (sink: EventSink) => Promise<Control>;
 
 /** A run that waits for whoever iterates it, and can be aborted before it has begun. */
 function handle(start: Start, signal: AbortSignal | undefined): Run {
@@ -59,7 +59,7 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
 
 /** Runs an agent. `signal` aborts it. */
 export function run(options: RunOptions & { signal?: AbortSignal }): Run {
-  return handle((sink) => startRun(prepareRun(options), [sink]), options.signal);
+  return handle(async (sink) => startRun(await prepareRun(options), [sink]), options.signal);
 }
 
 /** Records the message objects of an agent's SDK as they come, like a run. `signal` stops the reading. */
@@ -86,12 +86,10 @@ export interface Converted extends AsyncIterable<Event> {
 
 /** Reads a recording; iterate it for its events, or ask for its outcome. */
 export function convert(options: ConvertOptions): Converted {
-  const events = () =>
-    eventsOf({
-      agent: agentOf(options.agent),
-      from: options.from ?? 'stdout',
-      input: options.input,
-    });
+  const { from = 'stdout', input } = options;
+  async function* events() {
+    yield* eventsOf({ agent: await agentOf(options.agent), from, input });
+  }
   return {
     async *[Symbol.asyncIterator]() {
       for await (const batch of events()) yield* batch;

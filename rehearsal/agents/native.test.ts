@@ -18,15 +18,18 @@ const CALLS = SCENARIOS.flatMap(({ script }) => [
   ...(script.agents ?? []).flatMap(({ turns }) => callsIn(turns)),
 ]).filter(({ tool }) => !tool.startsWith('mcp__'));
 
-test.each([copilot, qwen, pi])("$id: the model's tools are those of the agent's table", (agent) => {
-  const rows = findAgent(agent.id)?.tools.rows ?? [];
-  const others: Record<string, string> = agent === pi ? { Skill: 'Read', Task: 'Task' } : {};
-  for (const call of CALLS) {
-    const native = agent.native(call).tool;
-    const found = rows.find((row) => row.native === native)?.tool ?? native;
-    expect([call.tool, found]).toEqual([call.tool, others[call.tool] ?? call.tool]);
-  }
-});
+test.each([copilot, qwen, pi])(
+  "$id: the model's tools are those of the agent's table",
+  async (agent) => {
+    const rows = (await findAgent(agent.id))?.tools.rows ?? [];
+    const others: Record<string, string> = agent === pi ? { Skill: 'Read', Task: 'Task' } : {};
+    for (const call of CALLS) {
+      const native = agent.native(call).tool;
+      const found = rows.find((row) => row.native === native)?.tool ?? native;
+      expect([call.tool, found]).toEqual([call.tool, others[call.tool] ?? call.tool]);
+    }
+  },
+);
 
 test('what a tool is told stands in its own fields', () => {
   const file_path = '{{WORK}}/a.txt';

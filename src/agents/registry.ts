@@ -1,16 +1,23 @@
-/** The only list of agents. */
+/** The only list of agents. An agent's code is loaded when it is asked for. */
 import type { Agent } from '../model/agent.ts';
-import { claude } from './claude/index.ts';
-import { codex } from './codex/index.ts';
-import { copilot } from './copilot/index.ts';
-import { demo } from './demo/index.ts';
-import { gemini } from './gemini/index.ts';
-import { opencode } from './opencode/index.ts';
-import { pi } from './pi/index.ts';
-import { qwen } from './qwen/index.ts';
 
-export const AGENTS: readonly Agent[] = [claude, codex, copilot, gemini, opencode, pi, qwen, demo];
+const LOADERS: Readonly<Record<string, () => Promise<Agent>>> = {
+  claude: async () => (await import('./claude/index.ts')).claude,
+  codex: async () => (await import('./codex/index.ts')).codex,
+  copilot: async () => (await import('./copilot/index.ts')).copilot,
+  gemini: async () => (await import('./gemini/index.ts')).gemini,
+  opencode: async () => (await import('./opencode/index.ts')).opencode,
+  pi: async () => (await import('./pi/index.ts')).pi,
+  qwen: async () => (await import('./qwen/index.ts')).qwen,
+  demo: async () => (await import('./demo/index.ts')).demo,
+};
 
-export function findAgent(id: string): Agent | undefined {
-  return AGENTS.find((agent) => agent.id === id);
+export const AGENT_IDS: readonly string[] = Object.keys(LOADERS);
+
+export async function findAgent(id: string): Promise<Agent | undefined> {
+  return Object.hasOwn(LOADERS, id) ? LOADERS[id]?.() : undefined;
+}
+
+export async function allAgents(): Promise<Agent[]> {
+  return Promise.all(Object.values(LOADERS).map((load) => load()));
 }

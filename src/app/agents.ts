@@ -1,6 +1,6 @@
 /** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
 import { execFile } from 'node:child_process';
-import { AGENTS } from '../agents/registry.ts';
+import { allAgents } from '../agents/registry.ts';
 import { lookUpProgram } from '../capture/spawn.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
 import { agentOf } from './agent-of.ts';
@@ -66,7 +66,7 @@ export async function agentReports(
   id: string | undefined,
   env: NodeJS.ProcessEnv,
 ): Promise<AgentReport[]> {
-  const agents = id === undefined ? AGENTS : [agentOf(id)];
+  const agents = id === undefined ? await allAgents() : [await agentOf(id)];
   return Promise.all(agents.map((agent) => reportOf(agent, env)));
 }
 

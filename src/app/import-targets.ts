@@ -1,6 +1,6 @@
 /** Which session files an import is about. */
 import { resolve } from 'node:path';
-import { AGENTS } from '../agents/registry.ts';
+import { allAgents } from '../agents/registry.ts';
 import { TachoError } from '../lib/errors.ts';
 import type { Agent, SessionFile } from '../model/agent.ts';
 import { agentOf } from './agent-of.ts';
@@ -17,7 +17,7 @@ export async function findTargets(
   selection: Selection,
   env: NodeJS.ProcessEnv,
 ): Promise<ImportTarget[]> {
-  const agents = agentsOf(agent_id);
+  const agents = await agentsOf(agent_id);
   switch (selection.what) {
     case 'files':
       return namedFiles(agents, selection.paths);
@@ -30,9 +30,9 @@ export async function findTargets(
   }
 }
 
-function agentsOf(agent_id: string | null): Agent[] {
-  if (agent_id === null) return AGENTS.filter((agent) => agent.session !== null);
-  const agent = agentOf(agent_id);
+async function agentsOf(agent_id: string | null): Promise<Agent[]> {
+  if (agent_id === null) return (await allAgents()).filter((agent) => agent.session !== null);
+  const agent = await agentOf(agent_id);
   if (agent.session === null) throw usage(`${agent.title} keeps no session files`);
   return [agent];
 }

@@ -171,7 +171,7 @@ class Importer {
     const { run_id } = id;
     const { journal, index, progress } = this.#parts;
     const labels = { [FILE_LABEL]: basename(path), ...id.labels };
-    const { config } = prepareRecord({ agent: agent.id, labels });
+    const { config } = await prepareRecord({ agent: agent.id, labels });
     const redactor = this.#redactor(agent);
     const fold = createOutcomeFold({ keepIo: false });
     const keep = (events: readonly Event[]) => {

@@ -13,12 +13,12 @@ export interface RecordControl {
 }
 
 /** Takes the messages one by one, waiting for the journal; what `abort` leaves unread is not read. */
-export function startRecord(
+export async function startRecord(
   options: RecordOptions,
   messages: AsyncIterable<unknown> | Iterable<unknown>,
   sinks: readonly EventSink[],
-): RecordControl {
-  const request = prepareRecord(options);
+): Promise<RecordControl> {
+  const request = await prepareRecord(options);
   const started_ms = request.clock.now();
   const desk = openDesk(request, newRunId(started_ms, request.random), sinks);
   desk.journal.begin(desk.run_id);

@@ -60,7 +60,7 @@ async function recoverOne(
   spool: Spool,
   options: RecoverOptions,
 ): Promise<Recovery | null> {
-  const known = readSpoolMeta(spool);
+  const known = await readSpoolMeta(spool);
   const run_id = known?.meta.run_id ?? spool.name;
   if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };

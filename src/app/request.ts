@@ -134,8 +134,8 @@ function configOf(options: RunOptions): RunConfig {
 }
 
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
-export function prepareRun(options: RunOptions): RunRequest {
-  const agent = agentOf(options.agent);
+export async function prepareRun(options: RunOptions): Promise<RunRequest> {
+  const agent = await agentOf(options.agent);
   if (utf8Bytes(options.prompt) > LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${LIMITS.prompt_bytes_max} bytes`);
   const cwd = resolve(options.cwd ?? process.cwd());
@@ -179,10 +179,10 @@ export type RecordOptions = Pick<
 
 export type RecordRequest = Omit<RunRequest, 'plan'>;
 
-export function prepareRecord(given: RecordOptions): RecordRequest {
+export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };
   return {
-    agent: agentOf(options.agent),
+    agent: await agentOf(options.agent),
     prompt: options.prompt,
     cwd: resolve(options.cwd ?? process.cwd()),
     env: agentEnvironment(options),

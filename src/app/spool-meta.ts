@@ -67,9 +67,9 @@ export function closeSpool(spool: Spool, keep_raw: boolean): void {
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };
 
 /** Null where the meta file is missing, broken, or of an agent that this tacho does not know. */
-export function readSpoolMeta(spool: Spool): KnownSpool | null {
+export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | null> {
   const meta = readMeta(spool) as SpoolMeta | null;
   if (meta === null || meta.version !== 1 || typeof meta.run_id !== 'string') return null;
-  const agent = findAgent(meta.config?.agent);
+  const agent = await findAgent(meta.config?.agent);
   return agent === undefined ? null : { meta, agent };
 }

@@ -37,7 +37,7 @@ export function defineConvert(program: Command, io: Io): void {
       const { agentOf, convertTo } = await import('../app/convert.ts');
       const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
       const options = {
-        agent: agentOf(flags.agent),
+        agent: await agentOf(flags.agent),
         from: flags.from,
         input,
         stream: flags.stream ?? false,

@@ -16,7 +16,7 @@ export async function driftCommand(
   { agent: id, file, flags }: DriftRequest,
   io: Io,
 ): Promise<number> {
-  const agent = agentOf(id);
+  const agent = await agentOf(id);
   if ((file === undefined) !== (flags.last === true) || (flags.last && flags.from === 'stdout'))
     throw usage('say what to look at: a FILE, - for standard input, or --last (a session)');
   const from = flags.from ?? (flags.last ? 'session' : 'stdout');

@@ -1,6 +1,6 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { AGENTS } from '../agents/registry.ts';
+import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import type { EventSink } from '../app/recorder.ts';
@@ -53,7 +53,7 @@ export async function runCommand(input: RunInput): Promise<number> {
 async function recordedRun(input: RunInput, progress: { shown: boolean }): Promise<number> {
   const { flags, io } = input;
   const options = await optionsOf(input);
-  const request = prepareRun(options);
+  const request = await prepareRun(options);
   await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
   const files = openFiles(flags);
   const view = await createView(input, request.cwd);
@@ -89,13 +89,7 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
 async function optionsOf(input: RunInput): Promise<RunOptions> {
   const { flags, io, args } = input;
   const path = findConfig(process.cwd());
-  const config =
-    path === null
-      ? null
-      : await loadConfig(
-          path,
-          AGENTS.map((agent) => agent.id),
-        );
+  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
   const name = flags.target ?? (flags.agent === undefined ? config?.default_target : undefined);
   const target =
     name == null

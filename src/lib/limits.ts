@@ -57,7 +57,7 @@ export const LIMITS = {
   /** Events of one session that a journal takes. */
   session_events_max: 10_000_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
-  spill_memory_bytes: 16 * 1024 * 1024,
+  spill_memory_bytes: 4 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
   /** A prompt read from stdin. */

@@ -143,7 +143,7 @@ test('runs show prints the outcome as text, and the whole of it as JSON', async 
   const { stdout } = await tacho(['runs', 'show', 'last']);
   expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
   expect(stdout).toContain('calls     10');
-  expect(stdout).toContain('Done. `greet.sh` greets everybody');
+  expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets everybody');
   const outcome = await json('runs', 'show', 'last', '--json');
   expect(checkOutcome(outcome)).toBe(true);
   expect(outcome).toMatchObject({ success: true, message: finished(run).final_output });
@@ -339,7 +339,7 @@ verifies(
     git('init', '-q');
     const result = await tacho(demo('fixed'), { env: { TACHO_HOME: '' } });
     expect(result.code).toBe(0);
-    expect(git('status', '--porcelain').stdout).toBe('?? same.txt\n');
+    expect(git('status', '--porcelain').stdout).toBe('?? tacho-demo/\n');
     const state = join(place.work, '.tacho');
     expect(statSync(state).mode & 0o777).toBe(0o700);
     for (const { path } of filesBelow(state))
@@ -347,7 +347,11 @@ verifies(
     const shown = await tacho(['runs', 'show', 'last', '--json'], { env: { TACHO_HOME: '' } });
     const { artifacts } = JSON.parse(shown.stdout);
     expect(artifacts).toEqual([
-      expect.objectContaining({ path: 'same.txt', operation: 'created', source: 'both' }),
+      expect.objectContaining({
+        path: 'tacho-demo/same.txt',
+        operation: 'created',
+        source: 'both',
+      }),
     ]);
   },
 );

@@ -118,13 +118,14 @@ const plays: Record<
       'turn text usage turn_end end',
     ].join(' '),
     end: 'ok',
-    files: ['README.md', 'greet.sh'],
+    // A folder of its own: whoever tries tacho in a project keeps their README.
+    files: ['tacho-demo'],
   },
   denied: {
     types:
       'turn text call permission decision call_end call permission decision call_start file call_end turn_end turn text turn_end end',
     end: 'ok',
-    files: ['notes.txt'],
+    files: ['tacho-demo'],
   },
   'denied-end': {
     types: 'turn text call permission decision call_end turn_end end',
@@ -137,7 +138,7 @@ const plays: Record<
     types:
       'turn text usage call call_start file call_end call call_start call_output call_end turn_end turn text turn_end end',
     end: 'ok',
-    files: ['same.txt'],
+    files: ['tacho-demo'],
   },
   flood: { types: 'turn text turn_end text_delta turn text turn_end end', end: 'ok' },
   'max-steps': {
@@ -149,7 +150,7 @@ const plays: Record<
   parallel: {
     types: 'turn text call call_start call_end file call_end turn_end turn text turn_end end',
     end: 'ok',
-    files: ['a.txt'],
+    files: ['tacho-demo'],
   },
   'provider-error': {
     types: 'turn text turn_end api_retry api_error end',
@@ -169,7 +170,7 @@ const plays: Record<
       'call_end turn_end turn text usage turn_end end',
     ].join(' '),
     end: 'ok',
-    files: ['found.txt'],
+    files: ['tacho-demo'],
   },
   words: {
     types: 'hook turn think text_delta text turn_end note skill turn text_delta text turn_end end',
@@ -371,7 +372,8 @@ describe('the tools', () => {
 
 describe('the program', () => {
   test('prints the same bytes for the same script and seed', async () => {
-    const tidy = () => readdirSync(cwd).forEach((name) => void rmSync(join(cwd, name)));
+    const tidy = () =>
+      readdirSync(cwd).forEach((name) => void rmSync(join(cwd, name), { recursive: true }));
     const first = await play(['--script', 'fixed']);
     tidy();
     expect((await play(['--script', 'fixed'])).bytes.equals(first.bytes)).toBe(true);

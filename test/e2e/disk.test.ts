@@ -183,7 +183,7 @@ verifies(
       expect([result.code, finished(result).exit_reason]).toEqual([70, 'pre_run_error']);
       expect(finished(result).error).toContain(path);
     }
-    expect(existsSync(join(place.work, 'same.txt'))).toBe(false);
+    expect(existsSync(join(place.work, 'tacho-demo', 'same.txt'))).toBe(false);
   },
 );
 

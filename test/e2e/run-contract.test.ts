@@ -48,12 +48,14 @@ test('run_json_mode_includes_final_record', async () => {
       agent_signal: null,
     },
   });
-  expect(finished({ records } as never).final_output).toMatch(/^Done\. `greet\.sh` greets/);
+  expect(finished({ records } as never).final_output).toMatch(
+    /^Done\. `tacho-demo\/greet\.sh` greets/,
+  );
 });
 
 test('run_json_mode_is_stable_for_fixed_mock_inputs', async () => {
   const once = await tacho(demo('fixed'), { env: FIXED });
-  rmSync(join(place.work, 'same.txt'));
+  rmSync(join(place.work, 'tacho-demo', 'same.txt'));
   const twice = await tacho(demo('fixed', '--state-dir', join(place.folder, 'other')), {
     env: FIXED,
   });
@@ -416,7 +418,7 @@ verifies('RE-16', '--events writes the same internal events in either mode', asy
   const json = join(place.folder, 'json.jsonl');
   const human = join(place.folder, 'human.jsonl');
   await tacho(demo('fixed', '--events', json), { env: FIXED });
-  rmSync(join(place.work, 'same.txt'));
+  rmSync(join(place.work, 'tacho-demo', 'same.txt'));
   const state = ['--state-dir', join(place.folder, 'other')];
   const args = ['run', '--agent', 'demo', '--events', human, ...state, 'please'];
   await tacho([...args, '--', ...played('fixed')], { env: FIXED });
