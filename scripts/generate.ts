@@ -5,6 +5,7 @@ import { Code } from 'typebox/compile';
 import { EventSchema } from '../src/model/event.ts';
 import { OutcomeSchema } from '../src/model/outcome.ts';
 import { RunEventSchema } from '../src/model/run-event.ts';
+import { TranscriptSchema } from '../src/model/transcript.ts';
 import { agentsReference, cliReference, readme, toolNamesReference } from './reference.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -14,12 +15,14 @@ const SCHEMAS = {
   'run-event': { title: 'openagent.run_event.v1', schema: RunEventSchema },
   event: { title: 'tacho.event.v1', schema: EventSchema },
   outcome: { title: 'tacho.outcome.v1', schema: OutcomeSchema },
+  transcript: { title: 'tacho.transcript.v1', schema: TranscriptSchema },
 } as const;
 
 const CHECKS = {
   checkEvent: EventSchema,
   checkRunEvent: RunEventSchema,
   checkOutcome: OutcomeSchema,
+  checkTranscript: TranscriptSchema,
 } as const;
 
 /** typebox's generated code without its imports and names, as one function. */

@@ -1,0 +1,85 @@
+/** A transcript: one line a run, for reading and grading (TR-1). The same scenario reads alike from every agent. */
+import { type Static, Type } from 'typebox';
+import {
+  Completeness,
+  CostOrigin,
+  Count,
+  Evidence,
+  Nullable,
+  NullableInteger,
+  NullableString,
+  OneOf,
+  Usage,
+} from './parts.ts';
+import { CALL_STATUSES, EXIT_REASONS } from './words.ts';
+
+export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
+export const TRANSCRIPT_ROLES = ['user', 'assistant', 'system'] as const;
+export const TRANSCRIPT_SOURCES = ['run', 'record', 'import', 'convert', 'eval'] as const;
+
+export const TranscriptCall = Type.Object({
+  id: Type.String(),
+  /** Canonical, and as the agent calls it. */
+  name: Type.String(),
+  native_name: Type.String(),
+  input: Type.Unknown(),
+  /** Null: the agent gave none. */
+  output: NullableString,
+  status: OneOf(CALL_STATUSES),
+  exit_code: NullableInteger,
+  /** Files that simple read commands in a Bash call read. */
+  reads: Type.Array(Type.String()),
+  start_time_ms: NullableInteger,
+  end_time_ms: NullableInteger,
+  duration_ms: NullableInteger,
+});
+export type TranscriptCall = Static<typeof TranscriptCall>;
+
+export const TranscriptMessage = Type.Object({
+  index: Count,
+  role: OneOf(TRANSCRIPT_ROLES),
+  content: Type.String(),
+  /** Kept apart from what was said; null: none known. */
+  thinking: NullableString,
+  /** In the order they were asked for, each with its result. */
+  tool_calls: Type.Array(TranscriptCall),
+  step: NullableInteger,
+  time_ms: NullableInteger,
+  /** The call whose sub-agent this message is from; null: the run's own. */
+  parent_tool_call_id: NullableString,
+});
+export type TranscriptMessage = Static<typeof TranscriptMessage>;
+
+export const TranscriptSchema = Type.Object({
+  schema_version: Type.Literal(TRANSCRIPT_SCHEMA),
+  /** The eval's test that this run was made for. */
+  test_id: NullableString,
+  run_id: Type.String(),
+  session_id: NullableString,
+  agent: Type.String(),
+  agent_version: NullableString,
+  target: NullableString,
+  model: NullableString,
+  success: Type.Boolean(),
+  exit_reason: OneOf(EXIT_REASONS),
+  terminal_evidence: Evidence,
+  final_output: Type.String(),
+  skills_used: Type.Array(Type.String()),
+  messages: Type.Array(TranscriptMessage),
+  start_time_ms: NullableInteger,
+  end_time_ms: NullableInteger,
+  duration_ms: NullableInteger,
+  steps: Count,
+  tool_calls_count: Count,
+  token_usage: Usage,
+  cost_usd: Nullable(Type.Number()),
+  cost_source: CostOrigin,
+  completeness: Completeness,
+  source: Type.Object({
+    kind: OneOf(TRANSCRIPT_SOURCES),
+    /** The file that was imported or converted. */
+    path: NullableString,
+    cwd: NullableString,
+  }),
+});
+export type Transcript = Static<typeof TranscriptSchema>;
