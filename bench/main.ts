@@ -10,7 +10,9 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   'big-session': () => import('./big-session.ts'),
   latency: () => import('./latency.ts'),
   store: () => import('./store.ts'),
+  retention: () => import('./retention.ts'),
   'database-size': () => import('./database-size.ts'),
+  eval: () => import('./eval.ts'),
   'package-size': () => import('./package-size.ts'),
 };
 

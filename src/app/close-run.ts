@@ -1,4 +1,5 @@
 /** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
+import { overLimit, unwatched } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { createReconciler } from '../capture/reconcile.ts';
@@ -7,15 +8,25 @@ import { diffWorktrees, snapshotWorktree, type Worktree } from '../capture/workt
 import { TachoError } from '../lib/errors.ts';
 import type { Agent } from '../model/agent.ts';
 import type { EventOf, Raw } from '../model/event.ts';
+import type { RunLimits } from '../model/parts.ts';
 import { openIndex } from '../store/index-db.ts';
 import type { Spool } from '../store/spool.ts';
+import type { StreamLog } from './config-log.ts';
 import type { Desk } from './desk.ts';
 import type { RunResult } from './run.ts';
 import { sessionEvents } from './session-source.ts';
 import { closeSpool } from './spool-meta.ts';
+import { type LogRequest, saveLog } from './stream-log.ts';
+import { saveTranscript } from './transcript-writer.ts';
 
 export interface Closing {
-  request: { agent: Agent; cwd: string; env: Record<string, string>; keep_raw: boolean };
+  request: {
+    agent: Agent;
+    cwd: string;
+    env: Record<string, string>;
+    keep_raw: boolean;
+    stream_log: StreamLog;
+  };
   desk: Desk;
   /** Null where there is no raw output to keep. */
   spool: Spool | null;
@@ -23,6 +34,9 @@ export interface Closing {
   /** Null where tacho had no process of its own to wait for. */
   exit: AgentExit | null;
   cause: string | null;
+  limits: RunLimits;
+  /** The limit for which the run was ended, in words. */
+  limit: string | null;
   /** Names of processes that outlived the agent and were ended. */
   left: string[];
   /** The work tree before the run; null: not known. */
@@ -38,14 +52,23 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await noteLeftovers(closing);
   await reconcile(closing);
   await compareWorktree(closing);
-  const events = pipeline.finish({ cause, capture_error: recorder.failure?.message ?? null }, exit);
+  const limit = await settleLimits(closing);
+  const capture_error = recorder.failure?.message ?? null;
+  const events = pipeline.finish({ cause, limit, capture_error }, exit);
   await recorder.take(events);
   if (recorder.failure !== null)
     await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);
   const outcome = desk.fold.finish();
-  const unlisted = recorder.failure === null ? store(closing, outcome) : null;
+  const unlisted = recorder.failure === null ? await store(closing, outcome) : null;
   await desk.close();
   return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause, unlisted };
+}
+
+/** Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time. */
+async function settleLimits({ desk, pipeline, limits, limit }: Closing): Promise<string | null> {
+  for (const detail of unwatched(limits, pipeline.state))
+    await desk.recorder.take(pipeline.draft(problem('process', 'limit_unwatched', detail), null));
+  return limit ?? overLimit(limits, pipeline.state);
 }
 
 /** The spool stays: once the disk has room again, `runs recover` makes the whole record of it. */
@@ -62,8 +85,14 @@ async function endUnrecorded({ desk }: Closing, finished: EventOf<'run_finished'
 }
 
 /** The record is in the journal and its end was shown: what fails now keeps the run from the list and nothing else. */
-function store({ desk, spool, request }: Closing, outcome: RunResult['outcome']): string | null {
+async function store(
+  { desk, spool, request }: Closing,
+  outcome: RunResult['outcome'],
+): Promise<string | null> {
   try {
+    // Before the run is listed: whatever is listed has its files.
+    saveTranscript(desk.state, outcome, desk.transcript);
+    if (spool !== null) await saveLog(desk.state, spool, logOf({ desk, request }));
     const index = openIndex(desk.state);
     try {
       index.saveOutcome(outcome);
@@ -76,6 +105,12 @@ function store({ desk, spool, request }: Closing, outcome: RunResult['outcome'])
     if (!(error instanceof TachoError)) throw error;
     return `the run is recorded but not listed: ${error.message}; list it with: tacho runs recover`;
   }
+}
+
+function logOf({ desk, request }: Pick<Closing, 'desk' | 'request'>): LogRequest {
+  const { run_id, redactor } = desk;
+  const { agent, stream_log, cwd } = request;
+  return { run_id, agent: agent.id, stream_log, cwd, redactor };
 }
 
 async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {

@@ -2,9 +2,26 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { APPROVE_MODES } from '../model/words.ts';
+import type { RunLimits } from '../model/parts.ts';
+import type { APPROVE_MODES } from '../model/words.ts';
+import type { RetentionPolicy } from '../store/retention.ts';
+import {
+  amount,
+  approve,
+  type Check,
+  list,
+  map,
+  number,
+  policies,
+  targets,
+  text,
+  textOrList,
+  whole,
+} from './config-checks.ts';
+import { LOG_FIELDS, logOf, type TargetLog } from './config-log.ts';
+import { POLICY_FIELDS, policyOf } from './config-retention.ts';
 
-export interface Target {
+export interface Target extends TargetLog {
   agent: string;
   command: string[] | null;
   model: string | null;
@@ -14,6 +31,8 @@ export interface Target {
   /** Seconds. */
   timeout: number | null;
   approve: (typeof APPROVE_MODES)[number] | null;
+  limits: Partial<RunLimits>;
+  retries: number | null;
 }
 
 export interface Config {
@@ -21,38 +40,15 @@ export interface Config {
   default_target: string | null;
   targets: Record<string, Target>;
   redact: string[];
+  retention: RetentionPolicy[];
 }
 
-type Check = (value: unknown) => string | null;
-
-const text: Check = (value) =>
-  typeof value === 'string' && value !== '' ? null : 'must be a text';
-const number: Check = (value) =>
-  typeof value === 'number' && value > 0 ? null : 'must be a number of seconds over 0';
-const list: Check = (value) =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
-    ? null
-    : 'must be a list of texts';
-const textOrList: Check = (value) =>
-  text(value) === null || list(value) === null ? null : 'must be a text or a list of texts';
-const map: Check = (value) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return 'must be a map of names to texts';
-  const wrong = Object.entries(value).find(
-    ([, item]) => !['string', 'number', 'boolean'].includes(typeof item),
-  );
-  return wrong === undefined ? null : `${wrong[0]} must be a text`;
+const ROOT_FIELDS: Record<string, Check> = {
+  targets,
+  default_target: text,
+  redact: list,
+  retention: policies,
 };
-const approve: Check = (value) =>
-  (APPROVE_MODES as readonly unknown[]).includes(value)
-    ? null
-    : `must be one of ${APPROVE_MODES.join(', ')}`;
-const targets: Check = (value) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? null
-    : 'must be a map of target names';
-
-const ROOT_FIELDS: Record<string, Check> = { targets, default_target: text, redact: list };
 const TARGET_FIELDS: Record<string, Check> = {
   agent: text,
   command: textOrList,
@@ -62,6 +58,22 @@ const TARGET_FIELDS: Record<string, Check> = {
   cwd: text,
   timeout: number,
   approve,
+  max_cost: amount,
+  max_tokens: whole(1),
+  max_tool_calls: whole(0),
+  max_steps: whole(1),
+  loop_guard: whole(2),
+  retries: whole(0),
+  ...LOG_FIELDS,
+};
+
+/** A target's field for each limit. */
+const LIMIT_FIELDS: Record<keyof RunLimits, string> = {
+  cost_usd: 'max_cost',
+  tokens: 'max_tokens',
+  tool_calls: 'max_tool_calls',
+  steps: 'max_steps',
+  same_calls: 'loop_guard',
 };
 
 type Place = (path: readonly string[]) => number;
@@ -109,7 +121,15 @@ function targetOf(name: string, value: unknown, fail: Fail, known: readonly stri
     cwd: (fields.cwd as string) ?? null,
     timeout: (fields.timeout as number) ?? null,
     approve: (fields.approve as Target['approve']) ?? null,
+    limits: limitsOf(fields),
+    retries: (fields.retries as number) ?? null,
+    ...logOf(fields, at, fail),
   };
+}
+
+function limitsOf(fields: Record<string, unknown>): Partial<RunLimits> {
+  const given = Object.entries(LIMIT_FIELDS).filter(([, field]) => fields[field] !== undefined);
+  return Object.fromEntries(given.map(([limit, field]) => [limit, fields[field] as number]));
 }
 
 /** The nearest `tacho.yaml` from `cwd` upwards; null when there is none. */
@@ -149,7 +169,7 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
 }
 
 function configOf(path: string, value: unknown, fail: Fail, agents: readonly string[]): Config {
-  if (value === null) return { path, default_target: null, targets: {}, redact: [] };
+  if (value === null) return { path, default_target: null, targets: {}, redact: [], retention: [] };
   if (typeof value !== 'object' || Array.isArray(value))
     throw invalid(`${path}:1: must be a map with the field targets`);
   const root = value as Record<string, unknown>;
@@ -168,6 +188,15 @@ function configOf(path: string, value: unknown, fail: Fail, agents: readonly str
     default_target,
     targets: Object.fromEntries(all),
     redact: (root.redact as string[]) ?? [],
+    retention: ((root.retention as unknown[]) ?? []).map((item, at) => {
+      const place = ['retention', String(at)];
+      if (typeof item !== 'object' || item === null || Array.isArray(item))
+        fail(place, 'must be a map');
+      const fields = item as Record<string, unknown>;
+      check(fields, POLICY_FIELDS, place, fail);
+      const policy = policyOf(fields, at);
+      return policy ?? fail(place, 'needs one of max_age, max_runs, max_size');
+    }),
   };
 }
 

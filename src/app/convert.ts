@@ -1,4 +1,4 @@
-/** A recording → events, run-events or an outcome, through the same code as a live run. */
+/** A recording → events, run-events, an outcome or a transcript in several forms, through the same code as a live run. */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
@@ -8,17 +8,22 @@ import { newRunId, seededRandom } from '../lib/ids.ts';
 import { inFlatMemory } from '../lib/memory.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
+import { agentvLines } from '../projections/agentv.ts';
+import { atifText } from '../projections/atif.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { redactDrafts, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
+import { inPieces } from './spill.ts';
+import { createTranscriptWriter, type FinishedTranscript } from './transcript-writer.ts';
 
 export { agentOf } from './agent-of.ts';
 
 export type ConvertFrom = 'stdout' | 'session';
-export type ConvertTo = 'events' | 'run-event' | 'outcome';
+export type ConvertTo = 'events' | 'run-event' | 'outcome' | TranscriptForm;
+export type TranscriptForm = 'transcript' | 'agentv' | 'atif';
 
 export interface ConvertOptions {
   agent: Agent;
@@ -27,6 +32,8 @@ export interface ConvertOptions {
   input: string | AsyncIterable<Uint8Array>;
   /** Whether text deltas become `model_delta` records. */
   stream?: boolean;
+  /** With `agentv`: the eval's test that the rows are for. */
+  test_id?: string | null;
   redactor?: Redactor;
   /** Events hold byte text. */
   byte_text?: boolean;
@@ -133,7 +140,39 @@ async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buff
   }
 }
 
+async function* transcriptText(
+  options: ConvertOptions,
+  form: TranscriptForm,
+): AsyncGenerator<string | Buffer> {
+  const redactor = newRedactor();
+  const path = typeof options.input === 'string' ? options.input : null;
+  const writer = createTranscriptWriter({ byte_text: true, redactor, path });
+  try {
+    // Calls go to the writer; the outcome needs none of them.
+    const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+    for await (const events of eventsOf({ ...options, byte_text: true })) {
+      for (const event of events) {
+        fold.push(event);
+        writer.push(event);
+      }
+    }
+    const outcome = redactor.value(fromByteText(fold.finish()));
+    yield* FORMS[form](writer.finish(outcome), options.test_id ?? null);
+  } finally {
+    writer.close();
+  }
+}
+
+type Form = (made: FinishedTranscript, test_id: string | null) => Iterable<string | Buffer>;
+
+const FORMS: Record<TranscriptForm, Form> = {
+  transcript: (made) => made.pieces(),
+  agentv: (made, test_id) => inPieces(agentvLines(made.view, test_id)),
+  atif: (made) => inPieces(atifText(made.view)),
+};
+
 /** The converted text in pieces. */
 export function convertTo(options: ConvertOptions, to: ConvertTo): AsyncGenerator<string | Buffer> {
-  return to === 'outcome' ? outcomeOf(options) : linesOf(options, to);
+  if (to === 'outcome') return outcomeOf(options);
+  return to === 'events' || to === 'run-event' ? linesOf(options, to) : transcriptText(options, to);
 }

@@ -7,6 +7,7 @@ import { type Journal, openJournal } from '../store/journal.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
 import { createRecorder, type EventSink, type Recorder } from './recorder.ts';
+import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
 
 export interface Desk {
   run_id: string;
@@ -15,6 +16,7 @@ export interface Desk {
   recorder: Recorder;
   redactor: Redactor;
   fold: OutcomeFold;
+  transcript: TranscriptWriter;
   close(): Promise<void>;
 }
 
@@ -41,9 +43,17 @@ export function openDesk(options: DeskOptions, run_id: string, sinks: readonly E
   const redactor = redactorFor(state, options);
   const journal = openJournal(state.journal, options.index ? { index: options.index } : {});
   const fold = createOutcomeFold({ keepIo: false });
+  const transcript = createTranscriptWriter();
   const keep: EventSink = (events) => {
-    for (const event of events) fold.push(event);
+    for (const event of events) {
+      fold.push(event);
+      transcript.push(event);
+    }
   };
   const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep, ...sinks] });
-  return { run_id, state, journal, recorder, redactor, fold, close: () => journal.close() };
+  const close = () => {
+    transcript.close();
+    return journal.close();
+  };
+  return { run_id, state, journal, recorder, redactor, fold, transcript, close };
 }

@@ -16,6 +16,11 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const withoutFolders = (argument: string) =>
   argument.replace(/(^|[=:,])\/(?:[^/\s=:,]+\/)+/g, '$1');
 
+/** Only where there are limits: runs without any keep the fingerprint they always had. */
+function limitsOf({ limits }: RunConfig): [string, number][] {
+  return Object.entries(limits ?? {}).filter((pair): pair is [string, number] => pair[1] !== null);
+}
+
 /** The same behaviour on another machine, in another folder or with other output options has the same fingerprint. */
 export function fingerprint({ config, prompt, agent_version, model, tools }: Behaviour): string {
   const parts = [
@@ -28,6 +33,7 @@ export function fingerprint({ config, prompt, agent_version, model, tools }: Beh
     ['timeout_ms', config.timeout_ms],
     ['env_names', [...config.env_names].sort()],
     ['tools', tools === null ? null : [...tools].sort()],
+    ...limitsOf(config),
   ];
   return sha256(JSON.stringify(parts));
 }

@@ -7,7 +7,6 @@ import type { Index } from '../store/index-db.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { readTombstones, removeRun } from '../store/tombstones.ts';
 
-export const FILE_LABEL = 'imported';
 export const DIGEST_LABEL = 'imported_sha256';
 /** How often a deleted import was asked for by name again. */
 const AGAIN_LABEL = 'imported_again';

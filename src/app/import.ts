@@ -8,6 +8,7 @@ import { TachoError } from '../lib/errors.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
+import { IMPORTED_FILE_LABEL } from '../model/words.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { openSecretHash, type SecretHash } from '../store/hash.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
@@ -15,10 +16,15 @@ import { type Journal, openJournal } from '../store/journal.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
 import { ownPart } from './import-fork.ts';
-import { entryOf, FILE_LABEL, Ledger, type NewId } from './import-ledger.ts';
+import { entryOf, Ledger, type NewId } from './import-ledger.ts';
 import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
 import { createRecorder } from './recorder.ts';
 import { prepareRecord } from './request.ts';
+import {
+  createTranscriptWriter,
+  saveTranscript,
+  type TranscriptWriter,
+} from './transcript-writer.ts';
 
 export interface ImportTarget extends SessionSource {
   /** Asked for by file name or session id: comes back even when its import was deleted. */
@@ -167,15 +173,35 @@ class Importer {
   }
 
   async #record(target: ImportTarget, id: NewId, since_ms: number | null): Promise<void> {
+    const { state, index } = this.#parts;
+    const transcript = createTranscriptWriter();
+    try {
+      const outcome = await this.#journal(target, id, since_ms, transcript);
+      saveTranscript(state, outcome, transcript);
+      this.#store(index, outcome);
+    } finally {
+      transcript.close();
+    }
+  }
+
+  async #journal(
+    target: ImportTarget,
+    id: NewId,
+    since_ms: number | null,
+    transcript: TranscriptWriter,
+  ): Promise<RunOutcome> {
     const { agent, path } = target;
     const { run_id } = id;
-    const { journal, index, progress } = this.#parts;
-    const labels = { [FILE_LABEL]: basename(path), ...id.labels };
+    const { journal, progress } = this.#parts;
+    const labels = { [IMPORTED_FILE_LABEL]: basename(path), ...id.labels };
     const { config } = await prepareRecord({ agent: agent.id, labels });
     const redactor = this.#redactor(agent);
     const fold = createOutcomeFold({ keepIo: false });
     const keep = (events: readonly Event[]) => {
-      for (const event of events) fold.push(event);
+      for (const event of events) {
+        fold.push(event);
+        transcript.push(event);
+      }
     };
     const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep] });
     let held: Event[] = [];
@@ -190,7 +216,7 @@ class Importer {
     }
     await recorder.take(held);
     if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
-    this.#store(index, fold.finish());
+    return fold.finish();
   }
 
   #store(index: Index, outcome: RunOutcome): void {

@@ -1,4 +1,5 @@
 /** Messages of an agent's SDK, recorded like a run: the same decoder, journal and outcome, without a process of its own. */
+import { NO_LIMITS } from '../capture/budget.ts';
 import { newRunId } from '../lib/ids.ts';
 import { closeRun } from './close-run.ts';
 import { openDesk } from './desk.ts';
@@ -42,8 +43,9 @@ export async function startRecord(
       };
       await desk.recorder.take(pipeline.draft({ kind: 'agent_ended', data }, null));
     }
-    const nothing = { spool: null, exit: null, left: [], before: null };
-    return closeRun({ request, desk, pipeline, cause, started_ms, ...nothing });
+    const nothing = { spool: null, exit: null, left: [], before: null, limit: null };
+    const limits = NO_LIMITS;
+    return closeRun({ request, desk, pipeline, cause, limits, started_ms, ...nothing });
   }
 
   return {

@@ -1,15 +1,7 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import {
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { NO_LIMITS } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { findMarked, startOf } from '../capture/process-tree.ts';
 import { createTail, waitForChange } from '../capture/tail.ts';
@@ -17,16 +9,21 @@ import { systemClock } from '../lib/clock.ts';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import { createOutcomeFold } from '../projections/outcome.ts';
 import { openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
-import { mayLive, type Owner, thisOwner } from '../store/owner.ts';
+import { takeLock } from '../store/lock.ts';
+import { mayLive } from '../store/owner.ts';
 import { listSpools, removeSpool, type Spool } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { closeRun } from './close-run.ts';
-import { openDesk } from './desk.ts';
+import { openDesk, redactorFor } from './desk.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
 import { closeSpool, type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
+import { saveLog } from './stream-log.ts';
+import { rebuildTranscript } from './transcript-writer.ts';
 
 export type Recovery =
   | { state: 'recovered'; run_id: string; result: RunResult }
@@ -65,7 +62,7 @@ async function recoverOne(
   if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
   if (mayLive(known.meta.owner)) return { state: 'busy', run_id };
-  const lock = takeLock(spool);
+  const lock = takeLock(join(spool.path, 'recovering'));
   if (lock === null) return { state: 'busy', run_id };
   try {
     return await underLock(state, spool, known, options);
@@ -143,17 +140,18 @@ async function closeFinished(
   known: KnownSpool,
   events: Event[],
 ): Promise<Recovery | null> {
-  const { meta } = known;
+  const { meta, agent } = known;
   const index = openIndex(state);
   try {
     if (index.getRun(meta.run_id) !== null) {
       closeSpool(spool, meta.keep_raw);
       return null;
     }
-    const { createOutcomeFold } = await import('../projections/outcome.ts');
-    const fold = createOutcomeFold({ keepIo: false });
-    for (const event of events) fold.push(event);
-    const outcome = fold.finish();
+    const outcome = outcomeOf(events);
+    await rebuildTranscript(state, outcome, events);
+    const redactor = redactorFor(state, { ...meta, agent, env: environmentOf(meta) });
+    const log = { ...meta, agent: agent.id, stream_log: meta.stream_log ?? false, redactor };
+    await saveLog(state, spool, log);
     index.saveOutcome(outcome);
     closeSpool(spool, meta.keep_raw);
     return {
@@ -172,15 +170,28 @@ async function closeFinished(
   }
 }
 
+function outcomeOf(events: readonly Event[]): RunOutcome {
+  const fold = createOutcomeFold({ keepIo: false });
+  for (const event of events) fold.push(event);
+  return fold.finish();
+}
+
+const environmentOf = ({ secrets }: SpoolMeta): Record<string, string> => ({
+  ...(process.env as Record<string, string>),
+  ...secrets,
+});
+
 async function finishCapture(
   state: StateDir,
   spool: Spool,
   { meta, agent }: KnownSpool,
   { journalled, signal }: { journalled: Journalled; signal: AbortSignal | undefined },
 ): Promise<RunResult> {
-  const env = { ...(process.env as Record<string, string>), ...meta.secrets };
+  const env = environmentOf(meta);
   const index = openIndex(state);
-  const request = { ...meta, agent, env, clock: systemClock, state_dir: state.path, index };
+  const stream_log = meta.stream_log ?? false;
+  const more = { clock: systemClock, state_dir: state.path, index, stream_log };
+  const request = { ...meta, agent, env, ...more };
   const desk = openDesk(request, meta.run_id, []);
   const pipeline = pipelineOf(request, desk);
   pipeline.resume(journalled.events);
@@ -211,44 +222,11 @@ async function finishCapture(
     pipeline,
     exit,
     cause: null,
+    limits: meta.config.limits ?? NO_LIMITS,
+    limit: null,
     left: [],
     before: null,
     started_ms,
   };
   return closeRun(closing).finally(() => index.close());
-}
-
-/** One recovery of a spool at a time; a lock whose holder is dead counts for nothing. */
-function takeLock(spool: Spool): (() => void) | null {
-  const path = join(spool.path, 'recovering');
-  for (let tries = 0; tries < 2; tries++) {
-    try {
-      const fd = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
-      writeSync(fd, JSON.stringify(thisOwner()));
-      closeSync(fd);
-      return () => {
-        try {
-          unlinkSync(path);
-        } catch {
-          // Gone with the spool.
-        }
-      };
-    } catch {
-      if (holderLives(path)) return null;
-      try {
-        unlinkSync(path);
-      } catch {
-        return null;
-      }
-    }
-  }
-  return null;
-}
-
-function holderLives(path: string): boolean {
-  try {
-    return mayLive(JSON.parse(readFileSync(path, 'utf8')) as Owner);
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
 /** What a caller asks of a run, completed with defaults and checked, before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { NO_LIMITS } from '../capture/budget.ts';
 import { lookUpProgram } from '../capture/spawn.ts';
 import { type Clock, fixedClock, systemClock } from '../lib/clock.ts';
 import { TachoError } from '../lib/errors.ts';
@@ -8,10 +9,11 @@ import { type RandomSource, seededRandom, systemRandom } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../model/agent.ts';
-import type { RunConfig } from '../model/parts.ts';
+import type { RunAttempt, RunConfig, RunLimits } from '../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../model/words.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import { agentOf } from './agent-of.ts';
+import type { StreamLog } from './config-log.ts';
 import { demoEntry } from './paths.ts';
 
 export interface RunOptions {
@@ -30,6 +32,8 @@ export interface RunOptions {
   /** The program to start instead of the agent's own, with leading arguments. */
   command?: readonly string[] | undefined;
   timeout_ms?: number | undefined;
+  /** Over which the run is ended. */
+  limits?: Partial<RunLimits> | undefined;
   /** Session of the agent to go on with. */
   resume?: string | undefined;
   /** Whether text deltas are wanted. */
@@ -38,10 +42,14 @@ export interface RunOptions {
   state_dir?: string | undefined;
   /** Keep the agent's raw output after the run is recorded. */
   keep_raw?: boolean | undefined;
+  /** A log beside the transcript: readable lines, or the agent's stdout; default: none. */
+  stream_log?: StreamLog | undefined;
   /** Patterns of secrets to redact, beyond the known ones. */
   redact?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
   target?: string | undefined;
+  /** Which attempt at the same run this is; default: the only one. */
+  attempt?: RunAttempt | undefined;
   output_mode?: OutputMode | undefined;
   tui?: boolean | undefined;
   events_path?: string | undefined;
@@ -60,6 +68,7 @@ export interface RunRequest {
   config: RunConfig;
   state_dir: string;
   keep_raw: boolean;
+  stream_log: StreamLog;
   redact: readonly string[];
   clock: Clock;
   random: RandomSource;
@@ -124,6 +133,8 @@ function configOf(options: RunOptions): RunConfig {
     env_names: Object.keys(options.env ?? {}).sort(),
     resume: options.resume ?? null,
     timeout_ms: options.timeout_ms ?? null,
+    limits: { ...NO_LIMITS, ...options.limits },
+    ...(options.attempt === undefined ? {} : { attempt: options.attempt }),
     output_mode: options.output_mode ?? 'human',
     stream: options.stream ?? false,
     tui: options.tui ?? false,
@@ -165,6 +176,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     config,
     state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
     keep_raw: options.keep_raw ?? false,
+    stream_log: options.stream_log ?? false,
     redact: options.redact ?? [],
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
@@ -189,6 +201,7 @@ export async function prepareRecord(given: RecordOptions): Promise<RecordRequest
     config: configOf(options),
     state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
     keep_raw: false,
+    stream_log: false,
     redact: options.redact ?? [],
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),

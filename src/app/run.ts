@@ -1,4 +1,5 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
+import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../capture/budget.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { endTree, listTree, RUN_ID_VARIABLE, type TreeRoot } from '../capture/process-tree.ts';
 import { type AgentProcess, spawnAgent } from '../capture/spawn.ts';
@@ -6,7 +7,9 @@ import { createTail, type Tail, waitForChange } from '../capture/tail.ts';
 import { snapshotWorktree } from '../capture/worktree.ts';
 import { newRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
+import type { RunLimits } from '../model/parts.ts';
 import type { ExitReason } from '../model/words.ts';
 import { openIndex } from '../store/index-db.ts';
 import { redactDrafts } from '../store/redact-event.ts';
@@ -22,7 +25,7 @@ export interface RunResult {
   run_id: string;
   outcome: RunOutcome;
   exit_reason: ExitReason;
-  /** Why tacho ended the run: timeout, a signal's name, abort; null when the agent ended by itself. */
+  /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
   cause: string | null;
   /** Why the recorded run is not in the list of runs; null when it is. */
   unlisted: string | null;
@@ -116,7 +119,10 @@ class LiveRun {
   readonly #root: TreeRoot;
   readonly #pipeline: Pipeline;
   readonly #started_ms: number;
+  readonly #limits: RunLimits;
+  readonly #loops: LoopGuard | null;
   #cause: string | null = null;
+  #limit: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
 
   constructor(request: RunRequest, desk: Desk, spool: Spool, { agent, started_ms }: Launched) {
@@ -127,6 +133,9 @@ class LiveRun {
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
     this.#started_ms = started_ms;
     this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
+    this.#limits = request.config.limits ?? NO_LIMITS;
+    const { same_calls } = this.#limits;
+    this.#loops = same_calls === null ? null : createLoopGuard(same_calls);
   }
 
   abort(cause: string): void {
@@ -171,6 +180,8 @@ class LiveRun {
       pipeline: this.#pipeline,
       exit: await exit,
       cause: this.#cause,
+      limits: this.#limits,
+      limit: this.#limit,
       left,
       before,
       started_ms: this.#started_ms,
@@ -187,12 +198,22 @@ class LiveRun {
         const bytes = await tails[channel].read();
         if (bytes === null) continue;
         got = true;
-        await this.#desk.recorder.take(this.#pipeline.push(channel, bytes));
+        const events = this.#pipeline.push(channel, bytes);
+        await this.#desk.recorder.take(events);
+        this.#watch(events);
       }
       if (got) continue;
       if (last) return;
       await waitForChange(both, stopped, LIMITS.tail_poll_ms * 10);
     }
+  }
+
+  /** Ends the run when it is over a limit. */
+  #watch(events: readonly Event[]): void {
+    if (this.#cause !== null) return;
+    this.#limit =
+      overLimit(this.#limits, this.#pipeline.state) ?? this.#loops?.push(events) ?? null;
+    if (this.#limit !== null) this.abort('limit');
   }
 
   /** Processes that outlive the agent may still write; they get a moment, then they are ended. */

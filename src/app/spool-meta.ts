@@ -6,6 +6,7 @@ import type { RunConfig } from '../model/parts.ts';
 import { type Owner, thisOwner } from '../store/owner.ts';
 import { secretValues } from '../store/redact-values.ts';
 import { readMeta, removeSpool, type Spool, writeMeta } from '../store/spool.ts';
+import type { StreamLog } from './config-log.ts';
 import type { RunRequest } from './request.ts';
 
 export interface SpoolMeta {
@@ -16,6 +17,8 @@ export interface SpoolMeta {
   cwd: string;
   started_ms: number;
   keep_raw: boolean;
+  /** Missing in spools of earlier versions. */
+  stream_log?: StreamLog;
   redact: readonly string[];
   /**
    * The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
@@ -32,7 +35,7 @@ export function metaOf(parts: {
   agent: AgentProcess | null;
 }): SpoolMeta {
   const { request, run_id, started_ms, agent } = parts;
-  const { config, prompt, cwd, keep_raw, redact } = request;
+  const { config, prompt, cwd, keep_raw, stream_log, redact } = request;
   return {
     version: 1,
     run_id,
@@ -41,6 +44,7 @@ export function metaOf(parts: {
     cwd,
     started_ms,
     keep_raw,
+    stream_log,
     redact,
     secrets: secretsOf(request),
     owner: thisOwner(),

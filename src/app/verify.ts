@@ -1,13 +1,17 @@
-/** Whether a run's record is whole: sequence, hashes, form, completeness (ST-10). */
+/** Whether a run's record is whole: sequence, hashes, form, completeness, transcript (ST-10). */
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import type { Event } from '../model/event.ts';
 import { checkEvent } from '../model/generated/checks.ts';
 import type { Completeness } from '../model/parts.ts';
+import { openRead } from '../store/files.ts';
 import { openIndex } from '../store/index-db.ts';
 import { type ReadReport, readSession } from '../store/journal-read.ts';
+import { transcriptPath } from '../store/run-files.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
-import { findRunId } from './replay.ts';
+import { findRunId, journalledEvents } from './replay.ts';
+import { transcriptPieces } from './transcript-writer.ts';
 
 export interface Verification {
   run_id: string;
@@ -32,12 +36,45 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verificat
     index.close();
   }
   check.end();
+  if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
   const { report } = entries;
   if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
   if (report.conflicts > 0)
     check.fault(`${report.conflicts} entries with a second, different content`);
   const { faults, count, completeness } = check;
   return { run_id, ok: faults.length === 0, events: count, faults, completeness, journal: report };
+}
+
+/** Whether the run's transcript is what its journal makes of it. */
+async function checkTranscriptFile(
+  state: StateDir,
+  run_id: string,
+  check: RecordCheck,
+): Promise<void> {
+  const made = createHash('sha256');
+  let path = '';
+  for await (const piece of transcriptPieces(journalledEvents(state, run_id), (outcome) => {
+    path = transcriptPath(state, outcome.agent, run_id);
+  }))
+    made.update(piece);
+  const cure = `remove it and make it again with: tacho runs reindex`;
+  const found = await digestOf(path);
+  if (found === null)
+    check.fault(`its transcript is missing; make it again with: tacho runs reindex`);
+  else if (found !== made.digest('hex'))
+    check.fault(`its transcript ${path} is not what the journal says; ${cure}`);
+}
+
+/** Null for a file that is not there, or not ours to read. */
+async function digestOf(path: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    const fd = openRead(path);
+    for await (const chunk of createReadStream(path, { fd })) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  } catch {
+    return null;
+  }
 }
 
 class RecordCheck {

@@ -7,13 +7,15 @@ import type { RunState } from './run-state.ts';
 
 /** Why tacho itself ended the run, or could not record it. */
 export interface Ending {
-  /** `timeout`, a signal's name or `abort`; null when the agent ended by itself. */
+  /** `timeout`, `limit`, a signal's name or `abort`; null when the agent ended by itself. */
   cause: string | null;
+  /** The limit that the run is over, in words; null: none. */
+  limit: string | null;
   /** What kept tacho from recording the run; null when nothing did. */
   capture_error: string | null;
 }
 
-export const QUIET_ENDING: Ending = { cause: null, capture_error: null };
+export const QUIET_ENDING: Ending = { cause: null, limit: null, capture_error: null };
 
 interface Verdict {
   exit_reason: ExitReason;
@@ -22,7 +24,12 @@ interface Verdict {
 }
 
 /** Problems that cost information; the others are only worth saying. */
-const NO_GAP = new Set<ProblemCode>(['clock_went_back', 'processes_left', 'recovered']);
+const NO_GAP = new Set<ProblemCode>([
+  'clock_went_back',
+  'processes_left',
+  'recovered',
+  'limit_unwatched',
+]);
 
 export function decide(state: RunState, ending: Ending): Verdict {
   const { ended, exited } = state;
@@ -31,6 +38,8 @@ export function decide(state: RunState, ending: Ending): Verdict {
     return { exit_reason: 'capture_error', error: ending.capture_error, evidence };
   if (ending.cause === 'timeout')
     return { exit_reason: 'timeout', error: 'the time limit ran out', evidence };
+  if (ending.limit !== null && (ending.cause === null || ending.cause === 'limit'))
+    return { exit_reason: 'budget_exceeded', error: ending.limit, evidence };
   if (ending.cause !== null)
     return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
   if (ended !== null) return { exit_reason: ended.exit_reason, error: ended.error, evidence };

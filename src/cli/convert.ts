@@ -1,4 +1,4 @@
-/** `tacho convert`: a recording → events, run-events or an outcome. */
+/** `tacho convert`: a recording → events, run-events, an outcome or a transcript. */
 import { type Command, Option } from 'commander';
 import type { ConvertFrom, ConvertTo } from '../app/convert.ts';
 import type { Io } from './io.ts';
@@ -8,12 +8,14 @@ interface Flags {
   from: ConvertFrom;
   to: ConvertTo;
   stream?: true;
+  testId?: string;
 }
 
 const EXAMPLES = `
 Examples:
   $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude --to outcome
-  $ tacho convert --agent claude --from session --to run-event session.jsonl`;
+  $ tacho convert --agent claude --from session --to run-event session.jsonl
+  $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json`;
 
 export function defineConvert(program: Command, io: Io): void {
   program
@@ -28,10 +30,11 @@ export function defineConvert(program: Command, io: Io): void {
     )
     .addOption(
       new Option('--to <form>', 'what to print')
-        .choices(['events', 'run-event', 'outcome'])
+        .choices(['events', 'run-event', 'outcome', 'transcript', 'agentv', 'atif'])
         .default('outcome'),
     )
     .option('--stream', 'with --to run-event: also text deltas, as model_delta records')
+    .option('--test-id <id>', "with --to agentv: the eval's test that the rows are for")
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: Flags) => {
       const { agentOf, convertTo } = await import('../app/convert.ts');
@@ -41,6 +44,7 @@ export function defineConvert(program: Command, io: Io): void {
         from: flags.from,
         input,
         stream: flags.stream ?? false,
+        test_id: flags.testId ?? null,
       };
       for await (const piece of convertTo(options, flags.to)) {
         await io.out.write(piece);

@@ -5,12 +5,14 @@ import { defineCompletion } from './completion.ts';
 import { defineConvert } from './convert.ts';
 import { defineDoctor } from './doctor.ts';
 import { defineDrift } from './drift.ts';
+import { defineEval } from './eval.ts';
 import { defineImport } from './import.ts';
 import type { Io } from './io.ts';
 import { defineReplay } from './replay.ts';
 import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
+import { defineShow } from './show.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `
@@ -52,8 +54,10 @@ export function createProgram(io: Io, done: Done): Command {
     .exitOverride();
   for (const define of [
     defineRun,
+    defineEval,
     defineConvert,
     defineImport,
+    defineShow,
     defineReplay,
     defineRuns,
     defineAgents,

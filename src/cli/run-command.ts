@@ -1,19 +1,21 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
-import type { EventSink } from '../app/recorder.ts';
 import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
-import { type RunControl, startRun } from '../app/run.ts';
 import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { createFdWriter, type FdWriter } from '../lib/fd-writer.ts';
+import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import type { RunLimits } from '../model/parts.ts';
+import { annotationLines } from '../projections/github.ts';
 import { preRunFinished, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Io } from './io.ts';
-import { createPresenter } from './present.ts';
 import type { RunFlags } from './run.ts';
+import { runAttempts } from './run-attempts.ts';
+import { catchSignals } from './run-signals.ts';
 
 export interface RunInput {
   prompt: string | null;
@@ -52,41 +54,60 @@ export async function runCommand(input: RunInput): Promise<number> {
 
 async function recordedRun(input: RunInput, progress: { shown: boolean }): Promise<number> {
   const { flags, io } = input;
-  const options = await optionsOf(input);
+  const { options, retries } = await optionsOf(input);
   const request = await prepareRun(options);
   await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
   const files = openFiles(flags);
-  const view = await createView(input, request.cwd);
-  const noted: EventSink = () => {
-    progress.shown = true;
-  };
-  const sinks: EventSink[] = [noted, view.sink];
   const events = files.events === null ? null : createFdWriter(files.events);
-  if (events !== null) sinks.push(eventFile(events));
   const signals = catchSignals();
   try {
-    const control = await startRun(request, sinks);
-    signals.to(control);
-    view.interrupt.set(() => control.abort('SIGINT'));
-    const result = await control.result;
-    await view.close();
+    const show = { input, events, signals, progress };
+    const result = await runAttempts(show, request, { options, retries });
     const final = files.final === null ? null : writeFinal(files.final, result.outcome.message);
     const wrong = [
       result.unlisted,
       outputError(events?.failure ?? null, flags.events),
       outputError(final, flags.finalOutput),
+      ...(await tellCi(result.outcome, input)),
     ].filter((text) => text !== null);
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     signals.release();
-    await view.close();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
 }
 
+/** Commands are read from either stream of a step: stdout is left to the run. Returns what went wrong. */
+async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(string | null)[]> {
+  const github = flags.github ?? io.env.GITHUB_ACTIONS === 'true';
+  if (flags.junit === undefined && !github) return [];
+  const { annotationsOfRun, junitOfRun, summaryOfRun } = await import('./run-report.ts');
+  const wrong: (string | null)[] = [];
+  if (flags.junit !== undefined)
+    wrong.push(
+      writeBeside(flags.junit, () => writeFileSync(flags.junit as string, junitOfRun(outcome))),
+    );
+  if (!github) return wrong;
+  await io.err.write(annotationLines(annotationsOfRun(outcome)));
+  const path = io.env.GITHUB_STEP_SUMMARY;
+  if (path) wrong.push(writeBeside(path, () => appendFileSync(path, summaryOfRun(outcome))));
+  return wrong;
+}
+
+function writeBeside(path: string, write: () => void): string | null {
+  try {
+    write();
+    return null;
+  } catch (cause) {
+    return outputError(cause, path);
+  }
+}
+
 /** Flags before the target of tacho.yaml before the target's defaults. */
-async function optionsOf(input: RunInput): Promise<RunOptions> {
+export async function optionsOf(
+  input: RunInput,
+): Promise<{ options: RunOptions; retries: number }> {
   const { flags, io, args } = input;
   const path = findConfig(process.cwd());
   const config = path === null ? null : await loadConfig(path, AGENT_IDS);
@@ -101,8 +122,9 @@ async function optionsOf(input: RunInput): Promise<RunOptions> {
       'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
     );
   }
+  for (const say of target?.warnings ?? []) await io.err.write(`warning: ${say}\n`);
   const prompt = await promptOf(input.prompt, io);
-  return {
+  const options: RunOptions = {
     ...fromTarget(target),
     agent,
     prompt,
@@ -113,6 +135,7 @@ async function optionsOf(input: RunInput): Promise<RunOptions> {
       approve: flags.approve,
       timeout_ms: flags.timeout === undefined ? undefined : Math.round(flags.timeout * 1000),
     }),
+    limits: { ...target?.limits, ...limitsOf(flags) },
     args: [...(target?.args ?? []), ...args],
     env: { ...target?.env, ...flags.env },
     resume: flags.resume,
@@ -126,6 +149,7 @@ async function optionsOf(input: RunInput): Promise<RunOptions> {
     events_path: flags.events,
     final_output_path: flags.finalOutput,
   };
+  return { options, retries: flags.retries ?? target?.retries ?? 0 };
 }
 
 /** Only what was given, so that it covers what a target says and nothing else does. */
@@ -133,6 +157,16 @@ function defined<T extends object>(values: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Partial<T>;
+}
+
+function limitsOf(flags: RunFlags): Partial<RunLimits> {
+  return defined({
+    cost_usd: flags.maxCost,
+    tokens: flags.maxTokens,
+    tool_calls: flags.maxToolCalls,
+    steps: flags.maxSteps,
+    same_calls: flags.loopGuard,
+  }) as Partial<RunLimits>;
 }
 
 function fromTarget(target: Target | null): Partial<RunOptions> {
@@ -143,6 +177,7 @@ function fromTarget(target: Target | null): Partial<RunOptions> {
     cwd: target.cwd ?? undefined,
     approve: target.approve ?? undefined,
     timeout_ms: target.timeout === null ? undefined : Math.round(target.timeout * 1000),
+    stream_log: target.stream_log ?? undefined,
   };
 }
 
@@ -194,74 +229,4 @@ function writeFinal(fd: number, text: string): unknown {
   } catch (error) {
     return error;
   }
-}
-
-function eventFile(writer: FdWriter): EventSink {
-  return (events) => writer.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
-}
-
-interface View {
-  sink: EventSink;
-  close(): Promise<void>;
-  interrupt: { set(to: () => void): void };
-}
-
-async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
-  let onInterrupt: () => void = () => {};
-  const interrupt = {
-    set(to: () => void) {
-      onInterrupt = to;
-    },
-  };
-  const stream = flags.stream ?? false;
-  if (!flags.tui) {
-    return {
-      sink: createPresenter(io, { output: flags.output, stream, cwd }),
-      close: async () => {},
-      interrupt,
-    };
-  }
-  const { createTuiView } = await import('./tui-view.ts');
-  return {
-    ...createTuiView(io, {
-      agent: flags.agent ?? flags.target ?? '',
-      cwd,
-      onInterrupt: () => onInterrupt(),
-    }),
-    interrupt,
-  };
-}
-
-/** A repeated signal within this time is the same one: a terminal tells the launcher and us at once. */
-const SAME_SIGNAL_MS = 300;
-
-interface Signals {
-  /** Passes signals on to the run, also one that came while it was being started. */
-  to(control: RunControl): void;
-  release(): void;
-}
-
-/** From here on a signal ends the run in good order and no longer this process at once. */
-function catchSignals(): Signals {
-  let control: RunControl | null = null;
-  let early: NodeJS.Signals | null = null;
-  let last = -SAME_SIGNAL_MS;
-  const onSignal = (signal: NodeJS.Signals) => {
-    const now = performance.now();
-    if (now - last < SAME_SIGNAL_MS) return;
-    last = now;
-    early ??= signal;
-    control?.abort(signal);
-  };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, onSignal);
-  return {
-    to(started) {
-      control = started;
-      if (early !== null) control.abort(early);
-    },
-    release() {
-      for (const signal of signals) process.off(signal, onSignal);
-    },
-  };
 }

@@ -17,6 +17,15 @@ export interface RunFlags {
   stream?: true;
   finalOutput?: string;
   timeout?: number;
+  maxCost?: number;
+  maxTokens?: number;
+  maxToolCalls?: number;
+  maxSteps?: number;
+  loopGuard?: number;
+  junit?: string;
+  github?: boolean;
+  retries?: number;
+  retryWait?: number;
   resume?: string;
   env?: Record<string, string>;
   label?: Record<string, string>;
@@ -30,6 +39,21 @@ function seconds(text: string): number {
     throw new InvalidArgumentError('Give a number of seconds over 0.');
   return value;
 }
+
+function dollars(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('Give an amount in US dollars over 0.');
+  return value;
+}
+
+/** A whole number from `least` on. */
+const count = (least: number) => (text: string) => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
+  return value;
+};
 
 function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
@@ -74,7 +98,25 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--events <path>', 'also write the internal events there, as JSONL')
     .option('--stream', 'show text as it arrives (json: as model_delta records)')
     .option('--final-output <path>', 'write the whole final text there')
+    .option('--junit <path>', 'write the result as JUnit XML')
+    .option('--github', 'annotations and a step summary (default: in GitHub Actions)')
+    .option('--no-github', 'neither')
     .option('--timeout <seconds>', 'end the agent after this time', seconds)
+    .option('--max-cost <usd>', 'end the run when it has cost more', dollars)
+    .option('--max-tokens <n>', 'end the run when it has used more, cached ones counted', count(1))
+    .option('--max-tool-calls <n>', 'end the run at the call after so many', count(0))
+    .option('--max-steps <n>', 'end the run at the step after so many', count(1))
+    .option('--loop-guard <n>', 'end the run at the nth call with the same input', count(2))
+    .option(
+      '--retries <n>',
+      'run the agent again, up to so often, when the model API failed or it died at once',
+      count(0),
+    )
+    .option(
+      '--retry-wait <seconds>',
+      'before the first retry; each next one waits twice as long (default: 2)',
+      seconds,
+    )
     .option('--resume <session>', "go on with one of the agent's sessions")
     .option('--env <name=value>', "add to the agent's environment (repeatable)", pair)
     .option('--label <name=value>', 'label the run (repeatable)', pair)

@@ -1,22 +1,29 @@
 /** `tacho runs …`: the recorded runs. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Check, duration, size } from '../app/config-checks.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
+import type { GcFlags } from './runs-keep-command.ts';
 import { stateOf } from './state.ts';
 
-function count(text: string): number {
+/** A whole number from `least` on. */
+const countFrom = (least: number) => (text: string) => {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('Give a whole number over 0.');
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
   return value;
-}
+};
+const count = countFrom(1);
 
 export function defineRuns(program: Command, io: Io, done: Done): void {
   const runs = program
     .command('runs')
-    .description('the recorded runs: list, show, verify, recover, reindex, remove');
+    .description(
+      'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
+    );
   defineReading(runs, io, done);
   defineKeeping(runs, io, done);
+  defineRetention(runs, io, done);
 }
 
 function defineReading(runs: Command, io: Io, done: Done): void {
@@ -99,4 +106,62 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
       const { removeRuns } = await import('./runs-command.ts');
       done(await removeRuns(await stateOf(command, io), names, io));
     });
+}
+
+const GC_EXAMPLES = `
+Without these limits the policies of tacho.yaml count (see the guide: keeping the store small).
+
+Examples:
+  $ tacho runs gc --max-age 30d --keep-failed --dry-run
+  $ tacho runs gc --max-runs 1000
+  $ tacho runs gc`;
+
+function defineRetention(runs: Command, io: Io, done: Done): void {
+  runs
+    .command('gc')
+    .description('remove runs that a policy lets go: archived first, unless told otherwise')
+    .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', duration))
+    .option('--max-runs <n>', 'the newest so many stay', countFrom(0))
+    .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', size))
+    .option('--agent <id>', 'only of this agent')
+    .option('--status <status>', 'only those: ok, failed, or an exit reason')
+    .option('--keep-failed', 'leave runs that failed alone')
+    .option('--keep-successful', 'leave runs that succeeded alone')
+    .option('--no-archive', 'delete without keeping a compressed copy')
+    .option('--dry-run', 'only say what would go')
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', GC_EXAMPLES)
+    .action(async (flags: GcFlags, command: Command) => {
+      const { gcRuns } = await import('./runs-keep-command.ts');
+      await gcRuns(await stateOf(command, io), flags, io);
+    });
+  runs
+    .command('restore')
+    .description('put archived runs back')
+    .argument('<archive>', 'a file in the archive folder of the state folder')
+    .argument('[runs...]', 'only these')
+    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .action(async (archive: string, names: string[], _flags: object, command: Command) => {
+      const { restoreRuns } = await import('./runs-keep-command.ts');
+      done(await restoreRuns(await stateOf(command, io), archive, names, io));
+    });
+  runs
+    .command('stats')
+    .description('how many runs there are, what they cost and how much room they take')
+    .option('--days <n>', 'so many days one by one', count, 14)
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  $ tacho runs stats')
+    .action(async (flags: { days: number; json?: true }, command: Command) => {
+      const { showStats } = await import('./runs-keep-command.ts');
+      await showStats(await stateOf(command, io), flags, io);
+    });
+}
+
+/** An option whose text must pass the same check as in tacho.yaml. */
+function checked(flags: string, text: string, rule: Check): Option {
+  return new Option(flags, text).argParser((value: string) => {
+    const wrong = rule(value);
+    if (wrong !== null) throw new InvalidArgumentError(`It ${wrong}.`);
+    return value;
+  });
 }

@@ -60,6 +60,10 @@ export const LIMITS = {
   spill_memory_bytes: 4 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
+  /** Between two attempts at a run, however many there were. */
+  retry_wait_ms_max: 60_000,
+  /** Different calls that the loop guard remembers. */
+  loop_guard_calls_max: 10_000,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
@@ -90,4 +94,24 @@ export const LIMITS = {
   unclaimed_prompts_max: 256,
   /** Kinds of drift that are listed: an adapter that knows nothing of a file has said so long before. */
   drift_findings_max: 200,
+  /** One line of a transcript file: what a string can hold, and far beyond any run worth grading. */
+  transcript_line_bytes_max: 256 * 1024 * 1024,
+  /** An eval file, or one of cases or a prompt that it names: written by hand or by a small script. */
+  eval_file_bytes_max: 16 * 1024 * 1024,
+  /** Mistakes in one eval file that are told at once. */
+  eval_mistakes_max: 20,
+  /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */
+  trajectory_cells_max: 4_000_000,
+  /** Facts that one verdict carries; more say nothing more. */
+  evidence_max: 200,
+  /** How long one pattern of an eval may take on one text. */
+  regex_ms_max: 2_000,
+  /** What a code grader may print: a verdict is small. */
+  grader_output_bytes_max: 1024 * 1024,
+  /** Time of a code grader or of a judging model, where the eval file gives none. */
+  grader_ms_default: 60_000,
+  /** The answer of a judging model. */
+  model_answer_bytes_max: 1024 * 1024,
+  /** What a judging model is shown of a run. */
+  judged_chars_max: 60_000,
 } as const;

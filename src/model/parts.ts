@@ -33,6 +33,25 @@ export const Completeness = Type.Object({
 });
 export type Completeness = Static<typeof Completeness>;
 
+/** Over which the run is ended; null: no limit. */
+export const RunLimits = Type.Object({
+  cost_usd: Nullable(Type.Number()),
+  tokens: NullableInteger,
+  tool_calls: NullableInteger,
+  steps: NullableInteger,
+  /** The same call with the same input this many times. */
+  same_calls: NullableInteger,
+});
+export type RunLimits = Static<typeof RunLimits>;
+
+/** Which attempt at the same run this is, and how long those before it took together. */
+export const RunAttempt = Type.Object({
+  number: Type.Integer({ minimum: 1 }),
+  earlier_ms: Count,
+  first_run_id: NullableString,
+});
+export type RunAttempt = Static<typeof RunAttempt>;
+
 /** What was asked of `run`, stored with the run (RE-18). Presentation fields stay out of the fingerprint. */
 export const RunConfig = Type.Object({
   agent: Type.String(),
@@ -43,6 +62,9 @@ export const RunConfig = Type.Object({
   env_names: Type.Array(Type.String()),
   resume: NullableString,
   timeout_ms: NullableInteger,
+  /** Records of before there were limits have none. */
+  limits: Type.Optional(RunLimits),
+  attempt: Type.Optional(RunAttempt),
   output_mode: OneOf(OUTPUT_MODES),
   stream: Type.Boolean(),
   tui: Type.Boolean(),

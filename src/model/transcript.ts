@@ -11,9 +11,8 @@ import {
   OneOf,
   Usage,
 } from './parts.ts';
-import { CALL_STATUSES, EXIT_REASONS } from './words.ts';
+import { CALL_STATUSES, EXIT_REASONS, TRANSCRIPT_SCHEMA } from './words.ts';
 
-export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 export const TRANSCRIPT_ROLES = ['user', 'assistant', 'system'] as const;
 export const TRANSCRIPT_SOURCES = ['run', 'record', 'import', 'convert', 'eval'] as const;
 

@@ -2,7 +2,12 @@
 
 export const RUN_EVENT_SCHEMA = 'openagent.run_event.v1';
 export const OUTCOME_SCHEMA = 'tacho.outcome.v1';
+export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 export const EVENT_VERSION = 1;
+
+/** Labels that say how a run came to be: the session file it was imported from, the eval's test it was made for. */
+export const IMPORTED_FILE_LABEL = 'imported';
+export const EVAL_TEST_LABEL = 'eval_test';
 
 /** Bytes that any string in a run-event's data may have (RE-10). */
 export const CONTENT_PREVIEW_MAX_BYTES = 4096;
@@ -130,6 +135,7 @@ export const PROBLEM_CODES = [
   'recovered',
   'truncated_value',
   'lossy_number',
+  'limit_unwatched',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];

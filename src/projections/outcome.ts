@@ -228,11 +228,13 @@ function metricsOf(facts: Facts, tool_calls_count: number): RunOutcome['metrics'
 
 function metadataOf(facts: Facts): RunOutcome['metadata'] {
   const config = facts.started?.data.config ?? null;
+  const attempt = config?.attempt;
+  const took_ms = facts.finished?.data.duration_ms ?? null;
   return {
     session_id: sessionOf(facts),
-    attempt_number: 1,
-    retry_count: 0,
-    phase_total_duration_ms: facts.finished?.data.duration_ms ?? null,
+    attempt_number: attempt?.number ?? 1,
+    retry_count: (attempt?.number ?? 1) - 1,
+    phase_total_duration_ms: took_ms === null ? null : took_ms + (attempt?.earlier_ms ?? 0),
     initial_prompt: facts.prompt,
     fingerprint: facts.started?.data.fingerprint ?? null,
     output_mode: config?.output_mode ?? null,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
+import { skillOfPath } from '../lib/skill-use.ts';
 import type { Event } from '../model/event.ts';
-import { createSkillFold, skillOfPath } from './skills.ts';
+import { createSkillFold } from './skills.ts';
 
 function skillsIn(events: readonly Event[]): string[] {
   const fold = createSkillFold();

@@ -3,6 +3,7 @@
  * own report. Listings, failed or denied calls and text in outputs are not uses.
  */
 import { LIMITS } from '../lib/limits.ts';
+import { type SkillAsked, skillsOfCall } from '../lib/skill-use.ts';
 import type { Event } from '../model/event.ts';
 
 export interface SkillUse {
@@ -11,39 +12,7 @@ export interface SkillUse {
   call_id: string | null;
   /** Sequence of the event that asked for the skill: its place in the run. */
   seq: number;
-  by: 'skill_call' | 'file_read' | 'agent_report';
-}
-
-/** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
-export function skillOfPath(path: string): string | null {
-  if (!path.endsWith('SKILL.md')) return null;
-  const parts: string[] = [];
-  for (const part of path.replaceAll('\\', '/').split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
-  }
-  const [folder, name, file] = parts.slice(-3);
-  if (parts.length < 3 || file !== 'SKILL.md' || name === undefined) return null;
-  return folder === 'skills' || folder === 'skill' ? name : null;
-}
-
-type Asked = Omit<SkillUse, 'call_id' | 'seq'>;
-
-/** The skills a call would use if it succeeds. */
-export function skillsOfCall(call: {
-  tool: string;
-  input: unknown;
-  reads: readonly string[];
-}): Asked[] {
-  if (call.tool === 'Skill') {
-    const skill = field(call.input, 'skill');
-    return skill === null || skill === '' ? [] : [{ skill, by: 'skill_call' }];
-  }
-  const path = call.tool === 'Read' ? field(call.input, 'file_path') : null;
-  const paths = path !== null ? [path] : call.tool === 'Bash' ? call.reads : [];
-  if (!paths.some((one) => one.endsWith('SKILL.md'))) return [];
-  const names = paths.map(skillOfPath).filter((name) => name !== null);
-  return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
+  by: SkillAsked['by'] | 'agent_report';
 }
 
 export interface SkillFold {
@@ -56,7 +25,7 @@ export interface SkillFold {
 
 export function createSkillFold(): SkillFold {
   /** Calls that ask for a skill, by call id; few, as most calls do not. */
-  const asked = new Map<string, { seq: number; ok: boolean; skills: Asked[] }>();
+  const asked = new Map<string, { seq: number; ok: boolean; skills: SkillAsked[] }>();
   const reported: SkillUse[] = [];
   const settle = (call_id: string, ok: boolean): void => {
     const entry = asked.get(call_id);
@@ -87,10 +56,4 @@ export function createSkillFold(): SkillFold {
     uses,
     names: () => [...new Set(uses().map((use) => use.skill))],
   };
-}
-
-function field(input: unknown, name: string): string | null {
-  if (input === null || typeof input !== 'object' || !Object.hasOwn(input, name)) return null;
-  const value = (input as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : null;
 }

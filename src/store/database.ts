@@ -22,6 +22,8 @@ export interface Database {
   write<T>(body: (db: Prepared) => T): T;
   /** Where a damaged file was put; null when none was. */
   readonly moved_to: string | null;
+  /** Shrinks the file to what it holds; left for another time while others use it. */
+  compact(): void;
   close(): void;
 }
 
@@ -68,6 +70,14 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
     write: (body) => guarded((prepared) => inTransaction(prepared, body)),
     get moved_to() {
       return moved_to;
+    },
+    compact() {
+      try {
+        open.db.exec('VACUUM');
+        open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      } catch (cause) {
+        if (sqliteCode(cause) !== SQLITE_BUSY) throw databaseError(cause, path);
+      }
     },
     close() {
       if (open.db.isOpen) open.db.close();

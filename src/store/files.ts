@@ -96,21 +96,54 @@ export function syncFolder(path: string): void {
 
 /** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut. */
 export function writeAtomic(path: string, text: string, stage: string): void {
-  const temp = join(dirname(path), `.${basename(path)}.${process.pid}.${performance.now()}.tmp`);
+  const file = startPrivate(path, stage);
   try {
-    const fd = createPrivate(temp);
-    try {
-      writeAll(fd, Buffer.from(text, 'utf8'));
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temp, path);
-    syncFolder(dirname(path));
-  } catch (cause) {
-    unlinkQuietly(temp);
-    throw fileError(cause, path, stage);
+    file.write(Buffer.from(text, 'utf8'));
+    file.commit();
+  } finally {
+    file.abandon();
   }
+}
+
+/** A file in the making: nothing stands at its path before `commit`. */
+export interface PrivateFile {
+  write(bytes: Uint8Array): void;
+  commit(): void;
+  /** Does nothing after `commit`. */
+  abandon(): void;
+}
+
+/** `durable`: also after a power cut; not needed for what can be made again. */
+export function startPrivate(path: string, stage: string, durable = true): PrivateFile {
+  const temp = join(dirname(path), `.${basename(path)}.${process.pid}.${performance.now()}.tmp`);
+  const named = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (cause) {
+      throw fileError(cause, path, stage);
+    }
+  };
+  const fd = named(() => createPrivate(temp));
+  let done = false;
+  const close = () => {
+    done = true;
+    closeSync(fd);
+  };
+  return {
+    write: (bytes) => named(() => writeAll(fd, bytes)),
+    commit: () =>
+      named(() => {
+        if (durable) fsyncSync(fd);
+        renameSync(temp, path);
+        close();
+        if (durable) syncFolder(dirname(path));
+      }),
+    abandon() {
+      if (done) return;
+      close();
+      unlinkQuietly(temp);
+    },
+  };
 }
 
 export function unlinkQuietly(path: string): void {

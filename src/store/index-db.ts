@@ -59,13 +59,19 @@ export interface Index extends PositionIndex {
   listRuns(query?: RunQuery): RunRow[];
   /** Deletes the run's row and its session's positions; false when there was none. */
   deleteRun(run_id: string): boolean;
+  deleteRuns(run_ids: readonly string[]): void;
+  runIds(): string[];
   setPositions(positions: readonly Position[]): void;
   /** Sessions that a segment holds, as far as they are covered. */
   sessionsIn(segment: string): string[];
+  /** How many entries each session has in each segment. */
+  entriesBySession(): { segment: string; session: string; entries: number }[];
   forgetSegment(segment: string): void;
   /** Empties the index, to be filled again from the journal. */
   clear(): void;
   stats(): IndexStats;
+  /** Gives the room of what was deleted back to the disk, bytes and all; not while others use the file. */
+  compact(): void;
   /** Where a damaged database was put when this one was begun in its place; null when none was. */
   readonly moved_to: string | null;
   close(): void;
@@ -78,6 +84,9 @@ export interface IndexStats {
   segments: number;
   bytes: number;
 }
+
+/** The texts of a JSON list. */
+const LISTED = '(SELECT value FROM json_each(?))';
 
 export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Index {
   const db = openDatabase(state.db, options.clock);
@@ -96,12 +105,23 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Ind
         prepared.run('DELETE FROM positions WHERE session = ?', run_id);
         return prepared.run('DELETE FROM runs WHERE run_id = ?', run_id) > 0;
       }),
+    deleteRuns: (run_ids) =>
+      db.write((prepared) => {
+        const ids = JSON.stringify(run_ids.map(key));
+        prepared.run(`DELETE FROM positions WHERE session IN ${LISTED}`, ids);
+        prepared.run(`DELETE FROM runs WHERE run_id IN ${LISTED}`, ids);
+      }),
+    runIds: () =>
+      db.read((prepared) =>
+        prepared.all('SELECT run_id FROM runs').map((row) => String(row.run_id)),
+      ),
     ...positionsOf(db),
     clear: () =>
       db.write((prepared) => {
         for (const table of ['runs', 'positions', 'segments']) prepared.run(`DELETE FROM ${table}`);
       }),
     stats: () => db.read(statsOf),
+    compact: db.compact,
     get moved_to() {
       return db.moved_to;
     },
@@ -111,7 +131,13 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Ind
 
 type PositionPart = Pick<
   Index,
-  'setPositions' | 'getPositions' | 'covered' | 'cover' | 'sessionsIn' | 'forgetSegment'
+  | 'setPositions'
+  | 'getPositions'
+  | 'covered'
+  | 'cover'
+  | 'sessionsIn'
+  | 'entriesBySession'
+  | 'forgetSegment'
 >;
 
 function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
@@ -145,6 +171,16 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
       db.read((prepared) => {
         const sql = 'SELECT DISTINCT session FROM positions WHERE segment = ?';
         return prepared.all(sql, segment).map((row) => unkey(row.session));
+      }),
+    entriesBySession: () =>
+      db.read((prepared) => {
+        const sql = `SELECT segment, session, sum(last_seq - first_seq + 1) AS entries
+          FROM positions GROUP BY segment, session`;
+        return prepared.all(sql).map((row) => ({
+          segment: String(row.segment),
+          session: unkey(row.session),
+          entries: Number(row.entries),
+        }));
       }),
     forgetSegment: (segment) =>
       db.write((prepared) => {

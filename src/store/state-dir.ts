@@ -21,6 +21,10 @@ export interface StateDir {
   readonly journal: string;
   readonly spool: string;
   readonly transcripts: string;
+  /** Made when a run writes a log. */
+  readonly logs: string;
+  /** Made when runs are archived. */
+  readonly archive: string;
   readonly db: string;
 }
 
@@ -41,6 +45,8 @@ export function stateDirAt(path: string): StateDir {
     journal: join(root, 'journal'),
     spool: join(root, 'spool'),
     transcripts: join(root, 'transcripts'),
+    logs: join(root, 'logs'),
+    archive: join(root, 'archive'),
     db: join(root, 'tacho.db'),
   };
 }

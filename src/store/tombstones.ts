@@ -8,6 +8,7 @@ import { fileError } from '../lib/errors.ts';
 import { createCatalogue } from './catalogue.ts';
 import { openAppend, readPrivate, syncFolder, writeAll } from './files.ts';
 import type { Index } from './index-db.ts';
+import { removeRunFiles } from './run-files.ts';
 import { listSegments, newReport } from './scan.ts';
 import { mayGrow } from './segment.ts';
 import { removeSpool, spoolAt } from './spool.ts';
@@ -38,29 +39,38 @@ export function readTombstones(state: StateDir): Set<string> {
     throw fileError(cause, path, STAGE);
   }
   for (const line of text.split('\n')) {
-    const id = deletedId(line);
-    if (id !== null) ids.add(id);
+    const said = wordOf(line);
+    if (said?.deleted !== undefined) ids.add(said.deleted);
+    else if (said?.restored !== undefined) ids.delete(said.restored);
   }
   return ids;
 }
 
-function deletedId(line: string): string | null {
+function wordOf(line: string): { deleted?: string; restored?: string } | null {
   if (line === '') return null;
   try {
-    const value = JSON.parse(line) as { deleted?: unknown } | null;
-    return typeof value?.deleted === 'string' ? value.deleted : null;
+    const value = JSON.parse(line) as { deleted?: unknown; restored?: unknown } | null;
+    if (typeof value?.deleted === 'string') return { deleted: value.deleted };
+    return typeof value?.restored === 'string' ? { restored: value.restored } : null;
   } catch {
     return null;
   }
 }
 
-function bury(state: StateDir, run_id: string): void {
+/** Writes down that these runs are deleted, or, `restored`, that they are back. */
+export function bury(
+  state: StateDir,
+  run_ids: readonly string[],
+  word: 'deleted' | 'restored' = 'deleted',
+): void {
+  if (run_ids.length === 0) return;
   const path = tombstonesAt(state);
   try {
     const fd = openAppend(path);
     try {
       // The LF in front ends a line that a dead process left torn.
-      writeAll(fd, Buffer.from(`\n${JSON.stringify({ deleted: run_id })}\n`));
+      const lines = run_ids.map((run_id) => `${JSON.stringify({ [word]: run_id })}\n`);
+      writeAll(fd, Buffer.from(`\n${lines.join('')}`));
       fdatasyncSync(fd);
     } finally {
       closeSync(fd);
@@ -71,13 +81,14 @@ function bury(state: StateDir, run_id: string): void {
   }
 }
 
-/** Deletes a run: its events, its index row, its spool. First of all it is written down. */
+/** Deletes a run: its events, its index row, its spool, its transcript and log. First of all it is written down. */
 export async function removeRun(state: StateDir, index: Index, run_id: string): Promise<Removal> {
-  bury(state, run_id);
+  bury(state, [run_id]);
   await createCatalogue(state.journal, index).refresh(newReport());
   const held = new Set(index.getPositions(run_id).map((position) => position.segment));
   const found = index.deleteRun(run_id);
   removeSpool(spoolAt(state, run_id));
+  removeRunFiles(state, null, run_id);
   return { found, segments: sweepSegments(state, index, [...held]) };
 }
 

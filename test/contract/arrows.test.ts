@@ -13,13 +13,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   capture: ['model', 'lib'],
   store: ['model', 'lib'],
   projections: ['model', 'lib'],
+  evals: ['model', 'lib'],
   tui: ['model', 'lib'],
-  app: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'tui'],
-  'index.ts': ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'app'],
-  cli: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'tui', 'app'],
+  app: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'tui'],
+  'index.ts': ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'app'],
+  cli: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'tui', 'app'],
 };
 const PURE = [
   /^projections\//,
+  /^evals\//,
   /^capture\/(decode|normalise|correlate|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
 ];
 const IMPURE =

@@ -171,11 +171,11 @@ const DASHBOARD: Texts = {
 export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('RE', RUN_EVENTS, now),
   ...requirements('AG', AGENTS, only('B', [1, 19])),
-  ...requirements('RO', OUTCOMES, (number) => (number === 9 ? 'C' : only('B', [2, 3, 4])(number))),
-  ...requirements('TR', TRANSCRIPTS, inPart('C')),
-  ...requirements('ST', STORE, only('C', [5])),
+  ...requirements('RO', OUTCOMES, only('B', [2, 3, 4])),
+  ...requirements('TR', TRANSCRIPTS, now),
+  ...requirements('ST', STORE, now),
   ...requirements('LP', LIVE, inPart('D')),
   ...requirements('CF', CONFORMANCE, inPart('D')),
-  ...requirements('EV', EVALS, inPart('C')),
+  ...requirements('EV', EVALS, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];

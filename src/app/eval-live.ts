@@ -1,0 +1,72 @@
+/** A run made for a test, through the same code as `tacho run`; its transcript is what is graded. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RandomSource } from '../lib/ids.ts';
+import type { Transcript } from '../model/transcript.ts';
+import type { ExitReason } from '../model/words.ts';
+import { transcriptPath } from '../store/run-files.ts';
+import { stateDirAt } from '../store/state-dir.ts';
+import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from './attempts.ts';
+import { transcriptsIn } from './eval-subjects.ts';
+import { prepareRun, type RunOptions } from './request.ts';
+import { type RunResult, startRun } from './run.ts';
+
+export interface LiveOptions {
+  options: RunOptions;
+  retries: number;
+  retry_wait_ms: number;
+  random: RandomSource;
+}
+
+export interface LiveResult {
+  transcript: Transcript | null;
+  run_id: string;
+  /** Why there is nothing to grade. */
+  error: string | null;
+  cancelled: boolean;
+}
+
+/** Ends with which an agent has done what it could: these are graded, the others are failures of the run. */
+const GRADED: ReadonlySet<ExitReason> = new Set([
+  'ok',
+  'denied',
+  'approval_required',
+  'max_steps',
+  'budget_exceeded',
+]);
+
+async function runToEnd(live: LiveOptions, signal: AbortSignal): Promise<RunResult> {
+  let attempt = FIRST_ATTEMPT;
+  for (;;) {
+    const watch = watchAttempt();
+    const request = await prepareRun({ ...live.options, attempt });
+    const control = await startRun(request, [watch.sink]);
+    const abort = () => control.abort('SIGTERM');
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    const result = await control.result.finally(() => signal.removeEventListener('abort', abort));
+    const again = attempt.number <= live.retries && watch.worthAnother(result.outcome);
+    if (!again || signal.aborted) return result;
+    attempt = attemptAfter(attempt, result.outcome);
+    await sleep(waitBefore(attempt.number, live.retry_wait_ms, live.random), undefined, {
+      signal,
+    }).catch(() => {});
+    if (signal.aborted) return result;
+  }
+}
+
+export async function runForTest(live: LiveOptions, signal: AbortSignal): Promise<LiveResult> {
+  const { state_dir } = await prepareRun(live.options);
+  const { run_id, outcome, exit_reason } = await runToEnd(live, signal);
+  const path = transcriptPath(stateDirAt(state_dir), outcome.agent, run_id);
+  let transcript: Transcript | null = null;
+  let problem: string | null = null;
+  const onProblem = (say: string) => {
+    problem = say;
+  };
+  for await (const subject of transcriptsIn(path, onProblem)) transcript = subject.transcript;
+  const said = outcome.error_details?.message ?? '';
+  const error = GRADED.has(exit_reason)
+    ? problem
+    : `the run ended with ${exit_reason}${said === '' ? '' : `: ${said}`}`;
+  return { transcript, run_id, error, cancelled: exit_reason === 'cancelled' };
+}

@@ -1,0 +1,136 @@
+/**
+ * Texts kept for later in flat memory: in a slab first, beyond a bound in a private temporary file, and read back by
+ * their number.
+ */
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LIMITS } from '../lib/limits.ts';
+
+export interface Spill {
+  /** Numbers may come in any order. */
+  put(text: string, index: number): void;
+  /** The bytes of a text, valid until the next is asked for; null: there is none. Nothing may be put after. */
+  get(index: number): Buffer | null;
+  /** One more than the highest number. */
+  readonly count: number;
+  close(): void;
+}
+
+const SLAB_BYTES_MIN = 64 * 1024;
+const PIECE_BYTES = 256 * 1024;
+
+/** `latin1`: the texts are byte text. */
+export function createSpill(encoding: 'latin1' | 'utf8'): Spill {
+  return new FileSpill(encoding);
+}
+
+class FileSpill implements Spill {
+  count = 0;
+  readonly #encoding: 'latin1' | 'utf8';
+  #slab = Buffer.allocUnsafe(SLAB_BYTES_MIN);
+  #fill = 0;
+  #written = 0;
+  #file: { fd: number; folder: string } | null = null;
+  /** Offset and length of each text, by number. */
+  #places = new Float64Array(1024);
+  /** A part of the file, read ahead. */
+  #window = Buffer.allocUnsafe(0);
+  #window_at = 0;
+  #window_fill = 0;
+
+  constructor(encoding: 'latin1' | 'utf8') {
+    this.#encoding = encoding;
+  }
+
+  put(text: string, index: number): void {
+    const encoding = this.#encoding;
+    this.#makeRoom(encoding === 'latin1' ? text.length : Buffer.byteLength(text));
+    const bytes = this.#slab.write(text, this.#fill, encoding);
+    while (index * 2 + 1 >= this.#places.length) {
+      const larger = new Float64Array(this.#places.length * 2);
+      larger.set(this.#places);
+      this.#places = larger;
+    }
+    this.#places[index * 2] = this.#written + this.#fill;
+    this.#places[index * 2 + 1] = bytes;
+    this.count = Math.max(this.count, index + 1);
+    this.#fill += bytes;
+  }
+
+  get(index: number): Buffer | null {
+    if (index >= this.count) return null;
+    const length = this.#places[index * 2 + 1] as number;
+    return length === 0 ? null : this.#bytesAt(this.#places[index * 2] as number, length);
+  }
+
+  /** Grows the slab up to its bound, then empties it into the file. */
+  #makeRoom(bytes: number): void {
+    if (this.#fill + bytes <= this.#slab.length) return;
+    if (this.#fill + bytes > LIMITS.spill_memory_bytes) this.#toFile();
+    const needed = this.#fill + bytes;
+    if (needed <= this.#slab.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#slab.length * 2));
+    this.#slab.copy(larger, 0, 0, this.#fill);
+    this.#slab = larger;
+  }
+
+  #toFile(): void {
+    if (this.#file === null) {
+      const folder = mkdtempSync(join(tmpdir(), 'tacho-spill-'));
+      this.#file = { folder, fd: openSync(join(folder, 'texts'), 'wx+', 0o600) };
+    }
+    for (let done = 0; done < this.#fill; ) {
+      done += writeSync(this.#file.fd, this.#slab, done, this.#fill - done);
+    }
+    this.#written += this.#fill;
+    this.#fill = 0;
+  }
+
+  #bytesAt(offset: number, length: number): Buffer {
+    const from = offset - this.#written;
+    if (from >= 0) return this.#slab.subarray(from, from + length);
+    let at = offset - this.#window_at;
+    if (at < 0 || at + length > this.#window_fill) {
+      const size = Math.max(length, PIECE_BYTES);
+      if (size > this.#window.length) this.#window = Buffer.allocUnsafe(size);
+      this.#window_fill = Math.min(this.#window.length, this.#written - offset);
+      this.#readFile(this.#window.subarray(0, this.#window_fill), offset);
+      this.#window_at = offset;
+      at = 0;
+    }
+    return this.#window.subarray(at, at + length);
+  }
+
+  #readFile(into: Buffer, offset: number): void {
+    const { fd } = this.#file as { fd: number };
+    for (let done = 0; done < into.length; ) {
+      const count = readSync(fd, into, done, into.length - done, offset + done);
+      if (count === 0) throw new Error('the spilled texts are gone from the temporary folder');
+      done += count;
+    }
+  }
+
+  close(): void {
+    if (this.#file === null) return;
+    closeSync(this.#file.fd);
+    rmSync(this.#file.folder, { recursive: true, force: true });
+    this.#file = null;
+  }
+}
+
+/** The same bytes in large pieces, each valid until the next is asked for. */
+export function* inPieces(parts: Iterable<string | Buffer>): Generator<Buffer, void> {
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let fill = 0;
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part;
+    if (fill + bytes.length > piece.length) {
+      if (fill > 0) yield piece.subarray(0, fill);
+      fill = 0;
+    }
+    if (bytes.length > piece.length) yield bytes;
+    else fill += bytes.copy(piece, fill);
+  }
+  if (fill > 0) yield piece.subarray(0, fill);
+}

@@ -1,0 +1,85 @@
+/** Secrets that an agent prints in pieces, a record each: found in the texts put together, whatever the agent's format. */
+import { LIMITS } from '../lib/limits.ts';
+import type { Redactor } from '../store/redact.ts';
+
+/** Fields in which agents stream texts. */
+const STREAMED = /(?:text|delta|content|thinking|json|output|chunk|arguments|data)$/i;
+const MARK = '[REDACTED:split]';
+
+interface Piece {
+  line: number;
+  path: string;
+  chars: number;
+}
+
+interface Tail {
+  text: string;
+  pieces: Piece[];
+}
+
+export class SplitSecrets {
+  readonly #redactor: Redactor;
+  readonly #tails = new Map<string, Tail>();
+  readonly #found = new Map<number, Set<string>>();
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** Looks at the records in their order. */
+  look(record: object | null, line: number): void {
+    if (record === null) return;
+    const type = (record as { type?: unknown }).type;
+    eachText(record, '', (path, text) => {
+      if (text.length > LIMITS.redaction_hold_chars) this.#tails.delete(`${type}${path}`);
+      else this.#piece(`${type}${path}`, { line, path, chars: text.length }, text);
+    });
+  }
+
+  /** Fields of a line that hold a part of a split secret. */
+  in(line: number): ReadonlySet<string> | null {
+    return this.#found.get(line) ?? null;
+  }
+
+  #piece(key: string, piece: Piece, text: string): void {
+    const tail = this.#tails.get(key) ?? { text: '', pieces: [] };
+    const safe = (part: string) => this.#redactor.text(part);
+    const whole = tail.text + text;
+    tail.pieces.push(piece);
+    if (tail.text !== '' && safe(whole) !== safe(tail.text) + safe(text)) {
+      for (const { line, path } of tail.pieces) this.#mark(line, path);
+    }
+    tail.text = whole.slice(-LIMITS.redaction_hold_chars);
+    let chars = tail.pieces.reduce((sum, { chars }) => sum + chars, 0);
+    while (chars > LIMITS.redaction_hold_chars) chars -= tail.pieces.shift()?.chars ?? chars;
+    if (this.#tails.size < LIMITS.open_calls_max) this.#tails.set(key, tail);
+  }
+
+  #mark(line: number, path: string): void {
+    const paths = this.#found.get(line) ?? new Set();
+    this.#found.set(line, paths.add(path));
+  }
+
+  /** The record with those fields taken out. */
+  static without<T>(value: T, paths: ReadonlySet<string>, path = ''): T {
+    if (typeof value === 'string') return (paths.has(path) ? MARK : value) as T;
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value))
+      return value.map((item, at) => SplitSecrets.without(item, paths, `${path}/${at}`)) as T;
+    const entries = Object.entries(value).map(([name, item]) => [
+      name,
+      SplitSecrets.without(item, paths, `${path}/${name}`),
+    ]);
+    return Object.fromEntries(entries) as T;
+  }
+}
+
+function eachText(value: unknown, path: string, take: (path: string, text: string) => void): void {
+  if (typeof value === 'string') {
+    if (value !== '' && STREAMED.test(path)) take(path, value);
+  } else if (Array.isArray(value)) {
+    for (const [at, item] of value.entries()) eachText(item, `${path}/${at}`, take);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, item] of Object.entries(value)) eachText(item, `${path}/${name}`, take);
+  }
+}

@@ -1,0 +1,103 @@
+/** Limits of a run: over which figures tacho ends it. A figure that is not known trips nothing. */
+import { createHash } from 'node:crypto';
+import { LIMITS } from '../lib/limits.ts';
+import type { Event } from '../model/event.ts';
+import type { RunLimits, Usage } from '../model/parts.ts';
+import type { RunState } from './run-state.ts';
+
+export const NO_LIMITS: RunLimits = {
+  cost_usd: null,
+  tokens: null,
+  tool_calls: null,
+  steps: null,
+  same_calls: null,
+};
+
+type Figure = (state: RunState) => number | null;
+
+/** Each limit: its flag, the figure it is about, and how people write that figure. */
+const FIGURES: readonly {
+  limit: Exclude<keyof RunLimits, 'same_calls'>;
+  flag: string;
+  of: Figure;
+  say: (figure: number) => string;
+}[] = [
+  {
+    limit: 'cost_usd',
+    flag: '--max-cost',
+    of: (state) => state.cost_usd,
+    say: (cost) => `$${Number(cost.toPrecision(6))}`,
+  },
+  {
+    limit: 'tokens',
+    flag: '--max-tokens',
+    of: (state) => (state.usage === null ? null : tokensOf(state.usage)),
+    say: (tokens) => `${tokens} tokens`,
+  },
+  {
+    limit: 'tool_calls',
+    flag: '--max-tool-calls',
+    of: (state) => state.call_count,
+    say: (calls) => `${calls} tool calls`,
+  },
+  {
+    limit: 'steps',
+    flag: '--max-steps',
+    of: (state) => state.step,
+    say: (steps) => `${steps} steps`,
+  },
+];
+
+/** All that the model read and wrote, cached or not; null where nothing is known. */
+function tokensOf({ input, output, cache_read, cache_write }: Usage): number | null {
+  const known = [input, output, cache_read, cache_write].filter((count) => count !== null);
+  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
+}
+
+/** The first limit that the run is over, in words; null: none. */
+export function overLimit(limits: RunLimits, state: RunState): string | null {
+  for (const { limit, flag, of, say } of FIGURES) {
+    const most = limits[limit];
+    const figure = most === null ? null : of(state);
+    if (most !== null && figure !== null && figure > most)
+      return `${say(figure)}, over ${flag} ${most}`;
+  }
+  return null;
+}
+
+/** Limits that nothing could be held against: the agent never gave the figure. */
+export function unwatched(limits: RunLimits, state: RunState): string[] {
+  return FIGURES.filter(({ limit, of }) => limits[limit] !== null && of(state) === null).map(
+    ({ flag }) => `${flag} could not be watched: the agent does not give that figure`,
+  );
+}
+
+export interface LoopGuard {
+  /** The call that was made as often as it may be, in words; null: none. */
+  push(events: readonly Event[]): string | null;
+}
+
+/** Counts calls with the same tool and the same input; `most`: the count that is one too many. */
+export function createLoopGuard(most: number): LoopGuard {
+  const counts = new Map<string, number>();
+  return {
+    push(events) {
+      for (const event of events) {
+        if (event.kind !== 'call_requested') continue;
+        const { tool, input } = event.data;
+        const key = createHash('sha256')
+          .update(JSON.stringify([tool, input]))
+          .digest('base64');
+        const count = (counts.get(key) ?? 0) + 1;
+        if (count >= most)
+          return `${tool} was called ${count} times with the same input, which is --loop-guard ${most}`;
+        counts.delete(key);
+        counts.set(key, count);
+        // The one that was not seen for longest goes first: a loop comes back soon.
+        if (counts.size > LIMITS.loop_guard_calls_max)
+          counts.delete(counts.keys().next().value as string);
+      }
+      return null;
+    },
+  };
+}

@@ -1,0 +1,217 @@
+/** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
+import { checkInput, loadEvalFile } from '../app/eval-files.ts';
+import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
+import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
+import { openTools } from '../app/eval-tools.ts';
+import { randomOf } from '../app/request.ts';
+import { sweep } from '../app/sweep.ts';
+import type { EvalReport, EvalRow } from '../evals/results.ts';
+import type { EvalFile, EvalTest } from '../evals/types.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { EVAL_TEST_LABEL } from '../model/words.ts';
+import { annotationLines } from '../projections/github.ts';
+import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import type { EvalFlags } from './eval.ts';
+import { createProgress } from './eval-progress.ts';
+import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './eval-text.ts';
+import type { Io } from './io.ts';
+import { optionsOf } from './run-command.ts';
+
+export interface EvalInput {
+  files: string[];
+  flags: EvalFlags;
+  state_dir: string | undefined;
+  io: Io;
+}
+
+const EXIT_CANCELLED = 130;
+const RETRY_WAIT_MS = 2_000;
+const GRADINGS_AT_ONCE = 4;
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' });
+
+function checkFlags({ files, flags }: EvalInput): void {
+  if (files.length === 0) throw usage('name at least one eval file');
+  const given = [flags.target, flags.transcript, flags.run].filter((flag) => flag !== undefined);
+  if (given.length > 1) throw usage('give one of --target, --transcript and --run');
+  if (flags.each && flags.transcript === undefined && flags.run === undefined)
+    throw usage('--each goes with --transcript or --run');
+  if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
+    throw usage('--resume goes on with its own file: leave out --results');
+  for (const path of flags.transcript ?? []) checkInput(path);
+}
+
+function gradedOf(input: EvalInput): Graded {
+  const { flags, io } = input;
+  const { transcript, run } = flags;
+  const each = flags.each ?? false;
+  if (transcript !== undefined) {
+    return {
+      kind: 'transcripts',
+      each,
+      async *subjects(problem) {
+        for (const path of transcript) yield* transcriptsIn(path, problem);
+      },
+    };
+  }
+  if (run !== undefined) {
+    const state = openStateDir(
+      resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() }),
+    );
+    return {
+      kind: 'transcripts',
+      each,
+      async *subjects(problem) {
+        for (const name of run) yield* transcriptOfRun(state, name, problem);
+      },
+    };
+  }
+  return { kind: 'runs', live: (test) => liveOf(input, test) };
+}
+
+/** As `tacho run --target` would have it. */
+async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
+  const prompt = test.input.map(({ content }) => content).join('\n\n');
+  if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
+  const target = flags.target ?? test.target ?? undefined;
+  const { options, retries } = await optionsOf({
+    prompt: prompt === '-' ? '- ' : prompt,
+    args: [],
+    flags: {
+      output: 'json',
+      label: { [EVAL_TEST_LABEL]: test.id },
+      ...(target !== undefined && { target }),
+      ...(test.timeout_ms !== null && { timeout: test.timeout_ms / 1000 }),
+    },
+    state_dir,
+    io,
+  });
+  return { options, retries, retry_wait_ms: RETRY_WAIT_MS, random: randomOf(io.env) };
+}
+
+/** A signal ends the eval in good order: running agents are ended, what is graded is kept. */
+function catchSignals(): { signal: AbortSignal; release(): void } {
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    signal: stop.signal,
+    release() {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}
+
+async function loadAll({ files, io }: EvalInput): Promise<EvalFile[]> {
+  const loaded: EvalFile[] = [];
+  const mistakes: string[] = [];
+  for (const path of files) {
+    try {
+      loaded.push(await loadEvalFile(path, io.env));
+    } catch (error) {
+      if (!(error instanceof TachoError)) throw error;
+      mistakes.push(error.message);
+    }
+  }
+  if (mistakes.length > 0)
+    throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
+  for (const { notes } of loaded) for (const note of notes) await io.err.write(`note: ${note}\n`);
+  return loaded;
+}
+
+export async function evalCommand(input: EvalInput): Promise<number> {
+  const { flags } = input;
+  checkFlags(input);
+  const files = await loadAll(input);
+  const path = flags.resume ?? flags.results;
+  const before = flags.resume === undefined ? [] : readResults(flags.resume);
+  const results = path === undefined ? null : openResults(path, flags.resume !== undefined);
+  const signals = catchSignals();
+  try {
+    const result = await evaluate(input, { files, before, results, signal: signals.signal });
+    await tell(input, files, result);
+    return signals.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
+  } finally {
+    signals.release();
+    results?.close();
+  }
+}
+
+interface Work {
+  files: EvalFile[];
+  before: EvalRow[];
+  results: ResultsFile | null;
+  signal: AbortSignal;
+}
+
+async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
+  const { flags, io } = input;
+  const graded = gradedOf(input);
+  const live = graded.kind === 'runs';
+  if (live) {
+    const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
+    await sweep(state_dir, (say) => void io.err.write(`${say}\n`));
+  }
+  const { files } = work;
+  const runs = files.flatMap(({ tests }) =>
+    tests.map(({ repeat }) => flags.repeat ?? repeat.count),
+  );
+  const total = live ? runs.reduce((sum, count) => sum + count, 0) : null;
+  const progress = createProgress(io, total);
+  const rowText = createRowText(io, files);
+  const human = flags.output === 'human';
+  const tools = openTools(io.env);
+  try {
+    return await runEval({
+      files,
+      graded,
+      tools,
+      threshold: flags.threshold ?? null,
+      repeat: flags.repeat ?? null,
+      workers: flags.workers ?? (live ? 1 : GRADINGS_AT_ONCE),
+      fail_fast: flags.failFast ?? false,
+      signal: work.signal,
+      before: work.before,
+      onStart: (name) => progress.start(name),
+      onRow(row, name) {
+        work.results?.add(row);
+        progress.end(name);
+        if (human) progress.print(rowText(row, name));
+      },
+      onProblem: (say) => void io.err.write(`error: ${say}\n`),
+    });
+  } finally {
+    progress.close();
+    await tools.close();
+  }
+}
+
+async function tell(input: EvalInput, files: readonly EvalFile[], result: EvalResult) {
+  const { flags, io } = input;
+  const { report } = result;
+  if (flags.output === 'json') await io.out.write(`${JSON.stringify(report)}\n`);
+  else await io.out.write(totalsText(result, io));
+  if (flags.junit !== undefined) write(flags.junit, junitOf(files, report));
+  if (flags.github ?? io.env.GITHUB_ACTIONS === 'true') await tellGithub(report, input);
+}
+
+/** Commands are read from either stream; stdout in json mode is the object and nothing else. */
+async function tellGithub(report: EvalReport, { flags, io }: EvalInput): Promise<void> {
+  const stream = flags.output === 'json' ? io.err : io.out;
+  await stream.write(annotationLines(annotationsOf(report)));
+  const path = io.env.GITHUB_STEP_SUMMARY;
+  if (path) write(path, stepSummaryOf(report), true);
+}
+
+function write(path: string, text: string, append = false): void {
+  try {
+    if (append) appendFileSync(path, text);
+    else writeFileSync(path, text);
+  } catch (cause) {
+    const { message } = fileError(cause, path, 'output');
+    throw new TachoError('output_unwritable', message, { stage: 'output', cause });
+  }
+}

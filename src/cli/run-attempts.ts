@@ -1,0 +1,157 @@
+/** The attempts of `tacho run`, and who is shown which of them. */
+import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../app/attempts.ts';
+import type { EventSink } from '../app/recorder.ts';
+import { journalledEvents } from '../app/replay.ts';
+import { prepareRun, type RunOptions, type RunRequest, randomOf } from '../app/request.ts';
+import { type RunResult, startRun } from '../app/run.ts';
+import type { FdWriter } from '../lib/fd-writer.ts';
+import { oneLine } from '../lib/terminal-text.ts';
+import type { Event } from '../model/event.ts';
+import type { RunAttempt } from '../model/parts.ts';
+import { createPresenter } from './present.ts';
+import type { RunInput } from './run-command.ts';
+import type { Signals } from './run-signals.ts';
+
+const WHY_CHARS_MAX = 300;
+/** Before the first retry, unless said otherwise. */
+const RETRY_WAIT_SECONDS = 2;
+
+/** `first`: the request of the first attempt. Returns what the last one came to, with everything shown. */
+export async function runAttempts(
+  show: Show,
+  first: RunRequest,
+  { options, retries }: { options: RunOptions; retries: number },
+): Promise<RunResult> {
+  let attempt = FIRST_ATTEMPT;
+  let tried = await attemptRun(show, first, attempt.number > retries);
+  while (attempt.number <= retries && tried.again && !show.signals.came()) {
+    const next = attemptAfter(attempt, tried.result.outcome);
+    if (!(await waited(show, { next, retries, tried }))) break;
+    attempt = next;
+    const again = await prepareRun({ ...options, attempt });
+    tried = await attemptRun(show, again, attempt.number > retries);
+  }
+  if (tried.held) await showHeld(show, first, tried);
+  return tried.result;
+}
+
+export interface Show {
+  input: RunInput;
+  events: FdWriter | null;
+  signals: Signals;
+  progress: { shown: boolean };
+}
+
+interface Tried {
+  result: RunResult;
+  /** Whether another attempt is worth it. */
+  again: boolean;
+  /** Whether nothing of it was printed yet. */
+  held: boolean;
+  /** What came last; where the journal failed, only here. */
+  end: readonly Event[];
+}
+
+/**
+ * One attempt. Records on stdout are of one run, with one end (RE-6, RE-12): those of an attempt that may not be the last
+ * are held back, and come from the journal when it turns out to be.
+ */
+async function attemptRun(show: Show, request: RunRequest, last: boolean): Promise<Tried> {
+  const { input, events, signals, progress } = show;
+  const watch = watchAttempt();
+  const held = !last && input.flags.output === 'json';
+  const view = held ? null : await createView(input, request.cwd);
+  let end: readonly Event[] = [];
+  const sinks: EventSink[] = [
+    watch.sink,
+    (batch) => {
+      end = batch;
+    },
+  ];
+  if (view !== null) {
+    sinks.push(() => {
+      progress.shown = true;
+    }, view.sink);
+  }
+  if (events !== null && last) sinks.push(eventFile(events));
+  try {
+    const control = await startRun(request, sinks);
+    signals.to(control);
+    view?.interrupt.set(() => control.abort('SIGINT'));
+    const result = await control.result;
+    return { result, again: watch.worthAnother(result.outcome), held: !last, end };
+  } finally {
+    await view?.close();
+  }
+}
+
+/** Says why there is another attempt and when; false: a signal came meanwhile. */
+async function waited(
+  { input, signals }: Show,
+  { next, retries, tried }: { next: RunAttempt; retries: number; tried: Tried },
+): Promise<boolean> {
+  const { flags, io } = input;
+  const first_ms = Math.round((flags.retryWait ?? RETRY_WAIT_SECONDS) * 1000);
+  const wait_ms = waitBefore(next.number, first_ms, randomOf(io.env));
+  const { exit_reason, error_details } = tried.result.outcome;
+  const why = error_details?.message ? `${exit_reason}: ${error_details.message}` : exit_reason;
+  const when = `attempt ${next.number} of ${retries + 1} in ${(wait_ms / 1000).toFixed(1)} s`;
+  await io.err.write(`tacho: ${oneLine(why, WHY_CHARS_MAX)}; ${when}\n`);
+  return signals.pause(wait_ms);
+}
+
+/** What was held back, as it would have been printed. */
+async function showHeld(show: Show, request: RunRequest, tried: Tried): Promise<void> {
+  const { input, events, progress } = show;
+  const { openStateDir } = await import('../store/state-dir.ts');
+  const view = input.flags.output === 'json' ? await createView(input, request.cwd) : null;
+  let seq = 0;
+  const put = async (event: Event) => {
+    seq = event.seq;
+    if (view !== null) {
+      progress.shown = true;
+      await view.sink([event]);
+    }
+    if (events !== null) await eventFile(events)([event]);
+  };
+  const { run_id } = tried.result;
+  for await (const event of journalledEvents(openStateDir(request.state_dir), run_id))
+    await put(event);
+  for (const event of tried.end) if (event.seq > seq) await put(event);
+}
+
+function eventFile(writer: FdWriter): EventSink {
+  return (events) => writer.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+}
+
+interface View {
+  sink: EventSink;
+  close(): Promise<void>;
+  interrupt: { set(to: () => void): void };
+}
+
+async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
+  let onInterrupt: () => void = () => {};
+  const interrupt = {
+    set(to: () => void) {
+      onInterrupt = to;
+    },
+  };
+  const stream = flags.stream ?? false;
+  if (!flags.tui) {
+    return {
+      sink: createPresenter(io, { output: flags.output, stream, cwd }),
+      close: async () => {},
+      interrupt,
+    };
+  }
+  const { createTuiView } = await import('./tui-view.ts');
+  return {
+    ...createTuiView(io, {
+      agent: flags.agent ?? flags.target ?? '',
+      cwd,
+      onInterrupt: () => onInterrupt(),
+    }),
+    interrupt,
+  };
+}

@@ -1,0 +1,137 @@
+/** What `runs gc`, `runs restore` and `runs stats` do. */
+import { AGENT_IDS } from '../agents/registry.ts';
+import { findConfig, loadConfig } from '../app/config.ts';
+import { policyOf } from '../app/config-retention.ts';
+import { collect, restore, type Stats, type StatsRow, statsOf } from '../app/retention.ts';
+import { TachoError } from '../lib/errors.ts';
+import { bytesText, costText, countText, plural } from '../lib/figures.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
+import type { Leaving, RetentionPolicy } from '../store/retention.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import type { Io } from './io.ts';
+
+export interface GcFlags {
+  maxAge?: string;
+  maxRuns?: number;
+  maxSize?: string;
+  agent?: string;
+  status?: string;
+  keepFailed?: true;
+  keepSuccessful?: true;
+  archive: boolean;
+  dryRun?: true;
+  json?: true;
+}
+
+export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<void> {
+  const policies = await policiesOf(flags);
+  const dry_run = flags.dryRun ?? false;
+  const { leaving, done } = await collect(state, policies, { now_ms: Date.now(), dry_run });
+  const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
+  if (flags.json) {
+    const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
+    await io.out.write(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
+    return;
+  }
+  if (dry_run) await io.out.write(leaving.map(leavingText).join(''));
+  const what = `${plural(leaving.length, 'run')}, ${bytesText(bytes)}`;
+  if (done === null) await io.out.write(`${what} would go\n`);
+  else if (leaving.length === 0) await io.out.write('nothing to remove\n');
+  else {
+    const where = done.archive === null ? '' : `, archived in ${forTerminal(done.archive)}`;
+    await io.out.write(`${what} removed${where}\n`);
+  }
+}
+
+function leavingText({ run, bytes, why, archive }: Leaving): string {
+  const end = archive ? ' (archived)' : '';
+  return `${run.run_id}  ${run.agent.padEnd(8)} ${run.exit_reason.padEnd(17)} ${bytesText(bytes).padStart(9)}  ${forTerminal(why)}${end}\n`;
+}
+
+/** Flags make a policy of their own, which goes before those of tacho.yaml. */
+async function policiesOf(flags: GcFlags): Promise<RetentionPolicy[]> {
+  const fields = {
+    name: 'flags',
+    agent: flags.agent,
+    status: flags.status,
+    max_age: flags.maxAge,
+    max_runs: flags.maxRuns,
+    max_size: flags.maxSize,
+    keep_failed: flags.keepFailed,
+    keep_successful: flags.keepSuccessful,
+    archive: flags.archive,
+  };
+  const given = policyOf(fields, 0);
+  if (given !== null) return [given];
+  const path = findConfig(process.cwd());
+  const { retention } = path === null ? { retention: [] } : await loadConfig(path, AGENT_IDS);
+  if (retention.length > 0) return retention;
+  throw new TachoError(
+    'usage',
+    'no policy: give --max-age, --max-runs or --max-size, or write retention: into tacho.yaml',
+    { stage: 'gc' },
+  );
+}
+
+export async function restoreRuns(
+  state: StateDir,
+  archive: string,
+  runs: readonly string[],
+  io: Io,
+): Promise<number> {
+  const back = await restore(state, archive, runs);
+  for (const run_id of back) await io.out.write(`${run_id} restored\n`);
+  const missing = runs.filter((run_id) => !back.includes(run_id));
+  for (const run_id of missing)
+    await io.err.write(`error: ${forTerminal(archive)} does not hold ${forTerminal(run_id)}\n`);
+  return missing.length === 0 ? 0 : 1;
+}
+
+export async function showStats(
+  state: StateDir,
+  flags: { days: number; json?: true },
+  io: Io,
+): Promise<void> {
+  const stats = await statsOf(state, flags.days);
+  await io.out.write(flags.json ? `${JSON.stringify(stats)}\n` : statsText(stats, io));
+}
+
+const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
+
+function statsText({ total, by_agent, by_day }: Stats, io: Io): string {
+  if (total.runs === 0) return 'No runs yet. Try: tacho run --agent demo "try it"\n';
+  const parts = [by_agent, by_day, [total]];
+  const rows = parts.flat().map(cells);
+  const widths = HEAD.map((head, at) =>
+    Math.max(head.length, ...rows.map((row) => (row[at] as string).length)),
+  );
+  const line = (row: readonly string[], bar = '') =>
+    `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] as number) : cell.padStart(widths[at] as number))).join('  ')}${bar}`.trimEnd();
+  const most = (group: readonly StatsRow[]) => Math.max(...group.map((row) => row.runs));
+  const lines = [line(HEAD)];
+  for (const group of parts) {
+    const top = most(group);
+    for (const row of group)
+      lines.push(line(cells(row), group.length > 1 ? bar(row.runs / top, io) : ''));
+    lines.push('');
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function cells(row: StatsRow): string[] {
+  return [
+    forTerminal(row.name),
+    String(row.runs),
+    `${Math.round((row.ok / row.runs) * 100)}%`,
+    countText(row.tool_calls),
+    row.tokens === null ? '?' : countText(row.tokens),
+    row.cost === null ? '?' : costText(row.cost),
+    bytesText(row.bytes),
+  ];
+}
+
+const BAR_WIDTH = 20;
+
+function bar(share: number, io: Io): string {
+  return `  ${(io.unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * BAR_WIDTH)))}`;
+}

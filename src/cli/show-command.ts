@@ -1,0 +1,53 @@
+/** What `tacho show` does. */
+import { existsSync } from 'node:fs';
+import pc from 'picocolors';
+import { readTranscripts, type Shown, shownFile, showRun } from '../app/show.ts';
+import { transcriptText } from '../projections/transcript-text.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import type { Io } from './io.ts';
+import { openPager } from './pager.ts';
+import type { ShowFlags } from './show.ts';
+
+export interface ShowPlace {
+  io: Io;
+  /** Opened only for a run: a file needs no state folder. */
+  state: () => Promise<StateDir>;
+}
+
+export async function show(run: string, flags: ShowFlags, { io, state }: ShowPlace): Promise<void> {
+  const paged = flags.pager && !flags.json && io.out_is_terminal;
+  const out = paged ? openPager(io) : { ...plainOutput(io), close: async () => undefined };
+  const print = async (shown: Shown) => {
+    for (const piece of flags.json ? shown.json() : textOf(shown, flags, io)) {
+      if (out.gone()) return;
+      await out.write(piece);
+    }
+  };
+  try {
+    if (!existsSync(run)) await showRun(await state(), run, print);
+    else
+      for await (const transcript of readTranscripts(run)) {
+        if (out.gone()) return;
+        await print(shownFile(transcript));
+      }
+  } finally {
+    await out.close();
+  }
+}
+
+const plainOutput = ({ out }: Io) => ({
+  write: (piece: string | Uint8Array) => out.write(piece),
+  gone: () => out.gone,
+});
+
+function textOf({ view }: Shown, flags: ShowFlags, io: Io): Iterable<string> {
+  const { unicode, width } = io;
+  return transcriptText(view, {
+    colour: pc.createColors(io.colour),
+    unicode,
+    width,
+    full: flags.full ?? false,
+    thinking: flags.thinking ?? false,
+    tool: flags.tool ?? null,
+  });
+}

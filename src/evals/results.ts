@@ -1,0 +1,126 @@
+/** Results: one row a graded run, kept as JSONL; and what they come to, test by test. */
+import { reaches } from './score.ts';
+import type { AssertionResult, Repeat, Verdict } from './types.ts';
+
+export const RESULT_SCHEMA = 'tacho.eval_result.v1';
+
+export interface EvalRow {
+  schema_version: typeof RESULT_SCHEMA;
+  /** The same for the same test, run and place: what is there need not be done again. */
+  key: string;
+  eval: string;
+  line: number;
+  id: string;
+  target: string | null;
+  /** From 1 to `repeats`. */
+  repeat: number;
+  repeats: number;
+  strategy: Repeat['strategy'];
+  /** File and line it was read from; null: it was run for this. */
+  transcript: string | null;
+  transcript_line: number | null;
+  run_id: string | null;
+  agent: string | null;
+  verdict: Verdict;
+  score: number;
+  threshold: number;
+  assertions: AssertionResult[];
+  /** Why there was nothing to grade. */
+  error: string | null;
+  exit_reason: string | null;
+  duration_ms: number | null;
+  cost_usd: number | null;
+  tokens: number | null;
+  tool_calls: number | null;
+  steps: number | null;
+}
+
+export interface TestSummary {
+  id: string;
+  eval: string;
+  line: number;
+  target: string | null;
+  transcript: string | null;
+  transcript_line: number | null;
+  verdict: Verdict;
+  score: number;
+  /** Share of the runs that passed. */
+  pass_rate: number;
+  runs: { run_id: string | null; verdict: Verdict; score: number }[];
+  /** Of the run that tells most: the first that failed, else the last. */
+  assertions: AssertionResult[];
+  error: string | null;
+  duration_ms: number | null;
+  cost_usd: number | null;
+  tokens: number | null;
+}
+
+export interface EvalReport {
+  tests: TestSummary[];
+  passed: number;
+  failed: number;
+  exit_code: number;
+}
+
+const mean = (figures: readonly (number | null)[]): number | null =>
+  figures.includes(null) || figures.length === 0
+    ? null
+    : (figures as number[]).reduce((sum, figure) => sum + figure, 0) / figures.length;
+
+const PASSES: Record<Repeat['strategy'], (rows: readonly EvalRow[], rate: number) => boolean> = {
+  pass_all: (_, rate) => rate === 1,
+  pass_any: (_, rate) => rate > 0,
+  mean: (rows) =>
+    reaches(mean(rows.map((row) => row.score)) ?? 0, rows[0]?.threshold ?? 1) &&
+    rows.every(({ error }) => error === null),
+};
+
+function summaryOf(rows: readonly EvalRow[]): TestSummary {
+  const [first] = rows as [EvalRow];
+  const telling = rows.find(({ verdict }) => verdict === 'fail') ?? (rows.at(-1) as EvalRow);
+  const pass_rate = rows.filter(({ verdict }) => verdict === 'pass').length / rows.length;
+  // A test of which runs are missing has not passed.
+  const whole = first.transcript !== null || rows.length >= first.repeats;
+  const passed = whole && PASSES[first.strategy](rows, pass_rate);
+  return {
+    id: first.id,
+    eval: first.eval,
+    line: first.line,
+    target: first.target,
+    transcript: telling.transcript,
+    transcript_line: telling.transcript_line,
+    verdict: passed ? 'pass' : 'fail',
+    score: mean(rows.map((row) => row.score)) ?? 0,
+    pass_rate,
+    runs: rows.map(({ run_id, verdict, score }) => ({ run_id, verdict, score })),
+    assertions: telling.assertions,
+    error: whole ? telling.error : (telling.error ?? 'not every run of it was made'),
+    duration_ms: mean(rows.map((row) => row.duration_ms)),
+    cost_usd: mean(rows.map((row) => row.cost_usd)),
+    tokens: mean(rows.map((row) => row.tokens)),
+  };
+}
+
+/** Rows of one test that are repeats of each other; a transcript is a case of its own. */
+const groupOf = ({ eval: file, id, target, transcript, transcript_line, run_id }: EvalRow) =>
+  JSON.stringify(
+    transcript === null ? [file, id, target] : [file, id, transcript, transcript_line, run_id],
+  );
+
+/** In the order in which the tests first came. A row that came again goes before the older. */
+export function summarise(rows: readonly EvalRow[]): TestSummary[] {
+  const latest = new Map(rows.map((row) => [row.key, row]));
+  const groups = Map.groupBy(latest.values(), groupOf);
+  return [...groups.values()].map((group) => summaryOf(group.sort((a, b) => a.repeat - b.repeat)));
+}
+
+export function reportOf(rows: readonly EvalRow[], bad_input: boolean): EvalReport {
+  const tests = summarise(rows);
+  const failed = tests.filter(({ verdict }) => verdict === 'fail').length;
+  return {
+    tests,
+    passed: tests.length - failed,
+    failed,
+    exit_code: bad_input ? 2 : failed > 0 || tests.length === 0 ? 1 : 0,
+  };
+}

@@ -1,0 +1,77 @@
+/** From grades to verdicts: weights, thresholds, what is required (EV-8). */
+import type { Transcript } from '../model/transcript.ts';
+import { GRADERS } from './registry.ts';
+import type {
+  Assertion,
+  AssertionResult,
+  EvalTest,
+  Grade,
+  GradeContext,
+  Tools,
+  Verdict,
+} from './types.ts';
+import { weightedScore } from './weights.ts';
+
+export interface TestGrade {
+  verdict: Verdict;
+  score: number;
+  assertions: AssertionResult[];
+}
+
+/** Sums of weights are not exact. */
+const EPSILON = 1e-9;
+export const reaches = (score: number, least: number) => score >= least - EPSILON;
+
+export async function gradeTest(
+  test: EvalTest,
+  transcript: Transcript,
+  tools: Tools,
+): Promise<TestGrade> {
+  const context: GradeContext = {
+    test,
+    transcript,
+    tools,
+    grade: (member) => gradeAssertion(member, context),
+  };
+  const assertions: AssertionResult[] = [];
+  for (const assertion of test.assertions) assertions.push(await context.grade(assertion));
+  const score = weightedScore(assertions);
+  const kept = assertions.every(({ required, verdict }) => !required || verdict === 'pass');
+  return { verdict: kept && reaches(score, test.threshold) ? 'pass' : 'fail', score, assertions };
+}
+
+async function gradeAssertion(
+  assertion: Assertion,
+  context: GradeContext,
+): Promise<AssertionResult> {
+  const { type, name, weight, required, negate } = assertion;
+  const grade = await gradeSafely(assertion, context);
+  const unsure = grade.broken === true || grade.assertions?.some((one) => one.broken) === true;
+  const score = negate ? (unsure ? 0 : 1 - grade.score) : grade.score;
+  const passed = grade.broken !== true && reaches(score, required ?? assertion.min_score);
+  const { reason, evidence } = grade;
+  return {
+    type,
+    name,
+    verdict: passed ? 'pass' : 'fail',
+    score,
+    reason: negate ? `negated: ${reason}` : reason,
+    evidence: negate ? evidence.map((one) => ({ ...one, passed: !one.passed })) : evidence,
+    weight,
+    required: required !== null,
+    ...(grade.broken && { broken: true }),
+    ...(grade.assertions && { assertions: grade.assertions }),
+  };
+}
+
+/** A fault of one grader is its own verdict and touches no other. */
+async function gradeSafely(assertion: Assertion, context: GradeContext): Promise<Grade> {
+  try {
+    const kind = GRADERS[assertion.type];
+    if (kind === undefined) throw new Error(`there is no grader ${assertion.type}`);
+    return await kind.grade(assertion.options, context);
+  } catch (error) {
+    const reason = `the grader failed: ${(error as Error).message}`;
+    return { score: 0, reason, evidence: [], broken: true };
+  }
+}

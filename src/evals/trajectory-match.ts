@@ -1,0 +1,109 @@
+/** Which expected step is which call: the best assignment, never the first that offers itself. */
+
+/** Points of a step for a call: 0 when they do not fit. */
+export type Points = (step: number, call: number) => number;
+
+/** Step → call, or -1. */
+export type Assignment = Int32Array;
+
+/** In order, with gaps: the assignment with the most points. `full`: the points a step can have. */
+export function matchInOrder(
+  steps: number,
+  calls: number,
+  points: Points,
+  full: (step: number) => number,
+): Assignment {
+  return firstFit(steps, calls, points, full) ?? bestFit(steps, calls, points);
+}
+
+/** Every step at its first place with full points: then nothing can be better. */
+function firstFit(
+  steps: number,
+  calls: number,
+  points: Points,
+  full: (step: number) => number,
+): Assignment | null {
+  const found: Assignment = new Int32Array(steps).fill(-1);
+  let call = 0;
+  for (let step = 0; step < steps; step++) {
+    while (call < calls && points(step, call) < full(step)) call += 1;
+    if (call === calls) return null;
+    found[step] = call;
+    call += 1;
+  }
+  return found;
+}
+
+function bestFit(steps: number, calls: number, points: Points): Assignment {
+  const width = calls + 1;
+  // best[step * width + call]: the most points that steps from `step` on can have from calls from `call` on.
+  const best = new Uint32Array((steps + 1) * width);
+  const at = (step: number, call: number) => best[step * width + call] as number;
+  for (let step = steps - 1; step >= 0; step--) {
+    for (let call = calls - 1; call >= 0; call--) {
+      const own = points(step, call);
+      const taken = own === 0 ? 0 : own + at(step + 1, call + 1);
+      best[step * width + call] = Math.max(at(step + 1, call), at(step, call + 1), taken);
+    }
+  }
+  const found: Assignment = new Int32Array(steps).fill(-1);
+  for (let step = 0, call = 0; step < steps && call < calls; ) {
+    const own = points(step, call);
+    if (own > 0 && at(step, call) === own + at(step + 1, call + 1)) found[step++] = call++;
+    else if (at(step, call) === at(step + 1, call)) step += 1;
+    else call += 1;
+  }
+  return found;
+}
+
+/** In any order, each call for one step: as many steps as can be, those with full points first. */
+export function matchAnyOrder(
+  steps: number,
+  calls: number,
+  points: Points,
+  full: (step: number) => number,
+): Assignment {
+  const found: Assignment = new Int32Array(steps).fill(-1);
+  const taken = new Int32Array(calls).fill(-1);
+  const fitting = (least: (step: number) => number) =>
+    Array.from({ length: steps }, (_, step) => {
+      const list: number[] = [];
+      for (let call = 0; call < calls; call++) {
+        if (points(step, call) >= least(step)) list.push(call);
+      }
+      return list;
+    });
+  const assign = (lists: readonly (readonly number[])[]) => {
+    for (let step = 0; step < steps; step++) {
+      if (found[step] === -1) makeRoom(step, lists, { found, taken, seen: new Set() });
+    }
+  };
+  assign(fitting(full));
+  if (found.includes(-1)) assign(fitting(() => 1));
+  return found;
+}
+
+interface Matching {
+  found: Assignment;
+  taken: Int32Array;
+  seen: Set<number>;
+}
+
+/** Gives the step a call, moving others to another of theirs where that helps. */
+function makeRoom(
+  step: number,
+  lists: readonly (readonly number[])[],
+  matching: Matching,
+): boolean {
+  const { found, taken, seen } = matching;
+  for (const call of lists[step] as readonly number[]) {
+    if (seen.has(call)) continue;
+    seen.add(call);
+    const holder = taken[call] as number;
+    if (holder !== -1 && !makeRoom(holder, lists, matching)) continue;
+    taken[call] = step;
+    found[step] = call;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,56 @@
+/** Where a value departs from a JSON Schema of ours, in words. The generated checks say only whether; this says where. */
+
+interface Schema {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minimum?: number;
+}
+
+const typeOf = (value: unknown) =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+
+function isType(value: unknown, type: string): boolean {
+  if (type === 'integer') return Number.isInteger(value);
+  return typeOf(value) === type;
+}
+
+/** The first fault as `field: why`; null: none that this knows of. */
+export function schemaFault(schema: Schema, value: unknown, at = ''): string | null {
+  const here = at === '' ? 'the record' : at;
+  if (schema.anyOf !== undefined) {
+    const faults = schema.anyOf.map((one) => schemaFault(one, value, at));
+    return faults.includes(null) ? null : (faults[0] ?? null);
+  }
+  if (schema.const !== undefined && value !== schema.const)
+    return `${here} must be ${JSON.stringify(schema.const)}`;
+  if (schema.enum !== undefined && !schema.enum.includes(value))
+    return `${here} must be one of ${schema.enum.join(', ')}`;
+  if (schema.type !== undefined && !isType(value, schema.type))
+    return `${here} must be of type ${schema.type}, not ${typeOf(value)}`;
+  if (schema.minimum !== undefined && (value as number) < schema.minimum)
+    return `${here} must be at least ${schema.minimum}`;
+  if (schema.type === 'object') return mapFault(schema, value as Record<string, unknown>, at);
+  if (schema.items !== undefined && Array.isArray(value)) {
+    for (const [i, item] of value.entries()) {
+      const fault = schemaFault(schema.items, item, `${at}[${i}]`);
+      if (fault !== null) return fault;
+    }
+  }
+  return null;
+}
+
+function mapFault(schema: Schema, value: Record<string, unknown>, at: string): string | null {
+  const missing = schema.required?.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return `${at === '' ? 'the record' : at} lacks the field ${missing}`;
+  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+    if (!Object.hasOwn(value, name)) continue;
+    const fault = schemaFault(child, value[name], at === '' ? name : `${at}.${name}`);
+    if (fault !== null) return fault;
+  }
+  return null;
+}

@@ -1,0 +1,47 @@
+/** The one rule of what uses a skill (EV-2), for the list of used skills and for graders. Whether the call succeeded is the caller's to ask. */
+
+/** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
+export function skillOfPath(path: string): string | null {
+  if (!path.endsWith('SKILL.md')) return null;
+  const parts: string[] = [];
+  for (const part of path.replaceAll('\\', '/').split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  const [folder, name, file] = parts.slice(-3);
+  if (parts.length < 3 || file !== 'SKILL.md' || name === undefined) return null;
+  return folder === 'skills' || folder === 'skill' ? name : null;
+}
+
+export interface SkillAsked {
+  skill: string;
+  by: 'skill_call' | 'file_read';
+}
+
+/** The skills a call would use if it succeeds. */
+export function skillsOfCall(call: {
+  tool: string;
+  input: unknown;
+  reads: readonly string[];
+}): SkillAsked[] {
+  if (call.tool === 'Skill') {
+    const skill = field(call.input, 'skill');
+    return skill === null || skill === '' ? [] : [{ skill, by: 'skill_call' }];
+  }
+  const path = call.tool === 'Read' ? field(call.input, 'file_path') : null;
+  const paths = path !== null ? [path] : call.tool === 'Bash' ? call.reads : [];
+  if (!paths.some((one) => one.endsWith('SKILL.md'))) return [];
+  const names = paths.map(skillOfPath).filter((name) => name !== null);
+  return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
+}
+
+/** Whether a skill that was used is the one asked for: the same name, or the same behind a plugin's. */
+export function isSkill(used: string, asked: string): boolean {
+  return used === asked || (used.endsWith(`:${asked}`) && used.length > asked.length + 1);
+}
+
+function field(input: unknown, name: string): string | null {
+  if (input === null || typeof input !== 'object' || !Object.hasOwn(input, name)) return null;
+  const value = (input as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,95 @@
+/** What GitHub Actions reads: annotations, as lines of output, and a step summary, as Markdown in a file. */
+
+export interface Annotation {
+  level: 'error' | 'warning' | 'notice';
+  title: string;
+  message: string;
+  /** Relative to the repository; null: about the job as a whole. */
+  file?: string | null;
+  line?: number | null;
+}
+
+/** Actions shows ten of each level a step; the rest is only in the log. */
+export const ANNOTATIONS_SHOWN_MAX = 10;
+/** Actions refuses a summary over 1 MiB. */
+export const SUMMARY_BYTES_MAX = 1024 * 1024;
+
+const escapeData = (text: string) =>
+  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const escapeProperty = (text: string) =>
+  escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
+/** One line; foreign text in it cannot begin another command. */
+export function annotationLine({ level, title, message, file, line }: Annotation): string {
+  const properties = Object.entries({ file, line, title })
+    .filter(([, value]) => value != null && value !== '')
+    .map(([name, value]) => `${name}=${escapeProperty(String(value))}`);
+  return `::${level} ${properties.join(',')}::${escapeData(message)}\n`;
+}
+
+/** As many as are shown; where there are more, the last one says so. */
+export function annotationLines(all: readonly Annotation[]): string {
+  const levels = ['error', 'warning', 'notice'] as const;
+  const kept = levels.flatMap((level): Annotation[] => {
+    const own = all.filter((one) => one.level === level);
+    if (own.length <= ANNOTATIONS_SHOWN_MAX) return own;
+    const shown = own.slice(0, ANNOTATIONS_SHOWN_MAX - 1);
+    const message = `${own.length - shown.length} more: see the summary of this step`;
+    return [...shown, { level, title: 'tacho', message }];
+  });
+  return kept.map(annotationLine).join('');
+}
+
+/** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no mention of anybody. */
+export function markdownText(text: string, chars_max = 300): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
+  return cut
+    .replace(/[\\`*_{}[\]()#+!|~-]/g, '\\$&')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('@', '&#64;');
+}
+
+export interface SummaryTable {
+  head: readonly string[];
+  /** Cells in Markdown. */
+  rows: readonly (readonly string[])[];
+}
+
+export interface SummaryPart {
+  /** Headings and paragraphs, in Markdown. */
+  title?: string;
+  text?: string;
+  table?: SummaryTable;
+}
+
+function tableText({ head, rows }: SummaryTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** The summary as Markdown, cut between lines where it would be refused. */
+export function summaryMarkdown(
+  parts: readonly SummaryPart[],
+  bytes_max = SUMMARY_BYTES_MAX,
+): string {
+  const blocks = parts.flatMap(({ title, text, table }) => [
+    ...(title === undefined ? [] : [`## ${title}`]),
+    ...(text === undefined ? [] : [text]),
+    ...(table === undefined ? [] : [tableText(table)]),
+  ]);
+  const whole = `${blocks.join('\n\n')}\n`;
+  const encoder = new TextEncoder();
+  if (encoder.encode(whole).length <= bytes_max) return whole;
+  const note = '\n\n… the rest is left out: a summary may have 1 MiB.\n';
+  let bytes = encoder.encode(note).length;
+  const kept: string[] = [];
+  for (const line of whole.split('\n')) {
+    bytes += encoder.encode(line).length + 1;
+    if (bytes > bytes_max) break;
+    kept.push(line);
+  }
+  return kept.join('\n') + note;
+}

@@ -1,0 +1,232 @@
+/**
+ * Events → messages: one for each turn of the model, with the places of its calls. What was said in pieces is joined;
+ * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held.
+ */
+import type { DataOf, Event } from '../model/event.ts';
+import type { TranscriptMessage } from '../model/transcript.ts';
+
+/** A message without its calls, which are handed over apart as they end; `calls` are their indexes. */
+export type MessageHead = Omit<TranscriptMessage, 'index' | 'tool_calls'> & { calls: number[] };
+
+/** Takes a message as it ends; `place` counts in the order in which messages begin. */
+export type OnMessage = (head: MessageHead, place: number) => void;
+
+interface Open {
+  place: number;
+  head: MessageHead;
+  /** Ids that text and thinking of this message have; some agents give thinking an id of its own. */
+  text_id: string | null;
+  thinking_id: string | null;
+  /** Pieces whose whole has not come yet. */
+  text_draft: string;
+  thinking_draft: string;
+}
+
+/** One speaker: the run's agent, or one sub-agent. */
+interface Thread {
+  parent: string | null;
+  open: Open | null;
+  /** What the last closed message said last. */
+  said: { id: string; text: string } | null;
+}
+
+/** Messages from place `from` on belong before the message at place `before`. */
+export interface Moved {
+  from: number;
+  before: number;
+}
+
+const blank = (text: string) => !/\S/.test(text);
+const joined = (earlier: string, text: string) => (earlier === '' ? text : `${earlier}\n${text}`);
+/** A recording without times counts from 0. */
+export const knownTime = (at_ms: number): number | null => (at_ms > 0 ? at_ms : null);
+
+type Spoken = DataOf<'message_delta'>;
+
+export class MessageFold {
+  /** Messages begun. */
+  count = 0;
+  moved: Moved | null = null;
+  readonly #onMessage: OnMessage;
+  readonly #root: Thread = { parent: null, open: null, said: null };
+  readonly #subs = new Map<string, Thread>();
+  #prompt: string | null = null;
+  /** The channel of the run's own stream: that of the first line seen. */
+  #channel: string | null = null;
+  #filling = false;
+  /** The root agent's last message, while it may be the run's answer. */
+  #answer: number | null = null;
+
+  constructor(onMessage: OnMessage) {
+    this.#onMessage = onMessage;
+  }
+
+  push(event: Event): void {
+    this.#channel ??= event.raw?.channel ?? null;
+    switch (event.kind) {
+      case 'run_started':
+        this.#begin(event.data.prompt, event);
+        break;
+      case 'step_started':
+        this.#close(this.#root);
+        break;
+      case 'message_delta':
+        this.#message(event, event.data, 'text').text_draft += event.data.text;
+        break;
+      case 'thinking_delta':
+        this.#message(event, event.data, 'thinking').thinking_draft += event.data.text;
+        break;
+      case 'message_finished':
+        this.#said(event, event.data);
+        break;
+      case 'thinking_finished':
+        this.#thought(event, event.data);
+        break;
+      case 'run_finished':
+        this.finish();
+        break;
+    }
+  }
+
+  /** A call was asked for: it belongs to what its speaker said last. */
+  call(event: Event, parent: string | null, index: number): void {
+    const thread = this.#thread(parent);
+    this.#beforeFill(event);
+    const open = thread.open ?? this.#open(thread, event);
+    open.head.calls.push(index);
+    if (thread === this.#root) this.#answer = null;
+  }
+
+  /** A call that started a sub-agent has ended, and the sub-agent with it. */
+  endSub(call_id: string): void {
+    const thread = this.#subs.get(call_id);
+    if (thread === undefined) return;
+    this.#close(thread);
+    this.#subs.delete(call_id);
+  }
+
+  finish(): void {
+    this.#close(this.#root);
+    for (const call_id of [...this.#subs.keys()]) this.endSub(call_id);
+  }
+
+  #begin(prompt: string | null, event: Event): void {
+    if (prompt === null || blank(prompt)) return;
+    this.#prompt = prompt;
+    this.#whole('user', prompt, null, event);
+  }
+
+  #said(event: Event, data: DataOf<'message_finished'>): void {
+    const { role, text, parent_call_id: parent, synthetic } = data;
+    if (role === 'assistant' && !synthetic) {
+      this.#spoke(event, data);
+      return;
+    }
+    if (blank(text)) return;
+    // What a sub-agent is asked is always made by the agent; what the CLI says in another's name is its own.
+    if (role === 'user' && (parent !== null || !synthetic)) {
+      // Agents that repeat the prompt repeat what the run began with.
+      const repeated = parent === null && this.#prompt?.trim() === text.trim();
+      if (parent === null) this.#prompt = null;
+      if (repeated) return;
+      this.#close(this.#thread(parent));
+      this.#whole('user', text, parent, event);
+    } else this.#whole('system', text, parent, event);
+  }
+
+  #spoke(event: Event, data: DataOf<'message_finished'>): void {
+    const { message_id: id, text } = data;
+    const thread = this.#thread(data.parent_call_id);
+    // An interrupted agent may tell its last whole message once more.
+    if (thread.said !== null && thread.said.id === id && thread.said.text === text) return;
+    if (blank(text) && !this.#goesOn(thread.open, id, 'text')) return;
+    const open = this.#message(event, data, 'text');
+    open.text_draft = '';
+    if (!blank(text)) open.head.content = joined(open.head.content, text);
+    if (thread === this.#root) this.#answer = open.head.calls.length === 0 ? open.place : null;
+  }
+
+  #thought(event: Event, data: Spoken): void {
+    if (blank(data.text) && !this.#goesOn(this.#thread(data.parent_call_id).open, null, 'thinking'))
+      return;
+    const open = this.#message(event, data, 'thinking');
+    open.thinking_draft = '';
+    if (!blank(data.text)) open.head.thinking = joined(open.head.thinking ?? '', data.text);
+  }
+
+  /** The open message that this piece belongs to, or a new one. */
+  #message(event: Event, data: Spoken, kind: 'text' | 'thinking'): Open {
+    const thread = this.#thread(data.parent_call_id);
+    this.#beforeFill(event);
+    const { message_id: id } = data;
+    if (!this.#goesOn(thread.open, id, kind)) this.#close(thread);
+    const open = thread.open ?? this.#open(thread, event);
+    if (kind === 'text') open.text_id = id ?? open.text_id;
+    else open.thinking_id = id ?? open.thinking_id;
+    return open;
+  }
+
+  /** A model speaks, and then calls: what is said after a call, or by another id, is another message. */
+  #goesOn(open: Open | null, id: string | null, kind: 'text' | 'thinking'): boolean {
+    if (open === null) return false;
+    if (id !== null && (id === open.text_id || id === open.thinking_id)) return true;
+    if (open.head.calls.length > 0 || open.head.content !== '') return false;
+    // Pieces of text: those without an id go on, those of another id do not.
+    return kind === 'thinking' || open.text_id === null || id === null;
+  }
+
+  #thread(parent: string | null): Thread {
+    if (parent === null) return this.#root;
+    const known = this.#subs.get(parent);
+    if (known !== undefined) return known;
+    const thread: Thread = { parent, open: null, said: null };
+    this.#subs.set(parent, thread);
+    return thread;
+  }
+
+  #open(thread: Thread, event: Event): Open {
+    const head = headOf('assistant', '', thread.parent, event);
+    const ids = { text_id: null, thinking_id: null };
+    thread.open = { place: this.count, head, ...ids, text_draft: '', thinking_draft: '' };
+    this.count += 1;
+    return thread.open;
+  }
+
+  #close(thread: Thread): void {
+    const { open } = thread;
+    if (open === null) return;
+    thread.open = null;
+    const { head, text_id, text_draft, thinking_draft } = open;
+    if (text_id !== null) thread.said = { id: text_id, text: head.content };
+    if (!blank(text_draft)) head.content = joined(head.content, text_draft);
+    if (!blank(thinking_draft)) head.thinking = joined(head.thinking ?? '', thinking_draft);
+    this.#onMessage(head, open.place);
+  }
+
+  #whole(role: 'user' | 'system', text: string, parent: string | null, event: Event): void {
+    this.#onMessage(headOf(role, text, parent, event), this.count);
+    this.count += 1;
+  }
+
+  /**
+   * What the session file adds comes after the stream has ended. An answer is given when all calls are done, so that
+   * what is added stands before it.
+   */
+  #beforeFill({ raw }: Event): void {
+    if (this.#filling || raw?.channel !== 'session' || this.#channel === 'session') return;
+    this.#filling = true;
+    this.#close(this.#root);
+    if (this.#answer !== null) this.moved = { from: this.count, before: this.#answer };
+  }
+}
+
+function headOf(
+  role: MessageHead['role'],
+  content: string,
+  parent_tool_call_id: string | null,
+  event: Event,
+): MessageHead {
+  const step = role === 'assistant' && event.step > 0 ? event.step : null;
+  const time_ms = knownTime(event.at_ms);
+  return { role, content, thinking: null, step, time_ms, parent_tool_call_id, calls: [] };
+}

@@ -1,0 +1,90 @@
+/** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
+import { readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../lib/errors.ts';
+import { fileFor, isRunId } from '../lib/ids.ts';
+import { ownFolder, type StateDir } from './state-dir.ts';
+
+const AGENT = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** Ids from outside never become paths (ST-8). */
+const folderName = (agent: string) => (AGENT.test(agent) ? agent : fileFor('agent', agent));
+const fileName = (run_id: string) => (isRunId(run_id) ? run_id : fileFor('run', run_id));
+
+const KINDS = {
+  transcripts: '.transcript.jsonl',
+  logs: '.log',
+} as const;
+
+function pathOf(state: StateDir, kind: keyof typeof KINDS, agent: string, run_id: string): string {
+  return join(state[kind], folderName(agent), `${fileName(run_id)}${KINDS[kind]}`);
+}
+
+export function transcriptPath(state: StateDir, agent: string, run_id: string): string {
+  return pathOf(state, 'transcripts', agent, run_id);
+}
+
+export function logPath(state: StateDir, agent: string, run_id: string): string {
+  return pathOf(state, 'logs', agent, run_id);
+}
+
+/** The path, in folders that are there and ours. */
+export function transcriptFile(state: StateDir, agent: string, run_id: string): string {
+  ownFolder(join(state.transcripts, folderName(agent)), false);
+  return transcriptPath(state, agent, run_id);
+}
+
+export function logFile(state: StateDir, agent: string, run_id: string): string {
+  ownFolder(state.logs, false);
+  ownFolder(join(state.logs, folderName(agent)), false);
+  return logPath(state, agent, run_id);
+}
+
+/** Paths of what there may be of a run. */
+export function runFiles(state: StateDir, agent: string, run_id: string): string[] {
+  const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
+  return kinds.map((kind) => pathOf(state, kind, agent, run_id));
+}
+
+/** Removes a run's files; `agent` null: of whichever agent it is. */
+export function removeRunFiles(state: StateDir, agent: string | null, run_id: string): void {
+  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
+    const folders = agent === null ? foldersIn(state[kind]) : [folderName(agent)];
+    for (const folder of folders)
+      remove(join(state[kind], folder, `${fileName(run_id)}${KINDS[kind]}`));
+  }
+}
+
+/** Removes the files of many runs: what there is, is listed once. */
+export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
+  const names = new Set<string>();
+  for (const run_id of run_ids) names.add(fileName(run_id));
+  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
+    for (const folder of foldersIn(state[kind])) {
+      const path = join(state[kind], folder);
+      for (const file of readdirSync(path)) {
+        const end = KINDS[kind];
+        if (file.endsWith(end) && names.has(file.slice(0, -end.length))) remove(join(path, file));
+      }
+    }
+  }
+}
+
+function foldersIn(path: string): string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fileError(cause, path, 'state');
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (!['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? ''))
+      throw fileError(cause, path, 'state');
+  }
+}

@@ -1,0 +1,32 @@
+/** How much of the disk runs take. A run's part of a segment that others share is reckoned by its entries. */
+import { statSync } from 'node:fs';
+import { createCatalogue } from './catalogue.ts';
+import type { Index } from './index-db.ts';
+import { runFiles } from './run-files.ts';
+import { newReport, segmentBytes } from './scan.ts';
+import type { StateDir } from './state-dir.ts';
+
+/** Bytes of each run in the journal. */
+export async function journalBytes(state: StateDir, index: Index): Promise<Map<string, number>> {
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const rows = index.entriesBySession();
+  const entries = new Map<string, number>();
+  for (const row of rows) entries.set(row.segment, (entries.get(row.segment) ?? 0) + row.entries);
+  const bytes = new Map<string, number>();
+  for (const segment of entries.keys()) bytes.set(segment, segmentBytes(state.journal, segment));
+  const sizes = new Map<string, number>();
+  for (const row of rows) {
+    const share = row.entries / (entries.get(row.segment) as number);
+    const own = Math.round((bytes.get(row.segment) as number) * share);
+    sizes.set(row.session, (sizes.get(row.session) ?? 0) + own);
+  }
+  return sizes;
+}
+
+/** Bytes of the files beside the journal. */
+export function fileBytes(state: StateDir, agent: string, run_id: string): number {
+  const sizes = runFiles(state, agent, run_id).map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+  );
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
+}

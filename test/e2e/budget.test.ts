@@ -1,0 +1,101 @@
+/** Limits of a run: it is ended in good order, what it did is kept, and the record says which limit and why. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { demo, finished, usePlace } from './cli.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const LOOP = `
+about: never stops
+steps:
+${'  - calls: [{ tool: run, input: { cmd: echo again } }]\n    usage: { input: 100, output: 10, cost: 0.01 }\n    sleep_ms: 100\n'.repeat(40)}`;
+
+const looping = (...flags: string[]) => {
+  writeFileSync(join(place.work, 'loop.yaml'), LOOP);
+  return demo('./loop.yaml', ...flags);
+};
+
+test.each([
+  ['--max-tool-calls', '3', /^\d+ tool calls, over --max-tool-calls 3$/],
+  ['--max-steps', '2', /^\d+ steps, over --max-steps 2$/],
+  ['--max-tokens', '250', /^\d+ tokens, over --max-tokens 250$/],
+  ['--max-cost', '0.025', /^\$0\.\d+, over --max-cost 0\.025$/],
+  ['--loop-guard', '3', /^Bash was called 3 times with the same input, which is --loop-guard 3$/],
+])('%s %s ends the run as budget_exceeded and keeps what was done', async (flag, most, error) => {
+  const result = await tacho(looping(flag, most));
+  const end = finished(result);
+  expect(result.code).toBe(5);
+  expect(end).toMatchObject({ exit_reason: 'budget_exceeded', ok: false });
+  expect(end.error).toMatch(error);
+  expect(end.tool_calls).toBeGreaterThan(0);
+  expect(end.tool_calls).toBeLessThan(20);
+  expect(result.records.filter(({ type }) => type === 'tool_exec_finished').length).toBe(
+    result.records.filter(({ type }) => type === 'tool_exec_started').length,
+  );
+});
+
+test('limits that are not reached change nothing', async () => {
+  const flags = ['--max-tool-calls', '10', '--max-steps', '7', '--max-cost', '1'];
+  const { code, records } = await tacho(demo('default', ...flags));
+  expect(code).toBe(0);
+  expect(finished({ records } as never)).toMatchObject({ exit_reason: 'ok', error: null });
+});
+
+test('a figure that is known only at the end still counts', async () => {
+  writeFileSync(
+    join(place.work, 'late.yaml'),
+    'about: late\nsteps:\n  - say: done\n    usage: { input: 10, output: 5, cost: 2 }\n',
+  );
+  const result = await tacho(demo('./late.yaml', '--max-cost', '1'));
+  expect(result.code).toBe(5);
+  expect(finished(result)).toMatchObject({
+    exit_reason: 'budget_exceeded',
+    error: '$2, over --max-cost 1',
+    final_output: 'done',
+  });
+});
+
+test('a limit that cannot be watched is said, and trips nothing', async () => {
+  writeFileSync(join(place.work, 'quiet.yaml'), 'about: quiet\nsteps:\n  - say: done\n');
+  const flags = ['--max-cost', '1', '--max-tokens', '10'];
+  const result = await tacho(demo('./quiet.yaml', ...flags));
+  expect(result.code).toBe(0);
+  const { stdout } = await tacho(['runs', 'show', 'last', '--json']);
+  const warnings = JSON.parse(stdout).warnings as string[];
+  expect(warnings.filter((text) => text.includes('could not be watched'))).toHaveLength(2);
+});
+
+test('tacho.yaml sets limits of a target, and a flag goes before them', async () => {
+  writeFileSync(join(place.work, 'loop.yaml'), LOOP);
+  writeFileSync(
+    join(place.work, 'tacho.yaml'),
+    'targets:\n  careful:\n    agent: demo\n    args: [--script, ./loop.yaml]\n    max_tool_calls: 2\n',
+  );
+  const careful = ['run', '--target', 'careful', '--output', 'json', 'go'];
+  expect(finished(await tacho(careful)).error).toMatch(/^\d+ tool calls, over --max-tool-calls 2$/);
+  const less = ['run', '--target', 'careful', '--max-tool-calls', '4', '--output', 'json', 'go'];
+  expect(finished(await tacho(less)).error).toMatch(/^\d+ tool calls, over --max-tool-calls 4$/);
+  writeFileSync(
+    join(place.work, 'tacho.yaml'),
+    'targets:\n  careful:\n    agent: demo\n    loop_guard: 1\n',
+  );
+  const wrong = await tacho(careful);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'tacho.yaml:4: targets.careful.loop_guard must be a whole number from 2 on',
+    ),
+  ]);
+});
+
+test.each([
+  ['--max-cost', 'much'],
+  ['--max-tokens', '0'],
+  ['--loop-guard', '1'],
+  ['--max-steps', '1.5'],
+])('%s %s is a usage error', async (flag, value) => {
+  const { code, stdout } = await tacho(['run', '--agent', 'demo', flag, value, 'go']);
+  expect([code, stdout]).toEqual([2, '']);
+});

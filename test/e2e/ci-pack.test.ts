@@ -1,0 +1,74 @@
+/** `tacho run` in CI: JUnit XML, annotations, the step summary. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { demo, usePlace } from './cli.ts';
+
+const place = usePlace();
+const { tacho } = place;
+const inActions = () => ({
+  GITHUB_ACTIONS: 'true',
+  GITHUB_STEP_SUMMARY: join(place.folder, 'summary.md'),
+});
+
+test('in GitHub Actions a run leaves annotations and a summary, and stdout keeps the contract', async () => {
+  const env = inActions();
+  writeFileSync(env.GITHUB_STEP_SUMMARY, 'before\n');
+  const { code, stderr } = await tacho(demo('default'), { env });
+  expect(code).toBe(0);
+  expect(stderr).toBe('::warning title=Bash did not go well::Bash (c4): error, exit code 2\n');
+  const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
+  expect(summary).toMatch(/^before\n/);
+  expect(summary).toContain('## tacho run demo: ok');
+  expect(summary).toContain('| cost | $0.0149 |');
+  expect(summary).toContain('| ❌ | Bash | error, exit code 2 |');
+  expect(summary).toContain('10 calls:');
+});
+
+test('a failed run is an error there, and foreign text cannot speak for us', async () => {
+  const env = inActions();
+  writeFileSync(
+    join(place.work, 'evil.yaml'),
+    'about: evil\nsteps:\n  - say: "<script>x</script> | @everybody"\n  - exit: 1\n  - provider_error: { status: 500, message: "bad\\n::set-output name=a::b" }\n',
+  );
+  const script =
+    'about: evil\nsteps:\n  - say: "<b>x</b> | @you"\n  - provider_error: { status: 500, message: "bad\\n::error::mine" }\n';
+  writeFileSync(join(place.work, 'evil.yaml'), script);
+  const { code, stderr } = await tacho(demo('./evil.yaml'), { env });
+  expect(code).toBe(3);
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines[0]).toBe('::error title=tacho run demo%3A provider_error::bad%0A::error::mine');
+  expect(lines.filter((line) => line.startsWith('::error'))).toHaveLength(1);
+  const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
+  expect(summary).not.toContain('<b>');
+  expect(summary).not.toContain('@you');
+});
+
+test('--no-github is quiet there, --github speaks elsewhere', async () => {
+  const env = inActions();
+  expect((await tacho(demo('default', '--no-github'), { env })).stderr).toBe('');
+  expect(existsSync(env.GITHUB_STEP_SUMMARY)).toBe(false);
+  expect((await tacho(demo('default', '--github'))).stderr).toContain('::warning ');
+});
+
+test('--junit writes one case, failed where the run failed', async () => {
+  const path = join(place.folder, 'run.xml');
+  expect((await tacho(demo('default', '--junit', path))).code).toBe(0);
+  const good = readFileSync(path, 'utf8');
+  expect(good).toMatch(/<testsuites name="tacho run" tests="1" failures="0" errors="0"/);
+  expect(good).toContain('<testcase name="please" classname="demo" time="');
+  expect(good).toContain('<property name="tool_calls" value="10"/>');
+  expect((await tacho(demo('agent-error', '--junit', path))).code).toBe(1);
+  const bad = readFileSync(path, 'utf8');
+  expect(bad).toMatch(/<testsuites name="tacho run" tests="1" failures="1" errors="0"/);
+  expect(bad).toMatch(/<failure message="[^"]+" type="failure">/);
+});
+
+test('a report that cannot be written is told, and the run is still recorded', async () => {
+  mkdirSync(join(place.folder, 'folder'));
+  const { code, stderr, records } = await tacho(
+    demo('fixed', '--junit', join(place.folder, 'folder')),
+  );
+  expect([code, stderr]).toEqual([70, expect.stringContaining(join(place.folder, 'folder'))]);
+  expect(records.at(-1)?.data.ok).toBe(true);
+});

@@ -1,0 +1,42 @@
+/** Grades by assertions as an eval file has them. */
+import { type Files, parseEvalFile } from '../src/evals/eval-file.ts';
+import { gradeTest, type TestGrade } from '../src/evals/score.ts';
+import type { AssertionResult, EvalFile, Tools } from '../src/evals/types.ts';
+import type { Transcript } from '../src/model/transcript.ts';
+
+export const NO_FILES: Files = { open: () => null, folder: (_, name) => name ?? '/evals' };
+
+export const NO_TOOLS: Tools = {
+  matches: async (pattern, flags, text) => ({
+    matched: new RegExp(pattern, flags).test(text),
+    failure: null,
+  }),
+  run: () => Promise.reject(new Error('no commands here')),
+  ask: () => Promise.reject(new Error('no model here')),
+};
+
+export const parse = (text: string): Promise<EvalFile> =>
+  parseEvalFile('evals/a.yaml', text, NO_FILES, {});
+
+/** Many transcripts are graded by the same file. */
+const parsed = new Map<string, Promise<EvalFile>>();
+
+export async function gradeAll(
+  assertions: readonly unknown[],
+  transcript: Transcript,
+  more: { tools?: Partial<Tools>; test?: object } = {},
+): Promise<TestGrade> {
+  const file = { tests: [{ id: 't', input: 'do it', assertions, ...more.test }] };
+  const text = JSON.stringify(file);
+  if (!parsed.has(text)) parsed.set(text, parse(text));
+  const { tests } = (await parsed.get(text)) as EvalFile;
+  return gradeTest(tests[0]!, transcript, { ...NO_TOOLS, ...more.tools });
+}
+
+export async function grade(
+  assertion: unknown,
+  transcript: Transcript,
+  tools: Partial<Tools> = {},
+): Promise<AssertionResult> {
+  return (await gradeAll([assertion], transcript, { tools })).assertions[0]!;
+}
