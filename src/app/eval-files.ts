@@ -1,7 +1,8 @@
 /** Eval files and what they name, from disk. */
 import { readFileSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { type Files, parseEvalFile } from '../evals/eval-file.ts';
+import { dirname, normalize, resolve } from 'node:path';
+import { parseEvalFile } from '../evals/eval-file.ts';
+import type { Files } from '../evals/suite.ts';
 import type { EvalFile } from '../evals/types.ts';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -52,5 +53,6 @@ function modelOf(env: NodeJS.ProcessEnv): Record<string, string> {
 
 export async function loadEvalFile(path: string, env: NodeJS.ProcessEnv): Promise<EvalFile> {
   checkInput(path);
-  return parseEvalFile(path, textOf(path), FILES, modelOf(env));
+  // The same file has the same name, for comparing and going on.
+  return parseEvalFile(normalize(path), textOf(path), FILES, modelOf(env));
 }

@@ -1,5 +1,9 @@
 /** A run made for a test, through the same code as `tacho run`; its transcript is what is graded. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileError } from '../lib/errors.ts';
 import type { RandomSource } from '../lib/ids.ts';
 import type { Transcript } from '../model/transcript.ts';
 import type { ExitReason } from '../model/words.ts';
@@ -51,6 +55,24 @@ async function runToEnd(live: LiveOptions, signal: AbortSignal): Promise<RunResu
       signal,
     }).catch(() => {});
     if (signal.aborted) return result;
+  }
+}
+
+export interface Workspace {
+  path: string;
+  remove(): void;
+}
+
+/** A copy of a folder for one run to work in, so that runs do not see what others did. */
+export function copyWorkspace(template: string): Workspace {
+  const path = mkdtempSync(join(tmpdir(), 'tacho-eval-'));
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  try {
+    cpSync(template, path, { recursive: true, verbatimSymlinks: true });
+    return { path, remove };
+  } catch (cause) {
+    remove();
+    throw fileError(cause, template, 'workspace');
   }
 }
 

@@ -4,7 +4,7 @@ import { gradeTest, type TestGrade } from '../evals/score.ts';
 import type { EvalFile, EvalTest, Tools } from '../evals/types.ts';
 import { TachoError } from '../lib/errors.ts';
 import type { Transcript } from '../model/transcript.ts';
-import { type LiveOptions, runForTest } from './eval-live.ts';
+import { copyWorkspace, type LiveOptions, runForTest, type Workspace } from './eval-live.ts';
 import { hashOf } from './eval-results.ts';
 import type { OnProblem, Subject } from './eval-subjects.ts';
 
@@ -153,21 +153,33 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
 }
 
 /** What a job comes to; null: it was cancelled, and is as if never begun. */
-async function outcomeOf(job: Job, { tools, signal }: EvalRequest): Promise<Outcome | null> {
-  if (job.live === null) {
-    const transcript = (job.subject as Subject).transcript;
-    const grade = await gradeTest(job.test, transcript, tools);
-    return { transcript, run_id: null, grade, error: null };
-  }
+async function outcomeOf(job: Job, request: EvalRequest): Promise<Outcome | null> {
+  if (job.live !== null) return liveOutcome(job.test, job.live, request);
+  const transcript = (job.subject as Subject).transcript;
+  const grade = await gradeTest(job.test, transcript, request.tools);
+  return { transcript, run_id: null, grade, error: null };
+}
+
+async function liveOutcome(
+  test: EvalTest,
+  live: LiveOptions,
+  { tools, signal }: EvalRequest,
+): Promise<Outcome | null> {
+  let workspace: Workspace | null = null;
   try {
-    const { transcript, run_id, error, cancelled } = await runForTest(job.live, signal);
-    if (cancelled && signal.aborted) return null;
-    const grade = transcript === null ? null : await gradeTest(job.test, transcript, tools);
+    workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
+    const options = { ...live.options, ...(workspace !== null && { cwd: workspace.path }) };
+    const run = await runForTest({ ...live, options }, signal);
+    const { transcript, run_id } = run;
+    if (run.cancelled && signal.aborted) return null;
+    const grade = transcript === null ? null : await gradeTest(test, transcript, tools);
     const missing = transcript === null ? 'the run left no transcript' : null;
-    return { transcript, run_id, grade, error: error ?? missing };
+    return { transcript, run_id, grade, error: run.error ?? missing };
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;
     return { transcript: null, run_id: null, grade: null, error: error.message };
+  } finally {
+    workspace?.remove();
   }
 }
 

@@ -1,5 +1,6 @@
 /** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
 import { checkInput, loadEvalFile } from '../app/eval-files.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
@@ -10,6 +11,7 @@ import { sweep } from '../app/sweep.ts';
 import type { EvalReport, EvalRow } from '../evals/results.ts';
 import type { EvalFile, EvalTest } from '../evals/types.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
 import { EVAL_TEST_LABEL } from '../model/words.ts';
 import { annotationLines } from '../projections/github.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
@@ -34,8 +36,9 @@ const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' })
 
 function checkFlags({ files, flags }: EvalInput): void {
   if (files.length === 0) throw usage('name at least one eval file');
-  const given = [flags.target, flags.transcript, flags.run].filter((flag) => flag !== undefined);
-  if (given.length > 1) throw usage('give one of --target, --transcript and --run');
+  const given = [flags.target, flags.agent, flags.transcript, flags.run];
+  if (given.filter((flag) => flag !== undefined).length > 1)
+    throw usage('give one of --target, --agent, --transcript and --run');
   if (flags.each && flags.transcript === undefined && flags.run === undefined)
     throw usage('--each goes with --transcript or --run');
   if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
@@ -75,7 +78,8 @@ function gradedOf(input: EvalInput): Graded {
 async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
   if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
-  const target = flags.target ?? test.target ?? undefined;
+  const { agent } = flags;
+  const target = agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined;
   const { options, retries } = await optionsOf({
     prompt: prompt === '-' ? '- ' : prompt,
     args: [],
@@ -83,6 +87,7 @@ async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
       output: 'json',
       label: { [EVAL_TEST_LABEL]: test.id },
       ...(target !== undefined && { target }),
+      ...(agent !== undefined && { agent }),
       ...(test.timeout_ms !== null && { timeout: test.timeout_ms / 1000 }),
     },
     state_dir,
@@ -127,8 +132,9 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   checkFlags(input);
   const files = await loadAll(input);
   const path = flags.resume ?? flags.results;
-  const before = flags.resume === undefined ? [] : readResults(flags.resume);
-  const results = path === undefined ? null : openResults(path, flags.resume !== undefined);
+  const again = flags.resume !== undefined && existsSync(flags.resume);
+  const before = again ? readResults(flags.resume as string) : [];
+  const results = path === undefined ? null : openResults(path, again);
   const signals = catchSignals();
   try {
     const result = await evaluate(input, { files, before, results, signal: signals.signal });
@@ -181,7 +187,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
         progress.end(name);
         if (human) progress.print(rowText(row, name));
       },
-      onProblem: (say) => void io.err.write(`error: ${say}\n`),
+      onProblem: (say) => void io.err.write(`error: ${forTerminal(say)}\n`),
     });
   } finally {
     progress.close();
@@ -201,7 +207,9 @@ async function tell(input: EvalInput, files: readonly EvalFile[], result: EvalRe
 /** Commands are read from either stream; stdout in json mode is the object and nothing else. */
 async function tellGithub(report: EvalReport, { flags, io }: EvalInput): Promise<void> {
   const stream = flags.output === 'json' ? io.err : io.out;
-  await stream.write(annotationLines(annotationsOf(report)));
+  const root = io.env.GITHUB_WORKSPACE || process.cwd();
+  const placed = (path: string) => relative(root, resolve(path));
+  await stream.write(annotationLines(annotationsOf(report, placed)));
   const path = io.env.GITHUB_STEP_SUMMARY;
   if (path) write(path, stepSummaryOf(report), true);
 }

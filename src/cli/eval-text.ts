@@ -89,14 +89,18 @@ export function junitOf(files: readonly EvalFile[], { tests }: EvalReport): stri
   return junitXml('tacho eval', suites);
 }
 
-export function annotationsOf({ tests }: EvalReport): Annotation[] {
+/** `placed`: a path as GitHub knows it, from the repository's root. */
+export function annotationsOf(
+  { tests }: EvalReport,
+  placed: (path: string) => string,
+): Annotation[] {
   return tests
     .filter(({ verdict }) => verdict === 'fail')
     .map((test) => ({
       level: 'error',
       title: `eval ${test.id} failed`,
       message: [...linesOf(test), ...(placeOf(test) === null ? [] : [placeOf(test)])].join('\n'),
-      file: test.eval,
+      file: placed(test.eval),
       line: test.line,
     }));
 }

@@ -6,6 +6,7 @@ import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
 
 export interface EvalFlags {
+  agent?: string;
   target?: string;
   transcript?: string[];
   each?: true;
@@ -52,6 +53,7 @@ export function defineEval(program: Command, io: Io, done: Done): void {
     .description('grade runs: those that tests ask for, recorded ones, or transcripts')
     .argument('[file...]', 'eval files')
     .option('--target <name>', 'run the tests with this entry of tacho.yaml')
+    .option('--agent <id>', 'run the tests with this agent')
     .option('--transcript <file...>', 'grade the transcripts in these files instead')
     .option('--each', 'grade every transcript by every test')
     .option('--run <run...>', 'grade recorded runs: ids, beginnings of ids, or last')
@@ -60,7 +62,7 @@ export function defineEval(program: Command, io: Io, done: Done): void {
     .option('--workers <n>', 'so many at a time (default: 1 agent, 4 gradings)', whole)
     .option('--fail-fast', 'stop at the first test that fails')
     .option('--results <path>', 'write one JSON line a result, as they come')
-    .option('--resume <path>', 'go on with an eval that broke off, by its results')
+    .option('--resume <path>', 'write results there, and leave out what it has already')
     .option('--junit <path>', 'write JUnit XML')
     .option('--github', 'annotations and a step summary (default: in GitHub Actions)')
     .option('--no-github', 'neither')

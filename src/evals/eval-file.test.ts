@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { NO_FILES, parse } from '../../test/grade.ts';
 import { TachoError } from '../lib/errors.ts';
-import { type Files, parseEvalFile } from './eval-file.ts';
+import { parseEvalFile } from './eval-file.ts';
+import type { Files } from './suite.ts';
 
 async function mistakesIn(text: string): Promise<string[]> {
   try {
@@ -238,6 +239,7 @@ tests:
         repeat: { count: 1, strategy: 'pass_all' },
         target: 'review',
         timeout_ms: null,
+        workspace: null,
       },
       {
         id: 'alone',
@@ -261,6 +263,7 @@ tests:
         repeat: { count: 1, strategy: 'pass_all' },
         target: 'review',
         timeout_ms: null,
+        workspace: null,
       },
     ]);
   });
@@ -286,6 +289,14 @@ tests:
         options: { api: 'anthropic', model: 'm', rubrics: [{ id: 'k', outcome: 'is kind' }] },
       },
     ]);
+  });
+
+  test('prompts take the variables of their tests', async () => {
+    const { tests } = await parse(
+      'prompts: ["Do {{ input }}, {{other}}"]\nassert: [{type: skill_trigger, skill_name: x}]\ntests: [{id: a, vars: {input: it}}, {id: b, input: "Say {{ w }}", vars: {w: hi}}]',
+    );
+    expect(tests.map(({ input }) => input[0]?.content)).toEqual(['Do it, {{other}}', 'Say hi']);
+    expect(tests[0]?.assertions[0]?.options).toEqual({ skill: 'x' });
   });
 
   test('cases, prompts and inputs may lie in other files, whose mistakes name those files', async () => {

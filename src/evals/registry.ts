@@ -112,7 +112,7 @@ export const MODEL_FIELDS: Fields = {
 
 const rubric = either(text, mapOf(RUBRIC), 'must be a text or a map with outcome');
 const rubrics = (value: unknown, place: Parameters<typeof rubric>[1]) =>
-  (listOf(rubric)(value, place) as unknown[]).map((item) =>
+  (listOf(rubric)(typeof value === 'string' ? [value] : value, place) as unknown[]).map((item) =>
     typeof item === 'string' ? { outcome: item } : item,
   );
 
@@ -131,7 +131,10 @@ const { criteria: _criteria, ...LLM_FIELDS_BUT_CRITERIA } = LLM_FIELDS;
 
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'skill-trigger': {
-    fields: { skill: { read: text, required: true }, should_trigger: { read: flag } },
+    fields: {
+      skill: { read: text, required: true, also: ['skill_name'] },
+      should_trigger: { read: flag },
+    },
     grade: skillTrigger,
   },
   'tool-trajectory': {

@@ -81,6 +81,8 @@ export interface EvalTest {
   /** Named by the file; a flag goes before. */
   target: string | null;
   timeout_ms: number | null;
+  /** A folder of which each run gets a copy to work in; null: runs work where their target says. */
+  workspace: string | null;
 }
 
 export interface EvalFile {

@@ -45,12 +45,13 @@ export function schemaFault(schema: Schema, value: unknown, at = ''): string | n
 }
 
 function mapFault(schema: Schema, value: Record<string, unknown>, at: string): string | null {
-  const missing = schema.required?.find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) return `${at === '' ? 'the record' : at} lacks the field ${missing}`;
   for (const [name, child] of Object.entries(schema.properties ?? {})) {
     if (!Object.hasOwn(value, name)) continue;
     const fault = schemaFault(child, value[name], at === '' ? name : `${at}.${name}`);
     if (fault !== null) return fault;
   }
-  return null;
+  const missing = schema.required?.find((name) => !Object.hasOwn(value, name));
+  return missing === undefined
+    ? null
+    : `${at === '' ? 'the record' : at} lacks the field ${missing}`;
 }

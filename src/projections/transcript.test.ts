@@ -379,7 +379,10 @@ const atif = (made: Transcript) => JSON.parse([...atifText(viewOf(made))].join('
 describe('every recording', () => {
   const schema = Schema.Compile(
     JSON.parse(
-      readFileSync(join(import.meta.dirname, '../../test/fixtures/atif-v1.7.schema.json'), 'utf8'),
+      readFileSync(
+        join(import.meta.dirname, '../../test/fixtures/data/atif-v1.7.schema.json'),
+        'utf8',
+      ),
     ),
   );
   const scenarios = readdirSync(AGENTS_FOLDER).flatMap((id) =>

@@ -1,10 +1,10 @@
 /** `tacho eval` as people and CI use it. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Transcript } from '../../src/model/transcript.ts';
 import { call, transcript } from '../build-transcript.ts';
-import { bin, filesBelow, linesOf, until, usePlace } from './cli.ts';
+import { bin, filesBelow, linesOf, spools, until, usePlace } from './cli.ts';
 import { openPty, type Pty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
@@ -282,13 +282,25 @@ const MENDS = `tests:
       - { type: contains, value: Done }
 `;
 
+/** Whether a run that is not finished has said something. */
+const spoolHas = (word: string) =>
+  spools(place).some((id) => {
+    try {
+      return readFileSync(join(place.state, 'spool', id, 'stdout')).includes(word);
+    } catch {
+      return false;
+    }
+  });
+
 describe('runs made for tests', () => {
   verifies(
     ['EV-8', 'TR-1'],
     'a target runs each test, as often as asked, and the runs are recorded',
     async () => {
       write('tacho.yaml', TARGETS);
-      write('mends.yaml', MENDS);
+      mkdirSync(join(place.work, 'seed'));
+      write('seed/a.txt', 'a');
+      write('mends.yaml', `workspace: seed\n${MENDS}`);
       const args = ['eval', 'mends.yaml', '--target', 'quick', '--repeat', '3', '--workers', '3'];
       const { code, stdout, stderr } = await place.tacho([
         ...args,
@@ -316,6 +328,10 @@ describe('runs made for tests', () => {
       expect(written.map(({ test_id, target, source }) => [test_id, target, source.kind])).toEqual(
         Array(3).fill(['mends', 'quick', 'eval']),
       );
+      expect([readdirSync(join(place.work, 'seed')), existsSync(written[0].source.cwd)]).toEqual([
+        ['a.txt'],
+        false,
+      ]);
       const ids = one.runs.map(({ run_id }: { run_id: string }) => run_id);
       const again = await place.tacho(['eval', 'mends.yaml', '--run', 'last', ...ids]);
       expect([again.code, again.stdout.split('\n').at(-2)]).toEqual([
@@ -334,6 +350,24 @@ describe('runs made for tests', () => {
     const { code, stdout } = await place.tacho(['eval', 'a.yaml', '--target', 'broken']);
     expect(code).toBe(1);
     expect(stdout).toMatch(/FAIL {2}a .*\n {6}the run ended with provider_error/);
+  });
+
+  test('an agent can be named instead of a target', async () => {
+    write('mends.yaml', `input: Go.\n${MENDS}`);
+    const { code, stdout } = await place.tacho([
+      'eval',
+      './mends.yaml',
+      '--agent',
+      'demo',
+      '--output',
+      'json',
+    ]);
+    expect([code, JSON.parse(stdout).tests[0].eval]).toEqual([0, 'mends.yaml']);
+    const none = await place.tacho(['eval', 'mends.yaml']);
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining('say which agent to run'),
+    ]);
   });
 
   test('an agent that is not there is the failure of its tests', async () => {
@@ -394,15 +428,9 @@ describe('runs made for tests', () => {
       'tests:\n  - { id: a, input: x, target: quick, assert: [{ type: contains, value: Done }] }\n  - { id: b, input: x, target: endless, assert: [{ type: is-json }] }\n',
     );
     const started = place.start(['eval', 'a.yaml', '--results', 'r.jsonl'], { contract: 'none' });
-    const spool = join(place.state, 'spool');
     const results = join(place.work, 'r.jsonl');
     await until(
-      () =>
-        existsSync(results) &&
-        rows('r.jsonl').length === 1 &&
-        filesBelow(spool).some(
-          ({ path, bytes }) => path.endsWith('stdout') && bytes.includes('never'),
-        ),
+      () => existsSync(results) && rows('r.jsonl').length === 1 && spoolHas('never'),
       'the second run',
     );
     started.child.kill('SIGINT');

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { record } from '../../src/index.ts';
 import { checkTranscript } from '../../src/model/generated/checks.ts';
 import { bin, demo, filesBelow, fixture, kill, type Row, root, usePlace } from './cli.ts';
 import { openPty } from './pty.ts';
@@ -96,6 +97,21 @@ verifies(
     expect((await tacho(['show', 'last', '--json'])).stdout).toBe(text);
   },
 );
+
+verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () => {
+  const text = readFileSync(recording('claude', 'read'), 'utf8').trimEnd();
+  const messages = text.split('\n').map((line) => JSON.parse(line));
+  const options = { prompt: 'Read it.', state_dir: place.state };
+  const { run_id } = await record('claude', messages, options).outcome;
+  const made = JSON.parse(readFileSync(only('claude'), 'utf8'));
+  expect(made).toMatchObject({ run_id, source: { kind: 'record' } });
+  expect(made.messages.map(({ content }: Row) => content)).toEqual([
+    'Read it.',
+    'I will read it.',
+    '',
+    'It defines greet().',
+  ]);
+});
 
 verifies('TR-1', 'an import writes one too', async () => {
   cpSync(join(testdata('claude', 'skill'), 'session/.claude'), join(place.folder, '.claude'), {
