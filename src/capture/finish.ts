@@ -82,7 +82,7 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
   return {
     exit_reason,
     ok: exit_reason === 'ok',
-    final_output: state.final_parts.join('\n'),
+    final_output: state.final_parts.join('\n').trim(),
     error: exit_reason === 'ok' ? null : error,
     session_id: state.session_id,
     model: state.model,

@@ -60,6 +60,8 @@ export const LIMITS = {
   spill_memory_bytes: 4 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
+  /** A message that our own client of a protocol reads whole; the longest seen had 0.6 MB. A longer one is not answered. */
+  message_bytes_max: 64 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
@@ -90,4 +92,6 @@ export const LIMITS = {
   unclaimed_prompts_max: 256,
   /** Kinds of drift that are listed: an adapter that knows nothing of a file has said so long before. */
   drift_findings_max: 200,
+  /** A field's name and place in a list of drift: one readable line. */
+  drift_text_chars_max: 300,
 } as const;

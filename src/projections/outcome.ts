@@ -128,6 +128,7 @@ function takeFacts(facts: Facts, event: Event): void {
       break;
     case 'step_started':
       facts.steps += 1;
+      facts.text = { id: null, value: '' };
       break;
     case 'message_finished':
       takeMessage(facts, event.data);

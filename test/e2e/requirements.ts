@@ -170,8 +170,8 @@ const DASHBOARD: Texts = {
 
 export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('RE', RUN_EVENTS, now),
-  ...requirements('AG', AGENTS, only('B', [1, 19])),
-  ...requirements('RO', OUTCOMES, (number) => (number === 9 ? 'C' : only('B', [2, 3, 4])(number))),
+  ...requirements('AG', AGENTS, now),
+  ...requirements('RO', OUTCOMES, only('C', [9])),
   ...requirements('TR', TRANSCRIPTS, inPart('C')),
   ...requirements('ST', STORE, only('C', [5])),
   ...requirements('LP', LIVE, inPart('D')),
