@@ -74,8 +74,9 @@ export const LIMITS = {
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
-  /** Finished calls that a late update can still reach: some 4 MB of ids; updates of older calls are counted. */
-  settled_calls_max: 40_000,
+  /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a
+   * larger map is slower for every call. Updates of older calls are counted. */
+  settled_calls_max: 20_000,
   /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
   command_output_bytes_max: 1024 * 1024,
   /** A script for the built-in agent: written by hand, some kilobytes. */
