@@ -89,7 +89,7 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
     usage: state.usage,
     cost_usd: state.cost_usd,
     cost_source: state.cost_usd === null ? 'unknown' : 'agent',
-    duration_ms: started === null ? null : state.at_ms - started,
+    duration_ms: started === null || started <= 0 ? null : state.at_ms - started,
     tool_calls: state.call_count,
     steps: state.step,
     provider_retries: state.provider_retries,

@@ -702,3 +702,11 @@ verifies('AG-18', 'codex: a launch is a function of its request', () => {
     '--dangerously-bypass-approvals-and-sandbox',
   );
 });
+
+test('a recording without times gives no times: unknown is null', () => {
+  const bytes = readFileSync(join(import.meta.dirname, 'testdata/read/stdout.jsonl'));
+  const { metrics, tool_calls } = outcomeOf(eventsOf(codex, 'stdout', [bytes]));
+  const { start_time_ms, end_time_ms, duration_ms } = metrics;
+  expect([start_time_ms, end_time_ms, duration_ms]).toEqual([null, null, null]);
+  expect(tool_calls.map((call) => call.duration_ms)).toEqual(tool_calls.map(() => null));
+});
