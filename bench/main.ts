@@ -8,6 +8,7 @@ import type { Row } from './measure.ts';
 const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>> = {
   'start-up': () => import('./start-up.ts'),
   'big-session': () => import('./big-session.ts'),
+  decoders: () => import('./decoders.ts'),
   latency: () => import('./latency.ts'),
   store: () => import('./store.ts'),
   retention: () => import('./retention.ts'),

@@ -24,6 +24,7 @@ export function cpuSeconds(command: readonly string[]): number {
   if (user === undefined || system === undefined || Number.isNaN(user + system)) {
     throw new Error(`${command.join(' ')}: no times (exit ${status})`);
   }
+  if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}`);
   return user + system;
 }
 

@@ -17,6 +17,8 @@ export interface Job {
   stdin: string | null;
   env: Readonly<Record<string, string>>;
   act: Scenario['act'] | null;
+  /** Whether the call to interfere with stands on tacho's stdout while it runs. */
+  call_shown: boolean;
   limit_ms: number;
 }
 
@@ -109,7 +111,7 @@ function agentOf(tacho: ChildProcess): number | null {
 async function interfere(job: Job, tacho: ChildProcess): Promise<number | null> {
   const begun = () =>
     existsSync(`${INSIDE.work}/started`) &&
-    readFileSync(STDOUT, 'utf8').includes('"type":"tool_call_detected"');
+    (!job.call_shown || readFileSync(STDOUT, 'utf8').includes('"type":"tool_call_detected"'));
   const agent = (await until(begun, job.limit_ms)) ? agentOf(tacho) : null;
   if (agent === null) return null;
   if (job.act === 'kill_agent') process.kill(agent, 'SIGKILL');

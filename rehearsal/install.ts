@@ -8,12 +8,17 @@ import { access, constants, mkdir, readFile, rename, rm } from 'node:fs/promises
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-export interface Package {
+interface Pinned {
   /** The name on npm, with the pinned version beside it. */
   name: string;
   version: string;
+}
+
+export interface Package extends Pinned {
   /** The program inside the installation, for this machine; null: no build for it. */
   program: string | null;
+  /** What the CLI would fetch from elsewhere when it first needs it. */
+  beside?: readonly Pinned[];
 }
 
 export interface Installed {
@@ -36,7 +41,7 @@ export async function install(
   wanted: Package,
   say: (line: string) => unknown,
 ): Promise<Installed> {
-  const spec = `${wanted.name}@${wanted.version}`;
+  const spec = specOf(wanted);
   if (wanted.program === null) {
     throw new InstallError(`${spec} has no build for ${process.platform}-${process.arch}`);
   }
@@ -47,7 +52,7 @@ export async function install(
   const part = `${root}.part-${process.pid}`;
   try {
     await mkdir(part, { recursive: true });
-    await npmInstall(part, spec);
+    await npmInstall(part, pinned(wanted).map(specOf));
     if (!(await isWhole(part, wanted))) {
       throw new InstallError(`npm installed ${spec}, but ${wanted.program} is not in it`);
     }
@@ -63,21 +68,27 @@ export async function install(
   return found;
 }
 
+const pinned = (wanted: Package): Pinned[] => [wanted, ...(wanted.beside ?? [])];
+const specOf = ({ name, version }: Pinned) => `${name}@${version}`;
+
 async function isWhole(root: string, wanted: Package): Promise<boolean> {
   try {
-    const manifest = join(root, 'node_modules', wanted.name, 'package.json');
-    const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown };
+    for (const one of pinned(wanted)) {
+      const manifest = join(root, 'node_modules', one.name, 'package.json');
+      const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown };
+      if (version !== one.version) return false;
+    }
     await access(join(root, wanted.program ?? ''), constants.X_OK);
-    return version === wanted.version;
+    return true;
   } catch {
     return false;
   }
 }
 
-function npmInstall(folder: string, spec: string): Promise<void> {
+function npmInstall(folder: string, specs: readonly string[]): Promise<void> {
   const args = ['install', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund'];
   return new Promise((resolve, reject) => {
-    const npm = spawn('npm', [...args, '--prefix', folder, spec], {
+    const npm = spawn('npm', [...args, '--prefix', folder, ...specs], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
@@ -90,7 +101,7 @@ function npmInstall(folder: string, spec: string): Promise<void> {
       else
         reject(
           new InstallError(
-            `npm could not install ${spec} (exit ${code}): is the registry reachable?\n${said.trim()}`,
+            `npm could not install ${specs.join(', ')} (exit ${code}): is the registry reachable?\n${said.trim()}`,
           ),
         );
     });

@@ -22,6 +22,8 @@ const AT_ONCE = 2;
 
 interface Wanted {
   agents: readonly Rehearsed[];
+  /** Asked for by name: one that cannot be installed ends the rehearsal. Else it is left out, and said. */
+  by_name: boolean;
   scenarios: readonly Scenario[];
   keep: boolean;
   json: boolean;
@@ -58,6 +60,7 @@ function wantedFrom(argv: string[]): Wanted {
     const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
     return {
       agents: chosen(REHEARSED, positionals, (agent) => agent.id),
+      by_name: positionals.length > 0,
       scenarios: chosen(SCENARIOS, values.scenario, (scenario) => scenario.name),
       keep: values.keep,
       json: values.json,
@@ -126,13 +129,17 @@ async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promi
   const rehearsals: Rehearsal[] = [];
   for (const agent of wanted.agents) {
     const installed = await install(agent.id, agent.package, say).catch((cause: Error) => {
-      throw new Stop(3, `skipped: ${cause.message}`);
+      if (wanted.by_name) throw new Stop(3, `skipped: ${cause.message}`);
+      say(`${agent.id}: left out: ${cause.message}`);
+      return null;
     });
+    if (installed === null) continue;
     for (const scenario of wanted.scenarios) {
       const { keep } = wanted;
       rehearsals.push({ agent, scenario, installed, project: PROJECT, keep, stop });
     }
   }
+  if (rehearsals.length === 0) throw new Stop(3, 'skipped: no agent could be installed here');
   return rehearsals;
 }
 

@@ -99,6 +99,7 @@ function jobFor({ agent, scenario }: Rehearsal, args: readonly string[]): Job {
       ...agent.env,
     },
     act: scenario.act ?? null,
+    call_shown: agent.calls_told_late !== true,
     limit_ms: LIMIT_MS,
   };
 }

@@ -53,7 +53,7 @@ export interface Scenario {
   /** What the agent's file has to set up. */
   needs?: 'skill' | 'mcp';
   timeout_s?: number;
-  /** Done once the file `started` lies in the work folder and the call stands on tacho's stdout. */
+  /** Done once the file `started` lies in the work folder and the call stands on tacho's stdout, if it can. */
   act?: 'interrupt' | 'kill_agent' | 'kill_tacho';
   expect: Expected;
 }

@@ -2,7 +2,7 @@
 // needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -83,6 +83,13 @@ const commonJs = {
   banner: { js: "const __here = require('node:url').pathToFileURL(__filename).href;" },
 };
 
+/** Programs that tacho itself brings for an agent. */
+const programs = Object.fromEntries(
+  readdirSync(join(root, 'src/agents'))
+    .map((agent) => [`${agent}-agent`, `src/agents/${agent}/program/main.ts`])
+    .filter(([, source]) => existsSync(join(root, source))),
+);
+
 rmSync(dist, { recursive: true, force: true });
 await build({
   ...commonJs,
@@ -100,7 +107,7 @@ for (const built = new Set(); built.size < later.size; ) {
 }
 await build({
   ...shared,
-  entryPoints: { index: 'src/index.ts', 'demo-agent': 'src/agents/demo/program/main.ts' },
+  entryPoints: { index: 'src/index.ts', ...programs },
   format: 'esm',
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',

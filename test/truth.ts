@@ -2,13 +2,19 @@
 import type { RunOutcome } from '../src/model/outcome.ts';
 import type { Usage } from '../src/model/parts.ts';
 
+interface FileChange {
+  path: string;
+  /** Null: it changed, but how cannot be decided. */
+  operation: string | null;
+}
+
 export interface TruthCall {
   id: string;
   tool: string;
   native_tool: string;
   status: string;
   exit_code: number | null;
-  input: Record<string, unknown>;
+  input: Record<string, unknown> | null;
   parent_id: string | null;
 }
 
@@ -26,9 +32,9 @@ export interface Truth {
   steps: number | null;
   provider_retries: number | null;
   provider_errors: number | null;
-  denied: string[];
+  denied: string[] | null;
   skills_used: string[] | null;
-  files: { path: string; operation: string }[] | null;
+  files: FileChange[] | null;
 }
 
 export interface Wrong {
@@ -38,7 +44,8 @@ export interface Wrong {
 }
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-const relative = (path: unknown) =>
+/** A path as seen from the work folder of the recordings. */
+export const relative = (path: unknown) =>
   typeof path === 'string' ? path.replace(/^\/home\/user\/project\/?/, '') : path;
 
 class Comparison {
@@ -68,7 +75,7 @@ export function wrongFacts(truth: Truth, outcome: RunOutcome): Wrong[] {
     facts.check(`usage.${name}`, want, metrics.tokens[name as keyof Usage]);
   }
   facts.check('skills_used', truth.skills_used?.toSorted(), outcome.skills_used.toSorted());
-  facts.check('files', truth.files && changes(truth.files), changes(outcome.artifacts));
+  facts.check('files', truth.files, outcome.artifacts, sameChanges);
   compareCalls(truth, outcome, facts);
   return facts.wrong;
 }
@@ -81,15 +88,25 @@ function sameCost(want: unknown, got: unknown): boolean {
   return typeof got === 'number' && Math.abs(got - (want as number)) < 1e-9;
 }
 
-function changes(files: readonly { path: string; operation: string }[]): string[] {
-  return [...new Set(files.map((file) => `${relative(file.path)} ${file.operation}`))].sort();
+/** The same paths with the same operations, where an operation is told. */
+function sameChanges(want: unknown, got: unknown): boolean {
+  const open = new Set(
+    (want as FileChange[]).filter((file) => file.operation === null).map(pathOf),
+  );
+  const named = (files: unknown) =>
+    (files as FileChange[]).map((file) =>
+      open.has(pathOf(file)) ? pathOf(file) : `${pathOf(file)} ${file.operation}`,
+    );
+  return same([...new Set(named(want))].sort(), [...new Set(named(got))].sort());
 }
+
+const pathOf = ({ path }: FileChange) => String(relative(path));
 
 function compareCalls(truth: Truth, outcome: RunOutcome, facts: Comparison): void {
   const calls = outcome.tool_calls;
   facts.check('calls', truth.calls.length, calls.length);
   const denied = calls.filter((call) => call.status === 'denied').map((call) => call.id);
-  facts.check('denied', truth.denied.toSorted(), denied.toSorted());
+  facts.check('denied', truth.denied?.toSorted(), denied.toSorted());
   truth.calls.forEach((want, index) => {
     // An id that the agent used twice comes with a mark the second time.
     const got = calls[index];
@@ -104,7 +121,7 @@ function compareCalls(truth: Truth, outcome: RunOutcome, facts: Comparison): voi
     }
     facts.check(`${at}.parent_id`, want.parent_id, got?.parent_id);
     const inputs = got?.inputs as Record<string, unknown> | null | undefined;
-    for (const [field, value] of Object.entries(want.input)) {
+    for (const [field, value] of Object.entries(want.input ?? {})) {
       facts.check(`${at}.input.${field}`, relative(value), relative(inputs?.[field]));
     }
   });

@@ -55,6 +55,8 @@ export interface Rehearsed {
   home?: Readonly<Record<string, string>>;
   /** Arguments it always needs, after `--`. */
   args?: readonly string[];
+  /** Its stdout tells of a call only when that is over: whoever interferes waits for the call's file alone. */
+  calls_told_late?: true;
   /** Settings for the whole machine, which must not be seen. */
   machine_settings: readonly string[];
   /** A canonical call as this agent's model makes it. */

@@ -4,6 +4,7 @@ import { SCENARIOS } from '../scenarios.ts';
 import type { Turn } from '../server/scenario.ts';
 import type { NativeCall } from './agent.ts';
 import { copilot } from './copilot.ts';
+import { opencode } from './opencode.ts';
 import { pi } from './pi.ts';
 import { qwen } from './qwen.ts';
 
@@ -18,7 +19,7 @@ const CALLS = SCENARIOS.flatMap(({ script }) => [
   ...(script.agents ?? []).flatMap(({ turns }) => callsIn(turns)),
 ]).filter(({ tool }) => !tool.startsWith('mcp__'));
 
-test.each([copilot, qwen, pi])(
+test.each([copilot, opencode, qwen, pi])(
   "$id: the model's tools are those of the agent's table",
   async (agent) => {
     const rows = (await findAgent(agent.id))?.tools.rows ?? [];
@@ -47,6 +48,14 @@ test('what a tool is told stands in its own fields', () => {
     { tool: 'edit', input: { path, old_str: 'x', new_str: 'y' } },
     { tool: 'bash', input: { command: 'true', description: 'Run it' } },
     { tool: 'toybox-add_numbers', input: { a: 1, b: 2 } },
+  ]);
+  const filePath = file_path;
+  expect(calls.map((call) => opencode.native(call))).toEqual([
+    { tool: 'read', input: { filePath } },
+    { tool: 'write', input: { filePath, content: 'x' } },
+    { tool: 'edit', input: { filePath, oldString: 'x', newString: 'y' } },
+    { tool: 'bash', input: { command: 'true', description: 'Run it' } },
+    { tool: 'toybox_add_numbers', input: { a: 1, b: 2 } },
   ]);
   expect(calls.slice(0, 4).map((call) => pi.native(call))).toEqual([
     { tool: 'read', input: { path } },

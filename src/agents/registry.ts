@@ -9,6 +9,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Agent>>> = {
   opencode: async () => (await import('./opencode/index.ts')).opencode,
   pi: async () => (await import('./pi/index.ts')).pi,
   qwen: async () => (await import('./qwen/index.ts')).qwen,
+  acp: async () => (await import('./acp/index.ts')).acp,
   demo: async () => (await import('./demo/index.ts')).demo,
 };
 

@@ -130,7 +130,10 @@ async function reconcile(closing: Closing): Promise<void> {
     agent,
     primary: 'session',
     now: null,
-    decoder: agent.session.decoder({ since_ms: started_ms }),
+    decoder: agent.session.decoder({
+      since_ms: started_ms,
+      stream_usage: pipeline.state.usage !== null,
+    }),
     info: {
       run_id: desk.run_id,
       agent: agent.id,

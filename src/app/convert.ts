@@ -6,7 +6,7 @@ import { fromByteText } from '../lib/byte-text.ts';
 import { TachoError } from '../lib/errors.ts';
 import { newRunId, seededRandom } from '../lib/ids.ts';
 import { inFlatMemory } from '../lib/memory.ts';
-import type { Agent } from '../model/agent.ts';
+import type { Agent, Decoder } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { agentvLines } from '../projections/agentv.ts';
 import { atifText } from '../projections/atif.ts';
@@ -37,6 +37,12 @@ export interface ConvertOptions {
   redactor?: Redactor;
   /** Events hold byte text. */
   byte_text?: boolean;
+  /** Instead of the agent's own. */
+  decoder?: Decoder;
+}
+
+export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
+  return from === 'session' && agent.session ? agent.session.decoder() : agent.stream();
 }
 
 /** The same input has the same id. */
@@ -46,6 +52,7 @@ function pipelineFor({
   input,
   redactor,
   byte_text = false,
+  decoder,
 }: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
   return createPipeline({
@@ -53,6 +60,7 @@ function pipelineFor({
     primary: from,
     now: null,
     byte_text,
+    ...(decoder && { decoder }),
     ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),

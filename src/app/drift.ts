@@ -2,15 +2,36 @@
 import { fromByteText } from '../lib/byte-text.ts';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import type { Event } from '../model/event.ts';
-import { type ConvertOptions, eventsOf } from './convert.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
+import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
 
-/** Codes of problems by which an adapter says that the agent speaks otherwise than it knows. */
-const CODES = ['unknown_record', 'bad_record', 'decoder_fault'] as const;
+/** In the order in which they are listed. */
+export const DRIFT_CODES = [
+  'unknown_record',
+  'bad_record',
+  'decoder_fault',
+  'new_field',
+  'gone_field',
+  'bad_line',
+] as const;
+
+/** Problems by which an adapter says that the agent speaks otherwise than it knows, and lines that are no records. */
+const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code']>> = {
+  unknown_record: 'unknown_record',
+  bad_record: 'bad_record',
+  decoder_fault: 'decoder_fault',
+  not_json: 'bad_line',
+  torn_line: 'bad_line',
+  oversize_line: 'bad_line',
+  too_deep: 'bad_line',
+  invalid_utf8: 'bad_line',
+  salvaged_line: 'bad_line',
+};
 
 export interface Finding {
-  code: (typeof CODES)[number];
-  /** The type of the record, or what it lacks. */
+  code: (typeof DRIFT_CODES)[number];
+  /** The type of the record, what it lacks, or the field: `assistant: message.content<text>.text`. */
   what: string;
   count: number;
   /** Where it stands first: line 3 is the third line of the file. */
@@ -26,28 +47,51 @@ export interface Drift {
 }
 
 export async function driftIn(options: ConvertOptions): Promise<Drift> {
-  const findings = new Map<string, Finding>();
-  const left_out = new Set<string>();
-  for await (const events of eventsOf({ ...options, byte_text: true })) {
-    for (const event of events) note(event, findings, left_out);
+  const { agent, from } = options;
+  const list = new Findings();
+  const shapes = await agent.shapes?.();
+  const watch = shapes === undefined ? null : new FieldWatch(shapes, from);
+  const own = decoderFor(agent, from);
+  const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
+  for await (const events of eventsOf({ ...options, decoder, byte_text: true })) {
+    for (const event of events) note(event, list);
   }
-  const order = (finding: Finding) => CODES.indexOf(finding.code);
-  const sorted = [...findings.values()].sort((a, b) => order(a) - order(b) || b.count - a.count);
-  return { findings: sorted, left_out: left_out.size };
+  // Keys of records are byte text too, but for a decoder that is given real text.
+  const real = own.plain_text === true ? (text: string) => text : fromByteText<string>;
+  for (const [what, count] of watch?.fresh ?? []) list.add('new_field', real(what), null, count);
+  for (const { what, count } of watch?.gone() ?? []) list.add('gone_field', what, null, count);
+  return list.sorted(watch?.left_out.size ?? 0);
 }
 
-function note(event: Event, findings: Map<string, Finding>, left_out: Set<string>): void {
+function note(event: Event, list: Findings): void {
+  if (event.kind === 'notice' && event.data.code === NEW_FIELD)
+    list.add('new_field', fromByteText(event.data.text ?? ''), event.raw, 0);
   if (event.kind !== 'problem') return;
-  const code = CODES.find((known) => known === event.data.code);
-  if (code === undefined) return;
-  const what = fromByteText(event.data.detail);
-  const key = `${code} ${what}`;
-  const known = findings.get(key);
-  if (known !== undefined) known.count += 1;
-  else if (findings.size < LIMITS.drift_findings_max) {
-    const { line = null, file = null } = event.raw ?? {};
-    findings.set(key, { code, what, count: 1, line, file });
-  } else if (left_out.size < LIMITS.drift_findings_max) left_out.add(key);
+  const code = PROBLEMS[event.data.code];
+  if (code !== undefined) list.add(code, fromByteText(event.data.detail), event.raw, 1);
+}
+
+class Findings {
+  readonly #all = new Map<string, Finding>();
+  readonly #left_out = new Set<string>();
+
+  add(code: Finding['code'], what: string, raw: Event['raw'], count: number): void {
+    const key = `${code} ${what}`;
+    const known = this.#all.get(key);
+    if (known !== undefined) known.count += count;
+    else if (this.#all.size < LIMITS.drift_findings_max) {
+      const { line = null, file = null } = raw ?? {};
+      this.#all.set(key, { code, what, count, line, file });
+    } else if (this.#left_out.size < LIMITS.drift_findings_max) this.#left_out.add(key);
+  }
+
+  sorted(more: number): Drift {
+    const order = (finding: Finding) => DRIFT_CODES.indexOf(finding.code);
+    const findings = [...this.#all.values()].sort(
+      (a, b) => order(a) - order(b) || b.count - a.count,
+    );
+    return { findings, left_out: this.#left_out.size + more };
+  }
 }
 
 /** The newest session file that the agent keeps. */

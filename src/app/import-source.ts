@@ -8,7 +8,7 @@ import type { Event } from '../model/event.ts';
 import type { RunConfig } from '../model/parts.ts';
 import type { Redactor } from '../store/redact.ts';
 import { redactDrafts } from '../store/redact-event.ts';
-import { chunksOf, sessionEvents } from './session-source.ts';
+import { sessionChunks, sessionEvents } from './session-source.ts';
 
 export interface SessionSource {
   agent: Agent;
@@ -21,7 +21,7 @@ export async function digestOf({ agent, path }: SessionSource): Promise<string> 
   const hash = createHash('sha256');
   for (const part of (await agent.session?.parts(path)) ?? []) {
     const own = createHash('sha256');
-    for await (const chunk of inFlatMemory(chunksOf(part.path))) own.update(chunk);
+    for await (const chunk of inFlatMemory(sessionChunks(agent, part.path))) own.update(chunk);
     // A sub-agent's name can say whose it is; the main file may lie anywhere.
     hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
   }
@@ -97,7 +97,7 @@ export async function headOf(source: SessionSource, since_ms: number | null): Pr
     head.started_ms = state.started_at_ms ?? 0;
     return head.speaks && head.session_id !== null && state.started_at_ms !== null;
   };
-  for await (const chunk of inFlatMemory(chunksOf(source.path))) {
+  for await (const chunk of inFlatMemory(sessionChunks(source.agent, source.path))) {
     if (take(pipeline.push('session', chunk))) return head;
   }
   take(pipeline.endOfInput('session'));

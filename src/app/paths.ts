@@ -13,9 +13,9 @@ export function packageRoot(): string {
   return folder;
 }
 
-/** The program of the built-in agent. */
-export function demoEntry(): string {
-  const bundled = join(packageRoot(), 'dist', 'demo-agent.js');
+/** The program that tacho itself brings for an agent, where it does. */
+export function programEntry(agent: string): string {
+  const bundled = join(packageRoot(), 'dist', `${agent}-agent.js`);
   if (here.includes(`${join(packageRoot(), 'dist')}`) || existsSync(bundled)) return bundled;
-  return join(packageRoot(), 'src', 'agents', 'demo', 'program', 'main.ts');
+  return join(packageRoot(), 'src', 'agents', agent, 'program', 'main.ts');
 }

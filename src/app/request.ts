@@ -14,7 +14,7 @@ import type { ApproveMode, OutputMode } from '../model/words.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import { agentOf } from './agent-of.ts';
 import type { StreamLog } from './config-log.ts';
-import { demoEntry } from './paths.ts';
+import { programEntry } from './paths.ts';
 
 export interface RunOptions {
   /** Id of the agent, as `tacho agents` lists them. */
@@ -153,7 +153,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   checkCwd(cwd);
   const config = configOf(options);
   const { model, approve, resume, stream, args } = config;
-  const self = { node: process.execPath, entry: demoEntry() };
+  const self = { node: process.execPath, entry: programEntry(agent.id) };
   const command = options.command ?? null;
   const plan = agent.launch({
     prompt: options.prompt,

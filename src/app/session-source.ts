@@ -28,6 +28,15 @@ export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
+/** Chunks of a part of a session, whether it is a file or something that the agent reads itself. */
+export async function* sessionChunks({ session }: Agent, path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* session?.read?.(path) ?? chunksOf(path);
+  } catch (cause) {
+    throw fileError(cause, path, 'read');
+  }
+}
+
 /** Everything the session file at `path` says, through `pipeline`, in the order in which it happened. */
 export async function* sessionEvents(
   agent: Agent,
@@ -37,7 +46,9 @@ export async function* sessionEvents(
   const parts = (await agent.session?.parts(path)) ?? [{ path, parent_call_id: null }];
   if (parts.length > 1) yield* mergedEvents(agent, parts, pipeline);
   else {
-    for await (const chunk of inFlatMemory(chunksOf(path))) yield pipeline.push('session', chunk);
+    for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
+      yield pipeline.push('session', chunk);
+    }
   }
   yield pipeline.endOfInput('session');
 }
@@ -50,8 +61,8 @@ interface HeldLine {
   terminated: boolean;
 }
 
-/** The lines of one file, a chunk's worth at a time. */
-async function* linesOf(path: string): AsyncGenerator<HeldLine[]> {
+/** The lines of one part, a chunk's worth at a time. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<HeldLine[]> {
   let held: HeldLine[] = [];
   const lines = createLines({
     line(bytes, start, end, { line, offset, terminated }) {
@@ -62,7 +73,7 @@ async function* linesOf(path: string): AsyncGenerator<HeldLine[]> {
       held.push({ text: head.toString('utf8'), value: undefined, line, offset, terminated: true });
     },
   });
-  for await (const chunk of chunksOf(path)) {
+  for await (const chunk of chunks) {
     lines.push(chunk);
     yield held;
     held = [];
@@ -89,10 +100,10 @@ class PartReader {
   #batch: HeldLine[] = [];
   #next = 0;
 
-  constructor(part: SessionPart, timeOf: (value: unknown) => number | null) {
+  constructor(agent: Agent, part: SessionPart) {
     this.part = part;
-    this.#batches = linesOf(part.path);
-    this.#timeOf = timeOf;
+    this.#batches = linesOf(sessionChunks(agent, part.path));
+    this.#timeOf = (value) => agent.session?.timeOf(value) ?? null;
   }
 
   async advance(): Promise<void> {
@@ -120,8 +131,7 @@ async function* mergedEvents(
   parts: SessionPart[],
   pipeline: Pipeline,
 ): AsyncGenerator<Event[]> {
-  const timeOf = (value: unknown) => agent.session?.timeOf(value) ?? null;
-  const readers = parts.map((part) => new PartReader(part, timeOf));
+  const readers = parts.map((part) => new PartReader(agent, part));
   try {
     for (const reader of readers) await reader.advance();
     for (;;) {

@@ -29,6 +29,13 @@ export class CallPairs {
     }
   }
 
+  /** A call that has one id in both channels is no other call's partner. */
+  drop({ key, native_call_id }: CallState): void {
+    const alike = key === null ? undefined : this.#live.get(key);
+    const at = alike?.findIndex(({ id }) => id === native_call_id) ?? -1;
+    if (at >= 0) alike?.splice(at, 1);
+  }
+
   /** False for a call that the stream cannot have shown. */
   hold(request: Request): boolean {
     const { data } = request;

@@ -364,7 +364,8 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
     ok: data.status === 'ok',
     status: data.status,
     exit_code: data.exit_code,
-    duration_ms: data.duration_ms ?? Math.max(0, at_ms - call.requested_at_ms),
+    // A recording without times has none to reckon with.
+    duration_ms: data.duration_ms ?? (at_ms > 0 ? Math.max(0, at_ms - call.requested_at_ms) : null),
     output: data.output,
   });
 }

@@ -85,6 +85,7 @@ class CapturePipeline implements Pipeline {
         ? agent.session.decoder()
         : agent.stream({ resumed: options.info.config?.resume != null }));
     this.#byte_text = options.byte_text === true && this.#decoder.plain_text !== true;
+    if (this.#byte_text) this.#decoder.byte_text = true;
     this.#normaliser = createNormaliser(agent.id, agent.tools);
     this.state = createRunState(agent.session?.keyOf ?? null);
     this.#correlator = this.#newCorrelator();

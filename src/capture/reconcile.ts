@@ -90,7 +90,11 @@ class Reconciliation implements Reconciler {
   #onRequest(event: EventOf<'call_requested'>): Draft[] {
     const { call_id, native_call_id } = event.data;
     if (call_id !== native_call_id) this.#natives.set(call_id, native_call_id);
-    if (this.#live.calls.has(native_call_id)) return [];
+    const live = this.#live.calls.get(native_call_id);
+    if (live !== undefined) {
+      this.#pairs?.drop(live);
+      return [];
+    }
     return this.#pairs?.hold(event) ? [] : [this.#add(event)];
   }
 
@@ -99,7 +103,8 @@ class Reconciliation implements Reconciler {
     const parent = data.parent_call_id;
     const parent_call_id = parent === null ? null : this.#native(parent);
     this.#added.add(call_id);
-    const more = { ...mcpOf(data), ...(data.tool === 'Write' && { adds_only: true }) };
+    const adds = data.tool === 'Write' && { adds_only: true };
+    const more = { ...mcpOf(data), ...lookedUpAs(data), ...adds };
     const request = { call_id, native_tool, input, parent_call_id, ...more };
     return { kind: 'call_requested', at_ms, data: request };
   }
@@ -213,6 +218,13 @@ function mcpOf({ row, tool, native_tool }: EventOf<'call_requested'>['data']) {
   const names = /^mcp__(.+?)__(.+)$/s.exec(tool);
   if (row !== 'mcp' || native_tool.startsWith('mcp__') || names === null) return {};
   return { mcp: { server: names[1] as string, tool: names[2] as string } };
+}
+
+/** The name that the tool table was asked for, where it is not the native one. */
+function lookedUpAs({ row, tool, native_tool }: EventOf<'call_requested'>['data']) {
+  if (row === 'mcp') return {};
+  const name = row === 'pass' ? tool : row.slice(row.indexOf(':') + 1);
+  return name === native_tool ? {} : { looked_up_as: name };
 }
 
 /** Kinds whose draft is the event itself. */

@@ -98,6 +98,8 @@ const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 /** The file that a command reads when it is one simple command which does nothing else; else null. */
 export function onlyRead(command: string): string | null {
   if (command.length > 65_536) return null;
+  const plain = PLAIN_READ.exec(command)?.[1];
+  if (plain !== undefined) return plain;
   const words = wordsOf(command.trim());
   const program = (words[0]?.text ?? '').replace(/^.*\//, '');
   if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;

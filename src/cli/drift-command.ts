@@ -35,6 +35,9 @@ const WORDS: Record<Finding['code'], string> = {
   unknown_record: 'unknown',
   bad_record: 'lacking',
   decoder_fault: 'fault',
+  new_field: 'new',
+  gone_field: 'gone',
+  bad_line: 'bad',
 };
 
 function textOf({ findings, left_out }: Drift, path: string): string {

@@ -20,7 +20,7 @@ export function defineDrift(program: Command, io: Io, done: Done): void {
   program
     .command('drift')
     .description(
-      "list what an agent's recording holds that tacho does not know: record types, and records without what they should have",
+      "list what an agent's recording holds that tacho does not know, or lacks: types of records, fields, and lines that are no records",
     )
     .argument('<agent>', 'which agent made it')
     .argument('[file]', 'the recording; -: standard input')

@@ -64,6 +64,8 @@ export const LIMITS = {
   retry_wait_ms_max: 60_000,
   /** Different calls that the loop guard remembers. */
   loop_guard_calls_max: 10_000,
+  /** A message that our own client of a protocol reads whole; the longest seen had 0.6 MB. A longer one is not answered. */
+  message_bytes_max: 64 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
@@ -76,8 +78,9 @@ export const LIMITS = {
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
-  /** Finished calls that a late update can still reach: some 4 MB of ids; updates of older calls are counted. */
-  settled_calls_max: 40_000,
+  /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a
+   * larger map is slower for every call. Updates of older calls are counted. */
+  settled_calls_max: 20_000,
   /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
   command_output_bytes_max: 1024 * 1024,
   /** A script for the built-in agent: written by hand, some kilobytes. */
@@ -114,4 +117,6 @@ export const LIMITS = {
   model_answer_bytes_max: 1024 * 1024,
   /** What a judging model is shown of a run. */
   judged_chars_max: 60_000,
+  /** A field's name and place in a list of drift: one readable line. */
+  drift_text_chars_max: 300,
 } as const;

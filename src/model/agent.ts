@@ -52,7 +52,7 @@ export interface LaunchRequest {
   args: readonly string[];
   /** The program to start instead of the agent's own, with leading arguments; null: the agent's own. */
   command: readonly string[] | null;
-  /** How a built-in agent starts itself: this Node and the entry file. */
+  /** How the program that tacho brings for the agent is started, where it does: this Node and the entry file. */
   self: { node: string; entry: string };
 }
 export interface LaunchPlan {
@@ -79,11 +79,15 @@ export interface SessionPart {
 export interface Decoder {
   /** Set by a decoder that looks into texts beyond ASCII (JSON inside a text): it must be given real text. */
   readonly plain_text?: boolean;
+  /** Set by who gives it byte text (lib/byte-text): what stands escaped inside a text is then no byte of it. */
+  byte_text?: boolean;
   record(value: unknown, out: Draft[], part?: SessionPart): void;
   /** A line that is no JSON. Returns false when it means nothing to this agent. */
   text?(line: string, out: Draft[]): boolean;
   /** The input has ended. */
   end(out: Draft[]): void;
+  /** Set by who wants to see the pieces of a document over many lines, which pass by no `record`. */
+  onPiece?: ((piece: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
 /** A session's main file, where the CLI keeps it. */
@@ -93,6 +97,13 @@ export interface SessionFile {
   modified_ms: number;
 }
 
+export interface SessionDecoderOptions {
+  /** Only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
+  since_ms?: number;
+  /** Set where the run's stream was recorded too: whether it told the run's tokens. */
+  stream_usage?: boolean;
+}
+
 export interface SessionFiles {
   /** The main file of a session, where the CLI keeps it; null when there is none. */
   find(query: { session_id: string; cwd: string; env: NodeJS.ProcessEnv }): Promise<string | null>;
@@ -100,15 +111,29 @@ export interface SessionFiles {
   list?(query: { env: NodeJS.ProcessEnv }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string): Promise<SessionPart[]>;
+  /** What a part that is no file of its own says, as lines: a session of a database. Null: it is a file. */
+  read?(path: string): Iterable<Buffer> | null;
   /** A record's own time in epoch ms, for merging several files; null when it has none. */
   timeOf(value: unknown): number | null;
-  /** `since_ms`: only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
-  decoder(options?: { since_ms?: number }): Decoder;
+  decoder(options?: SessionDecoderOptions): Decoder;
   /**
    * Set where the stream and the session file give the same call different ids: what the call is about, alike in both.
    * Calls with the same key and the same end are the same call, in order. Null: the stream never shows such a call.
    */
   keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
+}
+
+/** The records of an agent as its recordings show them, for `tacho drift` (AG-19). */
+export interface RecordShapes {
+  /** What kind of record or inner object this is; '' where it has none. A kind without a declaration is not looked into. */
+  kindOf(value: Readonly<Record<string, unknown>>): string;
+  /** Fields, in any record, whose inside belongs to others: inputs and results of tools, maps by name. */
+  readonly opaque: readonly string[];
+  /** Fields that hold a JSON document as text. */
+  readonly json_text?: readonly string[];
+  /** By channel and kind: the fields, in the notation of lib/shape. */
+  readonly stdout: Readonly<Record<string, string>>;
+  readonly session: Readonly<Record<string, string>>;
 }
 
 export interface Agent {
@@ -130,4 +155,6 @@ export interface Agent {
   /** `resumed`: the run goes on with a session, whose figures may count the runs before it too. */
   stream(options?: { resumed: boolean }): Decoder;
   readonly session: SessionFiles | null;
+  /** What is known of its records, loaded when it is asked for; without it only types are compared. */
+  shapes?(): Promise<RecordShapes>;
 }

@@ -128,6 +128,7 @@ function takeFacts(facts: Facts, event: Event): void {
       break;
     case 'step_started':
       facts.steps += 1;
+      facts.text = { id: null, value: '' };
       break;
     case 'message_finished':
       takeMessage(facts, event.data);
@@ -202,6 +203,11 @@ function errorDetails(end: EventOf<'run_finished'> | null): RunOutcome['error_de
   return error === null ? null : { type: exit_reason, message: error };
 }
 
+/** Events of a recording without times are all at 0. */
+function knownTime(at_ms: number | null): number | null {
+  return at_ms === null || at_ms <= 0 ? null : at_ms;
+}
+
 function metricsOf(facts: Facts, tool_calls_count: number): RunOutcome['metrics'] {
   const end = facts.finished;
   const tokens = end === null ? facts.usage : (end.data.usage ?? NO_USAGE);
@@ -210,8 +216,8 @@ function metricsOf(facts: Facts, tool_calls_count: number): RunOutcome['metrics'
   );
   const cost = end === null ? facts.cost : end.data.cost_usd;
   return {
-    start_time_ms: facts.started?.at_ms ?? facts.first_ms,
-    end_time_ms: end?.at_ms ?? null,
+    start_time_ms: knownTime(facts.started?.at_ms ?? facts.first_ms),
+    end_time_ms: knownTime(end?.at_ms ?? null),
     duration_ms: end?.data.duration_ms ?? null,
     tokens_used: known.length === 0 ? null : known.reduce((sum, figure) => sum + figure, 0),
     tokens: { ...tokens },

@@ -120,6 +120,7 @@ test('what is forbidden is not there, and no folder has a vague name', () => {
 test('only the command line sets the exit code, and only in one place', () => {
   const setting = sources.filter(({ text }) => /process\.exitCode\s*=/.test(text));
   expect(setting.map(({ path }) => path).sort()).toEqual([
+    'agents/acp/program/main.ts',
     'agents/demo/program/main.ts',
     'cli/main.ts',
   ]);

@@ -1,7 +1,9 @@
 /** `tacho drift`: what an agent says that its adapter does not know. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { Finding } from '../../src/app/drift.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -74,6 +76,99 @@ verifies(
     expect(stream.code).toBe(0);
   },
 );
+
+/** The recording with other fields: new ones at any depth, one gone from all records of its type, and a broken line. */
+function otherFields(): string {
+  const lines = readFileSync(join(recording, 'stdout.jsonl'), 'utf8').trimEnd().split('\n');
+  const records = lines.map((line) => {
+    const { ...record } = JSON.parse(line);
+    if (record.type === 'result') delete record.total_cost_usd;
+    if (record.type === 'assistant') {
+      record.message.content[0].mood = { of: 'the model' };
+      record.fällig = true;
+      record.message.usage.output_tokens = undefined;
+    }
+    return JSON.stringify(record);
+  });
+  const path = join(place.folder, 'other.jsonl');
+  writeFileSync(path, `${records.join('\n')}\nWarning: out of paper\n`);
+  return path;
+}
+
+verifies(
+  'AG-19',
+  'new fields, fields gone and bad lines are listed with their places',
+  async () => {
+    const path = otherFields();
+    const { code, stdout } = await place.tacho(['drift', 'claude', path, '--json', '--fail']);
+    const { findings, left_out } = JSON.parse(stdout);
+    const at = (line: number | null) => ({ count: 1, line, file: null });
+    expect({ code, findings, left_out }).toEqual({
+      code: 1,
+      findings: [
+        { code: 'new_field', what: 'assistant: message<message>.content<text>.mood', ...at(2) },
+        { code: 'new_field', what: 'assistant: fällig', ...at(2) },
+        {
+          code: 'gone_field',
+          what: 'assistant: message<message>.usage.output_tokens',
+          ...at(null),
+        },
+        { code: 'gone_field', what: 'result/success: total_cost_usd', ...at(null) },
+        { code: 'bad_line', what: 'a line that is no JSON record', ...at(4) },
+      ],
+      left_out: 0,
+    });
+    expect((await place.tacho(['drift', 'claude', path])).stdout).toBe(
+      [
+        'new     1 × assistant: message<message>.content<text>.mood (first: line 2)',
+        'new     1 × assistant: fällig (first: line 2)',
+        'gone    1 × assistant: message<message>.usage.output_tokens',
+        'gone    1 × result/success: total_cost_usd',
+        'bad     1 × a line that is no JSON record (first: line 4)',
+        '',
+      ].join('\n'),
+    );
+  },
+);
+
+verifies('AG-19', 'new fields of an exported document and of a database row are told', async () => {
+  const folder = join(root, 'src/agents/opencode/testdata/text/session');
+  const exported = readdirSync(folder).find((name) => name.startsWith('export-')) as string;
+  const document = JSON.parse(readFileSync(join(folder, exported), 'utf8'));
+  for (const { parts } of document.messages) for (const part of parts) part.mood = 1;
+  const path = join(place.folder, exported);
+  writeFileSync(path, JSON.stringify(document, null, 2));
+  const drift = ['drift', 'opencode', '--from', 'session', '--json'];
+  const whats = async (file: string) =>
+    JSON.parse((await place.tacho([...drift, file])).stdout).findings.map(
+      ({ code, what }: Finding) => `${code} ${what}`,
+    );
+  expect((await whats(path)).sort()).toEqual([
+    'new_field export/part: part<step-finish>.mood',
+    'new_field export/part: part<step-start>.mood',
+    'new_field export/part: part<text>.mood',
+  ]);
+  const [row = ''] = readFileSync(join(folder, 'db-part.jsonl'), 'utf8').split('\n');
+  const { data, ...rest } = JSON.parse(row);
+  const mooded = JSON.stringify({ ...data, mood: 1 });
+  const rows = join(place.folder, 'rows.jsonl');
+  writeFileSync(rows, `${JSON.stringify({ ...rest, data: mooded })}\n`);
+  expect(await whats(rows)).toEqual(['new_field row/part: data<text>.mood']);
+});
+
+verifies('AG-19', 'the list has an end, however many fields are new', async () => {
+  const [first] = readFileSync(join(recording, 'stdout.jsonl'), 'utf8').split('\n');
+  const names = Array.from({ length: 5_000 }, (_, n) => [`key_${n}`, n]);
+  const path = join(place.folder, 'many.jsonl');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(first ?? ''), ...Object.fromEntries(names) }));
+  const { stdout } = await place.tacho(['drift', 'claude', path]);
+  const lines = stdout.trimEnd().split('\n');
+  expect([lines.length, lines[0], lines.at(-1)]).toEqual([
+    LIMITS.drift_findings_max + 1,
+    'new     1 × system/init: key_0 (first: line 1)',
+    `and at least ${LIMITS.drift_findings_max} more kinds`,
+  ]);
+});
 
 verifies(
   'AG-19',

@@ -20,6 +20,7 @@ const testdata = (agent: string) => join(root, 'src/agents', agent, 'testdata');
 /** What a scenario's `session/` holds → where the CLI keeps it. */
 const KEPT: Readonly<Record<string, [from: string, to: string]>> = {
   claude: ['.claude', '.claude'],
+  codex: ['.codex', '.codex'],
   copilot: ['', '.copilot/session-state'],
   gemini: ['dot-gemini', '.gemini'],
   pi: ['', '.pi/agent'],

@@ -170,8 +170,8 @@ const DASHBOARD: Texts = {
 
 export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('RE', RUN_EVENTS, now),
-  ...requirements('AG', AGENTS, only('B', [1, 19])),
-  ...requirements('RO', OUTCOMES, only('B', [2, 3, 4])),
+  ...requirements('AG', AGENTS, now),
+  ...requirements('RO', OUTCOMES, now),
   ...requirements('TR', TRANSCRIPTS, now),
   ...requirements('ST', STORE, now),
   ...requirements('LP', LIVE, inPart('D')),

@@ -34,8 +34,12 @@ export const INTERRUPTED = '[Request interrupted by user';
 const REFUSALS = [
   'Claude requested permissions to ',
   'Permission to use ',
+  'This command requires approval',
   'User refused permission to run tool',
 ];
+const BLOCKED = /^\w+ in '.{1,1000}' was blocked\. For security, /;
+const SKILL_BODY = 'Base directory for this skill: ';
+const SKILL_PROMPT = 'skill ';
 /** Tools whose work may outlast their result. */
 const TASK_TOOLS: ReadonlySet<string> = new Set(['Bash', 'Agent', 'Task']);
 const SUB_AGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
@@ -69,7 +73,7 @@ export class Calls {
     const path = isFileTool(native_tool) ? pathOf(block.input) : null;
     this.#open.set(call_id, { tool: native_tool, path, decision: null });
     trim(this.#open);
-    const prompt = SUB_AGENTS.has(native_tool) ? textOf(nativeOf(block.input)?.prompt) : null;
+    const prompt = promptOf(native_tool, nativeOf(block.input));
     if (prompt !== null) this.#asked.push({ prompt, call_id });
     if (this.#asked.length > LIMITS.unclaimed_prompts_max) this.#asked.shift();
     out.push({
@@ -80,7 +84,9 @@ export class Calls {
   }
 
   /** The call that started the sub-agent which begins with this prompt; each is claimed once. */
-  claim(prompt: string): string | null {
+  claim(begin: string): string | null {
+    const skill = skillOf(begin);
+    const prompt = skill === null ? begin : SKILL_PROMPT + skill;
     const at = this.#asked.findIndex((asked) => asked.prompt === prompt);
     return at < 0 ? null : (this.#asked.splice(at, 1)[0]?.call_id ?? null);
   }
@@ -191,6 +197,21 @@ export class Calls {
   }
 }
 
+/** What a sub-agent of this call begins with; null: it starts none. A skill may run in a sub-agent of its own. */
+function promptOf(native_tool: string, input: Native | null): string | null {
+  if (SUB_AGENTS.has(native_tool)) return textOf(input?.prompt);
+  const skill = native_tool === 'Skill' ? textOf(input?.skill) : null;
+  // A plugin's skill is called `<plugin>:<skill>`; its folder is not.
+  return skill === null ? null : SKILL_PROMPT + skill.slice(skill.lastIndexOf(':') + 1);
+}
+
+/** The skill whose body this text is, by the name of its folder; null: it is no skill's body. */
+export function skillOf(text: string): string | null {
+  if (!text.startsWith(SKILL_BODY)) return null;
+  const line = text.slice(SKILL_BODY.length, SKILL_BODY.length + 4096).split('\n', 1)[0] ?? '';
+  return line.split(/[\\/]/).findLast((piece) => piece !== '') ?? null;
+}
+
 function statusOf(
   failed: boolean,
   text: string,
@@ -204,6 +225,7 @@ function statusOf(
   if (facts.kind === 'user-rejected' || facts.kind === 'permission-rule') return 'denied';
   if (call?.tool === 'Bash' && TIMED_OUT.test(text)) return 'timeout';
   if (interrupted || SIBLING_FAILED.test(text)) return 'cancelled';
-  if (facts.decision === null && REFUSALS.some((start) => text.startsWith(start))) return 'denied';
+  const refused = BLOCKED.test(text) || REFUSALS.some((start) => text.startsWith(start));
+  if (facts.decision === null && refused) return 'denied';
   return 'error';
 }

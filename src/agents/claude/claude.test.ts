@@ -566,6 +566,27 @@ describe('session files', () => {
     ]);
   });
 
+  verifies('AG-10', 'a fork pays for its own messages, not for those it was copied from', () => {
+    const own = (second: number) => ({ timestamp: `2026-01-02T00:00:0${second}.000Z` });
+    const fork = [
+      { type: 'queue-operation', operation: 'enqueue', sessionId: ID, ...own(0) },
+      prompt('one'),
+      turn('m1', text('a'), 'end_turn'),
+      prompt('two', own(1)),
+      turn('m2', text('b'), 'end_turn', own(2)),
+      spent(0.75, 500),
+    ];
+    const resumed = [prompt('three', own(3)), turn('m3', text('c'), 'end_turn', own(4))];
+    const spending = (...records: Fields[]) => {
+      const { tokens, cost, steps } = outcomeOf(filed(...records)).metrics;
+      return [tokens.input, tokens.output, cost, steps];
+    };
+    expect([spending(...fork), spending(...fork, ...resumed, spent(1, 620))]).toEqual([
+      [100, 7, null, 2],
+      [120, 0, 0.25, 3],
+    ]);
+  });
+
   verifies('AG-11', 'how a run ended is inferred from its last records, or not at all', () => {
     const reason = (...records: Fields[]) => {
       const { exit_reason, terminal_evidence } = outcomeOf(filed(prompt('go'), ...records));
@@ -573,17 +594,25 @@ describe('session files', () => {
     };
     const stopped = line('user', { role: 'user', content: '[Request interrupted by user]' });
     const again = prompt('<task-notification>\n<tool-use-id>t1</tool-use-id></task-notification>');
+    // A hook ended the turn after a result; stdout calls that a success.
+    const halted = line('attachment', {}, { attachment: { type: 'hook_stopped_continuation' } });
     expect([
       reason(turn('m1', text('a'), 'end_turn')),
       reason(turn('m1', text('a'), null), stopped),
       reason(turn('m1', call('t1'), 'tool_use')),
       reason(turn('m1', text('a'), 'end_turn'), again),
       reason(turn('m1', text('a'), 'end_turn'), prompt('note', { isMeta: true })),
+      reason(turn('m1', call('t1'), 'tool_use'), result('t1', 'x'), halted),
+      reason(turn('m1', text('a'), 'model_context_window_exceeded')),
+      reason(turn('m1', text('a'), 'end_turn'), prompt('summary', { isCompactSummary: true })),
     ]).toEqual([
       ['ok', 'inferred'],
       ['cancelled', 'inferred'],
       ['incomplete', 'none'],
       ['incomplete', 'none'],
+      ['ok', 'inferred'],
+      ['ok', 'inferred'],
+      ['ok', 'inferred'],
       ['ok', 'inferred'],
     ]);
   });

@@ -36,4 +36,5 @@ export const claude: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

@@ -16,6 +16,7 @@ import {
 import { BLOCKS_IGNORED } from './records.ts';
 
 const SYNTHETIC_MODEL = '<synthetic>';
+const API_ERROR = 'API Error: ';
 const NOTIFICATION = '<task-notification>';
 /** Beginnings of text that the CLI puts in the user's place. */
 const PRINTED = [NOTIFICATION, '<local-command-', '<bash-stdout>', '<bash-stderr>'];
@@ -48,7 +49,7 @@ export class Conversation {
   readonly calls = new Calls();
   /** The root agent's model has spoken at all. */
   spoken = false;
-  /** The provider's failure of this turn has been told. */
+  /** The provider's failure has been told, and the model has not gone on after it. */
   failed = false;
   #step: string | null = null;
   #step_has_blocks = false;
@@ -87,11 +88,12 @@ export class Conversation {
     }
     const message_id = idOf(message.id);
     const synthetic = message.model === SYNTHETIC_MODEL;
-    const failure = record.is_api_error_message === true || record.isApiErrorMessage === true;
+    const failure = isFailure(record, message, synthetic);
     if (speaker.root && !synthetic) {
       this.startStep(key ?? message_id ?? '', message_id, speaker.at_ms, out);
       this.#step_has_blocks = true;
       this.spoken = true;
+      this.failed = false;
     } else if (speaker.root && failure && !this.#turn_open) {
       this.#beginStep(message_id, speaker.at_ms, out);
     }
@@ -155,9 +157,10 @@ export class Conversation {
 
   #prompted(record: Native, text: string, speaker: Speaker, out: Draft[]): UserRecord {
     const interrupted = text.startsWith(INTERRUPTED);
-    const added = record.isMeta === true || record.isSynthetic === true;
+    const summary = record.isCompactSummary === true;
+    const added = record.isMeta === true || record.isSynthetic === true || summary;
     const printed = PRINTED.some((start) => text.startsWith(start));
-    const synthetic = interrupted || added || printed || record.isCompactSummary === true;
+    const synthetic = interrupted || added || printed;
     if (speaker.root || speaker.parent !== null) {
       const data = { message_id: idOf(record.uuid), parent_call_id: speaker.parent, text };
       out.push({
@@ -188,6 +191,12 @@ export class Conversation {
       },
     });
   }
+}
+
+/** Earlier versions set no flag on stdout: their own words tell. */
+function isFailure(record: Native, message: Native, synthetic: boolean): boolean {
+  if (record.is_api_error_message === true || record.isApiErrorMessage === true) return true;
+  return synthetic && (contentText(message.content)?.startsWith(API_ERROR) ?? false);
 }
 
 export function retryable(status: number | null): boolean | null {

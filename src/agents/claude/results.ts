@@ -5,7 +5,7 @@ import { amountOf, countOf, type Native, namesOf, nativeOf, textOf } from './nat
 import { nothing, ofApi, ofModels, type Spent, sameTokens } from './usage.ts';
 
 /** `subtype` is "success" for API errors, and the exit code is 0 after an interruption: neither decides alone. */
-function reasonOf(result: Native): ExitReason {
+function reasonOf(result: Native, provider_failed: boolean): ExitReason {
   const terminal = textOf(result.terminal_reason) ?? '';
   const subtype = textOf(result.subtype) ?? '';
   const failed = result.is_error === true || subtype.startsWith('error');
@@ -15,12 +15,15 @@ function reasonOf(result: Native): ExitReason {
     return 'budget_exceeded';
   }
   if (terminal === 'api_error') return 'provider_error';
-  if (failed && countOf(result.api_error_status) !== null) return 'provider_error';
+  if (failed && (provider_failed || countOf(result.api_error_status) !== null)) {
+    return 'provider_error';
+  }
   return failed ? 'agent_error' : 'ok';
 }
 
-export function endOf(result: Native): DataOf<'agent_ended'> {
-  const exit_reason = reasonOf(result);
+/** `provider_failed`: the last thing told was a failure of the API; earlier versions' end records do not name it. */
+export function endOf(result: Native, provider_failed: boolean): DataOf<'agent_ended'> {
+  const exit_reason = reasonOf(result, provider_failed);
   const errors = namesOf(result.errors) ?? [];
   const said = errors.length > 0 ? errors.join('\n') : textOf(result.result);
   return { exit_reason, error: exit_reason === 'ok' ? null : said, evidence: 'native_result' };

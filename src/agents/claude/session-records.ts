@@ -6,7 +6,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
-import type { ResultFacts } from './calls.ts';
+import { type ResultFacts, skillOf } from './calls.ts';
 import { between, Conversation, notice, type Speaker, taskNotification } from './messages.ts';
 import {
   contentText,
@@ -31,14 +31,6 @@ export function sessionDecoder(since_ms: number | null): Decoder {
 type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
 
 const OK: End = { exit_reason: 'ok', error: null };
-/** Stop reasons after which the model waits for nothing. */
-const FINAL_STOPS: ReadonlySet<unknown> = new Set([
-  'end_turn',
-  'stop_sequence',
-  'max_tokens',
-  'refusal',
-]);
-const SKILL_BODY = 'Base directory for this skill: ';
 /** stdout's words for the statuses that are tried again. */
 const RETRY_KINDS: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_failed'],
@@ -53,6 +45,8 @@ class SessionRecords implements Decoder {
   /** Null: nothing tells how the run ended. */
   #end: End | null = null;
   #now_ms: number | undefined;
+  /** When this session's file begins. A fork's copied records are older, and stand behind its own first ones. */
+  #begun_ms: number | undefined;
   #introduced = false;
   #intro: Native | null = null;
   #session_id: string | null = null;
@@ -76,6 +70,8 @@ class SessionRecords implements Decoder {
     const known = part?.parent_call_id ?? null;
     const sub = known !== null || value.isSidechain === true || idOf(value.agentId) !== null;
     if (!sub) this.#session_id ??= idOf(value.sessionId);
+    if (!sub) this.#begun_ms ??= at_ms;
+    if (value.type === 'assistant' && this.#isCopy(at_ms)) this.#spending.inherited();
     if (this.#since_ms !== null && (this.#now_ms ?? 0) < this.#since_ms) {
       // An earlier run: only what it had cost matters.
       if (value.type === 'cost-state') this.#spending.costState(value, true);
@@ -84,6 +80,10 @@ class SessionRecords implements Decoder {
     const parent = sub && known === null ? this.#parentOf(value) : known;
     const speaker = { at_ms, parent, root: !sub };
     this.#one(value, speaker, part?.path ?? '', out);
+  }
+
+  #isCopy(at_ms: number | undefined): boolean {
+    return at_ms !== undefined && this.#begun_ms !== undefined && at_ms < this.#begun_ms;
   }
 
   /** Where no file names the call that started a sub-agent, its prompt does. */
@@ -181,13 +181,13 @@ class SessionRecords implements Decoder {
     this.#talk.assistant(record, key, speaker, out);
     if (!message) return;
     const usage = nativeOf(message.usage);
-    if (usage && own && record.isAbortedMidStream !== true) {
+    if (usage && own && record.isAbortedMidStream !== true && !this.#isCopy(speaker.at_ms)) {
       this.#spending.message(speaker.root ? ROOT : file, key, usage, message.stop_reason);
     }
     if (!speaker.root) return;
     if (failure) {
       this.#end = { exit_reason: 'provider_error', error: contentText(message.content) };
-    } else if (own) this.#end = FINAL_STOPS.has(message.stop_reason) ? OK : null;
+    } else if (own) this.#end = isFinal(message.stop_reason) ? OK : null;
   }
 
   #user(record: Native, speaker: Speaker, out: Draft[]): void {
@@ -214,13 +214,13 @@ class SessionRecords implements Decoder {
   /** A skill that was typed as a slash command: its body follows the command, and no call stands between. */
   #skill(record: Native, text: string, at_ms: number | undefined, out: Draft[]): void {
     const name = between(text.slice(0, 1024), '<command-name>/', '</command-name>');
+    const folder = record.isMeta === true ? skillOf(text) : null;
     if (name !== null) {
       this.#command = name;
-    } else if (record.isMeta === true && text.startsWith(SKILL_BODY)) {
+    } else if (folder !== null) {
       if (idOf(record.sourceToolUseID) !== null) return;
-      const line = text.slice(SKILL_BODY.length, SKILL_BODY.length + 4096).split('\n', 1)[0] ?? '';
-      const skill = this.#command ?? line.split(/[\\/]/).findLast((piece) => piece !== '');
-      if (skill) out.push({ kind: 'skill_used', at_ms, data: { skill, call_id: null } });
+      const skill = this.#command ?? folder;
+      out.push({ kind: 'skill_used', at_ms, data: { skill, call_id: null } });
       this.#command = null;
     } else if (record.isMeta !== true) this.#command = null;
   }
@@ -250,6 +250,8 @@ class SessionRecords implements Decoder {
       const turns = countOf(attachment.maxTurns);
       const error = `Reached maximum number of turns${turns === null ? '' : ` (${turns})`}`;
       this.#end = { exit_reason: 'max_steps', error };
+    } else if (type === 'hook_stopped_continuation' && speaker.root) {
+      this.#end = OK;
     } else if (type === 'queued_command') {
       this.#notification(textOf(attachment.prompt), speaker, out);
     }
@@ -259,6 +261,11 @@ class SessionRecords implements Decoder {
     const task = text === null ? null : taskNotification(text);
     if (task) this.#talk.calls.notify(task, speaker.at_ms, out);
   }
+}
+
+/** The model waits for nothing, whatever made it stop. Where the CLI makes it go on after all, more records follow. */
+function isFinal(stop_reason: unknown): boolean {
+  return typeof stop_reason === 'string' && stop_reason !== 'tool_use';
 }
 
 function kindOf(status: number): string | null {

@@ -24,6 +24,8 @@ export class SessionSpending {
   readonly #pending = new Map<string, Message>();
   /** A run has begun after the latest cumulative figure, which therefore is not its own. */
   #unpaid = false;
+  /** The session began as a copy of another, whose figures were not copied. */
+  #forked = false;
 
   costState(record: Native, earlier: boolean): void {
     const models = nativeOf(record.modelUsage);
@@ -36,11 +38,22 @@ export class SessionSpending {
       this.#before_is_sure = true;
       return;
     }
+    const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
     if (!this.#before_is_sure) this.#before = this.#latest;
     this.#latest = state;
+    if (shared) {
+      // It holds the runs of the session that was copied: only the messages tell this run's.
+      this.#unpaid = true;
+      return;
+    }
     this.#sum = nothing();
     this.#pending.clear();
     this.#unpaid = false;
+  }
+
+  /** A message that was copied from the session that this one forks. */
+  inherited(): void {
+    this.#forked = true;
   }
 
   prompted(): void {

@@ -186,7 +186,7 @@ class Stream implements Decoder {
   #result(record: Native, out: Draft[]): void {
     const talk = this.#talk;
     const said = textOf(record.result);
-    const end = endOf(record);
+    const end = endOf(record, talk.failed);
     if (!this.#introduced) this.#introduce(record, out);
     talk.calls.settle(isAborted(record), out);
     talk.calls.refused(listOf(record.permission_denials), out);

@@ -3,6 +3,7 @@
  * follows is a command's own output.
  */
 import type { CallStatus } from '../../model/words.ts';
+import type { JsonReader } from './json-inside.ts';
 import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
 
 export interface Ended {
@@ -41,7 +42,7 @@ const TIMED_OUT = /^(?:Exit code: 124\n(?:Wall time: .*\n)?Output:\n)?command ti
 
 const DENIED: readonly RegExp[] = [
   /^approval policy is \w+; reject command/,
-  /^\w+ failed(?: for `[\s\S]*?`)?: (?:CreateProcess \{ message: "(?:Rejected\(|Codex\(Sandbox\(Denied)|SandboxDenied \{|Rejected\()/,
+  /^\w+ failed(?: for `[\s\S]*?`)?: (?:CreateProcess \{ message: "(?:Rejected\((?!\\"Failed to create )|Codex\(Sandbox\(Denied)|SandboxDenied \{|Rejected\()/,
   /^patch rejected(?!: empty patch)/,
   /^(?:exec command |command )?rejected by user/,
   /^approval required by policy/,
@@ -82,9 +83,9 @@ export function goesOn(text: string): boolean {
 }
 
 /** `output` of the earlier versions: the text and the code as JSON. */
-function unpacked(text: string): { text: string; exit_code: number | null } {
+function unpacked(text: string, json: JsonReader): { text: string; exit_code: number | null } {
   if (!text.startsWith('{"')) return { text, exit_code: null };
-  const body = nativeOf(jsonOf(text));
+  const body = nativeOf(json(text));
   const output = textOf(body?.output);
   const exit_code = codeOf(nativeOf(body?.metadata)?.exit_code);
   return output === null || exit_code === null
@@ -97,9 +98,9 @@ function codeIn(text: string): number | null {
   return found === null ? null : Number(found[1]);
 }
 
-export function endedBy(native_tool: string, answer: string | null): Ended {
+export function endedBy(native_tool: string, answer: string | null, json: JsonReader): Ended {
   const whole = answer ?? '';
-  const packed = unpacked(whole);
+  const packed = unpacked(whole, json);
   const code = packed.exit_code ?? codeIn(whole);
   const exit_code = COMMANDS.has(native_tool) ? code : null;
   const output = answer === null ? null : packed.text;

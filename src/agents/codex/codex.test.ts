@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,6 +18,7 @@ import type { LaunchRequest } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { codex } from './index.ts';
+import { keyOf } from './pairs.ts';
 import { changesOfPatch } from './patch.ts';
 import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
@@ -294,6 +295,7 @@ describe('session files', () => {
       ],
       error: [
         'exec_command failed: CreateProcess { message: "No such file" }',
+        'exec_command failed: CreateProcess { message: "Rejected(\\"Failed to create unified exec process: No such file or directory (os error 2)\\")" }',
         'Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nrejected by user',
         'Exit code: 3\nWall time: 0 seconds\nOutput:\n',
         '{"output":"patch rejected by user","metadata":{"exit_code":1}}',
@@ -330,6 +332,14 @@ describe('session files', () => {
     ]);
     expect(outcomeOf(events).tool_calls[0]?.outputs).toBe('all of it');
     expect(calls(filed(...start, over))[0]).toEqual(['c', 'Bash', 'ok', null]);
+    const killed = completed('CommandExecution', 'c', {
+      command: ['/bin/bash', '-lc', 'x'],
+      process_id: '7',
+      status: 'failed',
+      exit_code: -1,
+      aggregated_output: '',
+    });
+    expect(calls(filed(...start, over, killed))[0]).toEqual(['c', 'Bash', 'cancelled', -1]);
     expect(problems(events)).toEqual([]);
   });
 
@@ -357,8 +367,27 @@ describe('session files', () => {
       ['w', 'wait', 'ok', null],
       ['s2', 'exec', 'ok', null],
     ]);
+    const late = completed('CommandExecution', 'exec-2', {
+      command: ['/bin/bash', '-lc', 'make all'],
+      status: 'completed',
+      exit_code: 0,
+      aggregated_output: '',
+    });
+    const left = filed(
+      script('s3', 'await tools.exec_command({ cmd: "make all", yield_time_ms: 300 })'),
+      answer('s3', 'Script completed\nOutput:\n{"session_id":7}'),
+      script('s4', 'try { await tools.exec_command({ cmd: "rm" }) } catch {}'),
+      answer('s4', 'Script completed\nOutput:\n'),
+      late,
+      over,
+    );
+    expect(calls(left)).toEqual([
+      ['exec-2', 'Bash', 'ok', 0],
+      ['s4', 'exec', 'ok', null],
+    ]);
     expect(outcomeOf(events).artifacts).toEqual([
-      { path: 'a.txt', operation: 'created', size: 4, source: 'tool' },
+      // A size is told only where bytes and characters are the same thing.
+      { path: 'a.txt', operation: 'created', size: null, source: 'tool' },
     ]);
     expect(calls(filed(script('s', 'await tools.x()')))).toEqual([
       ['s', 'exec', 'cancelled', null],
@@ -554,6 +583,24 @@ describe('stdout and session file together', () => {
     }
   });
 
+  verifies('AG-3', 'a patch that is given to the shell is the one that the stream shows', () => {
+    const patch = '*** Begin Patch\n*** Add File: notes/n.txt\n+x\n*** End Patch';
+    const changes = [{ path: '/home/user/project/notes/n.txt', kind: 'add' }];
+    const shown = { tool: 'Write', native_tool: 'file_change', input: { changes } };
+    const given = (command: string) => ({
+      tool: 'Bash',
+      native_tool: 'exec_command',
+      input: { command },
+    });
+    const keys = [
+      shown,
+      given(`apply_patch <<'EOF'\n${patch}\nEOF`),
+      given(`cd notes && apply_patch <<'EOF'\n${patch}\nEOF`),
+      given(`cat <<'EOF'\n${patch}\nEOF`),
+    ].map(keyOf);
+    expect(keys.map((key) => key === keys[0])).toEqual([true, true, true, false]);
+  });
+
   verifies('AG-12', 'a sub-agent’s calls hang on the call that the stream showed', async () => {
     const outcome = outcomeOf((await reconciled('subagent')) ?? []);
     expect(outcome.tool_calls.map(({ id, name, parent_id }) => [id, name, parent_id])).toEqual([
@@ -583,12 +630,21 @@ describe('where session files lie', () => {
       const child = await write(today, '10-00-01', 'child', { parent_thread_id: 'root' });
       const long = await write(today, '10-00-02', 'long', { parent_thread_id: 'child' });
       await write(today, '09-00-00', 'before', { parent_thread_id: 'root' });
-      await write(today, '10-00-03', 'other', { session_id: 'other' });
+      const other = await write(today, '10-00-03', 'other', { session_id: 'other' });
+      await utimes(main, 1, 1);
+      await utimes(other, 2, 2);
       const find = (session_id: string) =>
         codex.session?.find({ session_id, cwd: '/p', env: { CODEX_HOME: home } });
       expect(await find('root')).toBe(main);
       expect(await find('../root')).toBeNull();
       expect(await find('nothing')).toBeNull();
+      const env = { HOME: '/nowhere', CODEX_HOME: home };
+      const listed: unknown[] = [];
+      for await (const file of codex.session?.list?.({ env }) ?? []) listed.push(file);
+      expect(listed).toEqual([
+        { path: other, session_id: 'other', modified_ms: 2_000 },
+        { path: main, session_id: 'root', modified_ms: 1_000 },
+      ]);
       const parts = await codex.session?.parts(main);
       expect(parts?.map(({ path }) => path)).toEqual([main, child, long]);
     } finally {
@@ -645,4 +701,12 @@ verifies('AG-18', 'codex: a launch is a function of its request', () => {
   expect(codex.launch({ ...request, approve: 'all' }).args).toContain(
     '--dangerously-bypass-approvals-and-sandbox',
   );
+});
+
+test('a recording without times gives no times: unknown is null', () => {
+  const bytes = readFileSync(join(import.meta.dirname, 'testdata/read/stdout.jsonl'));
+  const { metrics, tool_calls } = outcomeOf(eventsOf(codex, 'stdout', [bytes]));
+  const { start_time_ms, end_time_ms, duration_ms } = metrics;
+  expect([start_time_ms, end_time_ms, duration_ms]).toEqual([null, null, null]);
+  expect(tool_calls.map((call) => call.duration_ms)).toEqual(tool_calls.map(() => null));
 });

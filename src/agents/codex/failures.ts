@@ -21,6 +21,8 @@ const OWN_FAULTS = [
   'unsupported operation:',
   'Fatal error:',
 ];
+/** An escaped character beyond ASCII, which in byte text would not become its bytes. */
+const ESCAPED = /\\u(?!00[0-7])/;
 /** `codex_error_info`: what the words of a failure mean, where the session file names it. */
 const REASONS: Readonly<Record<string, ExitReason>> = {
   sandbox_error: 'agent_error',
@@ -56,20 +58,41 @@ function kindOf(message: string, status: number | null): string | null {
   return message.includes('stream disconnected') ? 'stream' : null;
 }
 
-/** The end of a turn that failed. `info`: the session file's own class of the error. */
+/** A retry that the app-server calls one, whatever its text. */
+export function retried(
+  message: string,
+  details: string | null,
+  info: unknown,
+): DataOf<'provider_retried'> {
+  const text = details === null ? message : `${message} (${details})`;
+  const { status } = classOf(info);
+  const told = retryOf(text) ?? { attempt: null, max_attempts: null, status, backoff_ms: null };
+  const known = status ?? statusIn(text);
+  return { ...told, status: known, kind: kindOf(text, known) };
+}
+
+/** The class that the CLI gives an error: a name, or an object of one name; the app-server writes it in camelCase. */
+function classOf(info: unknown): { name: string | null; status: number | null } {
+  const key = textOf(info) ?? Object.keys(nativeOf(info) ?? {})[0] ?? null;
+  if (key === null) return { name: null, status: null };
+  const detail = nativeOf(nativeOf(info)?.[key]);
+  const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return { name, status: codeOf(detail?.http_status_code ?? detail?.httpStatusCode) };
+}
+
+/** The end of a turn that failed. `info`: the CLI's own class of the error, where it is told. */
 export function failed(
   message: string,
   info: unknown,
   at_ms: number | undefined,
   out: Draft[],
 ): End {
-  const name = textOf(info) ?? Object.keys(nativeOf(info) ?? {})[0] ?? null;
+  const { name, status: told } = classOf(info);
   const own = OWN_FAULTS.some((start) => message.startsWith(start)) ? 'agent_error' : null;
   const exit_reason = (name === null ? undefined : REASONS[name]) ?? own ?? 'provider_error';
   const said = saidIn(message);
   if (exit_reason === 'provider_error') {
-    const detail = name === null ? undefined : nativeOf(nativeOf(info)?.[name])?.http_status_code;
-    const status = codeOf(detail) ?? statusIn(message);
+    const status = told ?? statusIn(message);
     const kind = name === 'other' || name === null ? kindOf(message, status) : name;
     const data = { kind, status, retryable: null, message: said };
     out.push({ kind: 'provider_failed', at_ms, data });
@@ -81,7 +104,7 @@ export type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
 
 /** A provider's answer comes as its raw body; its own message says it better. */
 function saidIn(message: string): string {
-  if (!message.startsWith('{')) return message;
+  if (!message.startsWith('{') || ESCAPED.test(message)) return message;
   const body = nativeOf(jsonOf(message));
   return textOf(nativeOf(body?.error)?.message) ?? textOf(body?.message) ?? message;
 }

@@ -36,4 +36,5 @@ export const codex: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

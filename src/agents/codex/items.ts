@@ -1,4 +1,4 @@
-/** Items that are calls: the same things on stdout (snake_case, no ids of the model) and in the session file (CamelCase). */
+/** Items that are calls: the same things on stdout (snake_case, no ids of the model), in the session file (CamelCase types) and from the app-server (camelCase). */
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { type Ended, refusal } from './answers.ts';
@@ -21,6 +21,7 @@ const STATUSES: Readonly<Record<string, CallStatus>> = {
   declined: 'denied',
   // An item that is shown at the end of the turn and is still running: its end was not seen.
   in_progress: 'cancelled',
+  inProgress: 'cancelled',
   interrupted: 'cancelled',
 };
 
@@ -35,11 +36,14 @@ const command: Item = {
     return { native_tool: String(item.type), input: line === null ? {} : { command: line } };
   },
   ended(item) {
-    const exit_code = codeOf(item.exit_code);
-    const output = textOf(item.aggregated_output);
+    const exit_code = codeOf(item.exit_code ?? item.exitCode);
+    const output = textOf(item.aggregated_output ?? item.aggregatedOutput);
     let status = statusOf(item);
     if (status === 'ok' && exit_code !== null && exit_code !== 0) status = 'error';
     if (exit_code === 124 && output?.startsWith('command timed out after ')) status = 'timeout';
+    // The CLI ended a process that still ran; one that never began has no process.
+    const process = item.process_id ?? item.processId;
+    if (status === 'error' && exit_code === -1 && process != null) status = 'cancelled';
     return { status, exit_code, output };
   },
 };
@@ -83,7 +87,7 @@ const collab: Item = {
     const native_tool = idOf(item.tool);
     if (native_tool === null) return null;
     const prompt = textOf(item.prompt);
-    const receivers = item.receiver_thread_ids;
+    const receivers = item.receiver_thread_ids ?? item.receiverThreadIds;
     const input = {
       ...(prompt !== null && { prompt }),
       ...(Array.isArray(receivers) && receivers.length > 0 && { receiver_thread_ids: receivers }),
@@ -91,7 +95,7 @@ const collab: Item = {
     return { native_tool, input };
   },
   ended(item) {
-    const states = nativeOf(item.agents_states);
+    const states = nativeOf(item.agents_states ?? item.agentsStates);
     const output = states && Object.keys(states).length > 0 ? JSON.stringify(states) : null;
     return { status: statusOf(item), exit_code: null, output };
   },
@@ -109,6 +113,31 @@ const search: Item = {
   }),
 };
 
+/** A tool that the client of the app-server offers and runs. */
+const dynamic: Item = {
+  request(item) {
+    const native_tool = idOf(item.tool);
+    return native_tool === null ? null : { native_tool, input: item.arguments ?? {} };
+  },
+  ended: (item) => ({
+    status: item.success === false ? 'error' : statusOf(item),
+    exit_code: null,
+    output: contentText(item.contentItems),
+  }),
+};
+
+/** A tool whose item tells little: the tool, and the item's fields that are its input. */
+function plain(native_tool: string, fields: Readonly<Record<string, string>>): Item {
+  return {
+    request(item) {
+      const given = Object.entries(fields).filter(([name]) => item[name] != null);
+      const input = Object.fromEntries(given.map(([name, field]) => [field, item[name]]));
+      return { native_tool, input };
+    },
+    ended: search.ended,
+  };
+}
+
 const ITEMS: ReadonlyMap<unknown, Item> = new Map<unknown, Item>([
   ['command_execution', command],
   ['CommandExecution', command],
@@ -120,6 +149,16 @@ const ITEMS: ReadonlyMap<unknown, Item> = new Map<unknown, Item>([
   ['CollabAgentToolCall', collab],
   ['web_search', search],
   ['WebSearch', search],
+  ['commandExecution', command],
+  ['fileChange', patch],
+  ['mcpToolCall', mcp],
+  ['collabAgentToolCall', collab],
+  ['webSearch', search],
+  ['dynamicToolCall', dynamic],
+  ['subAgentActivity', plain('subAgentActivity', {})],
+  ['imageView', plain('view_image', { path: 'path' })],
+  ['imageGeneration', plain('image_generation', { revisedPrompt: 'prompt' })],
+  ['sleep', plain('sleep', { durationMs: 'duration_ms' })],
 ]);
 
 /** How to read an item that is a call; undefined for the others. */

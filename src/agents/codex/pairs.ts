@@ -3,7 +3,7 @@
  * ids, and nothing else tells that two calls are the same.
  */
 import { nativeOf, textOf } from './native.ts';
-import { changesOfInput, patchKey } from './patch.ts';
+import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
 
 const COMMANDS: ReadonlySet<string> = new Set([
   'command_execution',
@@ -24,13 +24,14 @@ const SHOWN: ReadonlySet<string> = new Set([
   'resume_agent',
   'update_plan',
 ]);
+const SHELL_PATCH = /^(?:cd [^\n;&|]{1,1024} && )?apply_?patch\s/;
 const KEY_CHARS = 1_000;
 
 /** Null for a call that stdout never shows. */
 export function keyOf(call: { tool: string; native_tool: string; input: unknown }): string | null {
   const { tool, native_tool, input } = call;
   const fields = nativeOf(input);
-  if (COMMANDS.has(native_tool)) return `command ${cut(textOf(fields?.command) ?? '')}`;
+  if (COMMANDS.has(native_tool)) return commandKey(textOf(fields?.command) ?? '');
   if (PATCHES.has(native_tool)) return `patch ${cut(patchKey(changesOfInput(input)))}`;
   if (tool.startsWith('mcp__')) return `${tool} ${cut(JSON.stringify(input) ?? '')}`;
   if (native_tool === 'web_search') return `search ${cut(textOf(fields?.query) ?? '')}`;
@@ -38,6 +39,12 @@ export function keyOf(call: { tool: string; native_tool: string; input: unknown 
   // In code mode `wait` may also wait for a script.
   if (!SHOWN.has(name) || fields?.cell_id !== undefined) return null;
   return name === 'spawn_agent' ? `spawn ${cut(textOf(fields?.prompt) ?? '')}` : name;
+}
+
+/** A patch that is given to a shell is applied by the CLI itself, and shown as any other. */
+function commandKey(command: string): string {
+  const changes = SHELL_PATCH.test(command) ? changesOfPatch(command) : [];
+  return changes.length === 0 ? `command ${cut(command)}` : `patch ${cut(patchKey(changes))}`;
 }
 
 function cut(text: string): string {

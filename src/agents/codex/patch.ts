@@ -1,5 +1,5 @@
 /** Changes of files, as a patch's text and as the CLI's items tell them. */
-import { utf8Bytes } from '../../lib/utf8.ts';
+import { asciiBytes } from '../../lib/utf8.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
 import { isNative, type Native, nativeOf, textOf } from './native.ts';
@@ -82,9 +82,12 @@ function add(
   change: Native | null,
 ) {
   if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return;
-  const to = textOf(change?.move_path) ?? textOf(nativeOf(change?.kind)?.move_path);
-  const content = kind === 'add' ? textOf(change?.content) : null;
-  const diff = textOf(change?.unified_diff);
+  const told = nativeOf(change?.kind);
+  const to = textOf(change?.move_path) ?? textOf(told?.move_path);
+  // The app-server calls the whole text of an added or deleted file its diff.
+  const said = told === null ? null : textOf(change?.diff);
+  const content = kind === 'add' ? (textOf(change?.content) ?? said) : null;
+  const diff = textOf(change?.unified_diff) ?? (kind === 'update' ? said : null);
   changes.push({ path, kind, to, content, diff: diff === null ? null : withPaths(path, to, diff) });
 }
 
@@ -112,7 +115,7 @@ export function fileChanges(
   out: Draft[],
 ): void {
   const push = (path: string, operation: FileOperation, change: FileChange) => {
-    const size = change.content === null ? null : utf8Bytes(change.content);
+    const size = change.content === null ? null : asciiBytes(change.content);
     const { diff } = change;
     const data = { path, operation, call_id, source: 'tool' as const, diff, size };
     out.push({ kind: 'file_changed', at_ms, data });

@@ -1,4 +1,4 @@
-/** Records of session files that are no events of their own, as data. What stands in neither list nor in the decoder is unknown. */
+/** Records of session files and of the app-server that are no events of their own, as data. What stands in neither list nor in the decoder is unknown. */
 
 /** `type` of a line. */
 export const LINES_IGNORED: ReadonlySet<string> = new Set([
@@ -82,4 +82,76 @@ export const EVENTS_AS_ITEMS: ReadonlyMap<unknown, string> = new Map([
   ['exec_command_end', 'CommandExecution'],
   ['patch_apply_end', 'FileChange'],
   ['mcp_tool_call_end', 'McpToolCall'],
+]);
+
+/** Messages of the app-server, and of its client, that are bookkeeping or said by items as well. */
+export const SERVER_IGNORED: ReadonlySet<string> = new Set([
+  'account/chatgptAuthTokens/refresh',
+  'account/login/completed',
+  'account/rateLimits/updated',
+  'account/updated',
+  'app/list/updated',
+  'attestation/generate',
+  'command/exec/outputDelta',
+  'externalAgentConfig/import/completed',
+  'fs/changed',
+  'fuzzyFileSearch/sessionCompleted',
+  'fuzzyFileSearch/sessionUpdated',
+  'hook/completed',
+  'hook/started',
+  'initialize',
+  'initialized',
+  'item/autoApprovalReview/completed',
+  'item/autoApprovalReview/started',
+  'item/commandExecution/terminalInteraction',
+  'item/fileChange/patchUpdated',
+  'item/plan/delta',
+  'item/reasoning/summaryPartAdded',
+  'item/tool/call',
+  'item/tool/requestUserInput',
+  'mcpServer/oauthLogin/completed',
+  'mcpServer/startupStatus/updated',
+  'model/list',
+  'model/verification',
+  'rawResponseItem/completed',
+  'remoteControl/status/changed',
+  'review/start',
+  'skills/changed',
+  'thread/archived',
+  'thread/closed',
+  'thread/fork',
+  'thread/goal/cleared',
+  'thread/goal/updated',
+  'thread/name/updated',
+  'thread/resume',
+  'thread/settings/updated',
+  'thread/start',
+  'thread/status/changed',
+  'thread/unarchived',
+  'turn/diff/updated',
+  'turn/interrupt',
+  'turn/start',
+  'turn/steer',
+  'windowsSandbox/setupCompleted',
+]);
+
+/** Messages of the app-server that tell people something. */
+export const SERVER_NOTICED: ReadonlySet<string> = new Set([
+  'configWarning',
+  'deprecationNotice',
+  'guardianWarning',
+  'model/rerouted',
+  'thread/compacted',
+  'warning',
+  'windows/worldWritableWarning',
+]);
+
+/** `type` of an item of the app-server: of the CLI's own modes, or news of a sub-agent that is no call. */
+export const SERVER_ITEMS_IGNORED: ReadonlySet<string> = new Set([
+  'contextCompaction',
+  'enteredReviewMode',
+  'exitedReviewMode',
+  'hookPrompt',
+  'plan',
+  'subAgentActivity',
 ]);

@@ -3,8 +3,10 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import { type Ended, endedBy, goesOn, isAborted } from './answers.ts';
 import { callItem } from './items.ts';
+import type { JsonReader } from './json-inside.ts';
 import { idOf, type Native, nameOf, problem, textOf } from './native.ts';
 import { addsOnly, changesOfPatch, fieldsOf, fileChanges } from './patch.ts';
+import { commandOfWords } from './shell-line.ts';
 
 /** Who asks, and when. `file` tells the conversations apart: each has a file of its own. */
 export interface Place {
@@ -39,6 +41,11 @@ export class SessionCalls {
   readonly #scripts = new Map<string, Script>();
   /** Commands that go on after their call was answered. */
   readonly #running = new Set<string>();
+  readonly #json: JsonReader;
+
+  constructor(json: JsonReader) {
+    this.#json = json;
+  }
 
   tool(call_id: string): string | null {
     return this.#calls.get(call_id)?.tool ?? null;
@@ -88,7 +95,7 @@ export class SessionCalls {
         out.push(problem('bad_record', `${nameOf(item.type)} without what it calls`));
         return;
       }
-      this.#claim(place.file);
+      this.#claim(place.file, commandOfWords(item.command));
       this.request({ call_id, ...request }, place, out);
     }
     const ended = kind.ended(item);
@@ -103,12 +110,12 @@ export class SessionCalls {
     const script = this.#scripts.get(call_id);
     if (script !== undefined) {
       script.answer = text;
-      if (!goesOn(text ?? '')) this.#settle(call_id, script, place.at_ms, out);
+      if (!goesOn(text ?? '') && !mayGoOn(script)) this.#settle(call_id, script, place.at_ms, out);
       return;
     }
     const call = this.#calls.get(call_id);
     // Nobody asked: the pipeline says so.
-    if (call === undefined) out.push(finished(call_id, endedBy('', text), place.at_ms));
+    if (call === undefined) out.push(finished(call_id, endedBy('', text, this.#json), place.at_ms));
     if (call?.state !== 'open') return;
     if (text !== null && goesOn(text)) {
       call.answer = text;
@@ -117,7 +124,7 @@ export class SessionCalls {
     }
     call.aborted = text !== null && isAborted(text);
     call.state = 'answered';
-    out.push(finished(call_id, endedBy(call.tool, text), place.at_ms));
+    out.push(finished(call_id, endedBy(call.tool, text, this.#json), place.at_ms));
   }
 
   /** A call that ends in the record that tells of it, or in one that says nothing of how. */
@@ -148,7 +155,7 @@ export class SessionCalls {
     const call = this.#calls.get(call_id);
     if (call?.state !== 'open') return;
     call.state = 'answered';
-    out.push(finished(call_id, endedBy(call.tool, call.answer), at_ms));
+    out.push(finished(call_id, endedBy(call.tool, call.answer, this.#json), at_ms));
   }
 
   /** True when this was the call's end, and no news of one that had ended. */
@@ -169,11 +176,15 @@ export class SessionCalls {
     return first;
   }
 
-  /** Something was done by a script of this conversation: by one that calls tools, if there are several. */
-  #claim(file: string): void {
-    const running = [...this.#scripts.values()].filter((script) => script.place.file === file);
+  /** Something was done by a script of this conversation: by one that names the command, or else by those that run. */
+  #claim(file: string, command: string | null): void {
+    const scripts = [...this.#scripts.values()].filter((script) => script.place.file === file);
+    const naming = command ? scripts.filter(({ input }) => input.includes(command)) : [];
+    const running = scripts.filter(({ answer }) => answer === null || goesOn(answer));
     const calling = running.filter((script) => script.input.includes('tools.'));
-    for (const script of calling.length > 0 ? calling : running) script.did = true;
+    const [first] = naming.filter((script) => !script.did);
+    const others = calling.length > 0 ? calling : running;
+    for (const script of naming.length > 0 ? [first] : others) if (script) script.did = true;
   }
 
   #settle(call_id: string, script: Script, at_ms: number | undefined, out: Draft[]): void {
@@ -184,8 +195,13 @@ export class SessionCalls {
     if (script.answer === null) return;
     const call = this.#calls.get(call_id);
     if (call !== undefined) call.state = 'ended';
-    out.push(finished(call_id, endedBy('exec', script.answer), at_ms));
+    out.push(finished(call_id, endedBy('exec', script.answer, this.#json), at_ms));
   }
+}
+
+/** A script may leave a command running, which shows only when it has ended. */
+function mayGoOn(script: Script): boolean {
+  return !script.did && script.input.includes('tools.exec_command');
 }
 
 function finished(call_id: string, ended: Ended, at_ms: number | undefined): Draft {

@@ -1,9 +1,9 @@
 /** What the model gave back, response item by response item: texts, thoughts, calls, and the answers to them. */
 import type { Draft } from '../../model/draft.ts';
+import type { JsonReader } from './json-inside.ts';
 import {
   contentText,
   idOf,
-  jsonOf,
   listOf,
   type Native,
   nameOf,
@@ -35,11 +35,19 @@ export interface Moment {
 
 /** A skill that the user named: its text is put before the model. */
 const SKILL = /^<skill>\s*<name>([^<\n]{1,200})<\/name>/;
+/** Not `trim`: in byte text a part of a character may look like a space. */
+const AROUND = /^[ \t\r]+|[ \t\r]+$/g;
 const MCP = 'mcp__';
 
 export class ModelOutput {
-  readonly calls = new SessionCalls();
+  readonly calls: SessionCalls;
+  readonly #json: JsonReader;
   #searches = 0;
+
+  constructor(json: JsonReader) {
+    this.#json = json;
+    this.calls = new SessionCalls(json);
+  }
 
   startStep({ thread, at_ms }: Moment, out: Draft[]): void {
     if (!thread.fresh) return;
@@ -99,7 +107,7 @@ export class ModelOutput {
     } else if (item.role === 'user' && text !== null) {
       const skill = text.startsWith('<skill>') ? SKILL.exec(text)?.[1] : undefined;
       if (skill === undefined) return;
-      const data = { skill: skill.trim(), call_id: null };
+      const data = { skill: skill.replaceAll(AROUND, ''), call_id: null };
       out.push({ kind: 'skill_used', at_ms: at.at_ms, data });
     }
   }
@@ -128,7 +136,7 @@ export class ModelOutput {
     } else if (item.type === 'custom_tool_call' && native_tool === 'exec') {
       this.calls.script(call_id, text ?? '', place);
     } else if (native_tool === 'apply_patch') {
-      const given = nativeOf(jsonOf(textOf(item.arguments) ?? ''));
+      const given = nativeOf(this.#json(textOf(item.arguments) ?? ''));
       this.calls.patch(call_id, text ?? textOf(given?.input) ?? '', place, out);
     } else if (item.type === 'custom_tool_call') {
       this.calls.request({ call_id, native_tool, input: { input: text ?? '' } }, place, out);
@@ -143,7 +151,7 @@ export class ModelOutput {
     item: Native,
     to: { place: Place; out: Draft[] },
   ) {
-    const parsed = jsonOf(textOf(item.arguments) ?? '');
+    const parsed = this.#json(textOf(item.arguments) ?? '');
     let input = argumentsOf(item.arguments, parsed);
     const words = nativeOf(input)?.command;
     // `shell` of the earlier versions takes a list of words.

@@ -5,6 +5,7 @@ import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
 import { type End, failed, retryOf } from './failures.ts';
 import { callItem } from './items.ts';
+import { jsonInside } from './json-inside.ts';
 import {
   contentText,
   idOf,
@@ -39,10 +40,10 @@ const ABORTS: Readonly<Record<string, End>> = {
 };
 
 class SessionRecords implements Decoder {
-  readonly plain_text = true;
+  byte_text = false;
   readonly #since_ms: number | null;
   readonly #threads = new Map<string, Thread>();
-  readonly #model_output = new ModelOutput();
+  readonly #model_output = new ModelOutput((text) => jsonInside(text, this.byte_text));
   /** Threads of sub-agents and the calls that started them. */
   readonly #parents = new Map<string, string>();
   readonly #prompts = new Set<string>();

@@ -2,13 +2,14 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, jsonOf, type Native, nativeOf, timeOf } from './native.ts';
 import { keyOf } from './pairs.ts';
 import { sessionDecoder } from './session-records.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z-]{1,64}$/;
-const ROLLOUT = /^rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-[0-9a-zA-Z-]{1,64}\.jsonl$/;
+const ROLLOUT = /^rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([0-9a-zA-Z-]{1,64})\.jsonl$/;
 const DAY_MS = 86_400_000;
 /** The first line holds the instructions too; the names at its beginning are enough when it is longer. */
 const HEAD_BYTES = 64 * 1024;
@@ -78,17 +79,39 @@ async function* laterFiles(path: string): AsyncGenerator<string> {
   }
 }
 
+function sessionsOf(env: NodeJS.ProcessEnv): string {
+  return join(env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'sessions');
+}
+
+/** Files of threads that no other thread started. */
+async function* mainFiles(sessions: string) {
+  for await (const day of daysOf(sessions)) {
+    for (const name of await namesIn(day)) {
+      const session_id = ROLLOUT.exec(name)?.[2];
+      const path = join(day, name);
+      if (session_id === undefined || isSubAgent(await metaOf(path))) continue;
+      yield { path, session_id };
+    }
+  }
+}
+
+/** A sub-agent's thread names its parent; a fork names only where its history comes from. */
+function isSubAgent(meta: Native | null): boolean {
+  return idOf(meta?.parent_thread_id) !== null || nativeOf(meta?.source)?.subagent !== undefined;
+}
+
 export const session: SessionFiles = {
   async find({ session_id, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const home = env.CODEX_HOME || join(env.HOME || homedir(), '.codex');
     const ending = `-${session_id}.jsonl`;
-    for await (const day of daysOf(join(home, 'sessions'))) {
+    for await (const day of daysOf(sessionsOf(env))) {
       const name = (await namesIn(day)).find((one) => ROLLOUT.test(one) && one.endsWith(ending));
       if (name !== undefined) return join(day, name);
     }
     return null;
   },
+
+  list: ({ env }) => newestFirst(mainFiles(sessionsOf(env))),
 
   async parts(path) {
     const parts: SessionPart[] = [{ path, parent_call_id: null }];

@@ -18,8 +18,13 @@ function scriptOf(words: readonly string[]): string | null {
   return /^-(?:command|c)$/i.test(rest.at(-2) ?? '') ? (rest.at(-1) ?? null) : null;
 }
 
+/** How most lines look: nothing to interpret between the quotes. */
+const PLAIN_LINE = /^\/(?:usr\/)?bin\/(?:ba|z)?sh -lc '([^']*)'$/;
+
 /** The command of a line as it was given to the shell; the line itself when it is not of that form. */
 export function commandOfLine(line: string): string {
+  const plain = PLAIN_LINE.exec(line)?.[1];
+  if (plain !== undefined) return plain;
   const words = wordsOf(line);
   return (words === null ? null : scriptOf(words)) ?? line;
 }

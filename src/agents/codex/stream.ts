@@ -1,4 +1,7 @@
-/** stdout of `exec --json`: items that start and complete, one turn, no times, no model, no ids of the model's calls. */
+/**
+ * stdout of `exec --json`: items that start and complete, one turn, no times, no model, no ids of the model's calls.
+ * A stream of the app-server is told apart by its records and read in server.ts.
+ */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Decoder } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -16,6 +19,7 @@ import {
   unknown,
 } from './native.ts';
 import { fileChanges } from './patch.ts';
+import { isMessage, ServerRecords } from './server.ts';
 import { usageOf } from './usage.ts';
 
 type Phase = 'started' | 'updated' | 'completed';
@@ -38,6 +42,7 @@ class StreamRecords implements Decoder {
   /** Items seen only in the making (a patch as it is written): their whole comes later, or never. */
   readonly #forming = new Map<string, Native>();
   #todo_id: string | null = null;
+  readonly #server = new ServerRecords();
 
   constructor(resumed: boolean) {
     this.#resumed = resumed;
@@ -49,7 +54,8 @@ class StreamRecords implements Decoder {
       return;
     }
     const phase = PHASES.get(value.type);
-    if (phase === undefined) this.#turn(value, out);
+    if (isMessage(value)) this.#server.record(value, out);
+    else if (phase === undefined) this.#turn(value, out);
     else this.#item(phase, nativeOf(value.item), out);
   }
 

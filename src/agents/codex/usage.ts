@@ -7,14 +7,14 @@ const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as
 /** Null when the record gives no figure at all. */
 export function usageOf(value: unknown): Usage | null {
   const figures = nativeOf(value);
-  const all = countOf(figures?.input_tokens);
-  const cache_read = countOf(figures?.cached_input_tokens);
+  const all = countOf(figures?.input_tokens ?? figures?.inputTokens);
+  const cache_read = countOf(figures?.cached_input_tokens ?? figures?.cachedInputTokens);
   const usage: Usage = {
     input: all === null ? null : Math.max(0, all - (cache_read ?? 0)),
-    output: countOf(figures?.output_tokens),
+    output: countOf(figures?.output_tokens ?? figures?.outputTokens),
     cache_read,
-    cache_write: countOf(figures?.cache_write_input_tokens),
-    reasoning: countOf(figures?.reasoning_output_tokens),
+    cache_write: countOf(figures?.cache_write_input_tokens ?? figures?.cacheWriteInputTokens),
+    reasoning: countOf(figures?.reasoning_output_tokens ?? figures?.reasoningOutputTokens),
   };
   return FIGURES.every((name) => usage[name] === null) ? null : usage;
 }

@@ -1,6 +1,7 @@
 /** Tool calls. A call begins to run once nobody refused it: the CLI says `execution_start` before it asks for permission. */
 import type { Draft } from '../../model/draft.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
+import { Background, handlesShell } from './background.ts';
 import { filesChanged, patchInput } from './files.ts';
 import { idOf, integerOf, type Native, nativeOf, problem, textOf, trim } from './native.ts';
 
@@ -17,6 +18,7 @@ const REFUSALS: ReadonlySet<unknown> = new Set(['denied', 'rejected']);
 const CANCELS: ReadonlySet<unknown> = new Set(['aborted', 'cancelled', 'canceled', 'interrupted']);
 
 export class Calls {
+  readonly background = new Background();
   readonly #open = new Map<string, Call>();
   /** Calls that the CLI or the user made, not the model. */
   readonly #foreign = new Set<string>();
@@ -63,6 +65,10 @@ export class Calls {
 
   isOpen(call_id: string): boolean {
     return this.#open.has(call_id);
+  }
+
+  hasOpen(): boolean {
+    return this.#open.size > 0;
   }
 
   take(call_id: string, at_ms: number | undefined): void {
@@ -131,7 +137,8 @@ export class Calls {
     const call = this.#open.get(call_id);
     const result = nativeOf(data.result);
     const error = nativeOf(data.error);
-    const exit_code = integerOf(nativeOf(data.shellExecution)?.exitCode);
+    const code = integerOf(nativeOf(data.shellExecution)?.exitCode);
+    const exit_code = handlesShell(call) ? null : code;
     const status = statusOf(data.success, error, exit_code);
     const reason = textOf(error?.message);
     if (status === 'denied') this.decide(call_id, 'deny', { reason, source: null, at_ms }, out);
@@ -144,7 +151,9 @@ export class Calls {
     out.push({ kind: 'call_finished', at_ms, data: end });
     if (call === undefined) return;
     this.#open.delete(call_id);
+    if (handlesShell(call)) this.background.handled(call, data, at_ms, out);
     if (status !== 'ok') return;
+    this.background.finished(call_id, call, result);
     for (const change of filesChanged(call, data.fileEdits, result)) {
       out.push({ kind: 'file_changed', at_ms, data: { ...change, call_id } });
     }

@@ -25,8 +25,10 @@ export class Ending {
     this.#ended = false;
   }
 
-  abort(data: Native): void {
+  /** `idle`: there was nothing to abort. The CLI writes such a record when it ends with sub-agents in the background. */
+  abort(data: Native, idle: boolean): void {
     const reason = textOf(data.reason);
+    if (idle && reason === 'user_initiated') return;
     const error = reason === null ? 'aborted' : `aborted: ${reason}`;
     this.#aborted = { exit_reason: 'cancelled', error };
   }

@@ -42,4 +42,5 @@ export const copilot: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

@@ -30,6 +30,7 @@ export const IGNORED: ReadonlySet<string> = new Set([
   'session.auto_mode_resolved',
   'session.autopilot_objective_changed',
   'session.background_tasks_changed',
+  'session.binary_asset',
   'session.canvas.closed',
   'session.canvas.opened',
   'session.canvas.registry_changed',

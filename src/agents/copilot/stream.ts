@@ -156,6 +156,10 @@ export class Records implements Decoder {
       case 'subagent.started':
         this.#subAgent(call_id, speaker, out);
         return true;
+      case 'subagent.failed':
+        this.#calls.background.agentFailed(call_id, at_ms, out);
+        notice(type, data, at_ms, out);
+        return true;
       case 'agent.interrupted':
         for (const id of listOf(data.toolCallIds)) {
           if (typeof id === 'string') this.#calls.runs(id, at_ms, out);
@@ -198,7 +202,7 @@ export class Records implements Decoder {
         this.#retry(data, at_ms, out);
         break;
       case 'abort':
-        if (root) this.#ending.abort(data);
+        if (root) this.#ending.abort(data, this.#talk.finished && !this.#calls.hasOpen());
         break;
       case 'session.error':
         this.#ending.error(data, root, at_ms, out);
@@ -215,6 +219,10 @@ export class Records implements Decoder {
         break;
       case 'hook.end':
         hook(data, at_ms, out);
+        break;
+      case 'system.notification':
+        this.#calls.background.notified(nativeOf(data.kind), at_ms, out);
+        notice(type, data, at_ms, out);
         break;
       default:
         notice(type, data, at_ms, out);

@@ -34,6 +34,8 @@ export class Talk {
   #attributed = false;
   /** The root agent's turn has begun, and no message came in it. */
   #silent = false;
+  /** The root agent has said its last word: a message that asks for no tool, and no turn after it. */
+  finished = false;
   #last: Draft | null = null;
   #thought: string | null = null;
 
@@ -60,6 +62,7 @@ export class Talk {
   turn(data: Native, at_ms: number | undefined, out: Draft[]): void {
     this.settleTurn(at_ms, out);
     this.#silent = true;
+    this.finished = false;
     const turn = textOf(data.turnId);
     const interaction = textOf(data.interactionId);
     // Turns count from 0 in every interaction.
@@ -81,6 +84,7 @@ export class Talk {
     const text = textOf(data.content);
     if (root && !synthetic) {
       this.#silent = false;
+      this.finished = listOf(data.toolRequests).length === 0;
       this.introduce({ model: idOf(data.model) }, at_ms, out);
     }
     this.thought(message_id, data.reasoningText, speaker, out);

@@ -37,4 +37,5 @@ export const demo: Agent = {
   launch,
   stream: () => createDecoder(),
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

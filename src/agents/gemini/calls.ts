@@ -132,15 +132,24 @@ export function isRefusal(text: string | null): boolean {
 }
 
 const OK: CallEnd = { status: 'ok', exit_code: null };
+const CANCELLED = 'Command cancelled by user.';
+/** A command that the tool itself will not run: a success by its status. */
+const BLOCKED = 'Blocked: command substitution detected in shell command.';
+const TOLD_BLOCKED = 'Command injection detected: command substitution syntax ';
 const TIMED_OUT = 'Command was automatically cancelled because it exceeded the timeout';
 const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
 const SHOWN_SIGNAL = /^Command terminated by signal: \S+$/;
 
 /** What people are shown of a command that did not fail to run: the code stands there only where it printed nothing. */
 export function shownEnd(tool: string | null, shown: string | null): CallEnd {
-  if (tool !== SHELL || shown === null || shown.length > 1024) return OK;
-  if (shown === 'Command cancelled by user.') return { status: 'cancelled', exit_code: null };
-  if (shown.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
+  if (tool !== SHELL || shown === null) return OK;
+  if (shown === BLOCKED) return { status: 'denied', exit_code: null };
+  const [first = '', , kept] = shown.slice(0, 512).split('\n', 3);
+  // What it had printed stands below; without that line the words are the command's own.
+  if (first === shown || kept === 'Output before cancellation:') {
+    if (first === CANCELLED) return { status: 'cancelled', exit_code: null };
+    if (first.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
+  }
   if (SHOWN_SIGNAL.test(shown)) return { status: 'error', exit_code: null };
   const code = SHOWN_CODE.exec(shown)?.[1];
   return code === undefined ? OK : coded(Number(code));
@@ -153,16 +162,24 @@ const TAIL_CHARS = 4096;
 const CODE_LINE = /^Exit Code: (\d{1,9})$/m;
 const SIGNAL_LINE = /^Signal: (?!\(none\)|0$)\S+$/m;
 const WRAPPER = '<untrusted_context>\n';
+const WRAPPER_END = '\n</untrusted_context>';
+
+/** What hooks add stands behind the tool's own text. */
+function withoutHooks(told: string): string {
+  const end = told.startsWith(WRAPPER) ? told.lastIndexOf(WRAPPER_END) : -1;
+  return end < 0 ? told : told.slice(0, end + WRAPPER_END.length);
+}
 
 /** What the model is told of a command: the code, unless it is 0. */
 export function toldEnd(tool: string | null, told: string | null): CallEnd {
   if (tool !== SHELL || told === null) return OK;
+  if (told.startsWith(TOLD_BLOCKED)) return { status: 'denied', exit_code: null };
   const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length, WRAPPER.length + 200) : told;
   if (body.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
   if (body.startsWith('Command was cancelled by user before it could complete')) {
     return { status: 'cancelled', exit_code: null };
   }
-  const tail = TAIL.exec(told.slice(-TAIL_CHARS))?.[0] ?? '';
+  const tail = TAIL.exec(withoutHooks(told).slice(-TAIL_CHARS))?.[0] ?? '';
   const code = CODE_LINE.exec(tail)?.[1];
   if (code !== undefined) return coded(Number(code));
   return SIGNAL_LINE.test(tail) ? { status: 'error', exit_code: null } : OK;

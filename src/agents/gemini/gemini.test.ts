@@ -7,7 +7,8 @@ import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf, outcomeOf, testAgent } from '../../../test/test-agent.ts';
 import { type Truth, wrongFacts } from '../../../test/truth.ts';
 import { createPipeline } from '../../capture/pipeline.ts';
-import type { LaunchRequest } from '../../model/agent.ts';
+import type { LaunchRequest, SessionDecoderOptions } from '../../model/agent.ts';
+import type { Event } from '../../model/event.ts';
 import { gemini } from './index.ts';
 
 const testdata = join(import.meta.dirname, 'testdata');
@@ -162,11 +163,16 @@ describe('stdout', () => {
           ended(),
         ),
       )[0]?.slice(2);
+    const kept = `\n\nOutput before cancellation:\n${'x'.repeat(2_000)}`;
     expect([
       shows('Command exited with code: 4'),
       shows('Command terminated by signal: 9'),
       shows('Command cancelled by user.'),
+      shows(`Command cancelled by user.${kept}`),
       shows('Command was automatically cancelled because it exceeded the timeout of 5 minutes.'),
+      shows(`Command was automatically cancelled because it exceeded the timeout of 5 …${kept}`),
+      shows('Command cancelled by user.\nsays the command'),
+      shows('Blocked: command substitution detected in shell command.'),
       shows('printed: Command exited with code: 4'),
       shows('x', { error: { type: 'unknown', message: 'gone' } }),
       shows('x', { status: 'strange' }),
@@ -174,7 +180,11 @@ describe('stdout', () => {
       ['error', 4],
       ['error', null],
       ['cancelled', null],
+      ['cancelled', null],
       ['timeout', null],
+      ['timeout', null],
+      ['ok', null],
+      ['denied', null],
       ['ok', null],
       ['cancelled', null],
       ['unknown', null],
@@ -230,6 +240,8 @@ describe('stdout', () => {
     const quota = '[API Error: {"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]';
     const told = (message: string, severity = 'error') => ({ type: 'error', severity, message });
     const invalid = 'Invalid stream: The model returned an empty response or malformed tool call.';
+    const empty = 'The model returned an empty response with no text or thoughts. This may be …';
+    const blocked = 'The model response was blocked due to safety settings.';
     expect([
       end(stdout(init, ended())),
       end(stdout(init, told('Loop detected, stopping execution', 'warning'), ended())),
@@ -238,6 +250,8 @@ describe('stdout', () => {
       end(stdout(init, error('FatalCancellationError', 'Operation cancelled.'))),
       end(stdout(init, error('no_space_left', 'disk full'))),
       end(stdout(init, told(invalid), ended({ status: 'error' }))),
+      end(stdout(init, told(empty), ended({ status: 'error' }))),
+      end(stdout(init, told(blocked), ended({ status: 'error' }))),
       end(stdout(init, told('Maximum session turns exceeded'), ended())),
       end(stdout(init, ended({ status: 'error' }))),
     ]).toEqual([
@@ -248,6 +262,8 @@ describe('stdout', () => {
       ['cancelled', 0, 'Operation cancelled.'],
       ['agent_error', 0, 'disk full'],
       ['provider_error', 1, invalid],
+      ['provider_error', 1, empty],
+      ['provider_error', 1, blocked],
       ['max_steps', 0, 'Maximum session turns exceeded'],
       ['agent_error', 0, null],
     ]);
@@ -376,6 +392,9 @@ describe('session files', () => {
     const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`;
     expect([
       code(wrapped('Output: a\nExit Code: 3\nProcess Group PGID: 7')),
+      code(
+        `${wrapped('Output: a\nExit Code: 4')}\n\n<hook_context>noted</hook_context>\n\n[System] x`,
+      ),
       code('Output: a\nExit Code: 127'),
       code(wrapped('Output: x\nExit Code: 3\nmore\nProcess Group PGID: 7')),
       code(wrapped('Output: (empty)\nSignal: 15\nProcess Group PGID: 7')),
@@ -383,8 +402,11 @@ describe('session files', () => {
       code(wrapped('Command was automatically cancelled because it exceeded the timeout of 1')),
       code('Command was cancelled by user before it could complete. There was no output.'),
       code('', { status: 'cancelled', result: [] }),
+      code('Command injection detected: command substitution syntax ($(), backticks, <() or >())'),
+      code(wrapped('Output: Command injection detected: command substitution syntax')),
     ]).toEqual([
       ['error', 3],
+      ['error', 4],
       ['error', 127],
       ['ok', null],
       ['error', null],
@@ -392,6 +414,8 @@ describe('session files', () => {
       ['timeout', null],
       ['cancelled', null],
       ['cancelled', null],
+      ['denied', null],
+      ['ok', null],
     ]);
   });
 
@@ -495,15 +519,13 @@ describe('session files', () => {
     ]);
   });
 
-  verifies(['AG-10', 'AG-16'], 'of a resumed session only this run counts', () => {
-    const path = sessionFile(join(testdata, 'resume', 'session'))!;
-    const truths = JSON.parse(readFileSync(join(testdata, 'resume', 'truth.json'), 'utf8'));
-    const run = truths.session_runs[1] as Truth;
+  /** What the file tells from a time on, beside a stream or alone. */
+  function toldBy(bytes: Buffer, options: SessionDecoderOptions): Event[] {
     const pipeline = createPipeline({
       agent: gemini,
       primary: 'session',
       now: null,
-      decoder: gemini.session!.decoder({ since_ms: Date.parse('2026-11-15T01:24:15.000Z') }),
+      decoder: gemini.session!.decoder(options),
       info: {
         run_id: 'r_00000000000000000000000000',
         agent: gemini.id,
@@ -517,17 +539,44 @@ describe('session files', () => {
         fingerprint: () => null,
       },
     });
-    const events = [
-      ...pipeline.push('session', readFileSync(path)),
+    return [
+      ...pipeline.push('session', bytes),
       ...pipeline.endOfInput('session'),
       ...pipeline.finish(),
     ];
-    // stdout tells how a live run ended, and the tokens of one that ended by itself.
+  }
+
+  verifies(['AG-10', 'AG-16'], 'of a resumed session only this run counts', () => {
+    const bytes = readFileSync(sessionFile(join(testdata, 'resume', 'session'))!);
+    const truths = JSON.parse(readFileSync(join(testdata, 'resume', 'truth.json'), 'utf8'));
+    const run = truths.session_runs[1] as Truth;
+    const since_ms = Date.parse('2026-11-15T01:24:15.000Z');
+    expect(wrongFacts(run, outcomeOf(toldBy(bytes, { since_ms })))).toEqual([]);
+    // stdout tells how a live run ended, and with that its tokens.
     const unsaid = { usage: null, ok: null, exit_reason: null, terminal_evidence: null };
+    const events = toldBy(bytes, { since_ms, stream_usage: true });
     expect(wrongFacts({ ...run, ...unsaid }, outcomeOf(events))).toEqual([]);
     expect(kindsOf(events, 'agent_ended')).toEqual([]);
     expect(kindsOf(events, 'usage_reported')).toEqual([]);
   });
+
+  verifies(
+    ['AG-10', 'AG-16'],
+    'an interrupted run has the tokens of its file, also where text stands before the call that was cut off',
+    () => {
+      const path = sessionFile(join(testdata, 'interrupted-tool', 'session'))!;
+      const silent = readFileSync(path, 'utf8');
+      const spoken = silent.replace('"content":"","thoughts"', '"content":"I run it.","thoughts"');
+      expect(spoken).not.toBe(silent);
+      for (const text of [silent, spoken]) {
+        const events = toldBy(Buffer.from(text), { since_ms: 0, stream_usage: false });
+        expect(kindsOf(events, 'agent_ended')).toEqual([]);
+        expect(kindsOf(events, 'usage_reported').map(({ data }) => data.usage)).toEqual([
+          { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
+        ]);
+      }
+    },
+  );
 });
 
 describe('where sessions lie', () => {

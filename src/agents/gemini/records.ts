@@ -55,4 +55,10 @@ export const CANCELLATIONS: ReadonlySet<string> = new Set(['AbortError', 'FatalC
 
 /** Errors that the stream tells in a record of their own, before an end record that does not repeat them. */
 export const TURN_LIMIT_NOTICE = 'Maximum session turns exceeded';
-export const INVALID_STREAM_NOTICE = 'Invalid stream: ';
+/** How those begin that mean: what the API answered is no answer. */
+export const INVALID_STREAM_NOTICES = [
+  'Invalid stream: ',
+  'The model returned ',
+  'The model response was blocked due to ',
+  'Model response was truncated because it exceeded the token limit',
+];

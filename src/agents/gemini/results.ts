@@ -5,7 +5,7 @@ import type { ExitReason } from '../../model/words.ts';
 import { countOf, type Native, nativeOf, textOf } from './native.ts';
 import {
   CANCELLATIONS,
-  INVALID_STREAM_NOTICE,
+  INVALID_STREAM_NOTICES,
   PROVIDER_FAILURES,
   TURN_LIMIT_NOTICE,
   TURN_LIMITS,
@@ -22,7 +22,8 @@ function reasonOf(result: Native, told: string | null): ExitReason {
   }
   if (told === TURN_LIMIT_NOTICE) return 'max_steps';
   if (result.status === 'success') return 'ok';
-  return told?.startsWith(INVALID_STREAM_NOTICE) ? 'provider_error' : 'agent_error';
+  const invalid = INVALID_STREAM_NOTICES.some((start) => told?.startsWith(start));
+  return invalid ? 'provider_error' : 'agent_error';
 }
 
 export function endOf(result: Native, told: string | null): DataOf<'agent_ended'> {

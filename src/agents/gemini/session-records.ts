@@ -4,7 +4,7 @@
  * and never tells what happened. There is no end record: how the run ended is inferred from its last messages.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Decoder, SessionPart } from '../../model/agent.ts';
+import type { Decoder, SessionDecoderOptions, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
 import { Calls, type Result, trim } from './calls.ts';
@@ -24,8 +24,8 @@ import { NOTICES, PATCHED } from './records.ts';
 import { resultOfAnswer, resultOfItem } from './session-results.ts';
 import { isEmpty, ofTokens, sum } from './usage.ts';
 
-export function sessionDecoder(since_ms: number | null): Decoder {
-  return new SessionRecords(since_ms);
+export function sessionDecoder(options: SessionDecoderOptions): Decoder {
+  return new SessionRecords(options);
 }
 
 /** What a message has given already. */
@@ -58,6 +58,8 @@ const CONTEXT = '<session_context>';
 
 class SessionRecords implements Decoder {
   readonly #since_ms: number | null;
+  /** Null: there is no stream beside the file. */
+  readonly #stream_usage: boolean | null;
   readonly #calls = new Calls();
   readonly #voices = new Map<string, Voice>();
   readonly #seen = new Map<string, Seen>();
@@ -73,8 +75,9 @@ class SessionRecords implements Decoder {
   #introduced = false;
   #session_id: string | null = null;
 
-  constructor(since_ms: number | null) {
-    this.#since_ms = since_ms;
+  constructor({ since_ms, stream_usage }: SessionDecoderOptions) {
+    this.#since_ms = since_ms ?? null;
+    this.#stream_usage = stream_usage ?? null;
   }
 
   record(value: unknown, out: Draft[], part?: SessionPart): void {
@@ -93,14 +96,13 @@ class SessionRecords implements Decoder {
   end(out: Draft[]): void {
     for (const voice of this.#voices.values()) this.#release(voice, out);
     if (this.#session_id !== null) this.#introduce(null, undefined, out);
-    // A run that ended by itself has told its figures, with those of requests that no file holds.
-    const told = this.#since_ms !== null && this.#ended;
-    if (!told && !isEmpty(this.#usage)) {
+    // The stream's figures hold those of requests that no file has.
+    if (this.#stream_usage !== true && !isEmpty(this.#usage)) {
       const data = { mode: 'total' as const, usage: this.#usage, cost_usd: null, model: null };
       out.push({ kind: 'usage_reported', data });
     }
     // A live run that ended well has said so on stdout; a text that stands last is no better evidence than that.
-    if (!this.#ended || this.#since_ms !== null) return;
+    if (!this.#ended || this.#stream_usage !== null) return;
     const data = { exit_reason: 'ok', error: null, evidence: 'inferred' } as const;
     out.push({ kind: 'agent_ended', data });
   }
@@ -225,7 +227,7 @@ class SessionRecords implements Decoder {
 
   /** Of a message that is told again the later figures count. A session's own figures are those of its root agent. */
   #spend(tokens: Native | null, state: Seen, voice: Voice): void {
-    if (tokens === null || (!voice.root && this.#since_ms === null)) return;
+    if (tokens === null || (!voice.root && this.#stream_usage === null)) return;
     if (state.tokens !== null) this.#usage = sum(this.#usage, state.tokens, -1);
     state.tokens = ofTokens(tokens);
     this.#usage = sum(this.#usage, state.tokens, 1);

@@ -145,6 +145,6 @@ export const session: SessionFiles = {
   },
 
   decoder(options = {}) {
-    return sessionDecoder(options.since_ms ?? null);
+    return sessionDecoder(options);
   },
 };

@@ -36,4 +36,5 @@ export const opencode: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

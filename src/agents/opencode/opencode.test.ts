@@ -30,10 +30,7 @@ function rowsOf(session_dir: string): string | null {
   return existsSync(path) && !FOLDERLESS.includes(scenario) ? path : null;
 }
 
-testAgent(opencode, testdata, {
-  sessionFile: rowsOf,
-  unseen: { sub_agents: 'no recording has a sub-agent; a test below makes one' },
-});
+testAgent(opencode, testdata, { sessionFile: rowsOf });
 
 type Fields = Record<string, unknown>;
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import {
@@ -244,71 +243,4 @@ describe('sessions', () => {
     const texts = drafts.filter(({ kind }) => kind === 'message_finished');
     expect(texts.map(({ data }) => (data as { text: string }).text)).toEqual(['Done.']);
   });
-
-  verifies(
-    ['AG-15', 'ST-8'],
-    "a session is found in the CLI's database, sub-agents too",
-    async () => {
-      const home = await mkdtemp(join(tmpdir(), 'tacho-opencode-test-'));
-      try {
-        const folder = join(home, '.local', 'share', 'opencode');
-        await mkdir(folder, { recursive: true });
-        fillDatabase(join(folder, 'opencode.db'), [root, child]);
-        const dumps: string[] = [];
-        const find = async (session_id: string, env: NodeJS.ProcessEnv = { HOME: home }) => {
-          const path = (await opencode.session?.find({ session_id, cwd: '/p', env })) ?? null;
-          if (path !== null) dumps.push(path);
-          return path !== null;
-        };
-        const moved = { XDG_DATA_HOME: join(home, '.local', 'share'), HOME: '/nowhere' };
-        await writeFile(join(folder, 'other.db'), 'no database');
-        const found = {
-          here: await find(SES),
-          moved: await find(SES, moved),
-          named: await find(SES, { OPENCODE_DB: join(folder, 'opencode.db') }),
-          unknown: await find('ses_unknown'),
-          no_id: await find('../../etc/passwd'),
-          nowhere: await find(SES, { HOME: '/nowhere' }),
-          no_database: await find(SES, { HOME: home, OPENCODE_DB: 'other.db' }),
-        };
-        const events = dumps.map((path) => eventsOf(opencode, 'session', [readFileSync(path)]));
-        for (const path of dumps) await rm(dirname(path), { recursive: true });
-        expect(found).toEqual({
-          here: true,
-          moved: true,
-          named: true,
-          unknown: false,
-          no_id: false,
-          nowhere: false,
-          no_database: false,
-        });
-        expect(events.map(facts)).toEqual([RIGHT, RIGHT, RIGHT]);
-        expect(events.flatMap(problems)).toEqual([]);
-      } finally {
-        await rm(home, { recursive: true });
-      }
-    },
-  );
-
-  /** The columns that the recordings show. */
-  function fillDatabase(path: string, sessions: readonly (typeof root | typeof child)[]): void {
-    const db = new DatabaseSync(path);
-    db.exec('CREATE TABLE session (id, parent_id, directory, version, model, time_created)');
-    db.exec('CREATE TABLE message (id, session_id, time_created, data)');
-    db.exec('CREATE TABLE part (id, message_id, session_id, time_created, data)');
-    const row = (table: string, values: (string | number | null)[]) =>
-      db.prepare(`INSERT INTO ${table} VALUES (${values.map(() => '?').join()})`).run(...values);
-    for (const { info, messages } of sessions) {
-      const { id, directory, time: when } = info;
-      const parent = 'parentID' in info ? info.parentID : null;
-      row('session', [id, parent, directory, '1', '{"id":"m","providerID":"p"}', when.created]);
-      for (const { info: own, parts } of messages) {
-        row('message', [String(own.id), id, when.created + 1, JSON.stringify(own)]);
-        parts.forEach((one, n) => {
-          row('part', [one.id, one.messageID, id, when.created + 2 + n, JSON.stringify(one)]);
-        });
-      }
-    }
-    db.close();
-  }
 });

@@ -1,13 +1,16 @@
 /**
- * Where sessions lie. The CLI keeps them in one SQLite database; files come from `opencode export` (a document of one
- * session) or are the database's rows, one a line (`db-session.jsonl`, `db-message.jsonl`, `db-part.jsonl`).
+ * Where sessions lie. The CLI keeps them in one SQLite database: there a session's path is the database's, with the
+ * session's id below it. Earlier versions kept them in folders of JSON files. Files come from `opencode export` (a
+ * document of one session) or are the database's rows, one a line (`db-session.jsonl`, `db-message.jsonl`,
+ * `db-part.jsonl`).
  */
 import { open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { dumpSession } from './database.ts';
+import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
+import { hasSession, rootSessions, sessionRows } from './database.ts';
 import { isNative, msOf } from './native.ts';
+import { isStored, storedPath, storedRows, storedSessions } from './storage.ts';
 import { recordsSince } from './stream.ts';
 
 const SESSION_ID = /^ses_[0-9a-zA-Z]{1,64}$/;
@@ -17,10 +20,17 @@ const ROWS: readonly string[] = ['db-session.jsonl', 'db-message.jsonl', 'db-par
 /** An export begins with its session's info, some hundred bytes. */
 const HEAD_BYTES = 16 * 1024;
 
+function dataOf(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'opencode');
+}
+
 function databaseOf(env: NodeJS.ProcessEnv): string {
-  const data = env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share');
   const name = env.OPENCODE_DB || 'opencode.db';
-  return isAbsolute(name) ? name : join(data, 'opencode', name);
+  return isAbsolute(name) ? name : join(dataOf(env), name);
+}
+
+function storageOf(env: NodeJS.ProcessEnv): string {
+  return join(dataOf(env), 'storage');
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -79,13 +89,42 @@ async function rowsIn(folder: string): Promise<string[]> {
   return ROWS.filter((name) => names.includes(name));
 }
 
+/** A database is no session: says why it cannot be read, or how its sessions can. */
+// biome-ignore lint/correctness/useYield: it has nothing to give.
+function* allSessions(database: string): Generator<Buffer> {
+  const count = rootSessions(database).length;
+  throw new Error(`it holds ${count} sessions: name one by its id, or take all of them`);
+}
+
+/** Root sessions of the database, then those that were never moved into it. */
+async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
+  const database = databaseOf(env);
+  const found = await stat(database).catch(() => null);
+  const moved = new Set<string>();
+  if (found?.isFile() && found.size > 0) {
+    try {
+      for (const { session_id, modified_ms } of rootSessions(database)) {
+        moved.add(session_id);
+        yield { path: join(database, session_id), session_id, modified_ms };
+      }
+    } catch {
+      // Whoever reads it as it is finds that it cannot be read, and says so.
+      yield { path: database, session_id: '', modified_ms: Math.floor(found.mtimeMs) };
+    }
+  }
+  for (const file of storedSessions(storageOf(env))) if (!moved.has(file.session_id)) yield file;
+}
+
 export const session: SessionFiles = {
   async find({ session_id, env }) {
     if (!SESSION_ID.test(session_id)) return null;
     const database = databaseOf(env);
     const found = await stat(database).catch(() => null);
-    return found?.isFile() ? dumpSession(database, session_id) : null;
+    if (found?.isFile() && hasSession(database, session_id)) return join(database, session_id);
+    return storedPath(storageOf(env), session_id);
   },
+
+  list: ({ env }) => kept(env),
 
   async parts(path) {
     const name = basename(path);
@@ -93,6 +132,13 @@ export const session: SessionFiles = {
     if (!ROWS.includes(name)) return [{ path, parent_call_id: null }];
     const folder = dirname(path);
     return partsIn(folder, await rowsIn(folder));
+  },
+
+  read(path) {
+    const name = basename(path);
+    if (SESSION_ID.test(name)) return sessionRows(dirname(path), name);
+    if (name.endsWith('.db')) return allSessions(path);
+    return isStored(path) ? storedRows(path) : null;
   },
 
   timeOf(value) {

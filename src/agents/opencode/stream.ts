@@ -43,6 +43,7 @@ const CLI_PARTS: ReadonlySet<unknown> = new Set([
 class Records implements Decoder {
   /** Exports come in pieces of lines, and rows hold JSON inside a text. */
   readonly plain_text: boolean;
+  onPiece?: Decoder['onPiece'];
   readonly #talk: Talk;
   readonly #bus: Bus;
   readonly #document: DocumentLines;
@@ -55,6 +56,7 @@ class Records implements Decoder {
     this.#talk = new Talk(since_ms);
     this.#bus = new Bus(this.#talk);
     this.#document = new DocumentLines((kind, value, out) => {
+      this.onPiece?.({ [kind]: value });
       if (kind === 'session') this.#talk.exported(value, out);
       else if (kind === 'message') this.#message(value, out);
       else this.#part(value, out);

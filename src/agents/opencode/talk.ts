@@ -121,7 +121,7 @@ export class Talk {
     message.closed ||= countOf(time?.completed) !== null;
     this.texts.known(id, saidOf(message));
     if (!this.speakerOf(session_id).root) {
-      if (countOf(time?.completed) !== null) this.texts.flush(out);
+      if (countOf(time?.completed) !== null) this.texts.flush(session_id, out);
       return;
     }
     const model =
@@ -156,7 +156,7 @@ export class Talk {
     const failure = failureOf(info.error);
     if (failure) this.#fail(failure, turn, closed_ms, out);
     if (closed_ms === undefined) return;
-    this.texts.flush(out);
+    this.texts.flush(idOf(info.sessionID), out);
     const spent = spentOf(info);
     const news = spent && added(spent, message.spent);
     if (!news) return;
@@ -268,7 +268,7 @@ export class Talk {
   #stepStart(part: Native, shape: Shape, at_ms: number | undefined, out: Draft[]): void {
     const step_id = idOf(part.id);
     if (step_id !== null && !this.#steps.add(step_id)) return;
-    this.texts.flush(out);
+    this.texts.flush(idOf(part.sessionID), out);
     // A step that is begun again within its message is another model call.
     if (shape === 'cli') {
       this.#turn = newTurn(idOf(part.messageID));
@@ -281,7 +281,7 @@ export class Talk {
   #stepFinish(part: Native, shape: Shape, at_ms: number | undefined, out: Draft[]): void {
     const step_id = idOf(part.id);
     if (step_id !== null && !this.#steps.add(step_id)) return;
-    this.texts.flush(out);
+    this.texts.flush(idOf(part.sessionID), out);
     const reason = idOf(part.reason);
     if (shape === 'cli') {
       const turn = this.#turnOf(idOf(part.messageID));
@@ -301,7 +301,7 @@ export class Talk {
   idle(session_id: string | null, at_ms: number | undefined, out: Draft[]): void {
     if (!this.speakerOf(session_id).root || this.#idle_told) return;
     if (!this.#busy && this.#turn === null) return;
-    this.texts.flush(out);
+    this.texts.flush(session_id, out);
     const data = endOf(this.#turn, true);
     if (data === null) return;
     this.#idle_told = true;
@@ -309,7 +309,7 @@ export class Talk {
   }
 
   end(out: Draft[]): void {
-    this.texts.flush(out, true);
+    this.texts.end(out);
     this.calls.end(out);
     if (this.#total) {
       const data = { mode: 'total' as const, ...this.#total, model: this.#intro.model };

@@ -18,6 +18,7 @@ export interface Said {
 
 interface Held {
   thinking: boolean;
+  session_id: string | null;
   message_id: string | null;
   heard: Heard;
   said: Said;
@@ -53,6 +54,7 @@ export class Texts {
   #hold(id: string, part: Native, message_id: string | null, heard: Heard): Held {
     const held: Held = {
       thinking: part.type === 'reasoning',
+      session_id: idOf(part.sessionID),
       message_id,
       heard,
       said: { role: null, synthetic: false },
@@ -97,19 +99,25 @@ export class Texts {
     }
   }
 
-  /** A step or message is over: what was said in it is told, and is not heard of again. */
-  flush(out: Draft[], everything = false): void {
+  /** A step or message of a session is over: what was said in it is told, and is not heard of again. */
+  flush(session_id: string | null, out: Draft[]): void {
     for (const held of this.#held.values()) {
-      // Text of nobody waits until somebody claims it, or the stream ends.
-      if (held.said.role === null && !everything) continue;
-      held.ended ||= !everything;
+      // Other sessions speak at the same time; text of nobody waits until somebody claims it.
+      if (held.session_id !== session_id || held.said.role === null) continue;
+      held.ended = true;
       this.#tell(held, out);
     }
     for (const [id, held] of this.#held) {
-      if (held.told === null) continue;
+      if (held.told === null || held.session_id !== session_id) continue;
       this.#held.delete(id);
       this.#done.add(id);
     }
+  }
+
+  /** The stream is over: what is still held was never finished. */
+  end(out: Draft[]): void {
+    for (const held of this.#held.values()) this.#tell(held, out);
+    this.#held.clear();
   }
 }
 

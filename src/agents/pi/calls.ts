@@ -13,7 +13,7 @@ import {
   roundedOf,
   textOf,
 } from './native.ts';
-import { type Asked, nestedStatus, type Result, verdictOf } from './results.ts';
+import { type Asked, ofNested, type Result, verdictOf } from './results.ts';
 
 /** Of the message that made a call. */
 export interface Origin {
@@ -109,10 +109,7 @@ export class Calls {
     }
     const unknown = { tool: tool ?? '', measured: false, cut: false, ran: true };
     const { status, exit_code } = verdictOf(call ?? unknown, result);
-    if (status === 'denied') {
-      const data = { call_id, decision: 'deny' as const, reason: output, source: 'extension' };
-      out.push({ kind: 'call_decided', at_ms, data });
-    }
+    if (status === 'denied') out.push(refused(call_id, output, at_ms));
     const named = tool === null ? {} : { native_tool: tool };
     const data = { call_id, status, exit_code, output, duration_ms, ...named };
     out.push({ kind: 'call_finished', at_ms, data });
@@ -155,11 +152,12 @@ export class Calls {
     const call = this.#calls.get(call_id);
     if (call === undefined) return;
     call.open = false;
-    const status = nestedStatus(item.status);
-    const duration_ms = roundedOf(item.durationMs);
-    const data = { call_id, status, exit_code: null, output: null, duration_ms };
+    const ended = ofNested(call.tool, item);
+    if (ended.status === 'denied') out.push(refused(call_id, ended.output, at_ms));
+    const data = { call_id, ...ended, duration_ms: roundedOf(item.durationMs) };
     out.push({ kind: 'call_finished', at_ms, data });
-    const changed = status === 'ok' && call.file ? this.#files.succeeded(call.file, null) : null;
+    const changed =
+      ended.status === 'ok' && call.file ? this.#files.succeeded(call.file, null) : null;
     if (changed) out.push({ kind: 'file_changed', at_ms, data: { ...changed, call_id } });
   }
 
@@ -171,6 +169,11 @@ export class Calls {
       this.#calls.delete(key);
     }
   }
+}
+
+function refused(call_id: string, reason: string | null, at_ms: number | undefined): Draft {
+  const data = { call_id, decision: 'deny' as const, reason, source: 'extension' };
+  return { kind: 'call_decided', at_ms, data };
 }
 
 /** An edit with a single pair says it as canonical fields too; the table maps whole fields only. */

@@ -53,4 +53,5 @@ export const pi: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

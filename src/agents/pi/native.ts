@@ -1,43 +1,22 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import { countOf, isNative, listOf, type Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
-import type { Draft } from '../../model/draft.ts';
-import type { ProblemCode } from '../../model/words.ts';
 
-export type Native = { readonly [key: string]: unknown };
-
-export function isNative(value: unknown): value is Native {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function nativeOf(value: unknown): Native | null {
-  return isNative(value) ? value : null;
-}
-
-export function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-/** A non-empty string, as ids must be. */
-export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A whole number that is not negative. */
-export function countOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
+export {
+  amountOf,
+  countOf,
+  idOf,
+  isNative,
+  listOf,
+  type Native,
+  nativeOf,
+  problem,
+  textOf,
+} from '../../lib/foreign.ts';
 
 /** A duration or delay in whole ms (some come with fractions). */
 export function roundedOf(value: unknown): number | null {
   return typeof value === 'number' && value >= 0 ? countOf(Math.round(value)) : null;
-}
-
-export function amountOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** An entry's `timestamp` (ISO) in epoch ms. */
@@ -66,13 +45,6 @@ export function contentText(content: unknown): string | null {
     text = text === null ? block.text : `${text}\n${block.text}`;
   }
   return text;
-}
-
-export function problem(code: ProblemCode, detail: string): Draft {
-  return {
-    kind: 'problem',
-    data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },
-  };
 }
 
 /** A type's name, cut, for a problem's detail. */

@@ -392,6 +392,35 @@ describe('sub-agents and scripts', () => {
     ]);
   });
 
+  verifies('AG-9', 'a nested call’s failure tells how it ended, where all of it is kept', () => {
+    const failures: [string, Fields][] = [
+      ['bash', { error: '(no output)\n\nCommand exited with code 3' }],
+      ['bash', { error: 'No deleting in this house.' }],
+      ['bash', { error: `${'1\n'.repeat(250)}` }],
+      ['bash', { error: 'a\n\nCommand timed out after 1 seconds' }],
+      ['read', { error: 'ENOENT: no such file or directory' }],
+      ['bash', { status: 'unfinished' }],
+    ];
+    const calls = failures.map(([name, more], index) => {
+      return { id: `c1/${index}`, name, status: 'error', arguments: {}, durationMs: 1, ...more };
+    });
+    const nestedCalls = { calls, complete: true };
+    const events = filed(
+      entry(asked('go')),
+      entry(said([call('c1', 'codemode', { code: 'x' })])),
+      entry(answer('c1', 'ok', { toolName: 'codemode', isError: false, nestedCalls })),
+    );
+    const [, ...nested] = outcomeOf(events).tool_calls;
+    expect(nested.map(({ status, exit_code }) => [status, exit_code])).toEqual([
+      ['error', 3],
+      ['denied', null],
+      ['error', null],
+      ['timeout', null],
+      ['error', null],
+      ['cancelled', null],
+    ]);
+  });
+
   verifies('EV-2', 'a skill typed as a command is used, one that is only spoken of is not', () => {
     const typed = asked(
       '<skill name="toy" location="/s/toy/SKILL.md">\nBody\n</skill>\n\ngreet Bob',
@@ -640,7 +669,7 @@ describe('session files', () => {
         return { calls, message: outcome.message, artifacts: outcome.artifacts };
       };
       const apart = recordings.filter(({ scenario }) => scenario.endsWith('.file'));
-      expect(apart.length).toBe(7);
+      expect(apart.length).toBe(9);
       for (const { scenario } of apart) {
         const name = scenario.replace('.file', '');
         const live = await facts(name);

@@ -1,6 +1,6 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
 import type { CallStatus } from '../../model/words.ts';
-import { amountOf, contentText, idOf, type Native, nativeOf, roundedOf } from './native.ts';
+import { amountOf, contentText, idOf, type Native, nativeOf, roundedOf, textOf } from './native.ts';
 
 /** A call's end, from `tool_execution_end` or a `toolResult` message. */
 export interface Result {
@@ -128,10 +128,28 @@ const NESTED: Readonly<Record<string, CallStatus>> = {
   cancelled: 'cancelled',
   running: 'cancelled',
   timeout: 'timeout',
+  unfinished: 'cancelled',
 };
+/** What the CLI keeps of such a call's failure: its beginning. */
+const NESTED_ERROR_CHARS = 500;
 
-/** How a call made by another call's script ended (`nestedCalls`). */
-export function nestedStatus(status: unknown): CallStatus {
+/**
+ * How a call made by another call's script ended (`nestedCalls`). What it failed with stands beside its status; that it
+ * never ran does not show, as every such call has a duration.
+ */
+export function ofNested(tool: string, item: Native): Verdict & { output: string | null } {
+  const output = textOf(item.error);
+  const whole = output !== null && output.length < NESTED_ERROR_CHARS;
+  if (item.status !== 'error' || !whole) {
+    return { status: nestedStatus(item.status), exit_code: null, output };
+  }
+  const asked = { tool, measured: false, cut: false, ran: false };
+  const nothing = { call_id: null, tool, details: null, structured: null, at_ms: undefined };
+  const result = { ...nothing, failed: true, output, duration_ms: null };
+  return { ...verdictOf(asked, result), output };
+}
+
+function nestedStatus(status: unknown): CallStatus {
   return typeof status === 'string' && Object.hasOwn(NESTED, status)
     ? (NESTED[status] ?? 'unknown')
     : 'unknown';

@@ -41,7 +41,9 @@ const TASK_TOOLS: ReadonlySet<string> = new Set([SHELL, 'agent', 'task', 'monito
 const EXIT_CODE = /\nExit Code: (-?\d{1,9})\nSignal: [^\n]*(?:\n|$)/g;
 const TIMED_OUT = /^Command timed out after \d+ ?ms before it could complete/;
 const ABORTED =
-  /^(?:\[Operation Cancelled\]|Command was cancelled by user before it could complete)/;
+  /^(?:\[Operation Cancelled\]|Command was cancelled by user before it could complete|Skipped because the provider attempt was retried)/;
+/** A sub-agent that failed without a word of its own; the result's record says success. */
+const AGENT_FAILED = 'Subagent execution failed.';
 /** How every version names a refusal by mode or rule; a hook's refusal has the hook's own words. */
 const REFUSED =
   /^(?:Qwen Code requires permission to use .{1,200}, but that permission was declined|"[^"]{1,200}" is not listed in the active core tools allowlist)/;
@@ -53,6 +55,8 @@ export class Calls {
   readonly #finished = new Map<string, string>();
   /** Calls that failed: the end record tells which of them were refused. */
   readonly #failed = new Set<string>();
+  /** Calls whose sub-agent was told to have failed; their results say success. */
+  readonly #failing = new Set<string>();
   /** Sub-agents asked for, until one is seen to begin with that prompt. */
   readonly #asked: { readonly prompt: string; readonly call_id: string }[] = [];
   /** The call that started the latest sub-agent. */
@@ -101,9 +105,13 @@ export class Calls {
     return at < 0 ? null : (this.#asked.splice(at, 1)[0]?.call_id ?? null);
   }
 
-  hasOpenAgent(): boolean {
-    for (const call of this.#open.values()) if (SUB_AGENTS.has(call.tool)) return true;
-    return false;
+  /** A sub-agent has failed: of several that run, nothing tells which. False: none runs. */
+  failAgent(): boolean {
+    const agents = [...this.#open].filter(([, call]) => SUB_AGENTS.has(call.tool));
+    const [call_id] = agents[0] ?? [];
+    if (call_id === undefined) return false;
+    if (agents.length === 1) this.#failing.add(call_id);
+    return true;
   }
 
   finish(answer: Answer, at_ms: number | undefined, out: Draft[]): void {
@@ -112,7 +120,9 @@ export class Calls {
     const tool = call?.tool ?? answer.native_tool;
     const text = output ?? '';
     const exit_code = answer.exit_code ?? (tool === SHELL ? exitCodeOf(answer, call) : null);
-    const status = statusOf(answer.status, tool, text, exit_code);
+    const failed = this.#failing.delete(call_id) || isFailedAgent(tool, text);
+    const said = failed && answer.status === 'ok' ? 'error' : answer.status;
+    const status = statusOf(said, tool, text, exit_code);
     if (status === 'denied' && call) {
       const data = { call_id, decision: 'deny' as const, reason: output, source: null };
       out.push({ kind: 'call_decided', at_ms, data });
@@ -169,6 +179,10 @@ function exitCodeOf({ status, report }: Answer, call: Call | undefined): number 
   let code: number | null = null;
   for (const match of report.matchAll(EXIT_CODE)) code = Number(match[1]);
   return code;
+}
+
+function isFailedAgent(tool: string | null, text: string): boolean {
+  return tool !== null && SUB_AGENTS.has(tool) && text.startsWith(AGENT_FAILED);
 }
 
 function statusOf(

@@ -43,4 +43,5 @@ export const qwen: Agent = {
   launch,
   stream,
   session,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

@@ -1,47 +1,25 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
+import { isNative, listOf, type Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
-import type { ProblemCode } from '../../model/words.ts';
 
-export type Native = { readonly [key: string]: unknown };
-
-export function isNative(value: unknown): value is Native {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function nativeOf(value: unknown): Native | null {
-  return isNative(value) ? value : null;
-}
-
-export function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-/** A non-empty string, as ids must be. */
-export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A whole number that is not negative. */
-export function countOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
+export {
+  countOf,
+  idOf,
+  isNative,
+  listOf,
+  type Native,
+  namesOf,
+  nativeOf,
+  problem,
+  textOf,
+} from '../../lib/foreign.ts';
 
 /** A finite number as a whole one. */
 export function roundedOf(value: unknown): number | null {
   if (typeof value !== 'number') return null;
   const whole = Math.round(value);
   return Number.isSafeInteger(whole) ? whole : null;
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function namesOf(value: unknown): string[] | null {
-  if (!Array.isArray(value)) return null;
-  return value.filter((item): item is string => typeof item === 'string');
 }
 
 /** A record's `timestamp` in epoch ms; records of stdout have none. */
@@ -59,13 +37,6 @@ export function contentText(content: unknown): string | null {
     text = text === null ? block.text : `${text}\n${block.text}`;
   }
   return text;
-}
-
-export function problem(code: ProblemCode, detail: string): Draft {
-  return {
-    kind: 'problem',
-    data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },
-  };
 }
 
 /** `type/subtype` of a record, cut, for a problem's detail. */

@@ -48,6 +48,7 @@ const OK: End = { exit_reason: 'ok', error: null };
 const ALLOWED: ReadonlySet<unknown> = new Set(['accept', 'auto_accept', 'modify']);
 /** The agents that the CLI runs for itself, such as the one that keeps its memory. */
 const OWN_AGENT = 'managed-';
+const TASK_NOTIFICATION = '<task-notification>';
 
 class SessionRecords implements Decoder {
   readonly #since_ms: number | null;
@@ -248,6 +249,9 @@ class SessionRecords implements Decoder {
   #notified(record: Native, at_ms: number | undefined, out: Draft[]): void {
     const task = nativeOf(nativeOf(record.systemPayload)?.backgroundTask);
     if (task) this.#calls.notify(idOf(task.toolUseId), textOf(task.status), at_ms, out);
+    const text = record.subtype === 'notification' ? partsText(record) : null;
+    if (task || !text?.startsWith(TASK_NOTIFICATION)) return;
+    this.#calls.notify(element('tool-use-id', text), element('status', text), at_ms, out);
   }
 
   #telemetry(event: Native | null, speaker: Speaker, out: Draft[]): void {
@@ -311,6 +315,11 @@ class SessionRecords implements Decoder {
     const answer = { call_id, output, ...toldOf(event), ...rest };
     this.#calls.finish(answer, at_ms, out);
   }
+}
+
+function element(name: string, text: string): string | null {
+  const [, from] = text.split(`<${name}>`, 2);
+  return idOf(from?.split(`</${name}>`, 1)[0]);
 }
 
 function partsText(record: Native): string | null {

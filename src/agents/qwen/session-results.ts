@@ -18,6 +18,11 @@ const OUTCOMES: ReadonlyMap<unknown, CallStatus> = new Map([
   ['cancelled', 'cancelled'],
   ['timed_out', 'timeout'],
 ]);
+/** How a sub-agent ended; its call is a success to the CLI all the same. */
+const AGENT_ENDS: ReadonlyMap<unknown, CallStatus> = new Map([
+  ['failed', 'error'],
+  ['cancelled', 'cancelled'],
+]);
 const DENIED = 'execution_denied';
 
 /** Null: it does not say. */
@@ -87,11 +92,12 @@ function answerOf(
   const said = statusOf(facts?.status, facts?.errorType) ?? told?.status;
   const status = said ?? (response.error === null ? 'ok' : 'error');
   const shell = display?.type === 'shell_result' ? display : null;
+  const agent = display?.type === 'task_execution' && status === 'ok' ? display : null;
   return {
     call_id,
     output: outputOf(response, facts?.resultDisplay),
     report: response.error ?? response.output,
-    status: OUTCOMES.get(shell?.outcome) ?? status,
+    status: OUTCOMES.get(shell?.outcome) ?? AGENT_ENDS.get(agent?.status) ?? status,
     exit_code: roundedOf(shell?.exitCode),
     duration_ms: told?.duration_ms ?? roundedOf(facts?.durationMs),
     diff: textOf(display?.fileDiff),

@@ -4,6 +4,7 @@ import type { Draft } from '../../model/draft.ts';
 import { Calls } from './calls.ts';
 import {
   contentText,
+  countOf,
   idOf,
   isNative,
   listOf,
@@ -95,6 +96,8 @@ class Stream implements Decoder {
     } else if (record.subtype === 'task_notification') {
       const task = nativeOf(record.data);
       this.#calls.notify(idOf(task?.tool_use_id), textOf(task?.status), undefined, out);
+    } else if (record.subtype === 'retry') {
+      retried(nativeOf(record.data), out);
     } else other(record, out);
   }
 
@@ -220,7 +223,7 @@ class Stream implements Decoder {
   #result(record: Native, out: Draft[]): void {
     const end = endOf(record, this.#failed);
     // A sub-agent's failure is told as a result that took no time, while the call that started it is still open.
-    if (record.is_error === true && record.duration_ms === 0 && this.#calls.hasOpenAgent()) {
+    if (record.is_error === true && record.duration_ms === 0 && this.#calls.failAgent()) {
       out.push({ kind: 'notice', data: { code: 'sub_agent_failed', text: end.error } });
       return;
     }
@@ -280,6 +283,16 @@ function delta(
     const detail = `stream_event/content_block_delta/${(type ?? 'no type').slice(0, 60)}`;
     out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
   }
+}
+
+/** The model's answer was of no use and is asked for again. What HTTP client and API settle between them is not told. */
+function retried(data: Native | null, out: Draft[]): void {
+  const attempt = countOf(data?.attempt);
+  const max_attempts = countOf(data?.maxRetries);
+  const backoff_ms = roundedOf(data?.delayMs);
+  const kind = textOf(data?.reason);
+  const retry = { attempt, max_attempts, kind, status: null, backoff_ms };
+  out.push({ kind: 'provider_retried', data: retry });
 }
 
 /** What an MCP server or a long command says while it runs; only with partial messages. */

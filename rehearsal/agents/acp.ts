@@ -1,0 +1,26 @@
+/** The Agent Client Protocol, as Qwen Code speaks it. */
+import type { Rehearsed } from './agent.ts';
+import { qwen } from './qwen.ts';
+
+const TOYBOX_CALL = { tool: 'mcp__toybox__add_numbers', status: 'error' } as const;
+
+export const acp: Rehearsed = {
+  ...qwen,
+  id: 'acp',
+  args: ['qwen', '--acp', ...(qwen.args ?? [])],
+  differs: {
+    // The protocol has no word for them.
+    'provider-retry': { provider_retries: 0 },
+    // The answer is an error, which has no place for tokens.
+    'provider-error': { complete: false },
+    // A refusal ends the turn.
+    denied: {
+      exit: 4,
+      exit_reason: 'denied',
+      calls: [{ tool: 'Bash', status: 'denied' }],
+      final_text: 'Deleting.',
+    },
+    // In this mode the servers of its settings are not there yet when the prompt comes.
+    mcp: { calls: [TOYBOX_CALL, TOYBOX_CALL] },
+  },
+};

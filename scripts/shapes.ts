@@ -1,0 +1,199 @@
+/**
+ * Widens src/agents/<id>/fields.ts, the fields of an agent's records, by what folders of recordings show:
+ * `node scripts/shapes.ts [--anew] [--agent id] FOLDER…`; --anew: forgets what was known.
+ * FOLDER/<agent>[-version][/testdata]/<scenario>/{stdout*.jsonl, event.jsonl, session/…}.
+ * What kinds of records there are, and what in them belongs to others, says src/agents/<id>/shapes.ts.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { AGENT_IDS, findAgent } from '../src/agents/registry.ts';
+import { type ConvertFrom, decoderFor, eventsOf } from '../src/app/convert.ts';
+import { objectOf, watched } from '../src/app/drift-fields.ts';
+import { parseShape, type Shape } from '../src/lib/shape.ts';
+import type { Agent, RecordShapes } from '../src/model/agent.ts';
+
+const root = join(import.meta.dirname, '..');
+const DEPTH_MAX = 8;
+/** A field counts as one that is always there only where enough records had it, in several recordings. */
+const RECORDS_MIN = 5;
+const RECORDINGS_MIN = 3;
+/** Names that a program gives its fields; others are keys of a map. */
+const NAME = /^[$A-Za-z_][\w$-]{0,59}$/;
+const NO_SESSION = /(^|\/)(hooks\.jsonl|tool-results\/.*|.*\.meta\.json)$/;
+const COLUMNS = 96;
+
+interface Seen {
+  count: number;
+  recordings: Set<string>;
+  fields: Map<string, SeenField>;
+}
+interface SeenField {
+  count: number;
+  opaque: boolean;
+  inner: Map<string, Seen>;
+}
+
+/** What was known before, as if so many records had shown it. */
+const BEFORE = 1_000;
+
+function seenIn(shape: Shape | null): Map<string, Seen> {
+  const kinds = [...(shape ?? [])].map(([kind, { fields }]): [string, Seen] => {
+    const known = [...fields].map(([name, { always, opaque, inner }]): [string, SeenField] => [
+      name,
+      { count: always ? BEFORE : BEFORE - 1, opaque, inner: seenIn(inner) },
+    ]);
+    const recordings = new Set(Array.from({ length: RECORDINGS_MIN }, (_, n) => String(n)));
+    return [kind, { count: BEFORE, recordings, fields: new Map(known) }];
+  });
+  return new Map(kinds);
+}
+
+type Native = Readonly<Record<string, unknown>>;
+
+class Collector {
+  readonly kinds = new Map<string, Seen>();
+  recording = '';
+  readonly #shapes: RecordShapes;
+
+  constructor(shapes: RecordShapes, known: Readonly<Record<string, string>>) {
+    this.#shapes = shapes;
+    for (const [kind, text] of Object.entries(known)) {
+      const seen = seenIn(parseShape(text, '')).get('');
+      if (seen !== undefined) this.kinds.set(kind, seen);
+    }
+  }
+
+  record(record: Native, into = this.kinds, depth = 1): void {
+    const kind = this.#shapes.kindOf(record);
+    // A record without a kind belongs to another protocol.
+    if (kind === '' && depth === 1) return;
+    const seen: Seen = into.get(kind) ?? { count: 0, recordings: new Set(), fields: new Map() };
+    into.set(kind, seen);
+    seen.count += 1;
+    seen.recordings.add(this.recording);
+    for (const [name, value] of Object.entries(record)) {
+      const field = seen.fields.get(name) ?? { count: 0, opaque: false, inner: new Map() };
+      seen.fields.set(name, field);
+      field.count += 1;
+      const { opaque, json_text = [] } = this.#shapes;
+      field.opaque ||= opaque.includes(name) || depth >= DEPTH_MAX;
+      if (!field.opaque) this.#inside(value, field, json_text.includes(name), depth);
+    }
+  }
+
+  #inside(value: unknown, field: SeenField, json: boolean, depth: number): void {
+    if (Array.isArray(value)) for (const item of value) this.#inside(item, field, json, depth);
+    else {
+      const object = typeof value === 'string' && !json ? null : objectOf(value);
+      if (object === null) return;
+      if (Object.keys(object).some((name) => !NAME.test(name))) field.opaque = true;
+      else this.record(object, field.inner, depth + 1);
+    }
+  }
+}
+
+/** The fields in the notation of lib/shape. */
+function textOf(seen: Seen): string {
+  const enough = seen.count >= RECORDS_MIN && seen.recordings.size >= RECORDINGS_MIN;
+  const fields = [...seen.fields].map(([name, { count, opaque, inner }]) => {
+    const mark = enough && count === seen.count ? '' : '?';
+    if (opaque) return `${name}${mark}*`;
+    const kinds = [...inner].filter(([, { fields }]) => fields.size > 0);
+    if (kinds.length === 0) return `${name}${mark}`;
+    const plain = kinds.length === 1 && kinds[0]?.[0] === '';
+    const texts = kinds.map(([kind, one]) => (plain ? textOf(one) : `<${kind}> ${textOf(one)}`));
+    return `${name}${mark}{${texts.join(' ')}}`;
+  });
+  return fields.join(' ');
+}
+
+function wrapped(text: string): string {
+  if (text.length <= COLUMNS) return text;
+  return text
+    .split(' ')
+    .reduce((lines: string[], word) => {
+      const last = lines.at(-1);
+      if (last !== undefined && last.length + word.length < COLUMNS)
+        lines[lines.length - 1] = `${last} ${word}`;
+      else lines.push(word);
+      return lines;
+    }, [])
+    .map((line) => `\n    ${line}`)
+    .join('');
+}
+
+function sourceOf(name: string, kinds: ReadonlyMap<string, Seen>): string {
+  const rows = [...kinds]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, seen]) => `  ${JSON.stringify(kind)}: \`${wrapped(textOf(seen))}\`,`);
+  return `export const ${name}: Readonly<Record<string, string>> = {\n${rows.join('\n')}\n};\n`;
+}
+
+function filesOf(folder: string): { from: ConvertFrom; path: string }[] {
+  const session = join(folder, 'session');
+  const kept = existsSync(session)
+    ? readdirSync(session, { recursive: true, encoding: 'utf8' })
+    : [];
+  return [
+    ...readdirSync(folder)
+      .filter((name) => /^(stdout|(global-)?event).*\.jsonl$/.test(name))
+      .map((name) => ({ from: 'stdout' as const, path: join(folder, name) })),
+    ...kept
+      .filter((name) => /\.jsonl?$/.test(name) && !NO_SESSION.test(name))
+      .sort()
+      .map((name) => ({ from: 'session' as const, path: join(session, name) })),
+  ];
+}
+
+/** One chunk: files of one session are each read alone. */
+async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
+  yield readFileSync(path);
+}
+
+async function collect(agent: Agent, shapes: RecordShapes, folders: readonly string[]) {
+  const { stdout, session } = values.anew ? { stdout: {}, session: {} } : shapes;
+  const seen = { stdout: new Collector(shapes, stdout), session: new Collector(shapes, session) };
+  for (const folder of folders) {
+    for (const { from, path } of filesOf(folder)) {
+      const collector = seen[from];
+      // A recording may lie in several places.
+      collector.recording = basename(folder);
+      const decoder = watched(decoderFor(agent, from), (record) => collector.record(record));
+      const input = bytesOf(path);
+      for await (const _ of eventsOf({ agent, from, input, decoder }));
+    }
+  }
+  return seen;
+}
+
+/** Folders of an agent's scenarios in a folder of recordings. */
+function scenariosIn(captures: string, id: string): string[] {
+  return readdirSync(captures)
+    .filter((name) => name.replace(/-\d[\d.]*$/, '') === id)
+    .map((name) => join(captures, name))
+    .map((path) => (existsSync(join(path, 'testdata')) ? join(path, 'testdata') : path))
+    .flatMap((path) => readdirSync(path).map((name) => join(path, name)))
+    .filter((path) => statSync(path).isDirectory());
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { anew: { type: 'boolean' }, agent: { type: 'string' } },
+});
+if (positionals.length === 0) throw new Error('say where recordings lie');
+for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
+  const agent = await findAgent(id);
+  const shapes = await agent?.shapes?.();
+  const folders = positionals.flatMap((captures) => scenariosIn(captures, id));
+  if (agent === undefined || shapes === undefined || folders.length === 0) continue;
+  const { stdout, session } = await collect(agent, shapes, folders);
+  const head =
+    '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */';
+  const path = join(root, 'src/agents', id, 'fields.ts');
+  const parts = [head, sourceOf('STDOUT', stdout.kinds), sourceOf('SESSION', session.kinds)];
+  writeFileSync(path, parts.join('\n\n'));
+  execFileSync(join(root, 'node_modules/.bin/biome'), ['check', '--write', path]);
+  process.stderr.write(`${id}: ${folders.length} recordings\n`);
+}

@@ -1,0 +1,89 @@
+/** Readers over messages as they come: every field may be missing or of another type. */
+import { LIMITS } from '../../lib/limits.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { ProblemCode } from '../../model/words.ts';
+
+export type Native = { readonly [key: string]: unknown };
+
+export function isNative(value: unknown): value is Native {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function nativeOf(value: unknown): Native | null {
+  return isNative(value) ? value : null;
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A non-empty string, as ids must be. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A whole number that is not negative. */
+export function countOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+export function integerOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) ? (value as number) : null;
+}
+
+export function listOf(value: unknown): readonly Native[] {
+  return Array.isArray(value) ? value.filter(isNative) : [];
+}
+
+/** The first of `names` that is a non-empty string. */
+export function firstText(value: Native | null, names: readonly string[]): string | null {
+  for (const name of names) {
+    const text = idOf(value?.[name]);
+    if (text !== null) return text;
+  }
+  return null;
+}
+
+/** A field of `_meta`, or of one of its members: vendors keep theirs under a name of their own. */
+export function metaField(meta: unknown, names: readonly string[]): string | null {
+  const own = nativeOf(meta);
+  if (own === null) return null;
+  const direct = firstText(own, names);
+  if (direct !== null) return direct;
+  for (const member of Object.values(own)) {
+    const inner = firstText(nativeOf(member), names);
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+/** The key of a JSON-RPC id, which is a number or a text; null: none. */
+export function rpcKey(id: unknown): string | null {
+  return typeof id === 'number' || typeof id === 'string' ? `${typeof id} ${id}` : null;
+}
+
+/** Epoch ms. Recordings of other clients count from their own start, which says nothing about when. */
+export function timeOf(at_ms: unknown): number | undefined {
+  const time = countOf(at_ms);
+  return time !== null && time > 1e12 ? time : undefined;
+}
+
+/** The older half goes when a collection would grow without bound. */
+export function trim(held: Map<string, unknown> | Set<string>, most: number): void {
+  if (held.size <= most) return;
+  for (const key of held.keys()) {
+    if (held.size <= most / 2) break;
+    held.delete(key);
+  }
+}
+
+export function problem(code: ProblemCode, detail: string, excerpt: string | null = null): Draft {
+  const cut = excerpt === null ? null : excerpt.slice(0, LIMITS.excerpt_bytes_max);
+  const data = { stage: 'decode' as const, code, detail, bytes: null, sha256: null, excerpt: cut };
+  return { kind: 'problem', data };
+}
+
+/** A foreign word in a problem's detail, cut. */
+export function shortOf(word: string): string {
+  return word.slice(0, 60);
+}

@@ -1,0 +1,174 @@
+/** The client's part of the protocol: who it is, a session, one prompt, permissions, the end of the turn. */
+import { LIMITS } from '../../../lib/limits.ts';
+import type { ApproveMode } from '../../../model/words.ts';
+import { idOf, listOf, type Native, nativeOf, textOf, trim } from '../native.ts';
+import { AUTH_REQUIRED } from '../records.ts';
+import { type Answer, Connection, type Recorder } from './connection.ts';
+import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
+
+export interface Wanted {
+  prompt: string;
+  approve: ApproveMode;
+  model: string | null;
+  resume: string | null;
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** What keeps the run from going on; said to people. */
+export class Refused extends Error {}
+/** The agent's own word, which is in the record. */
+export class Failed extends Refused {}
+
+const VERSIONS: readonly unknown[] = [1, 2];
+/**
+ * No files and no terminals: agents have both of their own, which they would otherwise go without. With a client's files
+ * one of them could write no new file, and none used a client's terminals.
+ */
+const NOTHING = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
+
+export class Client {
+  readonly #connection: Connection;
+  readonly #wanted: Wanted;
+  /** Kinds of calls, for requests that do not repeat them. */
+  readonly #kinds = new Map<string, string>();
+  readonly #idle = Promise.withResolvers<void>();
+  #session_id: string | null = null;
+  #prompted = false;
+  #cancelled = false;
+
+  constructor(
+    streams: ConstructorParameters<typeof Connection>[0],
+    record: Recorder,
+    wanted: Wanted,
+  ) {
+    this.#wanted = wanted;
+    this.#connection = new Connection(streams, record, {
+      request: (method, params) => this.#request(method, params),
+      notification: (method, params) => this.#notification(method, params),
+    });
+  }
+
+  /** Settles when the prompt's turn has ended. Rejects with what the agent refused. */
+  async run(version: string): Promise<void> {
+    const info = { name: 'tacho', title: 'tacho', version };
+    const initialised = await this.#ask('initialize', {
+      protocolVersion: 1,
+      clientCapabilities: NOTHING,
+      clientInfo: info,
+      // The names of version 2.
+      capabilities: {},
+      info,
+    });
+    if (!VERSIONS.includes(initialised.protocolVersion)) {
+      throw new Refused(`the agent speaks version ${String(initialised.protocolVersion)}, not 1`);
+    }
+    const session = await this.#start(initialised);
+    await this.#choose(session);
+    const sessionId = this.#session_id;
+    if (this.#cancelled) throw new Refused('cancelled before the prompt');
+    this.#prompted = true;
+    const text = this.#wanted.prompt;
+    const answer = await this.#ask('session/prompt', {
+      sessionId,
+      prompt: [{ type: 'text', text }],
+    });
+    // Version 2 answers at once; the session's state tells the end.
+    if (initialised.protocolVersion === 2 && answer.stopReason === undefined)
+      await this.#idle.promise;
+  }
+
+  /** The agent answers the prompt soon after. False: there is no turn to cancel. */
+  cancel(): boolean {
+    this.#cancelled = true;
+    if (!this.#prompted) return false;
+    this.#connection.notify('session/cancel', { sessionId: this.#session_id });
+    return true;
+  }
+
+  async #ask(method: string, params: Native): Promise<Native> {
+    return resultOf(await this.#connection.request(method, params));
+  }
+
+  async #start(initialised: Native): Promise<Native> {
+    const first = await this.#connection.request(...this.#opening(initialised));
+    if (!('error' in first) || first.error.code !== AUTH_REQUIRED) return this.#started(first);
+    const methodId = silentLogin(initialised.authMethods, this.#wanted.env);
+    if (methodId === null) {
+      throw new Refused('the agent wants a login: log in with its own program first');
+    }
+    const login = initialised.protocolVersion === 2 ? 'auth/login' : 'authenticate';
+    await this.#ask(login, { methodId });
+    return this.#started(await this.#connection.request(...this.#opening(initialised)));
+  }
+
+  #started(answer: Answer): Native {
+    const session = resultOf(answer);
+    this.#session_id = idOf(session.sessionId) ?? this.#wanted.resume;
+    if (this.#session_id === null) throw new Refused('the agent gave no session id');
+    return session;
+  }
+
+  /** A session that goes on is resumed, or where only that is offered, loaded, which tells its history again. */
+  #opening(initialised: Native): [string, Native] {
+    const { cwd, resume } = this.#wanted;
+    const params = { cwd, mcpServers: [] };
+    if (resume === null) return ['session/new', params];
+    const able =
+      nativeOf(initialised.agentCapabilities) ?? nativeOf(initialised.capabilities) ?? {};
+    const sessions = nativeOf(able.sessionCapabilities) ?? nativeOf(able.session) ?? {};
+    if (nativeOf(sessions.resume) !== null)
+      return ['session/resume', { sessionId: resume, ...params }];
+    if (able.loadSession === true) return ['session/load', { sessionId: resume, ...params }];
+    throw new Refused('the agent cannot go on with a session');
+  }
+
+  /** A run with another model than the one asked for would be worth nothing. */
+  async #choose(session: Native): Promise<void> {
+    const { model } = this.#wanted;
+    const sessionId = this.#session_id;
+    if (model === null) return;
+    const models = listOf(nativeOf(session.models)?.availableModels);
+    const known = models.find((one) => one.modelId === model || one.name === model);
+    if (known !== undefined) {
+      await this.#ask('session/set_model', { sessionId, modelId: known.modelId });
+      return;
+    }
+    const option = listOf(session.configOptions).find((one) => one.category === 'model');
+    const value = listOf(option?.options).find((one) => one.value === model || one.name === model);
+    if (option === undefined || value === undefined) {
+      throw new Refused(`the agent does not offer the model ${model}: try its own arguments`);
+    }
+    await this.#ask('session/set_config_option', {
+      sessionId,
+      configId: option.id ?? option.configId,
+      value: value.value,
+    });
+  }
+
+  #request(method: string, params: Native): Native | null {
+    if (method !== 'session/request_permission') return null;
+    const call = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
+    const kind = idOf(call?.kind) ?? this.#kinds.get(idOf(call?.toolCallId) ?? '') ?? null;
+    const allowed = !this.#cancelled && isAllowed(this.#wanted.approve, kind);
+    return {
+      outcome: this.#cancelled ? { outcome: 'cancelled' } : outcomeFor(allowed, params.options),
+    };
+  }
+
+  #notification(method: string, params: Native): void {
+    const update = method === 'session/update' ? nativeOf(params.update) : null;
+    const call_id = idOf(update?.toolCallId);
+    const kind = textOf(update?.kind);
+    if (call_id !== null && kind !== null) this.#kinds.set(call_id, kind);
+    trim(this.#kinds, LIMITS.open_calls_max);
+    // Before the prompt it is the state that the session was left in.
+    const idle = update?.sessionUpdate === 'state_update' && update.state === 'idle';
+    if (idle && this.#prompted) this.#idle.resolve();
+  }
+}
+
+function resultOf(answer: Answer): Native {
+  if ('result' in answer) return answer.result;
+  throw new Failed(textOf(answer.error.message) ?? 'the agent answered with an error');
+}

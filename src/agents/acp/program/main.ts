@@ -1,0 +1,164 @@
+/**
+ * The client program: starts an agent, gives it one prompt, and writes every message of both directions to stdout.
+ * Arguments: `--approve MODE [--model NAME] [--resume SESSION] -- PROGRAM [ARGUMENT…]`; the prompt comes on stdin.
+ * Exit: 0 the prompt was answered · 1 it was refused · 2 usage · 127 no such program · else how the agent ended.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createFdWriter } from '../../../lib/fd-writer.ts';
+import { APPROVE_MODES, type ApproveMode } from '../../../model/words.ts';
+import { Client, Failed, Refused, type Wanted } from './client.ts';
+import type { Recorder } from './connection.ts';
+
+const CLIENT_VERSION = '1';
+const STDOUT = 1;
+/** Shorter together than the time tacho gives a process tree to end. */
+const CANCEL_WAIT_MS = 2_000;
+const CANCELLED_EXIT_WAIT_MS = 1_500;
+const TERM_WAIT_MS = 1_000;
+/** An agent may have something to save when its stdin has ended. */
+const EXIT_WAIT_MS = 3_000;
+/** How long a process that the agent has left behind may hold its stdout open. */
+const DRAIN_WAIT_MS = 500;
+
+interface Given {
+  wanted: Omit<Wanted, 'prompt'>;
+  command: string;
+  args: string[];
+}
+
+class Usage extends Error {}
+
+function givenBy(argv: string[]): Given {
+  const options = {
+    approve: { type: 'string', default: 'default' },
+    model: { type: 'string' },
+    resume: { type: 'string' },
+  } as const;
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const [command, ...args] = positionals;
+  const approve = APPROVE_MODES.find((mode) => mode === values.approve);
+  if (command === undefined || approve === undefined)
+    throw new Usage('no program, or no such mode');
+  const { model = null, resume = null } = values;
+  const place = { cwd: process.cwd(), env: process.env };
+  return { command, args, wanted: { approve: approve as ApproveMode, model, resume, ...place } };
+}
+
+async function readPrompt(): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+const writer = createFdWriter(STDOUT);
+
+const record: Recorder = (dir, json) => {
+  const head = Buffer.from(`{"dir":"${dir}","at_ms":${Date.now()},"msg":`);
+  const body = typeof json === 'string' ? Buffer.from(json) : json;
+  return writer.write(Buffer.concat([head, body, Buffer.from('}\n')]));
+};
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** In a group of its own: an interrupt of ours is not the agent's, who is asked to cancel first. */
+function start({ command, args }: Given): ChildProcess {
+  return spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid as number), signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+/** Ends the agent by its stdin's end, then by asking, then by force. */
+async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number): Promise<Exit> {
+  child.stdin?.end();
+  const steps = [
+    [first_ms, 'SIGTERM'],
+    [TERM_WAIT_MS, 'SIGKILL'],
+  ] as const;
+  for (const [wait_ms, signal] of steps) {
+    const left = await Promise.race([exited, sleep(wait_ms, null, { ref: false })]);
+    if (left !== null) return left;
+    signalGroup(child, signal);
+  }
+  return exited;
+}
+
+interface Spoken {
+  /** Exit code; null: the agent has gone without an answer. */
+  code: number | null;
+  cancelled: boolean;
+}
+
+/** Speaks with the agent until the prompt is answered, the agent has gone, or a cancelled turn takes too long. */
+async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>): Promise<Spoken> {
+  const { stdout: from, stdin: to } = child;
+  if (from === null || to === null) throw new Error('the agent has no pipes');
+  const drained = once(from, 'end').catch(() => {});
+  const client = new Client({ from, to }, record, wanted);
+  const given_up = Promise.withResolvers<number>();
+  let cancelled = false;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (cancelled || !client.cancel()) given_up.resolve(1);
+      cancelled = true;
+      setTimeout(() => given_up.resolve(1), CANCEL_WAIT_MS).unref();
+    });
+  }
+  const talked = client.run(CLIENT_VERSION).then(
+    () => 0,
+    (error: unknown) => {
+      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Failed)) process.stderr.write(`${error.message}\n`);
+      return 1;
+    },
+  );
+  // What the agent said before it ended is read to its end first.
+  const gone = exited
+    .then(() => Promise.race([drained, sleep(DRAIN_WAIT_MS, null, { ref: false })]))
+    .then(() => sleep(0, null));
+  const code = await Promise.race([talked, given_up.promise, gone]);
+  return { code, cancelled };
+}
+
+async function main(argv: string[]): Promise<number> {
+  const given = givenBy(argv);
+  const wanted = { ...given.wanted, prompt: await readPrompt() };
+  const child = start(given);
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    process.stderr.write(`cannot start ${given.command}: ${code}\n`);
+    return code === 'ENOENT' ? 127 : 126;
+  }
+  const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }));
+  const spoken = await speak(child, wanted, exited);
+  const exit = await end(child, exited, spoken.cancelled ? CANCELLED_EXIT_WAIT_MS : EXIT_WAIT_MS);
+  child.stdout?.destroy();
+  await record('exit', JSON.stringify(exit));
+  if (spoken.code !== null) return spoken.code;
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
+  if (exit.signal !== null) process.kill(process.pid, exit.signal);
+  return exit.code || 1;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof Usage)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

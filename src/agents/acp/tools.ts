@@ -1,0 +1,191 @@
+/**
+ * The tool table. The protocol has no tools of its own: these are the names that its speakers use, and where they give
+ * none, the name is recovered from the call's id, title, kind and input.
+ */
+import type { ToolRow, ToolTable } from '../../model/agent.ts';
+import { idOf, metaField, type Native } from './native.ts';
+
+const PATH = {
+  absolute_path: 'file_path',
+  filePath: 'file_path',
+  filename: 'file_path',
+  notebook_path: 'file_path',
+  path: 'file_path',
+};
+/** Native fields of any speaker; one that has the canonical field already keeps it. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Read: PATH,
+  Write: { ...PATH, file_text: 'content' },
+  Edit: {
+    ...PATH,
+    old_str: 'old_string',
+    oldString: 'old_string',
+    new_str: 'new_string',
+    newString: 'new_string',
+  },
+  Bash: { cmd: 'command' },
+  Skill: { name: 'skill' },
+  Task: { task: 'prompt', message: 'prompt' },
+  TodoWrite: { entries: 'todos', items: 'todos', plan: 'todos' },
+};
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  Read: ['NotebookRead', 'Read', 'read', 'read_file', 'view'],
+  Write: ['Write', 'create', 'write', 'write_file'],
+  Edit: ['Edit', 'MultiEdit', 'NotebookEdit', 'edit', 'multiedit', 'notebook_edit', 'replace'],
+  Bash: ['Bash', 'bash', 'exec_command', 'powershell', 'run_shell_command', 'shell'],
+  Grep: ['Grep', 'grep', 'grep_search', 'rg', 'search_file_content'],
+  Glob: ['Glob', 'find', 'glob'],
+  LS: ['LS', 'list', 'list_directory', 'ls'],
+  WebFetch: ['WebFetch', 'web_fetch', 'webfetch'],
+  WebSearch: ['WebSearch', 'google_web_search', 'web_search', 'websearch'],
+  Task: ['Agent', 'Task', 'agent', 'invoke_agent', 'spawn_agent', 'subagent', 'task'],
+  Skill: ['Skill', 'activate_skill', 'skill'],
+  TodoWrite: [
+    'TodoWrite',
+    'plan',
+    'todo_write',
+    'todowrite',
+    'update_plan',
+    'update_todo',
+    'write_todos',
+  ],
+  AskUser: ['AskUserQuestion', 'ask_user', 'ask_user_question', 'question'],
+};
+/** A patch may add files only, which its draft says. */
+const PATCHES = ['apply_patch', 'patch'];
+/** Where nothing but the kind is known. */
+const KINDS: Readonly<Record<string, string>> = {
+  edit: 'Edit',
+  execute: 'Bash',
+  fetch: 'WebFetch',
+  read: 'Read',
+  search: 'Grep',
+};
+export const PLAN = 'plan';
+
+function rowOf(native: string, tool: string): ToolRow {
+  const fields = FIELDS[tool];
+  return fields === undefined ? { native, tool } : { native, tool, fields };
+}
+
+export const tools: ToolTable = {
+  rows: [
+    ...Object.entries(NAMES).flatMap(([tool, names]) => names.map((name) => rowOf(name, tool))),
+    ...PATCHES.map((name) => ({ ...rowOf(name, 'Edit'), adds_as: 'Write' as const })),
+    ...Object.entries(KINDS).map(([kind, tool]) => rowOf(`kind:${kind}`, tool)),
+  ],
+  passed_through: [],
+};
+
+const TOOL_BY_NAME: ReadonlyMap<string, string> = new Map(
+  tools.rows.map(({ native, tool }) => [native, tool]),
+);
+
+/** Which tools a kind may be, so that a command called `ls` is not taken for a tool of that name. */
+const TOOLS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
+  delete: [],
+  edit: ['Edit', 'Write'],
+  execute: ['Bash'],
+  fetch: ['WebFetch', 'WebSearch'],
+  move: [],
+  read: ['Glob', 'Grep', 'LS', 'Read', 'Skill'],
+  search: ['Glob', 'Grep', 'LS', 'WebSearch'],
+  switch_mode: [],
+};
+
+/** Titles that stand for a tool, with the kind they come with. */
+const TITLES: readonly { readonly start: string; readonly kind: string; readonly name: string }[] =
+  [
+    { start: 'Viewing ', kind: 'read', name: 'view' },
+    { start: 'Searching for ', kind: 'read', name: 'grep' },
+    { start: 'Finding files matching ', kind: 'read', name: 'glob' },
+    { start: 'Creating ', kind: 'edit', name: 'create' },
+    { start: 'Editing ', kind: 'edit', name: 'edit' },
+    { start: 'Using skill: ', kind: 'other', name: 'skill' },
+  ];
+
+/** Input fields that stand for a tool, with the kind they come with. */
+const INPUTS: readonly { readonly has: readonly string[]; kind: string; name: string }[] = [
+  { has: ['command'], kind: 'execute', name: 'bash' },
+  { has: ['prompt', 'agent_type'], kind: 'other', name: 'task' },
+];
+
+export interface Evidence {
+  readonly call_id: string;
+  /** What the protocol's own field says. */
+  readonly name: string | null;
+  readonly meta: unknown;
+  /** The first one: later ones are for people. */
+  readonly title: string | null;
+  readonly kind: string | null;
+  readonly input: Native | null;
+  readonly mcp_separator: string | null;
+}
+
+export interface ToolName {
+  native_tool: string;
+  looked_up_as?: string;
+  mcp?: { server: string; tool: string };
+}
+
+const IDENTIFIER = /^[A-Za-z_][\w.-]{0,99}$/;
+const MCP_PREFIX = 'mcp_';
+
+export function toolOf(evidence: Evidence): ToolName {
+  const { title, kind } = evidence;
+  const name = evidence.name ?? metaField(evidence.meta, ['toolName']) ?? idPrefix(evidence);
+  if (name !== null) return named(name);
+  const guess = titleName(evidence) ?? inputName(evidence);
+  if (guess !== null) return { native_tool: guess };
+  const word = title !== null && IDENTIFIER.test(title) ? title : null;
+  if (kind !== null && Object.hasOwn(KINDS, kind)) {
+    return { native_tool: kind, looked_up_as: `kind:${kind}` };
+  }
+  if (word === null) return { native_tool: kind ?? 'other' };
+  const mcp = split(word, evidence.mcp_separator);
+  return mcp === null ? named(word) : { native_tool: word, mcp };
+}
+
+/** What kind of tool the name stands for. */
+export function canonicalOf({ native_tool, looked_up_as, mcp }: ToolName): string {
+  if (mcp !== undefined) return `mcp__${mcp.server}__${mcp.tool}`;
+  return TOOL_BY_NAME.get(looked_up_as ?? native_tool) ?? native_tool;
+}
+
+/** `mcp__<server>__<tool>` is canonical; `mcp_<server>_<tool>` is cut at the first underscore. */
+function named(name: string): ToolName {
+  if (name.startsWith('mcp__') || !name.startsWith(MCP_PREFIX)) return { native_tool: name };
+  const mcp = split(name.slice(MCP_PREFIX.length), '_');
+  return mcp === null ? { native_tool: name } : { native_tool: name, mcp };
+}
+
+function split(word: string, separator: string | null): { server: string; tool: string } | null {
+  const cut = separator === null ? -1 : word.indexOf(separator);
+  if (cut <= 0 || cut === word.length - 1) return null;
+  return { server: word.slice(0, cut), tool: word.slice(cut + 1) };
+}
+
+/** `<tool>__<id of the model>` */
+function idPrefix({ call_id }: Evidence): string | null {
+  const cut = call_id.lastIndexOf('__');
+  const prefix = idOf(call_id.slice(0, Math.max(cut, 0)));
+  if (prefix === null || !IDENTIFIER.test(prefix)) return null;
+  return TOOL_BY_NAME.has(prefix) || prefix.startsWith(MCP_PREFIX) ? prefix : null;
+}
+
+function titleName({ title, kind }: Evidence): string | null {
+  if (title === null) return null;
+  const tool = TOOL_BY_NAME.get(title);
+  const possible = kind === null ? undefined : TOOLS_OF_KIND[kind];
+  if (tool !== undefined && (possible === undefined || possible.includes(tool))) return title;
+  return TITLES.find((one) => one.kind === kind && title.startsWith(one.start))?.name ?? null;
+}
+
+function inputName({ input, kind }: Evidence): string | null {
+  if (input === null) return null;
+  const row = INPUTS.find(
+    (one) => one.kind === kind && one.has.every((field) => Object.hasOwn(input, field)),
+  );
+  return row?.name ?? null;
+}

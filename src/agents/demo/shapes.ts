@@ -1,0 +1,11 @@
+/** What kinds of records there are, and what in them belongs to others; the fields themselves are in fields.ts. */
+import { kindBy } from '../../lib/shape.ts';
+import type { RecordShapes } from '../../model/agent.ts';
+import { SESSION, STDOUT } from './fields.ts';
+
+export const shapes: RecordShapes = {
+  kindOf: kindBy('t'),
+  opaque: ['input'],
+  stdout: STDOUT,
+  session: SESSION,
+};

@@ -1,0 +1,17 @@
+/** What kinds of records there are, and what in them belongs to others; the fields themselves are in fields.ts. */
+import type { RecordShapes } from '../../model/agent.ts';
+import { SESSION, STDOUT } from './fields.ts';
+
+/** Records of the session file without a type: what changed in it, and its first line. */
+function kindOf(value: Readonly<Record<string, unknown>>): string {
+  if (typeof value.type === 'string') return value.type;
+  if (value.$set !== undefined) return '$set';
+  return value.projectHash === undefined ? '' : 'session';
+}
+
+export const shapes: RecordShapes = {
+  kindOf,
+  opaque: ['args', 'models', 'parameters', 'response', 'resultDisplay'],
+  stdout: STDOUT,
+  session: SESSION,
+};

@@ -1,0 +1,101 @@
+/**
+ * The folders in which versions before the database kept their sessions, a JSON file each:
+ * `storage/session/<project>/<session>.json`, `storage/message/<session>/<message>.json`,
+ * `storage/part/<message>/<part>.json`. They are told as rows, as the CLI itself moves them into its database:
+ * ids come from the files' names. Not in the recordings; read in the CLI's source.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { inChunks, type StoredSession } from './database.ts';
+import { idOf, msOf, type Native, nativeOf, parsedOf } from './native.ts';
+
+type Row = Record<string, unknown>;
+
+const SESSION_FILE = /^(ses_[0-9a-zA-Z]{1,64})\.json$/;
+
+/** Whether the path is that of a session in such folders. */
+export function isStored(path: string): boolean {
+  return SESSION_FILE.test(basename(path)) && basename(dirname(dirname(path))) === 'session';
+}
+
+/** Ids sort by time. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+function fileIn(path: string): Native | null {
+  try {
+    return parsedOf(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Sessions that no other session started. */
+export function* storedSessions(storage: string): Generator<StoredSession & { path: string }> {
+  for (const project of namesIn(join(storage, 'session'))) {
+    for (const name of namesIn(join(storage, 'session', project))) {
+      const session_id = SESSION_FILE.exec(name)?.[1];
+      if (session_id === undefined) continue;
+      const path = join(storage, 'session', project, name);
+      const info = fileIn(path);
+      if (info === null || idOf(info.parentID) !== null) continue;
+      const { created, updated } = nativeOf(info.time) ?? {};
+      yield { path, session_id, modified_ms: msOf(updated) ?? msOf(created) ?? 0 };
+    }
+  }
+}
+
+export function storedPath(storage: string, session_id: string): string | null {
+  const name = `${session_id}.json`;
+  for (const project of namesIn(join(storage, 'session'))) {
+    const folder = join(storage, 'session', project);
+    if (namesIn(folder).includes(name)) return join(folder, name);
+  }
+  return null;
+}
+
+/** The lines of the session at `path`, then those of the sub-agents that its calls name. */
+export function storedRows(path: string): Generator<Buffer> {
+  return inChunks(familyRows(path));
+}
+
+function* familyRows(path: string): Generator<Row> {
+  const folder = dirname(path);
+  const storage = dirname(dirname(folder));
+  const ids = new Set([basename(path, '.json')]);
+  for (const id of ids) {
+    const info = fileIn(join(folder, `${id}.json`));
+    if (info === null) continue;
+    yield { ...info, id, parent_id: info.parentID ?? null, time_created: createdIn(info) };
+    for (const row of messageRows(storage, id)) {
+      const child = idOf(nativeOf(nativeOf(row.data.state)?.metadata)?.sessionId);
+      if (child !== null && SESSION_FILE.test(`${child}.json`)) ids.add(child);
+      yield row;
+    }
+  }
+}
+
+function* messageRows(storage: string, session_id: string): Generator<Row & { data: Native }> {
+  for (const name of namesIn(join(storage, 'message', session_id))) {
+    const data = fileIn(join(storage, 'message', session_id, name));
+    if (data === null) continue;
+    const id = basename(name, '.json');
+    const time_created = createdIn(data);
+    yield { id, session_id, time_created, data };
+    for (const part_name of namesIn(join(storage, 'part', id))) {
+      const part = fileIn(join(storage, 'part', id, part_name));
+      if (part === null) continue;
+      const part_id = basename(part_name, '.json');
+      yield { id: part_id, message_id: id, session_id, time_created, data: part };
+    }
+  }
+}
+
+function createdIn(info: Native): number | null {
+  return msOf(nativeOf(info.time)?.created) ?? null;
+}

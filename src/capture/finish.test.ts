@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+import { createMaker } from '../../test/build-events.ts';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { outcomeOf } from '../../test/test-agent.ts';
+import { demo } from '../agents/demo/index.ts';
+import type { DataOf, Event } from '../model/event.ts';
+import { QUIET_ENDING, runFinished } from './finish.ts';
+import { applyEvent, createRunState } from './run-state.ts';
+
+type Said = Partial<DataOf<'message_finished'>>;
+
+/** What a run says in the end that goes by these messages; `null`: a step begins. */
+function lastWords(messages: readonly (Said | null)[]): { recorded: string; cut_off: string } {
+  const make = createMaker();
+  const events: Event[] = [make('run_started')];
+  for (const said of messages) {
+    events.push(said === null ? make('step_started') : make('message_finished', said));
+  }
+  const state = createRunState();
+  for (const event of events) applyEvent(state, event, 'stdout');
+  const data = runFinished(state, demo, QUIET_ENDING);
+  const { message } = outcomeOf([...events, make('run_finished', data)]);
+  expect(message).toBe(data.final_output);
+  return { recorded: message, cut_off: outcomeOf(events).message };
+}
+
+const both = (text: string) => ({ recorded: text, cut_off: text });
+const said = (text: string, more: Said = {}): Said => ({ message_id: 'm2', text, ...more });
+const before = said('Before.', { message_id: 'm1' });
+
+verifies('RO-4', 'the parts of the last message are joined by newlines and trimmed', () => {
+  const parts = [said('\n  One '), said(' \n\t'), said(''), said(' two.\n\n')];
+  expect(lastWords([null, before, ...parts])).toEqual(both('One \n two.'));
+  expect(lastWords([null, before, null, ...parts])).toEqual(both('One \n two.'));
+  expect(lastWords([null, said(' \n')])).toEqual(both(''));
+});
+
+verifies('RO-4', 'what is not the last assistant message never speaks for the run', () => {
+  const others = [
+    said('A user.', { role: 'user', message_id: 'm3' }),
+    said('A summary.', { synthetic: true, message_id: 'm4' }),
+    said('A sub-agent.', { parent_call_id: 'c1', message_id: 'm5' }),
+  ];
+  expect(lastWords([null, before, null, said('Last.'), ...others])).toEqual(both('Last.'));
+  // A step without a word: its message is the last one all the same.
+  expect(lastWords([null, before, null, ...others])).toEqual(both(''));
+});

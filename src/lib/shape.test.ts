@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { kindBy, parseShape, type Shape } from './shape.ts';
+
+const plain = (shape: Shape | null): unknown =>
+  shape &&
+  Object.fromEntries(
+    [...shape].map(([kind, { path, fields }]) => [
+      kind,
+      {
+        path,
+        fields: Object.fromEntries(
+          [...fields].map(([name, { inner, ...marks }]) => [
+            name,
+            { ...marks, inner: plain(inner) },
+          ]),
+        ),
+      },
+    ]),
+  );
+
+test('a shape says which fields there are, always or not, and what kinds of objects are inside', () => {
+  const text = 'id title?\n  input* usage?{input} content{<text> text <call> id input?*}';
+  const leaf = { always: true, opaque: false, inner: null };
+  expect(plain(parseShape(text, 'say: '))).toEqual({
+    '': {
+      path: 'say: ',
+      fields: {
+        id: leaf,
+        title: { ...leaf, always: false },
+        input: { ...leaf, opaque: true },
+        usage: {
+          always: false,
+          opaque: false,
+          inner: { '': { path: 'say: usage', fields: { input: leaf } } },
+        },
+        content: {
+          always: true,
+          opaque: false,
+          inner: {
+            text: { path: 'say: content<text>', fields: { text: leaf } },
+            call: {
+              path: 'say: content<call>',
+              fields: { id: leaf, input: { always: false, opaque: true, inner: null } },
+            },
+          },
+        },
+      },
+    },
+  });
+});
+
+test('a shape that does not parse throws', () => {
+  for (const text of ['a}', '{b}', 'a{b}}'])
+    expect(() => parseShape(text, 'x: '), text).toThrow('shape of x');
+});
+
+test("an object's kind is made of the fields that are texts", () => {
+  const kindOf = kindBy('type', 'subtype');
+  expect([{ type: 'a', subtype: 'b' }, { type: 'a' }, { type: 1 }, {}].map(kindOf)).toEqual([
+    'a/b',
+    'a',
+    '',
+    '',
+  ]);
+});

@@ -1,0 +1,243 @@
+/**
+ * The same task gives the same canonical calls and the same verdict, whichever agent did it and whichever channel tells it.
+ * What differs is listed, with the reason: the agent's own way, or another script of the model in its recording.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { allAgents } from '../../src/agents/registry.ts';
+import { verifies } from '../e2e/verifies.ts';
+import { outcomeOf, type Recording, recordingsIn, wholeRun } from '../test-agent.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Told {
+  /** Tool, status, and a command's code where it failed. */
+  calls: readonly string[];
+  skills: readonly string[];
+}
+
+const TASKS: Readonly<Record<string, Told>> = {
+  text: { calls: [], skills: [] },
+  read: { calls: ['Read ok'], skills: [] },
+  'bash-fail': { calls: ['Bash error 3', 'Bash ok'], skills: [] },
+  'write-edit': { calls: ['Write ok', 'Edit ok', 'Edit error'], skills: [] },
+  parallel: { calls: ['Read ok', 'Bash ok', 'Bash ok', 'Read error'], skills: [] },
+  skill: { calls: ['Skill ok'], skills: ['toy'] },
+  mcp: { calls: ['mcp__toy__add ok', 'mcp__toy__add error'], skills: [] },
+  denied: { calls: ['Bash denied', 'Write denied', 'Read ok'], skills: [] },
+};
+
+interface Difference {
+  task: string;
+  agents: readonly string[];
+  /** Absent: on both. */
+  channel?: Recording['channel'];
+  calls: readonly string[];
+  /** The agent's way of working, what its channel tells, or what the model was scripted to do. */
+  of: 'agent' | 'channel' | 'script';
+  why: string;
+}
+
+const DIFFERENCES: readonly Difference[] = [
+  {
+    task: 'read',
+    agents: ['claude', 'copilot'],
+    calls: ['Read ok', 'Read ok'],
+    of: 'script',
+    why: 'two files are read',
+  },
+  {
+    task: 'bash-fail',
+    agents: ['gemini'],
+    channel: 'stdout',
+    calls: ['Bash ok', 'Bash ok'],
+    of: 'channel',
+    why: 'the stream calls a command that failed a success and tells no code; the session file does',
+  },
+  {
+    task: 'bash-fail',
+    agents: ['pi'],
+    calls: ['Bash error 3', 'Bash timeout', 'Bash ok'],
+    of: 'script',
+    why: 'a command over its time limit comes between',
+  },
+  {
+    task: 'write-edit',
+    agents: ['codex'],
+    calls: ['Write ok', 'Edit ok', 'Edit ok'],
+    of: 'script',
+    why: 'the third patch deletes a file',
+  },
+  {
+    task: 'write-edit',
+    agents: ['gemini'],
+    calls: ['Write ok', 'Edit ok', 'Write ok'],
+    of: 'script',
+    why: 'the file is written again at the end',
+  },
+  {
+    task: 'write-edit',
+    agents: ['qwen'],
+    calls: ['Write ok', 'Read ok', 'Edit ok'],
+    of: 'script',
+    why: 'the file to edit is read first, and every edit fits',
+  },
+  {
+    task: 'parallel',
+    agents: ['codex'],
+    channel: 'stdout',
+    calls: ['Bash ok', 'Read ok', 'Bash ok'],
+    of: 'channel',
+    why: 'the stream tells the slow command last; the script has no missing file',
+  },
+  {
+    task: 'parallel',
+    agents: ['codex'],
+    channel: 'session',
+    calls: ['Bash ok', 'Bash ok', 'Read ok'],
+    of: 'script',
+    why: 'the file is read last, and none is missing',
+  },
+  {
+    task: 'parallel',
+    agents: ['pi'],
+    calls: ['Read ok', 'Bash ok', 'LS ok'],
+    of: 'script',
+    why: 'a folder is listed instead',
+  },
+  {
+    task: 'skill',
+    agents: ['claude', 'copilot'],
+    calls: ['Skill ok', 'Read ok'],
+    of: 'script',
+    why: 'a file of the skill is read after it',
+  },
+  {
+    task: 'skill',
+    agents: ['codex', 'pi'],
+    calls: ['Read ok'],
+    of: 'agent',
+    why: 'it has no skill tool: a skill is used by reading its file',
+  },
+  {
+    task: 'mcp',
+    agents: ['codex'],
+    channel: 'session',
+    calls: ['tool_search ok', 'mcp__toy__add ok', 'mcp__toy__add error'],
+    of: 'agent',
+    why: 'tools of MCP servers are searched for first, which only the session file tells',
+  },
+  {
+    task: 'mcp',
+    agents: ['qwen'],
+    calls: ['tool_search ok', 'mcp__toy__add ok', 'mcp__toy__add error'],
+    of: 'agent',
+    why: 'tools of MCP servers are searched for first',
+  },
+  {
+    task: 'denied',
+    agents: ['claude'],
+    calls: ['Bash denied', 'Write denied'],
+    of: 'script',
+    why: 'nothing is read afterwards',
+  },
+  {
+    task: 'denied',
+    agents: ['codex'],
+    channel: 'stdout',
+    calls: [],
+    of: 'channel',
+    why: 'the stream tells nothing of a command that was refused',
+  },
+  {
+    task: 'denied',
+    agents: ['codex'],
+    channel: 'session',
+    calls: ['Bash denied'],
+    of: 'script',
+    why: 'only a command is tried',
+  },
+  {
+    task: 'denied',
+    agents: ['gemini'],
+    calls: ['Bash error', 'Write error', 'Read ok'],
+    of: 'agent',
+    why: 'tools that need an approval are not there at all without one: to ask for them is an error',
+  },
+  {
+    task: 'denied',
+    agents: ['opencode', 'pi'],
+    calls: ['Bash denied'],
+    of: 'script',
+    why: 'only a command is tried',
+  },
+];
+
+/** Tasks that were not recorded with these agents. */
+const UNRECORDED: Readonly<Record<string, readonly string[]>> = {
+  parallel: ['gemini', 'opencode', 'qwen'],
+};
+
+/** The toys of the recordings have different names. */
+const TOY_SKILLS: readonly string[] = ['greeting-style', 'toy-greeter', 'toy-skill'];
+const TOY_TOOL = /^mcp__toy(box)?__(toy_add|add_numbers)$/;
+
+/** The task's recordings: of the session file alone under another name; of an earlier version only where there is no newer. */
+function recordingsOf(task: string, all: readonly Recording[]): Recording[] {
+  const names = [task, `${task}-session`, `${task}.file`, `${task}-filed`];
+  const own = all.filter(({ scenario }) => names.includes(scenario));
+  return own.length > 0 ? own : all.filter(({ scenario }) => scenario === `0.87.1-${task}`);
+}
+
+const differenceOf = (task: string, agent: string, channel: Recording['channel']) =>
+  DIFFERENCES.find(
+    (one) =>
+      one.task === task &&
+      one.agents.includes(agent) &&
+      (one.channel === undefined || one.channel === channel),
+  );
+
+// Agents that are built in, or stand for any program, have no recordings of these tasks.
+const agents = (await allAgents()).filter(({ binaries }) => binaries.length > 0);
+
+for (const agent of agents) {
+  const recordings = recordingsIn(join(root, 'src/agents', agent.id, 'testdata'));
+  for (const [task, usual] of Object.entries(TASKS)) {
+    if (UNRECORDED[task]?.includes(agent.id)) continue;
+    for (const channel of ['stdout', 'session'] as const) {
+      verifies(
+        ['AG-3', 'AG-4', 'AG-6', 'AG-8', 'AG-9', 'AG-11'],
+        `${task}: ${agent.id} gives the calls and the verdict that every agent gives (${channel})`,
+        async () => {
+          const same = recordingsOf(task, recordings).filter((one) => one.channel === channel);
+          expect(same.length).toBeGreaterThan(0);
+          const { calls } = differenceOf(task, agent.id, channel) ?? usual;
+          for (const recording of same) {
+            const { tool_calls, ...outcome } = outcomeOf(await wholeRun(agent, recording));
+            const told = tool_calls.map(({ name, status, exit_code }) =>
+              [name.replace(TOY_TOOL, 'mcp__toy__add'), status, exit_code || []].flat().join(' '),
+            );
+            expect({
+              calls: told,
+              skills: outcome.skills_used.map((name) => (TOY_SKILLS.includes(name) ? 'toy' : name)),
+              success: outcome.success,
+              exit_reason: outcome.exit_reason,
+            }).toEqual({ calls, skills: usual.skills, success: true, exit_reason: 'ok' });
+          }
+        },
+      );
+    }
+  }
+}
+
+test('every difference is one, and every agent without a recording has none', () => {
+  for (const { task, agents: named, calls, why } of DIFFERENCES) {
+    expect(calls, `${task}: ${why}`).not.toEqual(TASKS[task]?.calls);
+    for (const id of named) expect(agents.map((agent) => agent.id)).toContain(id);
+  }
+  for (const [task, ids] of Object.entries(UNRECORDED)) {
+    for (const id of ids)
+      expect(existsSync(join(root, 'src/agents', id, 'testdata', task))).toBe(false);
+  }
+});
