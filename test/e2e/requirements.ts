@@ -24,8 +24,6 @@ function requirements(
 
 const now = () => null;
 const inPart = (part: string) => () => part;
-const only = (part: string, numbers: readonly number[]) => (number: number) =>
-  numbers.includes(number) ? part : null;
 
 const RUN_EVENTS: Texts = {
   1: '--output takes human or json; anything else is a usage error',
