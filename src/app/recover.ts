@@ -6,16 +6,26 @@ import { problem } from '../capture/decode.ts';
 import { findMarked, startOf } from '../capture/process-tree.ts';
 import { createTail, waitForChange } from '../capture/tail.ts';
 import { systemClock } from '../lib/clock.ts';
-import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
+
+<<<<<<< HEAD
+
 import { takeLock } from '../store/lock.ts';
 import { mayLive } from '../store/owner.ts';
 import { listSpools, removeSpool, type Spool } from '../store/spool.ts';
+
+=======
+
+import { mayLive, type Owner, thisOwner } from '../store/owner.ts';
+import { listSpools, removeSpool, type Spool, sweepRemoved } from '../store/spool.ts';
+
+>>>>>>> main
+
 import type { StateDir } from '../store/state-dir.ts';
 import { closeRun } from './close-run.ts';
 import { openDesk, redactorFor } from './desk.ts';
@@ -45,6 +55,7 @@ export async function* recoverAll(
   state: StateDir,
   options: RecoverOptions,
 ): AsyncGenerator<Recovery> {
+  sweepRemoved(state);
   for (const spool of listSpools(state)) {
     if (options.run_id !== undefined && spool.name !== options.run_id) continue;
     const recovery = await recoverOne(state, spool, options);
@@ -68,8 +79,7 @@ async function recoverOne(
     return await underLock(state, spool, known, options);
   } catch (error) {
     // One spool that cannot be finished must not keep the others, or a new run, from their turn.
-    if (!(error instanceof TachoError)) throw error;
-    return { state: 'unreadable', run_id, why: error.message };
+    return { state: 'unreadable', run_id, why: (error as Error).message };
   } finally {
     lock();
   }

@@ -18,11 +18,49 @@ const CALL_STREAMS = ['stdout', 'stderr'];
 /** Texts in pieces: their drafts are redacted as the texts they are, before they are numbered. */
 const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
 
+/**
+ * Fields that hold words and figures of tacho's own. They and all field names stay as they are: a secret that happens to be
+ * such a word, or a pattern that matches one, must not break the record.
+ */
+const OWN_FIELDS = new Set([
+  'agent',
+  'completeness',
+  'cost_source',
+  'decision',
+  'digest',
+  'evidence',
+  'exit_reason',
+  'fingerprint',
+  'operation',
+  'redactions',
+  'role',
+  'stage',
+  'status',
+  'terminal_evidence',
+  'usage',
+]);
+const OWN_FIELDS_OF_PROBLEMS = new Set([...OWN_FIELDS, 'code', 'sha256']);
+
 /** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are `redactDrafts`'s. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
   if (PIECES.has(event.kind)) return event;
-  const data = redactor.value(event.data);
+  const own = event.kind === 'problem' ? OWN_FIELDS_OF_PROBLEMS : OWN_FIELDS;
+  const data = redactFields(event.data, redactor, own);
   return data === event.data ? event : { ...event, data };
+}
+
+function redactFields<T extends object>(data: T, redactor: Redactor, own: ReadonlySet<string>): T {
+  let changed: T | null = null;
+  for (const name in data) {
+    if (own.has(name)) continue;
+    const value = data[name];
+    const ours = name === 'config' && typeof value === 'object' && value !== null;
+    const safe = ours ? redactFields(value, redactor, own) : redactor.value(value);
+    if (safe === value) continue;
+    changed ??= { ...data };
+    changed[name] = safe;
+  }
+  return changed ?? data;
 }
 
 /**
@@ -53,7 +91,8 @@ function redactPiece<D extends Told>(draft: D, key: string, redactor: Redactor):
   if (text === null) return draft;
   const safe = redactor.delta(key, text);
   if (safe === '' && text !== '') return null;
-  return { ...draft, data: { ...draft.data, ...redactor.value(rest), text: safe } };
+  const safe_rest = redactFields(rest, redactor, OWN_FIELDS);
+  return { ...draft, data: { ...draft.data, ...safe_rest, text: safe } };
 }
 
 /**

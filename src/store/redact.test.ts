@@ -317,6 +317,46 @@ describe('events', () => {
 
   verifies(
     'ST-7',
+    "a secret that is one of tacho's own words is redacted in what others say, and the record stays whole",
+    () => {
+      const tool = redactor({
+        env: { A_TOKEN: 'complete', B_TOKEN: 'tool_calls', C_TOKEN: 'process_exit' },
+        patterns: ['\\w{10,}'],
+      });
+      const marks = Object.fromEntries(
+        ['complete', 'tool_calls', 'incomplete'].map((word) => [
+          word,
+          tool.text(`  ${word}  `).trim(),
+        ]),
+      );
+      const data = {
+        exit_reason: 'incomplete',
+        final_output: 'complete',
+        tool_calls: 1,
+        terminal_evidence: 'process_exit',
+        completeness: { grade: 'complete', gaps: ['unfinished_call:1'], filled: [] },
+        config: { agent: 'opencode', labels: { tool_calls: 'complete' }, final_output_path: null },
+      };
+      expect(redactEvent({ kind: 'run_finished', data }, tool).data).toEqual({
+        ...data,
+        final_output: marks.complete,
+        config: { ...data.config, labels: { [marks.tool_calls as string]: marks.complete } },
+      });
+      const problem = { kind: 'problem', data: { code: 'unfinished_call', detail: 'incomplete' } };
+      expect(redactEvent(problem, tool).data).toEqual({
+        code: 'unfinished_call',
+        detail: marks.incomplete,
+      });
+      const delta = {
+        kind: 'message_delta',
+        data: { message_id: 'm', parent_call_id: null, text: 'a ' },
+      };
+      expect(redactDrafts([delta], tool)).toEqual([delta]);
+    },
+  );
+
+  verifies(
+    'ST-7',
     'a secret split over message deltas is found; the rest comes before the end',
     () => {
       const tool = redactor();

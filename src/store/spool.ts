@@ -2,8 +2,8 @@
  * The spool: a folder a run with the agent's stdout and stderr, byte for byte, the prompt it was given, and `meta.json`.
  * Contract: the agent writes straight into the files, so neither its hurried exit nor our death loses a byte (ST-3).
  */
-import { closeSync, lstatSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
 import {
@@ -19,6 +19,8 @@ import { ownFolder, type StateDir } from './state-dir.ts';
 export { isAlive, startTicks } from './owner.ts';
 
 const STAGE = 'spool';
+/** A spool that is being removed: killed meanwhile, what is left of it is known as such. */
+const REMOVED = '.removed-';
 
 /** Absolute paths of one run's spool. */
 export interface Spool {
@@ -95,11 +97,25 @@ export function readMeta(spool: Spool): unknown {
 export function listSpools(state: StateDir): Spool[] {
   try {
     const entries = readdirSync(state.spool, { withFileTypes: true });
-    const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+    const names = entries
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(REMOVED))
+      .map((entry) => entry.name);
     return names.sort().map((name) => namedSpool(state, name));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw fileError(cause, state.spool, STAGE);
+  }
+}
+
+/** Ends removals that were cut short. */
+export function sweepRemoved(state: StateDir): void {
+  try {
+    for (const name of readdirSync(state.spool))
+      if (name.startsWith(REMOVED))
+        rmSync(join(state.spool, name), { recursive: true, force: true });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw fileError(cause, state.spool, STAGE);
   }
 }
 
@@ -108,8 +124,12 @@ export function removeSpool(spool: Spool): void {
   try {
     const stat = lstatSync(spool.path, { throwIfNoEntry: false });
     if (stat === undefined) return;
-    if (stat.isDirectory()) rmSync(spool.path, { recursive: true, force: true });
-    else unlinkQuietly(spool.path);
+    if (stat.isDirectory()) {
+      const removed = join(dirname(spool.path), REMOVED + spool.name);
+      rmSync(removed, { recursive: true, force: true });
+      renameSync(spool.path, removed);
+      rmSync(removed, { recursive: true, force: true });
+    } else unlinkQuietly(spool.path);
   } catch (cause) {
     throw fileError(cause, spool.path, STAGE);
   }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -33,9 +34,32 @@ describe('the state folder', () => {
     expect([
       resolveStateDir({ flag: 'here', env, cwd: '/w' }),
       resolveStateDir({ flag: null, env, cwd: '/w' }),
+      resolveStateDir({ flag: '', env, cwd: '/w' }),
       resolveStateDir({ env: { TACHO_HOME: '' }, cwd: '/w' }),
-    ]).toEqual(['/w/here', '/home/state', '/w/.tacho']);
+    ]).toEqual(['/w/here', '/home/state', '/home/state', '/w/.tacho']);
   });
+
+  verifies(
+    ['ST-8', 'ST-9'],
+    'is not made of a folder that holds other things, which stays as it was',
+    () => {
+      const path = testFolder();
+      chmodSync(path, 0o755);
+      mkdirSync(join(path, 'lost+found'));
+      writeFileSync(join(path, 'precious.txt'), '');
+      expect(() => openStateDir(path)).toThrow(
+        `${path}: holds other things and no records of tacho: choose another --state-dir`,
+      );
+      expect([readdirSync(path).sort(), modeOf(path)]).toEqual([
+        ['lost+found', 'precious.txt'],
+        0o755,
+      ]);
+      rmSync(join(path, 'precious.txt'));
+      openStateDir(path);
+      writeFileSync(join(path, 'note.txt'), '');
+      expect(openStateDir(path)).toEqual(stateDirAt(path));
+    },
+  );
 
   verifies('ST-8', 'is made for its owner only, and one that was open to others is closed', () => {
     const path = join(testFolder(), 'deep', 'state');

@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
@@ -33,8 +34,8 @@ export function resolveStateDir(options: {
   env: Record<string, string | undefined>;
   cwd: string;
 }): string {
-  const named = options.flag ?? (options.env.TACHO_HOME || undefined);
-  return resolve(options.cwd, named ?? '.tacho');
+  // An empty name is none: `--state-dir "$UNSET"` does not mean the folder we are in.
+  return resolve(options.cwd, options.flag || options.env.TACHO_HOME || '.tacho');
 }
 
 /** The paths alone; nothing is made or checked. */
@@ -54,10 +55,26 @@ export function stateDirAt(path: string): StateDir {
 /** Makes the folder where it is missing; refuses one that another user, or a link, could read or redirect. */
 export function openStateDir(path: string): StateDir {
   const state = stateDirAt(path);
+  refuseForeign(state.path);
   ownFolder(state.path, true);
   for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
   ignoreInGit(state.path);
   return state;
+}
+
+/** What may stand in a state folder that has no journal yet: what tacho makes, and what a fresh volume has. */
+const AT_THE_START = /^(?:spool|transcripts|tacho\.db.*|redaction\.key|\.gitignore|lost\+found)$/;
+
+/** A folder that is used for something else keeps its mode and stays without our files. */
+function refuseForeign(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  const readable = found?.isDirectory() && (found.mode & 0o400) !== 0;
+  // Anything but a folder of ours is refused, with its own reason, by what makes it ours.
+  if (!readable || (process.getuid !== undefined && found.uid !== process.getuid())) return;
+  const names = readdirSync(path);
+  if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
+  const text = `${path}: holds other things and no records of tacho: choose another --state-dir`;
+  throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 
 /** A folder of mode 0700 that is ours; made when nothing stands there. */

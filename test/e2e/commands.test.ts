@@ -268,7 +268,7 @@ test('completion: the scripts are right for their shells and know commands and f
       .stdout.trimEnd()
       .split('\n');
   expect(complete('ru')).toEqual(['run', 'runs']);
-  expect(complete('runs', 're')).toEqual(['recover', 'reindex']);
+  expect(complete('runs', 're')).toEqual(['recover', 'reindex', 'restore']);
   expect(complete('run', '--ou')).toEqual(['--output']);
   expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
   for (const shell of ['zsh', 'fish'])
@@ -289,7 +289,9 @@ test('every command has help with an example', async () => {
     ['agents'],
     ['schema'],
     ['completion'],
-    ...['list', 'show', 'verify', 'recover', 'reindex', 'rm'].map((name) => ['runs', name]),
+    ...['list', 'show', 'verify', 'recover', 'reindex', 'rm', 'gc', 'restore', 'stats'].map(
+      (name) => ['runs', name],
+    ),
   ];
   for (const command of commands) {
     const { code, stdout, stderr } = await tacho([...command, '--help']);

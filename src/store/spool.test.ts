@@ -1,0 +1,23 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { createSpool, listSpools, removeSpool, sweepRemoved } from './spool.ts';
+import { openStateDir } from './state-dir.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tacho-spool-'));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a removal that was cut short is no spool to recover, and is ended', () => {
+  const state = openStateDir(join(folder, 'state'));
+  const spool = createSpool(state, 'r_01m7ezp9qekhgwkde4c6j49f0k');
+  const left = join(state.spool, `.removed-${spool.name}`);
+  mkdirSync(left);
+  writeFileSync(join(left, 'stdout'), 'x');
+  expect(listSpools(state)).toEqual([spool]);
+  sweepRemoved(state);
+  expect(existsSync(left)).toBe(false);
+  mkdirSync(left);
+  removeSpool(spool);
+  expect(readdirSync(state.spool)).toEqual([]);
+});
