@@ -12,20 +12,9 @@ import type { RunOutcome } from '../model/outcome.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
-
-<<<<<<< HEAD
-
 import { takeLock } from '../store/lock.ts';
 import { mayLive } from '../store/owner.ts';
-import { listSpools, removeSpool, type Spool } from '../store/spool.ts';
-
-=======
-
-import { mayLive, type Owner, thisOwner } from '../store/owner.ts';
 import { listSpools, removeSpool, type Spool, sweepRemoved } from '../store/spool.ts';
-
->>>>>>> main
-
 import type { StateDir } from '../store/state-dir.ts';
 import { closeRun } from './close-run.ts';
 import { openDesk, redactorFor } from './desk.ts';
