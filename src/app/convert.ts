@@ -11,7 +11,7 @@ import type { Event } from '../model/event.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
-import { redactDrafts, redactEvent } from '../store/redact-event.ts';
+import { draftRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 
@@ -54,7 +54,7 @@ function pipelineFor({
     now: null,
     byte_text,
     ...(decoder && { decoder }),
-    ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
+    ...(redactor && draftRedaction(redactor)),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
       agent: agent.id,
