@@ -2,7 +2,7 @@
 // needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -117,4 +117,11 @@ cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recu
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
   execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
+  const model = join(dist, 'types', 'model');
+  cpSync(join(root, 'scripts', 'typebox.d.ts'), join(dist, 'types', 'typebox.d.ts'));
+  for (const path of readdirSync(model).map((name) => join(model, name))) {
+    if (!path.endsWith('.d.ts')) continue;
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(" from 'typebox';", " from '../typebox.ts';"));
+  }
 }

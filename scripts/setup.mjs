@@ -73,7 +73,13 @@ if (markOf('lock') !== lock) {
   setMark('lock', lock);
 }
 const node = checkNode();
-const sources = hashOf(['src', 'scripts/build.mjs', 'package-lock.json', 'tsconfig.types.json']);
+const sources = hashOf([
+  'src',
+  'scripts/build.mjs',
+  'scripts/typebox.d.ts',
+  'package-lock.json',
+  'tsconfig.types.json',
+]);
 if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.cjs'))) {
   must('building …', node, ['scripts/build.mjs', '--types']);
   setMark('build', sources);

@@ -165,7 +165,14 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   const fail: Fail = (at, why) => {
     throw invalid(`${path}:${lineOf(at)}: ${at.join('.')} ${why}`);
   };
-  return configOf(path, document.toJS() as unknown, fail, agents);
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch (cause) {
+    // Aliases that stand for more than anybody writes by hand.
+    throw invalid(`${path}:1: ${(cause as Error).message}`);
+  }
+  return configOf(path, value, fail, agents);
 }
 
 function configOf(path: string, value: unknown, fail: Fail, agents: readonly string[]): Config {

@@ -13,7 +13,7 @@ import { atifText } from '../projections/atif.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
-import { redactDrafts, redactEvent } from '../store/redact-event.ts';
+import { draftRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 import { inPieces } from './spill.ts';
@@ -61,7 +61,7 @@ function pipelineFor({
     now: null,
     byte_text,
     ...(decoder && { decoder }),
-    ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
+    ...(redactor && draftRedaction(redactor)),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
       agent: agent.id,

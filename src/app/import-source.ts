@@ -7,7 +7,7 @@ import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunConfig } from '../model/parts.ts';
 import type { Redactor } from '../store/redact.ts';
-import { redactDrafts } from '../store/redact-event.ts';
+import { draftRedaction } from '../store/redact-event.ts';
 import { sessionChunks, sessionEvents } from './session-source.ts';
 
 export interface SessionSource {
@@ -45,7 +45,7 @@ function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
     primary: 'session',
     now: null,
     ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
-    ...(redactor && { transform: (drafts) => redactDrafts(drafts, redactor) }),
+    ...(redactor && draftRedaction(redactor)),
     info: {
       run_id,
       agent: agent.id,

@@ -199,11 +199,12 @@ async function finishCapture(
   const last = journalled.events.at(-1)?.raw?.channel;
   const channels =
     last === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const);
+  const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
   for (const channel of channels) {
     const tail = createTail(spool[channel], { from: 0 });
     for (;;) {
       const ended = !agentRuns(meta) || signal?.aborted === true;
-      const bytes = await tail.read();
+      const bytes = await tail.read(buffer);
       if (bytes !== null) await desk.recorder.take(pipeline.push(channel, bytes));
       else if (ended) break;
       else await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);

@@ -144,11 +144,19 @@ function configOf(options: RunOptions): RunConfig {
   };
 }
 
+function checkTimeout(timeout_ms: number | null): void {
+  if (timeout_ms === null || (timeout_ms > 0 && timeout_ms <= LIMITS.timeout_ms_max)) return;
+  const most = Math.floor(LIMITS.timeout_ms_max / 1000);
+  throw usage(`a timeout must be over 0 and at most ${most} seconds`);
+}
+
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
 export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
+  if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
   if (utf8Bytes(options.prompt) > LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${LIMITS.prompt_bytes_max} bytes`);
+  checkTimeout(options.timeout_ms ?? null);
   const cwd = resolve(options.cwd ?? process.cwd());
   checkCwd(cwd);
   const config = configOf(options);

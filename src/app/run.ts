@@ -12,7 +12,7 @@ import type { RunOutcome } from '../model/outcome.ts';
 import type { RunLimits } from '../model/parts.ts';
 import type { ExitReason } from '../model/words.ts';
 import { openIndex } from '../store/index-db.ts';
-import { redactDrafts } from '../store/redact-event.ts';
+import { draftRedaction } from '../store/redact-event.ts';
 import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../store/spool.ts';
 import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -95,7 +95,7 @@ export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk)
     agent,
     primary: 'stdout',
     now: clock.now,
-    transform: (drafts) => redactDrafts(drafts, redactor),
+    ...draftRedaction(redactor),
     info: {
       run_id,
       agent: agent.id,
@@ -191,11 +191,13 @@ class LiveRun {
   /** Reads both channels until nothing is left and `stopped` says that nothing more comes. */
   async #readUntil(tails: Record<'stdout' | 'stderr', Tail>, stopped: AbortSignal): Promise<void> {
     const both = [tails.stdout, tails.stderr];
+    // One for all: a new one for each read would stand as garbage by the hundred.
+    const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
     for (;;) {
       const last = stopped.aborted;
       let got = false;
       for (const channel of ['stdout', 'stderr'] as const) {
-        const bytes = await tails[channel].read();
+        const bytes = await tails[channel].read(buffer);
         if (bytes === null) continue;
         got = true;
         const events = this.#pipeline.push(channel, bytes);

@@ -42,6 +42,7 @@ verifies(
   () => {
     expect(decoded('{"say":"a"}')).toEqual(['say a']);
     expect(decoded('plain text')).toEqual(['not_json']);
+    expect([decoded('  \t '), decoded('\0 \0')]).toEqual([[], ['not_json']]);
     expect(decoded('{"say":')).toEqual(['not_json']);
     expect(decoded('12')).toEqual(['not_json']);
     expect(decoded('null')).toEqual(['not_json']);

@@ -89,6 +89,8 @@ export function decodeLine(
 
 function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
   if (decoder.text?.(text, out)) return;
+  // A line of spaces is a blank line.
+  if (/^[ \t]+$/.test(text)) return;
   out.push(problem('decode', 'not_json', 'a line that is no JSON record', text));
 }
 

@@ -29,6 +29,8 @@ export interface PipelineOptions {
   decoder?: Decoder;
   /** Looks at the drafts of a line before they become events. */
   transform?: (drafts: readonly Draft[]) => Draft[];
+  /** What `transform` kept to itself, asked for when the primary channel has ended. */
+  held?: () => Draft[];
   line_bytes_max?: number;
   /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
   byte_text?: boolean;
@@ -68,6 +70,8 @@ class CapturePipeline implements Pipeline {
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
   #primary_ended = false;
+  /** The last line of the primary channel that said anything. */
+  #last_raw: Raw | null = null;
   #utf8_chunk: Buffer | null = null;
   #out: Event[] = [];
   #drafts: Draft[] = [];
@@ -122,6 +126,8 @@ class CapturePipeline implements Pipeline {
     this.#inputs.get(channel)?.end();
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
+      for (const draft of this.#options.held?.() ?? [])
+        this.#correlator.draft(draft, this.#last_raw, this.#out);
       this.#decoder.end(this.#drafts);
       for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
       this.#drafts = [];
@@ -189,7 +195,8 @@ class CapturePipeline implements Pipeline {
   }
 
   #correlate(raw: Raw): void {
-    const { transform } = this.#options;
+    const { transform, primary } = this.#options;
+    if (raw.channel === primary) this.#last_raw = raw;
     const drafts = transform === undefined ? this.#drafts : transform(this.#drafts);
     if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
       for (const draft of drafts) this.#correlator.draft(draft, raw, this.#out);

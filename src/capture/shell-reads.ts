@@ -9,6 +9,8 @@ interface Word {
   unsure: boolean;
   /** An operator such as `|`, `&&`, `>`. */
   operator: boolean;
+  /** Command lines inside it: `$(…)` and backticks. */
+  inner?: string[];
 }
 
 /** Options of read commands that take the next word as their value. */
@@ -19,12 +21,16 @@ const VALUE_OPTIONS: Record<string, string> = {
   grep: 'ABCmefd',
   egrep: 'ABCmef',
   fgrep: 'ABCmef',
-  rg: 'ABCmefgt',
+  rg: 'ABCEMTdefgjmrt',
   sed: 'efl',
   less: 'bhjkoOpPtTxyz',
+  bat: 'HlmRr',
+  batcat: 'HlmRr',
 };
+/** Programs with options that begin with `+`: a line, a search. */
+const PLUS_OPTIONS = new Set(['tail', 'less', 'more']);
 const LONG_VALUE_OPTIONS = new Set(
-  'lines bytes style theme language line-range color context after-context before-context max-count regexp file include exclude expression'
+  'lines bytes style theme language line-range highlight-line context after-context before-context max-count regexp file include exclude expression'
     .split(' ')
     .map((name) => `--${name}`),
 );
@@ -47,53 +53,76 @@ const MAY_READ = /\b(?:cat|head|tail|sed|nl|less|more|bat|grep|[ef]grep|batcat|r
 /** One plain read of one file, by far the most frequent. */
 const PLAIN_READ =
   /^(?:(?:cat|nl|less|more|bat|head|tail) ([\w./][\w./-]*)|sed -n ['"]?[\d,$]+p['"]? ([\w./][\w./-]*))$/;
-const PATTERN_FIRST = new Set(['grep', 'egrep', 'fgrep', 'rg']);
-const KEYWORDS = new Set([
-  'if',
-  'then',
-  'else',
-  'elif',
-  'do',
-  'while',
-  'until',
-  '!',
-  '{',
-  '(',
-  'time',
-  'command',
-  'exec',
-  'sudo',
-]);
+const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
+/** Long options of `sed` and searches that say what the first operand else would. */
+const LONG_PATTERN = /^--(?:regexp|expression|file)(?:=|$)/;
+const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '{', '(']);
+/** Programs that run the command after them → their options that take a value. */
+const WRAPPERS: Record<string, string> = {
+  command: '',
+  env: 'uCS',
+  exec: 'a',
+  nice: 'n',
+  nohup: '',
+  stdbuf: 'ioe',
+  sudo: 'CDghpRTUu',
+  time: 'fo',
+  timeout: 'ks',
+};
+const PIPES = new Set(['|', '|&', '&']);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
 /** Characters that stand for themselves: most words are made of nothing else. */
 const PLAIN = /[\w./:,=+@%^~-]+/y;
 const OPERATOR = /^(?:\|\||&&|\|&|;;|<<<|<<-?|>>|>&|<&|&>>?|<>|>\||[|&;<>()\n])/;
+
+/** Command lines in command lines: as deep as anybody writes them. */
+const MAX_DEPTH = 4;
 
 export function shellReads(command: string): string[] {
   if (command.length > 65_536) return [];
   if (!MAY_READ.test(command)) return [];
   const plain = PLAIN_READ.exec(command);
   if (plain !== null) return [plain[1] ?? (plain[2] as string)];
+  return [...new Set(linesReads(command, '', 0))];
+}
+
+/** What a command line reads when it is run in `at`; a folder that is not known is null. */
+function linesReads(command: string, at: string | null, depth: number): string[] {
   const reads: string[] = [];
-  let folder = '';
+  const outer: (string | null)[] = [];
+  let folder = at;
+  let before = '';
   let simple: Word[] = [];
   for (const word of [...wordsOf(command), { text: '\n', unsure: false, operator: true }]) {
-    if (!word.operator || !SEPARATORS.has(word.text)) {
+    const { text, operator, inner = [] } = word;
+    if (depth < MAX_DEPTH)
+      for (const line of inner) reads.push(...linesReads(line, folder, depth + 1));
+    if (!operator || !SEPARATORS.has(text)) {
       simple.push(word);
       continue;
     }
-    folder = changeFolder(simple, folder);
-    for (const path of readsOf(simple))
-      reads.push(path.startsWith('/') || folder === '' ? path : `${folder}/${path}`);
+    for (const path of readsOf(simple)) {
+      const whole = inFolder(folder, path);
+      if (whole !== null) reads.push(whole);
+    }
+    // Every part of a pipe has a folder of its own.
+    if (!PIPES.has(text) && !PIPES.has(before)) folder = changeFolder(simple, folder);
+    if (text === '(') outer.push(folder);
+    else if (text === ')') folder = outer.pop() ?? folder;
+    before = text;
     simple = [];
   }
-  return reads.length < 2 ? reads : [...new Set(reads)];
+  return reads;
+}
+
+function inFolder(folder: string | null, path: string): string | null {
+  if (path.startsWith('/') || folder === '') return path;
+  return folder === null ? null : `${folder === '/' ? '' : folder}/${path}`;
 }
 
 /** Scripts of `sed -n` that only print. */
 const SED_PRINTS =
   /^(?:(?:[\d$]+(?:[,~][\d$+]+)?|\/(?:[^/\\]|\\.)+\/(?:,(?:[\d$+]+|\/(?:[^/\\]|\\.)+\/))?)\s*p(?:\s*;\s*)?)+$/;
-const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 
 /** The file that a command reads when it is one simple command which does nothing else; else null. */
 export function onlyRead(command: string): string | null {
@@ -106,31 +135,37 @@ export function onlyRead(command: string): string | null {
   if (words.some((word) => word.operator || word.unsure)) return null;
   const files = readsOf(words);
   if (files.length !== 1) return null;
-  if (program === 'sed' && !words.some((word) => SED_PRINTS.test(word.text))) return null;
+  if (program === 'sed' && !sedScripts(words).every((script) => SED_PRINTS.test(script)))
+    return null;
   return files[0] as string;
 }
 
-function changeFolder(words: Word[], folder: string): string {
-  const [program, target, more] = words;
-  if (
-    program?.text !== 'cd' ||
-    target === undefined ||
-    more !== undefined ||
-    target.unsure ||
-    target.operator
-  )
-    return folder;
-  const to = target.text.replace(/\/+$/, '');
-  return to.startsWith('/') || folder === '' ? to : `${folder}/${to}`;
+function sedScripts(words: Word[]): string[] {
+  const { values, operands } = sortArguments('sed', words.slice(1));
+  return (values.length > 0 ? values : operands.slice(0, 1)).map((word) => word.text);
+}
+
+function changeFolder(words: Word[], folder: string | null): string | null {
+  const start = programAt(words);
+  const program = words[start]?.text ?? '';
+  if (program === 'popd') return null;
+  if (program !== 'cd' && program !== 'pushd') return folder;
+  const [target, more] = splitArguments(words.slice(start + 1)).args;
+  if (target === undefined || more !== undefined || target.unsure || target.text.startsWith('-'))
+    return null;
+  return inFolder(folder, target.text.replace(/(?<=.)\/+$/, ''));
 }
 
 function wordsOf(command: string): Word[] {
   const words: Word[] = [];
+  const documents: Heredoc[] = [];
   let at = 0;
   while (at < command.length) {
     const char = command[at] as string;
     if (char === ' ' || char === '\t' || char === '\r') {
       at += 1;
+    } else if (char === '\\' && command[at + 1] === '\n') {
+      at += 2;
     } else if (char === '#') {
       const end = command.indexOf('\n', at);
       at = end < 0 ? command.length : end;
@@ -139,32 +174,52 @@ function wordsOf(command: string): Word[] {
       if (operator) {
         words.push({ text: operator[0], unsure: false, operator: true });
         at += operator[0].length;
-        if (operator[0].startsWith('<<') && operator[0] !== '<<<') at = skipHeredoc(command, at);
+        if (char === '\n')
+          for (const one of documents.splice(0)) at = skipHeredoc(command, at, one);
       } else {
+        const start = words.at(-1);
         at = readWord(command, at, words);
+        const tag = words.at(-1) as Word;
+        if (start?.operator && /^<<-?$/.test(start.text) && tag !== start)
+          documents.push({ tag: tag.text, tabs: start.text === '<<-' });
       }
     }
   }
   return words;
 }
 
-/** The body of a here-document is data, not commands. */
-function skipHeredoc(command: string, from: number): number {
-  const tag = /^\s*(['"]?)([\w.-]+)\1/.exec(command.slice(from, from + 200));
-  if (tag === null) return from;
-  const end = new RegExp(`\\n\\s*${(tag[2] as string).replace(/[.-]/g, '\\$&')}(?=\\n|$)`).exec(
-    command.slice(from),
-  );
-  if (end === null) return command.length;
-  const line_end = command.indexOf('\n', from);
-  // What follows the tag on its own line still belongs to the command; it is rare and holds no file to read.
-  return Math.max(line_end, from + end.index + end[0].length);
+interface Heredoc {
+  tag: string;
+  /** Tabs before the tag do not count. */
+  tabs: boolean;
+}
+
+/** The body of a here-document is data, not commands: the place after it. */
+function skipHeredoc(command: string, from: number, { tag, tabs }: Heredoc): number {
+  let at = from;
+  while (at < command.length) {
+    const next = command.indexOf('\n', at);
+    const end = next < 0 ? command.length : next;
+    const start = tabs ? afterTabs(command, at) : at;
+    const length = command[end - 1] === '\r' ? end - 1 - start : end - start;
+    // The newline after the tag ends the command before the document's.
+    if (length === tag.length && command.startsWith(tag, start)) return end;
+    at = end + 1;
+  }
+  return command.length;
+}
+
+function afterTabs(command: string, from: number): number {
+  let at = from;
+  while (command[at] === '\t') at += 1;
+  return at;
 }
 
 function readWord(command: string, from: number, words: Word[]): number {
   PLAIN.lastIndex = from;
   let text = PLAIN.exec(command)?.[0] ?? '';
   let unsure = false;
+  const inner: string[] = [];
   let at = from + text.length;
   for (; at < command.length; at++) {
     const char = command[at] as string;
@@ -174,80 +229,135 @@ function readWord(command: string, from: number, words: Word[]): number {
       text += command.slice(at + 1, end < 0 ? command.length : end);
       at = end < 0 ? command.length : end;
     } else if (char === '"') {
-      const quoted = readDoubleQuoted(command, at + 1);
+      const quoted = readDoubleQuoted(command, at + 1, inner);
       text += quoted.text;
       unsure ||= quoted.unsure;
       at = quoted.end;
     } else if (char === '\\') {
       at += 1;
-      text += command[at] ?? '';
+      if (command[at] !== '\n') text += command[at] ?? '';
     } else {
-      if ('$`*?['.includes(char)) unsure = true;
-      if (char === '$' && command[at + 1] === '(') {
-        at = skipSubstitution(command, at + 1);
-        continue;
-      }
-      text += char;
+      if ('$`*?[{'.includes(char)) unsure = true;
+      const end = substitutionEnd(command, at, inner);
+      if (end === null) text += char;
+      else at = end;
     }
   }
   // A descriptor number before a redirection belongs to it: `2>&1`.
   if (/^\d+$/.test(text) && (command[at] === '>' || command[at] === '<')) return at;
-  words.push({ text, unsure, operator: false });
+  words.push({ text, unsure, operator: false, ...(inner.length > 0 && { inner }) });
   return at;
 }
 
 function readDoubleQuoted(
   command: string,
   from: number,
+  inner: string[],
 ): { text: string; unsure: boolean; end: number } {
   let text = '';
   let unsure = false;
   let at = from;
   for (; at < command.length && command[at] !== '"'; at++) {
+    if (command[at] === '\\' && command[at + 1] === '\n') {
+      at += 1;
+      continue;
+    }
     if (command[at] === '\\' && '"\\$`'.includes(command[at + 1] ?? '')) at += 1;
-    else if (command[at] === '$' || command[at] === '`') unsure = true;
-    text += command[at];
+    else if (command[at] === '$' || command[at] === '`') {
+      unsure = true;
+      at = substitutionEnd(command, at, inner) ?? at;
+    }
+    text += command[at] ?? '';
   }
   return { text, unsure, end: at };
 }
 
-function skipSubstitution(command: string, open: number): number {
+/** The last character of the `$(…)` or backticks that begin at `at`, whose command line goes to `inner`; null when none do. */
+function substitutionEnd(command: string, at: number, inner: string[]): number | null {
+  const open =
+    command[at] === '`' ? at : command[at] === '$' && command[at + 1] === '(' ? at + 1 : null;
+  if (open === null) return null;
+  const end = open === at ? command.indexOf('`', at + 1) : closingBracket(command, open);
+  if (end < 0) return command.length;
+  inner.push(command.slice(open + 1, end));
+  return end;
+}
+
+/** Where the bracket that opens at `open` closes, outside quotes; -1 when it does not. */
+function closingBracket(command: string, open: number): number {
   let depth = 0;
   for (let at = open; at < command.length; at++) {
-    if (command[at] === '(') depth += 1;
-    else if (command[at] === ')' && --depth === 0) return at;
+    const char = command[at];
+    if (char === '\\') at += 1;
+    else if (char === "'" || char === '"') {
+      let end = command.indexOf(char, at + 1);
+      while (char === '"' && end > 0 && command[end - 1] === '\\')
+        end = command.indexOf(char, end + 1);
+      if (end < 0) return -1;
+      at = end;
+    } else if (char === '(') depth += 1;
+    else if (char === ')' && --depth === 0) return at;
   }
-  return command.length;
+  return -1;
+}
+
+/** Where the program's name stands, after keywords, assignments, and the programs that only run another. */
+function programAt(words: readonly Word[]): number {
+  let at = 0;
+  for (;;) {
+    while (KEYWORDS.has(words[at]?.text ?? '') || /^[A-Za-z_]\w*=/.test(words[at]?.text ?? ''))
+      at += 1;
+    const wrapper = nameOf(words[at]);
+    const takes = Object.hasOwn(WRAPPERS, wrapper) ? WRAPPERS[wrapper] : undefined;
+    if (takes === undefined) return at;
+    at += 1;
+    for (
+      let text = words[at]?.text;
+      text !== undefined && /^-./.test(text);
+      text = words[at]?.text
+    ) {
+      // `command -v NAME` only looks for it.
+      if (wrapper === 'command' && /^-[vV]/.test(text)) return words.length;
+      at += takesNext(text, takes) ? 2 : 1;
+    }
+    if (wrapper === 'timeout') at += 1;
+  }
+}
+
+const nameOf = (word: Word | undefined) => (word?.text ?? '').replace(/^.*\//, '');
+
+/** The short options in one word, up to the first that takes a value. */
+function lettersOf(option: string, takes: string): string {
+  if (!/^-[a-zA-Z]/.test(option)) return '';
+  const letters = option.slice(1);
+  for (let at = 0; at < letters.length; at++)
+    if (takes.includes(letters[at] as string)) return letters.slice(0, at + 1);
+  return letters;
+}
+
+/** Whether the option's value is the next word. */
+function takesNext(option: string, takes: string): boolean {
+  const letters = lettersOf(option, takes);
+  return letters.length === option.length - 1 && takes.includes(letters.at(-1) ?? '-');
 }
 
 /** The files that one simple command reads. */
 function readsOf(words: Word[]): string[] {
-  let start = 0;
-  while (
-    start < words.length &&
-    (KEYWORDS.has(words[start]!.text) || /^[A-Za-z_]\w*=/.test(words[start]!.text))
-  )
-    start += 1;
-  const program = (words[start]?.text ?? '').replace(/^.*\//, '');
+  const start = programAt(words);
+  const program = nameOf(words[start]);
   if (!READ_COMMANDS.has(program)) return [];
   const { args, inputs } = splitArguments(words.slice(start + 1));
   const { options, operands } = sortArguments(program, args);
+  const letters = options.map((option) => lettersOf(option, VALUE_OPTIONS[program] ?? '')).join('');
+  const has = (short: RegExp, long: RegExp) =>
+    short.test(letters) || options.some((option) => long.test(option));
   if (program === 'sed') {
     // Without -n sed is an editor's tool; with -i it writes.
-    if (
-      !options.some((option) => /^-[a-zA-Z]*n/.test(option)) ||
-      options.some((option) => /^(-[a-zA-Z]*i|--in-place)/.test(option))
-    )
-      return [];
-    if (!options.some((option) => /^-[a-zA-Z]*[ef]/.test(option))) operands.shift();
-  } else if (PATTERN_FIRST.has(program)) {
-    if (
-      options.some((option) => /^(-[a-zA-Z]*[rR]|--recursive)/.test(option)) ||
-      (program === 'rg' && operands.length < 2)
-    )
-      return [];
-    if (!options.some((option) => /^-[a-zA-Z]*[ef]$/.test(option))) operands.shift();
-  }
+    if (!has(/n/, /^--(?:quiet|silent)$/) || has(/i/, /^--in-place/)) return [];
+  } else if (program === 'rg') {
+    if (operands.length < 2 && !has(/[ef]/, LONG_PATTERN)) return [];
+  } else if (SEARCHES.has(program) && has(/[rR]/, /^--(?:dereference-)?recursive$/)) return [];
+  if ((program === 'sed' || SEARCHES.has(program)) && !has(/[ef]/, LONG_PATTERN)) operands.shift();
   return [...operands, ...inputs]
     .filter((word) => !word.unsure && word.text !== '-' && word.text !== '')
     .map((word) => word.text);
@@ -268,8 +378,12 @@ function splitArguments(words: Word[]): { args: Word[]; inputs: Word[] } {
   return { args, inputs };
 }
 
-function sortArguments(program: string, args: Word[]): { options: string[]; operands: Word[] } {
+function sortArguments(
+  program: string,
+  args: Word[],
+): { options: string[]; values: Word[]; operands: Word[] } {
   const options: string[] = [];
+  const values: Word[] = [];
   const operands: Word[] = [];
   const takes = VALUE_OPTIONS[program] ?? '';
   for (let i = 0; i < args.length; i++) {
@@ -278,14 +392,17 @@ function sortArguments(program: string, args: Word[]): { options: string[]; oper
       operands.push(...args.slice(i + 1));
       break;
     }
-    if (!/^-./.test(text) && !(program === 'tail' && /^\+\d/.test(text))) {
+    if (!/^-./.test(text) && !(PLUS_OPTIONS.has(program) && /^\+./.test(text))) {
       operands.push(args[i] as Word);
       continue;
     }
     options.push(text);
-    const last = text.at(-1) as string;
-    if (/^-[a-zA-Z]+$/.test(text) && takes.includes(last)) i += 1;
-    else if (LONG_VALUE_OPTIONS.has(text)) i += 1;
+    const long = LONG_VALUE_OPTIONS.has(text) || (text === '--color' && !/grep$/.test(program));
+    if (long || takesNext(text, takes)) {
+      i += 1;
+      const value = args[i];
+      if (value !== undefined) values.push(value);
+    }
   }
-  return { options, operands };
+  return { options, values, operands };
 }

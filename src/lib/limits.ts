@@ -66,6 +66,8 @@ export const LIMITS = {
   loop_guard_calls_max: 10_000,
   /** A message that our own client of a protocol reads whole; the longest seen had 0.6 MB. A longer one is not answered. */
   message_bytes_max: 64 * 1024 * 1024,
+  /** The longest that a timer of Node's can wait, nearly 25 days; a longer one would go off at once. */
+  timeout_ms_max: 2 ** 31 - 1,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */

@@ -1,4 +1,5 @@
 /** Redacting events: every string of their data, and texts that come in pieces as the texts they are. */
+import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { Redactor } from './redact.ts';
 
@@ -41,7 +42,7 @@ const OWN_FIELDS = new Set([
 ]);
 const OWN_FIELDS_OF_PROBLEMS = new Set([...OWN_FIELDS, 'code', 'sha256']);
 
-/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are `redactDrafts`'s. */
+/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are `draftRedaction`'s. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
   if (PIECES.has(event.kind)) return event;
   const own = event.kind === 'problem' ? OWN_FIELDS_OF_PROBLEMS : OWN_FIELDS;
@@ -63,26 +64,56 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
   return changed ?? data;
 }
 
+export interface DraftRedaction<D> {
+  transform(drafts: readonly D[]): D[];
+  /** What is still held back of texts that have not ended, as their last pieces: nothing more comes. */
+  held(): D[];
+}
+
 /**
  * Drafts with the pieces of texts redacted, also where a secret is split over several: what may be the beginning of one
- * is held back and comes with a later piece, or before the end of its text.
+ * is held back and comes with a later piece, before the end of its text, or at the end of all.
  */
-export function redactDrafts<D extends Told>(drafts: readonly D[], redactor: Redactor): D[] {
-  const kept: D[] = [];
-  for (const draft of drafts) {
-    const stream = streamOf(draft);
-    if (stream === null) {
-      kept.push(draft);
-    } else if (stream.ends) {
-      const held = heldDelta(draft, redactor);
-      if (held !== null) kept.push({ ...draft, ...held });
-      kept.push(draft);
-    } else {
-      const piece = redactPiece(draft, stream.key, redactor);
-      if (piece !== null) kept.push(piece);
-    }
+export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedaction<D> {
+  /** The first piece of each text that has not ended. */
+  const open = new Map<string, D>();
+  return {
+    transform(drafts) {
+      const kept: D[] = [];
+      for (const draft of drafts) {
+        const stream = streamOf(draft);
+        if (stream === null) kept.push(draft);
+        else kept.push(...redactStreamed(draft, stream, redactor, open));
+      }
+      return kept;
+    },
+    held: () =>
+      [...open].flatMap(([key, draft]) => {
+        const text = redactor.flush(key);
+        return text === '' ? [] : [{ ...draft, data: { ...draft.data, text } }];
+      }),
+  };
+}
+
+function redactStreamed<D extends Told>(
+  draft: D,
+  stream: { key: string; ends: boolean },
+  redactor: Redactor,
+  open: Map<string, D>,
+): D[] {
+  if (stream.ends) {
+    for (const end of ['', ...CALL_STREAMS]) open.delete(stream.key + end);
+    const held = heldDelta(draft, redactor);
+    return held === null ? [draft] : [{ ...draft, ...held }, draft];
   }
-  return kept;
+  const piece = redactPiece(draft, stream.key, redactor);
+  if (!open.has(stream.key) && open.size < LIMITS.open_calls_max)
+    open.set(stream.key, piece ?? redactEmpty(draft, redactor));
+  return piece === null ? [] : [piece];
+}
+
+function redactEmpty<D extends Told>(draft: D, redactor: Redactor): D {
+  return { ...draft, data: redactFields({ ...draft.data, text: '' }, redactor, OWN_FIELDS) };
 }
 
 /** Null when all of the text is held back. */

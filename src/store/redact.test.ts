@@ -4,7 +4,7 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from './hash.ts';
 import { createRedactor, type RedactorOptions } from './redact.ts';
-import { redactDrafts, redactEvent } from './redact-event.ts';
+import { draftRedaction, redactEvent } from './redact-event.ts';
 import { openStateDir } from './state-dir.ts';
 
 const hash = secretHash(Buffer.alloc(32, 1));
@@ -351,7 +351,7 @@ describe('events', () => {
         kind: 'message_delta',
         data: { message_id: 'm', parent_call_id: null, text: 'a ' },
       };
-      expect(redactDrafts([delta], tool)).toEqual([delta]);
+      expect(draftRedaction(tool).transform([delta])).toEqual([delta]);
     },
   );
 
@@ -364,13 +364,18 @@ describe('events', () => {
       const delta = (text: string) => ({ kind: 'message_delta', data: { ...ids, text } });
       const end = { kind: 'message_finished', data: { ...ids, text: `My token is ${secret} end` } };
       const pieces = ['My token is ', secret.slice(0, 9), secret.slice(9), ' end'].map(delta);
-      const drafts = pieces.flatMap((piece) => redactDrafts([piece], tool));
-      const last = redactDrafts([end], tool);
+      const { transform, held } = draftRedaction<typeof end>(tool);
+      const drafts = pieces.flatMap((piece) => transform([piece]));
+      const last = transform([end]);
       const texts = [...drafts, ...last.slice(0, -1)].map(({ data }) => data.text);
       expect(texts.join('')).toBe(`My token is ${mark} end`);
       expect(last).toEqual([delta('end'), end]);
       expect(redactEvent(end, tool).data.text).toBe(`My token is ${mark} end`);
-      expect(redactDrafts([end], tool)).toEqual([end]);
+      expect(transform([end])).toEqual([end]);
+      expect(held()).toEqual([]);
+      expect(transform([delta(`no end: ${secret}`)])).toEqual([delta('no end: ')]);
+      expect(held()).toEqual([delta(mark)]);
+      expect(held()).toEqual([]);
     },
   );
 });

@@ -68,9 +68,9 @@ const AT_THE_START = /^(?:spool|transcripts|tacho\.db.*|redaction\.key|\.gitigno
 /** A folder that is used for something else keeps its mode and stays without our files. */
 function refuseForeign(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  const readable = found?.isDirectory() && (found.mode & 0o400) !== 0;
-  // Anything but a folder of ours is refused, with its own reason, by what makes it ours.
-  if (!readable || (process.getuid !== undefined && found.uid !== process.getuid())) return;
+  // What is no folder of ours, or not even readable, is for `ownFolder` to refuse or mend.
+  if (!found?.isDirectory() || (found.mode & 0o400) === 0) return;
+  if (process.getuid !== undefined && found.uid !== process.getuid()) return;
   const names = readdirSync(path);
   if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
   const text = `${path}: holds other things and no records of tacho: choose another --state-dir`;

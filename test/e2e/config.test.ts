@@ -102,6 +102,11 @@ test('an empty tacho.yaml is no mistake', async () => {
 const MISTAKES: [string, string, string][] = [
   ['bad yaml', 'targets:\n  a: [', '2:'],
   ['a tab', 'targets:\n\ta: 1\n', '2:'],
+  [
+    'aliases without end',
+    `a: &a [1, 1]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'[at]}, `.repeat(9)}1]\n`).join('')}`,
+    ':1: Excessive alias count',
+  ],
   ['a list', '- a\n', ':1: must be a map with the field targets'],
   [
     'an unknown field',

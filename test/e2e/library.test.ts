@@ -1,7 +1,9 @@
 /** tacho as a library, as it is published: `run` and `convert` of the built package. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
+  cpSync,
   createReadStream,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,6 +14,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
+import { testFolder } from '../fixtures/folder.ts';
 import { root, spools, usePlace } from './cli.ts';
 
 type Library = typeof import('../../src/index.ts');
@@ -100,6 +103,49 @@ test('a time limit is one of the options', async () => {
   const outcome = await run({ ...options('hang'), timeout_ms: 300 }).outcome;
   expect([outcome.exit_reason, outcome.success]).toEqual(['timeout', false]);
 });
+
+test('a time limit that is none, and a prompt that is no text, are refused', async () => {
+  const { run } = await library();
+  for (const timeout_ms of [0, -1, Number.NaN, 2 ** 31]) {
+    const { outcome } = run({ ...options('hang'), timeout_ms });
+    await expect(outcome).rejects.toMatchObject({ code: 'usage' });
+  }
+  const { outcome } = run({ ...options('hang'), prompt: undefined as unknown as string });
+  await expect(outcome).rejects.toMatchObject({ code: 'usage' });
+});
+
+const TYPES = join(root, 'dist/types');
+const TYPED_PROGRAM = `import { run, type Event, type RunEvent } from 'tacho';
+const outcome = await run({ agent: 'demo', prompt: 'x' }).outcome;
+export const reason: 'ok' | (string & {}) = outcome.exit_reason;
+export const size: number | null | undefined = outcome.artifacts[0]?.size;
+// @ts-expect-error: a word is no number
+export const wrong: number = outcome.exit_reason;
+// @ts-expect-error: there is no such field
+export const nothing = outcome.nonsense;
+export const statusOf = (event: Event) => event.kind === 'call_finished' && event.data.status;
+// @ts-expect-error: a call's end has no text
+export const textOf = (event: Event) => event.kind === 'call_finished' && event.data.text;
+export const toolOf = (one: RunEvent) => one.type === 'tool_exec_started' && one.data.tool;
+`;
+
+test.skipIf(!existsSync(TYPES))(
+  'the types of the package stand alone, and know what an outcome and an event hold',
+  () => {
+    const folder = testFolder();
+    const installed = join(folder, 'node_modules/tacho');
+    cpSync(TYPES, join(installed, 'dist/types'), { recursive: true });
+    cpSync(join(root, 'package.json'), join(installed, 'package.json'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'program.ts'), TYPED_PROGRAM);
+    const flags = '--noEmit --strict --skipLibCheck --module nodenext --target es2023 program.ts';
+    const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), flags.split(' '), {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+  },
+);
 
 test('what cannot be started rejects with an error that says what to do', async () => {
   const { run, TachoError } = await library();

@@ -381,6 +381,7 @@ verifies('RE-14', 'wrong arguments are told on stderr with exit 2, never as reco
     ['run', '--output', 'json', 'x'],
     ['run', '--output', 'json', '--agent', 'demo', '--timeout', 'soon', 'x'],
     ['run', '--output', 'json', '--agent', 'demo', '--timeout', '0', 'x'],
+    ['run', '--output', 'json', '--agent', 'demo', '--timeout', '9999999', 'x'],
     ['run', '--output', 'json', '--agent', 'demo', '--no-such-flag', 'x'],
     ['run', '--output', 'json', '--agent', 'demo', '--env', 'NOVALUE', 'x'],
     ['run', '--output', 'json', '--agent', 'demo', '--target', 'none', 'x'],

@@ -144,3 +144,43 @@ verifies('ST-7', '--keep-raw keeps the raw output, for its owner only', async ()
   expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
   expect(spools(place)).toHaveLength(1);
 });
+
+verifies(
+  'ST-7',
+  "a secret or a pattern that is one of the record's own words leaves the record whole",
+  async () => {
+    const env = { A_TOKEN: 'complete', B_TOKEN: 'tool_calls', C_TOKEN: 'native_result' };
+    const result = await tacho(demo('fixed', '--redact', '.'), { env });
+    expect([result.code, finished(result).exit_reason]).toEqual([0, 'ok']);
+    const { completeness, terminal_evidence } = finished(result);
+    expect([completeness, terminal_evidence]).toEqual([
+      { grade: 'complete', gaps: [], filled: [] },
+      'native_result',
+    ]);
+    expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+  },
+);
+
+verifies(
+  'AG-14',
+  'a text that is cut off while it streams is recorded to its last word',
+  async () => {
+    const path = join(place.folder, 'cut.jsonl');
+    const told = [
+      { type: 'message_start', message: { id: 'm1', role: 'assistant', content: [] } },
+      ...['The answer is ', 'forty', '-two'].map((text) => ({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text },
+      })),
+    ];
+    const lines = told.map((event) => JSON.stringify({ type: 'stream_event', event }));
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    const { stdout } = await tacho(['convert', '--agent', 'claude', '--to', 'events', path]);
+    const deltas = linesOf(stdout).filter(({ kind }) => kind === 'message_delta');
+    expect(deltas.map(({ data, raw }) => [data.text, data.message_id, raw.line])).toEqual([
+      ['The answer is ', 'm1', 2],
+      ['forty-two', 'm1', 4],
+    ]);
+  },
+);
