@@ -340,7 +340,7 @@ const CUT_SHORT: readonly Scenario[] = [
       calls: [{ tool: 'Bash', status: 'ok' }],
       final_text: 'Still here.',
       usage: true,
-      complete: true,
+      complete: false,
     },
   },
 ];

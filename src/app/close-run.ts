@@ -42,6 +42,8 @@ export interface Closing {
   /** The work tree before the run; null: not known. */
   before: Worktree | null;
   started_ms: number;
+  /** How long the agent ran, by a clock that cannot be set; null: not known. */
+  elapsed_ms: number | null;
 }
 
 export async function closeRun(closing: Closing): Promise<RunResult> {
@@ -54,7 +56,8 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await compareWorktree(closing);
   const limit = await settleLimits(closing);
   const capture_error = recorder.failure?.message ?? null;
-  const events = pipeline.finish({ cause, limit, capture_error }, exit);
+  const { elapsed_ms } = closing;
+  const events = pipeline.finish({ cause, limit, elapsed_ms, capture_error }, exit);
   await recorder.take(events);
   if (recorder.failure !== null)
     await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
 import type { RunLimits } from '../model/parts.ts';
 import type { APPROVE_MODES } from '../model/words.ts';
+import { compilePattern } from '../store/redact-patterns.ts';
 import type { RetentionPolicy } from '../store/retention.ts';
 import {
   amount,
@@ -194,7 +195,14 @@ function configOf(path: string, value: unknown, fail: Fail, agents: readonly str
     path,
     default_target,
     targets: Object.fromEntries(all),
-    redact: (root.redact as string[]) ?? [],
+    redact: ((root.redact as string[]) ?? []).map((pattern, at) => {
+      try {
+        compilePattern(pattern);
+        return pattern;
+      } catch (error) {
+        return fail(['redact', String(at)], (error as Error).message);
+      }
+    }),
     retention: ((root.retention as unknown[]) ?? []).map((item, at) => {
       const place = ['retention', String(at)];
       if (typeof item !== 'object' || item === null || Array.isArray(item))

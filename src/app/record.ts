@@ -43,7 +43,14 @@ export async function startRecord(
       };
       await desk.recorder.take(pipeline.draft({ kind: 'agent_ended', data }, null));
     }
-    const nothing = { spool: null, exit: null, left: [], before: null, limit: null };
+    const nothing = {
+      spool: null,
+      exit: null,
+      left: [],
+      before: null,
+      limit: null,
+      elapsed_ms: null,
+    };
     const limits = NO_LIMITS;
     return closeRun({ request, desk, pipeline, cause, limits, started_ms, ...nothing });
   }

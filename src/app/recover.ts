@@ -227,6 +227,7 @@ async function finishCapture(
     left: [],
     before: null,
     started_ms,
+    elapsed_ms: null,
   };
   return closeRun(closing).finally(() => index.close());
 }

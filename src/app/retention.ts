@@ -108,6 +108,8 @@ export interface Stats {
   by_day: StatsRow[];
 }
 
+export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
+
 export async function statsOf(state: StateDir, days: number): Promise<Stats> {
   const index: Index = openIndex(state);
   try {

@@ -119,6 +119,7 @@ class LiveRun {
   readonly #root: TreeRoot;
   readonly #pipeline: Pipeline;
   readonly #started_ms: number;
+  readonly #started_elapsed: number;
   readonly #limits: RunLimits;
   readonly #loops: LoopGuard | null;
   #cause: string | null = null;
@@ -132,6 +133,7 @@ class LiveRun {
     this.#agent = agent;
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
     this.#started_ms = started_ms;
+    this.#started_elapsed = request.clock.elapsed();
     this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
     this.#limits = request.config.limits ?? NO_LIMITS;
     const { same_calls } = this.#limits;
@@ -185,6 +187,7 @@ class LiveRun {
       left,
       before,
       started_ms: this.#started_ms,
+      elapsed_ms: this.#request.clock.elapsed() - this.#started_elapsed,
     });
   }
 

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { outcomeOf } from '../../test/test-agent.ts';
@@ -44,4 +44,16 @@ verifies('RO-4', 'what is not the last assistant message never speaks for the ru
   expect(lastWords([null, before, null, said('Last.'), ...others])).toEqual(both('Last.'));
   // A step without a word: its message is the last one all the same.
   expect(lastWords([null, before, null, ...others])).toEqual(both(''));
+});
+
+test('a clock that was set back does not shorten the run', () => {
+  const make = createMaker();
+  const state = createRunState();
+  applyEvent(state, make('run_started'), 'stdout');
+  const tookFor = (elapsed_ms: number) =>
+    runFinished(state, demo, { ...QUIET_ENDING, elapsed_ms }).duration_ms;
+  const by_events = tookFor(5000);
+  expect(by_events).toBe(0);
+  applyEvent(state, make('problem', { code: 'clock_went_back' }), 'stdout');
+  expect(tookFor(5000.4)).toBe(5000);
 });

@@ -11,6 +11,8 @@ export interface Ending {
   cause: string | null;
   /** The limit that the run is over, in words; null: none. */
   limit: string | null;
+  /** How long the run took by a clock that cannot be set; null: not known. */
+  elapsed_ms?: number | null;
   /** What kept tacho from recording the run; null when nothing did. */
   capture_error: string | null;
 }
@@ -24,12 +26,7 @@ interface Verdict {
 }
 
 /** Problems that cost information; the others are only worth saying. */
-const NO_GAP = new Set<ProblemCode>([
-  'clock_went_back',
-  'processes_left',
-  'recovered',
-  'limit_unwatched',
-]);
+const NO_GAP = new Set<ProblemCode>(['clock_went_back', 'processes_left', 'limit_unwatched']);
 
 export function decide(state: RunState, ending: Ending): Verdict {
   const { ended, exited } = state;
@@ -85,9 +82,15 @@ export function completeness(state: RunState, agent: Agent): Completeness {
   };
 }
 
+/** By the events' times, unless the clock was set back meanwhile: held times would make the run too short. */
+function durationOf({ started_at_ms, at_ms, problems }: RunState, ending: Ending): number | null {
+  const { elapsed_ms } = ending;
+  if (elapsed_ms != null && problems.has('clock_went_back')) return Math.round(elapsed_ms);
+  return started_at_ms === null || started_at_ms <= 0 ? null : at_ms - started_at_ms;
+}
+
 export function runFinished(state: RunState, agent: Agent, ending: Ending): DataOf<'run_finished'> {
   const { exit_reason, error, evidence } = decide(state, ending);
-  const started = state.started_at_ms;
   return {
     exit_reason,
     ok: exit_reason === 'ok',
@@ -98,7 +101,7 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
     usage: state.usage,
     cost_usd: state.cost_usd,
     cost_source: state.cost_usd === null ? 'unknown' : 'agent',
-    duration_ms: started === null || started <= 0 ? null : state.at_ms - started,
+    duration_ms: durationOf(state, ending),
     tool_calls: state.call_count,
     steps: state.step,
     provider_retries: state.provider_retries,

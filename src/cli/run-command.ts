@@ -8,6 +8,7 @@ import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { isUtf8 } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { annotationLines } from '../projections/github.ts';
@@ -198,7 +199,9 @@ async function promptOf(given: string | null, io: Io): Promise<string> {
     if (bytes > LIMITS.prompt_bytes_max)
       throw usage(`the prompt on stdin is over ${LIMITS.prompt_bytes_max} bytes`);
   }
-  const prompt = Buffer.concat(chunks).toString('utf8');
+  const given_bytes = Buffer.concat(chunks);
+  if (!isUtf8(given_bytes)) throw usage('the prompt on stdin is not UTF-8: convert it first');
+  const prompt = given_bytes.toString('utf8');
   if (prompt.trim() === '') throw usage('the prompt on stdin is empty');
   return prompt;
 }

@@ -18,18 +18,24 @@ const when = (at_ms: number | null) =>
     : new Date(at_ms).toISOString().slice(0, 16).replace('T', ' ');
 const money = (cost: number | null) => (cost === null ? '' : ` $${cost.toFixed(4)}`);
 
+const NO_RUNS = 'No runs yet. Try: tacho run --agent demo "try it"\n';
+
 export async function listRuns(
-  state: StateDir,
+  state: StateDir | null,
   flags: { limit: number; agent?: string; status?: string; json?: true },
   io: Io,
 ): Promise<void> {
+  if (state === null) {
+    if (!flags.json) await io.out.write(NO_RUNS);
+    return;
+  }
   const index = openIndex(state);
   try {
     const { limit, agent, status } = flags;
     const rows = index.listRuns({ limit, ...(agent && { agent }), ...(status && { status }) });
     if (flags.json) await io.out.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     else if (rows.length === 0)
-      await io.out.write('No runs yet. Try: tacho run --agent demo "try it"\n');
+      await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
     else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
   } finally {
     index.close();

@@ -2,7 +2,14 @@
 import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig } from '../app/config.ts';
 import { policyOf } from '../app/config-retention.ts';
-import { collect, restore, type Stats, type StatsRow, statsOf } from '../app/retention.ts';
+import {
+  collect,
+  NO_STATS,
+  restore,
+  type Stats,
+  type StatsRow,
+  statsOf,
+} from '../app/retention.ts';
 import { TachoError } from '../lib/errors.ts';
 import { bytesText, costText, countText, plural } from '../lib/figures.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
@@ -88,11 +95,11 @@ export async function restoreRuns(
 }
 
 export async function showStats(
-  state: StateDir,
+  state: StateDir | null,
   flags: { days: number; json?: true },
   io: Io,
 ): Promise<void> {
-  const stats = await statsOf(state, flags.days);
+  const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
   await io.out.write(flags.json ? `${JSON.stringify(stats)}\n` : statsText(stats, io));
 }
 

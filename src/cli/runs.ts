@@ -4,7 +4,7 @@ import { type Check, duration, size } from '../app/config-checks.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import type { GcFlags } from './runs-keep-command.ts';
-import { stateOf } from './state.ts';
+import { stateIfAny, stateOf } from './state.ts';
 
 /** A whole number from `least` on. */
 const countFrom = (least: number) => (text: string) => {
@@ -41,7 +41,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
         command: Command,
       ) => {
         const { listRuns } = await import('./runs-command.ts');
-        await listRuns(await stateOf(command, io), flags, io);
+        await listRuns(await stateIfAny(command, io), flags, io);
       },
     );
   runs
@@ -153,7 +153,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs stats')
     .action(async (flags: { days: number; json?: true }, command: Command) => {
       const { showStats } = await import('./runs-keep-command.ts');
-      await showStats(await stateOf(command, io), flags, io);
+      await showStats(await stateIfAny(command, io), flags, io);
     });
 }
 

@@ -1,4 +1,5 @@
 /** The state folder a command works on. */
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
@@ -8,7 +9,14 @@ export function stateFlag(command: Command): string | undefined {
   return (command.optsWithGlobals() as { stateDir?: string }).stateDir;
 }
 
-/** Makes the folder where there is none, so that reading an empty one is no error. */
+/** The folder as it is; null where there is none: looking makes nothing. */
+export async function stateIfAny(command: Command, io: Io): Promise<StateDir | null> {
+  const { resolveStateDir } = await import('../store/state-dir.ts');
+  const path = resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
+  return existsSync(path) ? stateOf(command, io) : null;
+}
+
+/** Makes the folder where there is none. */
 export async function stateOf(command: Command, io: Io): Promise<StateDir> {
   const { openStateDir, resolveStateDir } = await import('../store/state-dir.ts');
   return openStateDir(

@@ -138,6 +138,26 @@ test('runs list: newest first, filtered, as text and as JSON lines', async () =>
   expect((await tacho(['runs', 'list', '--limit', '0'])).code).toBe(2);
 });
 
+test('looking for runs makes nothing, and a filter that finds none says so', async () => {
+  const empty = join(place.folder, 'nowhere');
+  const list = ['--state-dir', empty, 'runs', 'list'];
+  expect((await tacho(list)).stdout).toMatch(/^No runs yet\./);
+  expect((await tacho([...list, '--json'])).stdout).toBe('');
+  expect((await tacho(['--state-dir', empty, 'runs', 'stats'])).stdout).toMatch(/^No runs yet\./);
+  expect(existsSync(empty)).toBe(false);
+  await tacho(demo('fixed'));
+  expect((await tacho(['runs', 'list', '--status', 'bogus'])).stdout).toBe('No such runs.\n');
+});
+
+test('a prompt on stdin that is not UTF-8 is refused, not changed', async () => {
+  const args = ['run', '--agent', 'demo', '-'];
+  const { code, stderr } = await tacho(args, { input: Buffer.from([0x66, 0xfc, 0x72]) });
+  expect([code, stderr]).toEqual([
+    2,
+    'error: the prompt on stdin is not UTF-8: convert it first\n',
+  ]);
+});
+
 test('runs show prints the outcome as text, and the whole of it as JSON', async () => {
   const run = await tacho(demo('default'));
   const { stdout } = await tacho(['runs', 'show', 'last']);

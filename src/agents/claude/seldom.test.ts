@@ -84,3 +84,17 @@ describe('skills', () => {
     ]);
   });
 });
+
+verifies(
+  'AG-11',
+  'a result that says neither how it ended nor whether it failed ends nothing',
+  () => {
+    const events = stdout({ type: 'result', result: 'Done.' });
+    const { exit_reason, success, completeness } = outcomeOf(events);
+    expect([exit_reason, success, completeness.gaps]).toEqual([
+      'incomplete',
+      false,
+      ['bad_record:1', 'no_end_record', 'usage_unknown'],
+    ]);
+  },
+);

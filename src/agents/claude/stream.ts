@@ -184,6 +184,10 @@ class Stream implements Decoder {
   }
 
   #result(record: Native, out: Draft[]): void {
+    if (typeof record.is_error !== 'boolean' && textOf(record.subtype) === null) {
+      out.push(problem('bad_record', 'result without is_error and subtype: it says of no end'));
+      return;
+    }
     const talk = this.#talk;
     const said = textOf(record.result);
     const end = endOf(record, talk.failed);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import {
@@ -471,6 +471,56 @@ describe('session files', () => {
     expect(outcomeOf(filed(...failed)).exit_reason).toBe('provider_error');
   });
 
+  verifies(
+    'AG-10',
+    'of a forked session only its own turns count, whatever times the copy has',
+    () => {
+      const [old_id, new_id] = ['01a1dcc5-3178-7203-be2e', '01a1e000-0000-7000-8000'];
+      const turn = (turn_id: string, text: string, input_tokens: number) => [
+        event('task_started', { turn_id }),
+        line('turn_context', { turn_id, model: 'm' }),
+        event('item_completed', {
+          thread_id: old_id,
+          item: { type: 'UserMessage', id: `u ${text}`, content: [{ type: 'text', text }] },
+        }),
+        line('token_usage_record', { usage: { input_tokens } }),
+        line('response_item', {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', text }],
+        }),
+        event('task_complete', { last_agent_message: text }),
+      ];
+      const told = (forked: object, own_turn: string) => {
+        const events = eventsOf(codex, 'session', [
+          lines([
+            line('session_meta', { id: new_id, ...forked }),
+            line('session_meta', { id: old_id }),
+            ...turn('01a1dcc5-319f-7470-acfb', 'old', 100),
+            ...turn(own_turn, 'own', 7),
+          ]),
+        ]);
+        const ended = events.find((one) => one.kind === 'run_finished');
+        const said = events.filter((one) => one.kind === 'message_finished');
+        return {
+          session_id: ended?.data.session_id,
+          input: ended?.data.usage?.input,
+          answers: said.filter((one) => one.data.role === 'assistant').map((one) => one.data.text),
+        };
+      };
+      const fork = { forked_from_id: old_id };
+      expect([
+        told(fork, '01a1e000-0001-7000-8000'),
+        told(fork, 'turn-2'),
+        told({}, '01a1e000-0001-7000-8000'),
+      ]).toEqual([
+        { session_id: new_id, input: 7, answers: ['own'] },
+        { session_id: new_id, input: 7, answers: ['own'] },
+        { session_id: new_id, input: 107, answers: ['old', 'own'] },
+      ]);
+    },
+  );
+
   verifies('AG-10', 'of a resumed session only what happened since counts', () => {
     const resumed = recordings.find(
       ({ scenario, channel }) => scenario === 'resume' && channel === 'session',
@@ -634,15 +684,22 @@ describe('where session files lie', () => {
       const other = await write(today, '10-00-03', 'other', { session_id: 'other' });
       await utimes(main, 1, 1);
       await utimes(other, 2, 2);
+      const archive = join(home, 'archived_sessions');
+      await mkdir(archive);
+      const archived = join(archive, basename(other).replace('other', 'archived'));
+      await copyFile(other, archived);
+      await utimes(archived, 3, 3);
       const find = (session_id: string) =>
         codex.session?.find({ session_id, cwd: '/p', env: { CODEX_HOME: home } });
       expect(await find('root')).toBe(main);
+      expect(await find('archived')).toBe(archived);
       expect(await find('../root')).toBeNull();
       expect(await find('nothing')).toBeNull();
       const env = { HOME: '/nowhere', CODEX_HOME: home };
       const listed: unknown[] = [];
       for await (const file of codex.session?.list?.({ env }) ?? []) listed.push(file);
       expect(listed).toEqual([
+        { path: archived, session_id: 'archived', modified_ms: 3_000 },
         { path: other, session_id: 'other', modified_ms: 2_000 },
         { path: main, session_id: 'root', modified_ms: 1_000 },
       ]);

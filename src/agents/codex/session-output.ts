@@ -24,6 +24,8 @@ export interface Thread {
   parent: string | null;
   /** What the model says next answers a new request. */
   fresh: boolean;
+  /** A fork's file begins with a copy of the turns before it: true while the copy lasts. */
+  copied: boolean;
 }
 
 /** Where and when a record stands; `earlier`: before the run that is read. */

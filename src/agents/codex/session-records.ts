@@ -39,6 +39,22 @@ const ABORTS: Readonly<Record<string, End>> = {
   budget_limited: { exit_reason: 'budget_exceeded', error: 'the budget is used up' },
 };
 
+const TURN_BEGINS = new Set<unknown>(['task_started', 'turn_started']);
+const TIMED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
+
+/**
+ * Whether a record belongs to the turns that a fork was copied from. The copy's times may be the fork's; ids tell: they
+ * grow with time, so a turn whose id is below the thread's is older than the thread. Ids of another kind tell nothing.
+ */
+function isCopy(type: unknown, payload: Native | null, thread: Thread): boolean {
+  if (!thread.copied || thread.id === null) return false;
+  if (type === 'turn_context' || TURN_BEGINS.has(payload?.type)) {
+    const turn = idOf(payload?.turn_id) ?? '';
+    thread.copied = TIMED_ID.test(turn) && TIMED_ID.test(thread.id) && turn < thread.id;
+  }
+  return thread.copied;
+}
+
 class SessionRecords implements Decoder {
   byte_text = false;
   readonly #since_ms: number | null;
@@ -72,7 +88,8 @@ class SessionRecords implements Decoder {
     const thread = this.#threadOf(part);
     const at_ms = timeOf(value);
     this.#now_ms = at_ms ?? this.#now_ms;
-    const earlier = this.#since_ms !== null && (this.#now_ms ?? 0) < this.#since_ms;
+    const before = this.#since_ms !== null && (this.#now_ms ?? 0) < this.#since_ms;
+    const earlier = isCopy(value.type, payload, thread) || before;
     const from = out.length;
     this.#line(value.type, payload, { thread, at_ms, earlier }, out);
     if (!this.#introduced && out.slice(from).some((draft) => draft.kind !== 'problem')) {
@@ -99,7 +116,7 @@ class SessionRecords implements Decoder {
     if (known !== undefined) return known;
     const root = this.#threads.size === 0;
     const call = part?.parent_call_id ?? null;
-    const thread: Thread = { file, id: null, root, parent: call, fresh: true };
+    const thread: Thread = { file, id: null, root, parent: call, fresh: true, copied: false };
     this.#threads.set(file, thread);
     return thread;
   }
@@ -108,6 +125,8 @@ class SessionRecords implements Decoder {
     if (payload === null) {
       if (!LINES_IGNORED.has(String(type))) out.push(unknown(type, nameOf(type)));
     } else if (type === 'session_meta') {
+      // A fork's copy has the first thread's own record too: the first of the file is the file's.
+      at.thread.copied ||= at.thread.id === null && idOf(payload.forked_from_id) !== null;
       at.thread.id ??= idOf(payload.id);
       if (at.thread.root) this.#meta ??= payload;
     } else if (type === 'turn_context') {

@@ -30,6 +30,12 @@ async function* daysOf(sessions: string): AsyncGenerator<string> {
   }
 }
 
+/** All folders that hold sessions; those put away lie together, whatever their day. */
+async function* foldersOf(sessions: string): AsyncGenerator<string> {
+  yield* daysOf(sessions);
+  yield join(dirname(sessions), 'archived_sessions');
+}
+
 /** What a file's first line says of its thread. */
 async function metaOf(path: string): Promise<Native | null> {
   const file = await open(path, 'r').catch(() => null);
@@ -85,7 +91,7 @@ function sessionsOf(env: NodeJS.ProcessEnv): string {
 
 /** Files of threads that no other thread started. */
 async function* mainFiles(sessions: string) {
-  for await (const day of daysOf(sessions)) {
+  for await (const day of foldersOf(sessions)) {
     for (const name of await namesIn(day)) {
       const session_id = ROLLOUT.exec(name)?.[2];
       const path = join(day, name);
@@ -104,7 +110,7 @@ export const session: SessionFiles = {
   async find({ session_id, env }) {
     if (!SESSION_ID.test(session_id)) return null;
     const ending = `-${session_id}.jsonl`;
-    for await (const day of daysOf(sessionsOf(env))) {
+    for await (const day of foldersOf(sessionsOf(env))) {
       const name = (await namesIn(day)).find((one) => ROLLOUT.test(one) && one.endsWith(ending));
       if (name !== undefined) return join(day, name);
     }
