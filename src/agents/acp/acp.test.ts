@@ -405,3 +405,43 @@ describe('the client', () => {
     ]).toEqual([null, 'env', 'key', null]);
   });
 });
+
+describe('agents that break the rules', () => {
+  const begin = [
+    request(1, 'session/new', { cwd: '/p' }),
+    answer(1, { result: { sessionId: 's' } }),
+    request(9, 'session/prompt', { sessionId: 's', prompt: [{ type: 'text', text: 'go' }] }),
+  ];
+  const read_as = (...records: Fields[]) => {
+    const events = read(...begin, ...records);
+    const { success, exit_reason, message } = outcomeOf(events);
+    const problems = kindsOf(events, 'problem').map(({ data }) => [data.code, data.detail]);
+    return { success, exit_reason, message, problems };
+  };
+  const fine = { success: true, exit_reason: 'ok', message: 'mine' };
+
+  verifies('AG-2', 'another session’s words are counted and are not the run’s', () => {
+    const params = { sessionId: 'other', update: { sessionUpdate: 'agent_message_chunk' } };
+    const alien = { dir: 'agent->client', msg: { method: 'session/update', params } };
+    expect(read_as(alien, chunk('mine'), DONE)).toEqual({
+      ...fine,
+      problems: [['unknown_record', 'session/update of another session']],
+    });
+  });
+
+  verifies('AG-11', 'the first answer to a prompt is the turn’s end', () => {
+    const again = answer(9, { result: { stopReason: 'cancelled' } });
+    expect(read_as(chunk('mine'), DONE, again)).toEqual({
+      ...fine,
+      problems: [['bad_record', 'a second answer to the prompt']],
+    });
+  });
+
+  verifies('AG-13', 'a message over the limit is a problem', () => {
+    const long = { dir: 'agent-oversize', msg: 'a message of 9 bytes, sha256 x' };
+    expect(read_as(long, chunk('mine'), DONE)).toEqual({
+      ...fine,
+      problems: [['oversize_line', 'a message of 9 bytes, sha256 x']],
+    });
+  });
+});

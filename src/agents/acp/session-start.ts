@@ -13,6 +13,12 @@ export class Session {
   #cwd: string | null = null;
   #session_id: string | null = null;
 
+  /** Whether what is said belongs to another session than the one that was asked for. */
+  isOther(params: Native): boolean {
+    const id = idOf(params.sessionId);
+    return id !== null && this.#session_id !== null && id !== this.#session_id;
+  }
+
   /** A request of the client. */
   asked(method: string, params: Native): void {
     if (!method.startsWith('session/')) return;

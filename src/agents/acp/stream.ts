@@ -34,6 +34,8 @@ class Stream implements Decoder {
   readonly #turn: Turn;
   /** Methods of the client's requests that wait for an answer, by id. */
   readonly #asked = new Map<string, string>();
+  /** The prompt that was answered last. */
+  #prompt: string | null = null;
   /** The request that makes the agent tell its history again; what it tells until the answer was an earlier run's. */
   #loading: string | null = null;
 
@@ -50,6 +52,8 @@ class Stream implements Decoder {
     if (value.dir === undefined && isMessage(value)) this.#fromAgent(value, at_ms, out);
     else if (value.dir === 'agent-nonjson') {
       out.push(problem('not_json', 'the agent wrote a line that is no JSON', textOf(value.msg)));
+    } else if (value.dir === 'agent-oversize') {
+      out.push(problem('oversize_line', textOf(value.msg) ?? 'a message over the limit'));
     } else if (value.dir === 'note') {
       out.push({ kind: 'notice', at_ms, data: { code: 'client', text: textOf(value.msg) } });
     } else if (value.dir === 'exit') this.#exit(nativeOf(value.msg), at_ms, out);
@@ -91,7 +95,9 @@ class Stream implements Decoder {
     const method = textOf(message.method);
     const params = nativeOf(message.params) ?? {};
     if (method === null) this.#answer(message, at_ms, out);
-    else if (method === 'session/update') {
+    else if (TALK.has(method) && this.#session.isOther(params)) {
+      out.push(problem('unknown_record', `${method} of another session`));
+    } else if (method === 'session/update') {
       if (this.#loading === null) this.#turn.update(nativeOf(params.update), at_ms, out);
     } else if (method === 'session/request_permission') {
       this.#turn.permission(rpcKey(message.id), params, at_ms, out);
@@ -104,7 +110,12 @@ class Stream implements Decoder {
   #answer(message: Native, at_ms: Time, out: Draft[]): void {
     const key = rpcKey(message.id);
     const method = key === null ? undefined : this.#asked.get(key);
+    if (method === undefined && key !== null && key === this.#prompt) {
+      out.push(problem('bad_record', 'a second answer to the prompt'));
+      return;
+    }
     if (key !== null) this.#asked.delete(key);
+    if (method === 'session/prompt') this.#prompt = key;
     if (key !== null && key === this.#loading) this.#loading = null;
     const error = nativeOf(message.error);
     if (error !== null) {
@@ -129,6 +140,8 @@ class Stream implements Decoder {
   }
 }
 
+/** What is said in a session. */
+const TALK: ReadonlySet<string> = new Set(['session/update', 'session/request_permission']);
 const SESSION_STARTS: ReadonlySet<string> = new Set([
   'session/fork',
   'session/load',

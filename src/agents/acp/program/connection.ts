@@ -7,7 +7,13 @@ import { LIMITS } from '../../../lib/limits.ts';
 import { createLines } from '../../../lib/lines.ts';
 import { isNative, type Native, nativeOf, rpcKey, textOf } from '../native.ts';
 
-export type Direction = 'agent->client' | 'client->agent' | 'agent-nonjson' | 'exit' | 'note';
+export type Direction =
+  | 'agent->client'
+  | 'client->agent'
+  | 'agent-nonjson'
+  | 'agent-oversize'
+  | 'exit'
+  | 'note';
 
 /** Writes one line of the record. `json`: the message as JSON text. Resolves when it is written. */
 export type Recorder = (dir: Direction, json: string | Buffer) => Promise<void>;
@@ -40,7 +46,10 @@ export class Connection {
       {
         line: (bytes, start, end) => this.#line(bytes.subarray(start, end)),
         oversize: ({ bytes, sha256 }) => {
-          this.#put('note', JSON.stringify(`a message of ${bytes} bytes, sha256 ${sha256}`));
+          this.#put(
+            'agent-oversize',
+            JSON.stringify(`a message of ${bytes} bytes, sha256 ${sha256}`),
+          );
         },
       },
       LIMITS.message_bytes_max,
