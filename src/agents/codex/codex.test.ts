@@ -285,6 +285,18 @@ const over = event('task_complete', { last_agent_message: 'x' });
 const filed = (...records: unknown[]) =>
   eventsOf(codex, 'session', [lines([meta, event('task_started'), context, ...records])]);
 
+verifies('AG-3', 'an item that is told again is no second call; in another process it is', () => {
+  const item = { id: 'item_0', type: 'command_execution', command: 'ls', exit_code: 0 };
+  const begin = { type: 'item.started', item: { ...item, status: 'in_progress' } };
+  const done = { type: 'item.completed', item: { ...item, status: 'completed' } };
+  const turn = { type: 'turn.started' };
+  const calls = (...records: unknown[]) =>
+    outcomeOf(eventsOf(codex, 'stdout', [lines([turn, ...records])])).tool_calls.length;
+  expect([calls(begin, done, begin, done), calls(done, done), calls(done, turn, done)]).toEqual([
+    1, 1, 2,
+  ]);
+});
+
 describe('session files', () => {
   verifies('AG-9', 'a call without an item ends as its answer says', () => {
     const answers = {

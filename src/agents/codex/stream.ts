@@ -39,6 +39,8 @@ class StreamRecords implements Decoder {
   readonly #resumed: boolean;
   /** Items that were asked for and have not ended. */
   readonly #open = new Set<string>();
+  /** Items of this process that ended: told again, they are no calls. */
+  readonly #ended = new Set<string>();
   /** Items seen only in the making (a patch as it is written): their whole comes later, or never. */
   readonly #forming = new Map<string, Native>();
   #todo_id: string | null = null;
@@ -80,6 +82,8 @@ class StreamRecords implements Decoder {
         });
         break;
       case 'turn.started':
+        // Another process counts its items anew.
+        this.#ended.clear();
         out.push({
           kind: 'step_started',
           data: { step_id: null, allowed_tools: null, enforcement_mode: null },
@@ -162,6 +166,7 @@ class StreamRecords implements Decoder {
   }
 
   #call(phase: Phase, call_id: string, item: Native, out: Draft[]): void {
+    if (this.#ended.has(call_id)) return;
     if (phase === 'updated') {
       if (!this.#open.has(call_id) && this.#forming.size < LIMITS.open_calls_max) {
         this.#forming.set(call_id, item);
@@ -176,6 +181,7 @@ class StreamRecords implements Decoder {
       return;
     }
     this.#open.delete(call_id);
+    if (this.#ended.size < LIMITS.settled_calls_max) this.#ended.add(call_id);
     const kind = callItem(item.type);
     if (kind === undefined) return;
     const ended = kind.ended(item);
