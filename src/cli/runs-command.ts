@@ -1,9 +1,7 @@
 /** What the `runs` sub-commands do. */
 
-import { type RecoverOptions, type Recovery, recoverAll } from '../app/recover.ts';
-import { reindex } from '../app/reindex.ts';
+import type { RecoverOptions, Recovery } from '../app/recover.ts';
 import { findRunId } from '../app/replay.ts';
-import { verifyRun } from '../app/verify.ts';
 import { isRunId } from '../lib/ids.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
@@ -108,6 +106,7 @@ export async function verify(
   flags: { json?: true },
   io: Io,
 ): Promise<number> {
+  const { verifyRun } = await import('../app/verify.ts');
   const report = await verifyRun(state, run);
   if (flags.json) await io.out.write(`${JSON.stringify(report, null, 2)}\n`);
   else if (report.ok) {
@@ -135,6 +134,7 @@ export async function recover(
 ): Promise<number> {
   let failed = false;
   let found = 0;
+  const { recoverAll } = await import('../app/recover.ts');
   for await (const recovery of recoverAll(state, options)) {
     found += 1;
     failed ||= recovery.state === 'unreadable';
@@ -146,6 +146,7 @@ export async function recover(
 }
 
 export async function reindexRuns(state: StateDir, flags: { json?: true }, io: Io): Promise<void> {
+  const { reindex } = await import('../app/reindex.ts');
   const done = await reindex(state);
   const { runs, unfinished, damaged, torn } = done;
   const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn`;

@@ -155,7 +155,12 @@ class Stream implements Decoder {
   /** Repeats the turn's message and results; what was lost of them is taken from here. */
   turnEnd(record: Native, out: Draft[]): void {
     const message = nativeOf(record.message);
-    if (this.#message && message?.role === 'assistant') this.#assistant(message, out);
+    if (this.#message && message?.role === 'assistant') {
+      // The message's own record is missing; its calls may have run and ended all the same.
+      const told = (block: Native) => this.#talk.calls.get(idOf(block.id) ?? '')?.open === false;
+      const content = listOf(message.content).filter((block) => !isNative(block) || !told(block));
+      this.#assistant({ ...message, content }, out);
+    }
     for (const result of listOf(record.toolResults)) {
       if (isNative(result)) this.#talk.resultMessage(result, beginOf(result), out);
     }
