@@ -1,5 +1,5 @@
 /** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { allAgents } from '../agents/registry.ts';
 import { lookUpProgram } from '../capture/spawn.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
@@ -19,20 +19,37 @@ export interface AgentReport {
   capabilities: Capabilities;
 }
 
-const VERSION_WAIT_MS = 20_000;
+/** A program that needs its runtime warmed up answers in a second or two. */
+const VERSION_WAIT_MS = 10_000;
+const VERSION_CHARS_MAX = 64 * 1024;
 
 /** What the program says its version is; null when it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(
-      path,
-      [...args],
-      { timeout: VERSION_WAIT_MS, maxBuffer: 64 * 1024 },
-      (error, stdout) => {
-        const match = /\d+\.\d+[\w.+-]*/.exec(stdout);
-        resolve(error !== null || match === null ? null : match[0]);
-      },
-    );
+    // A group of its own, so that whatever a hanging program has started ends with it.
+    const child = spawn(path, [...args], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    let said = '';
+    const stop = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const timer = setTimeout(stop, VERSION_WAIT_MS);
+    child.stdout.on('data', (piece: Buffer) => {
+      said += piece.toString('latin1');
+      if (said.length > VERSION_CHARS_MAX) stop();
+    });
+    child.on('error', () => {
+      clearTimeout(timer);
+      resolve(null);
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      const match = /\d+\.\d+(?:[\w.+-]*\w)?/.exec(said);
+      resolve(code !== 0 || match === null ? null : match[0]);
+    });
   });
 }
 

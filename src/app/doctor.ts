@@ -136,7 +136,8 @@ async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         : '';
     return {
       name,
-      ok: unchecked === '' ? true : null,
+      // One that does not tell its version may not run at all.
+      ok: report.version !== null && unchecked === '' ? true : null,
       detail: `version ${report.version ?? 'not known'}${unchecked}`,
     };
   });

@@ -39,6 +39,11 @@ export function decide(state: RunState, ending: Ending): Verdict {
     return { exit_reason: 'budget_exceeded', error: ending.limit, evidence };
   if (ending.cause !== null)
     return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
+  // An end that more was meant to follow is not the end (AG-14).
+  if (ended?.exit_reason === 'ok' && state.torn) {
+    const error = 'the stream stopped in the middle of a line, after an end record';
+    return { exit_reason: 'incomplete', error, evidence };
+  }
   if (ended !== null) return { exit_reason: ended.exit_reason, error: ended.error, evidence };
   return { ...undeclaredEnd(state), evidence };
 }

@@ -51,6 +51,8 @@ export interface RunState {
   ended: DataOf<'agent_ended'> | null;
   exited: DataOf<'process_exited'> | null;
   problems: Map<ProblemCode, number>;
+  /** The run's own stream stopped in the middle of a line. */
+  torn: boolean;
   skills: Set<string>;
   files: Set<string>;
   had_thinking: boolean;
@@ -89,6 +91,7 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     ended: null,
     exited: null,
     problems: new Map(),
+    torn: false,
     skills: new Set(),
     files: new Set(),
     had_thinking: false,
@@ -124,6 +127,8 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
       if (name !== undefined) state.filled.add(name);
     }
   }
+  if (event.kind === 'problem' && event.data.code === 'torn_line')
+    state.torn ||= event.raw?.channel === primary;
   applyKind(state, event);
 }
 

@@ -239,7 +239,15 @@ describe('how calls end', () => {
     );
     const lost = stdout(start, ...turn(message).slice(0, 2), turn_end, ...end);
     const unasked = stdout(start, { type: 'message_end', message: result }, ...end);
-    for (const events of [full, lost, unasked]) {
+    const half_lost = stdout(
+      start,
+      ...turn(message).slice(0, 2),
+      begun('c1'),
+      done('c1', 'hi', { isError: false }),
+      turn_end,
+      ...end,
+    );
+    for (const events of [full, lost, unasked, half_lost]) {
       expect(statuses(events)).toEqual([['c1', 'ok', null]]);
       expect(problems(events)).toEqual([]);
     }
