@@ -15,6 +15,16 @@ const isRow = (value: unknown): value is EvalRow =>
   typeof (value as EvalRow).key === 'string' &&
   Array.isArray((value as EvalRow).assertions);
 
+/** Rows to compare: a file without any is one of an eval that never got to a result, which is no comparison. */
+export function readComparable(path: string): EvalRow[] {
+  const rows = readResults(path);
+  if (rows.length === 0)
+    throw new TachoError('config_invalid', `${path}: holds no result of an eval`, {
+      stage: 'results',
+    });
+  return rows;
+}
+
 /** The rows of a results file. A last line that was cut is left out; any other that is no row is an error. */
 export function readResults(path: string): EvalRow[] {
   let text: string;

@@ -1,6 +1,6 @@
 /** What `tacho eval compare` does. */
 import { checkInput } from '../app/eval-files.ts';
-import { readResults } from '../app/eval-results.ts';
+import { readComparable } from '../app/eval-results.ts';
 import { type Compared, type Comparison, compare, type Figures } from '../evals/compare.ts';
 import { costText, durationText } from '../lib/figures.ts';
 import { oneLine } from '../lib/terminal-text.ts';
@@ -35,7 +35,7 @@ export async function compareCommand(
   io: Io,
 ): Promise<number> {
   for (const path of [a, b]) checkInput(path);
-  const comparison = compare(readResults(a), readResults(b));
+  const comparison = compare(readComparable(a), readComparable(b));
   await io.out.write(flags.json ? `${JSON.stringify(comparison)}\n` : textOf(comparison));
   return flags.failOnRegression && comparison.regression ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 /** `tacho eval`: the flags. What they do is in eval-command.ts, which is loaded only then. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { LIMITS } from '../lib/limits.ts';
 import { OUTPUT_MODES, type OutputMode } from '../model/words.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
@@ -27,6 +28,13 @@ function whole(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)
     throw new InvalidArgumentError('Give a whole number over 0.');
+  return value;
+}
+
+function workers(text: string): number {
+  const value = whole(text);
+  if (value > LIMITS.eval_workers_max)
+    throw new InvalidArgumentError(`Give at most ${LIMITS.eval_workers_max}.`);
   return value;
 }
 
@@ -59,7 +67,7 @@ export function defineEval(program: Command, io: Io, done: Done): void {
     .option('--run <run...>', 'grade recorded runs: ids, beginnings of ids, or last')
     .option('--threshold <x>', 'score from which a test passes (default: 0.8)', share)
     .option('--repeat <n>', 'run each test so many times', whole)
-    .option('--workers <n>', 'so many at a time (default: 1 agent, 4 gradings)', whole)
+    .option('--workers <n>', 'so many at a time (default: 1 agent, 4 gradings)', workers)
     .option('--fail-fast', 'stop at the first test that fails')
     .option('--results <path>', 'write one JSON line a result, as they come')
     .option('--resume <path>', 'write results there, and leave out what it has already')

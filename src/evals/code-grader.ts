@@ -13,7 +13,10 @@ import {
   type Options,
 } from './types.ts';
 
-const iso = (at_ms: number | null) => (at_ms === null ? null : new Date(at_ms).toISOString());
+/** Beyond that is no date. */
+const DATE_MS_MAX = 8.64e15;
+const iso = (at_ms: number | null) =>
+  at_ms === null || Math.abs(at_ms) > DATE_MS_MAX ? null : new Date(at_ms).toISOString();
 
 function messageOf({ role, content, tool_calls }: TranscriptMessage) {
   return {

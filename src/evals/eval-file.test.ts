@@ -126,6 +126,11 @@ describe('mistakes are told with file, line, column and field', () => {
       'evals/a.yaml:4:40: tests[0].assertions[0].assertions[0] lacks the field value',
     ],
     [
+      'a composite of nothing',
+      asserting('{type: composite, assertions: []}'),
+      'evals/a.yaml:4:27: tests[0].assertions[0].assertions is empty: there is nothing to assert',
+    ],
+    [
       'a repeat that is none',
       'repeat: 0\ntests: [{id: a, assert: [{type: is-json}]}]',
       'evals/a.yaml:1:1: repeat must be a whole number from 1 up',

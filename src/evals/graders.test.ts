@@ -65,6 +65,12 @@ describe('figures', () => {
           verdict: 'fail',
           known: false,
         });
+        const negated = await grade({ ...one, negate: true }, UNKNOWN);
+        expect({ one, verdict: negated.verdict, score: negated.score }).toEqual({
+          one,
+          verdict: 'fail',
+          score: 0,
+        });
       }
     },
   );
@@ -100,6 +106,19 @@ describe('text', () => {
       const { verdict } = await grade(assertion, said(text));
       expect({ assertion, text, verdict }).toEqual({ assertion, text, verdict: want });
     }
+  });
+
+  test('a time that is no date is not told to a command', async () => {
+    const tools = {
+      run: async ({ input }: { input: string }) => {
+        const { start_time } = JSON.parse(input);
+        const stdout = JSON.stringify({ score: start_time === null ? 1 : 0 });
+        return { failure: null, code: 0, stdout, stderr: '' };
+      },
+    };
+    const far = transcript([], { start_time_ms: 9e15 });
+    const { verdict } = await gradeAll([{ type: 'code-grader', command: ['x'] }], far, { tools });
+    expect(verdict).toBe('pass');
   });
 
   test('a pattern that was not finished is no verdict, also not when negated', async () => {

@@ -53,16 +53,24 @@ function checkLimits(
     });
 }
 
-function gradeOf(evidence: Evidence[]): Grade {
+type Limits = Readonly<Record<string, Limit>>;
+
+/** Whether a limit is set on a figure that is not known: such an assertion never passes, also not when negated. */
+const unknownIn = (limits: Limits, options: Options, transcript: Transcript): boolean =>
+  Object.entries(limits).some(
+    ([name, { figure }]) => options[name] !== undefined && figure(transcript) === null,
+  );
+
+function gradeOf(evidence: Evidence[], unknown: boolean): Grade {
   const over = evidence.filter(({ passed }) => !passed);
   const reason = over.length === 0 ? 'all limits are kept' : over.map((one) => one.text).join('; ');
-  return { score: over.length === 0 ? 1 : 0, reason, evidence };
+  return { score: over.length === 0 ? 1 : 0, reason, evidence, ...(unknown && { broken: true }) };
 }
 
 export const limitGrader =
   (limits: Readonly<Record<string, Limit>>): Grader =>
   (options, { transcript }) =>
-    gradeOf(checkLimits(limits, options, transcript));
+    gradeOf(checkLimits(limits, options, transcript), unknownIn(limits, options, transcript));
 
 const LOOKING = new Set(['Read', 'Grep', 'Glob', 'LS', 'WebFetch', 'WebSearch']);
 const TOLERANCE = 0.2;
@@ -82,7 +90,10 @@ function checkExploration(options: Options, transcript: Transcript): Evidence[] 
 }
 
 export const executionMetrics: Grader = (options, { transcript }) =>
-  gradeOf([
-    ...checkLimits(EXECUTION_LIMITS, options, transcript),
-    ...checkExploration(options, transcript),
-  ]);
+  gradeOf(
+    [
+      ...checkLimits(EXECUTION_LIMITS, options, transcript),
+      ...checkExploration(options, transcript),
+    ],
+    unknownIn(EXECUTION_LIMITS, options, transcript),
+  );

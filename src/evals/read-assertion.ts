@@ -107,6 +107,8 @@ function optionsOf(
   const { files, source } = suite;
   if (GRADERS[type]?.members) {
     const { assertions, ...rest } = given;
+    if (Array.isArray(assertions) && assertions.length === 0)
+      place.mistake([...place.at, 'assertions'], 'is empty: there is nothing to assert');
     return { ...rest, members: assertionsOf(assertions, inside(place, 'assertions'), suite) };
   }
   if (type === 'code-grader')

@@ -107,6 +107,8 @@ export const LIMITS = {
   eval_mistakes_max: 20,
   /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */
   trajectory_cells_max: 4_000_000,
+  /** Agents or gradings at a time: more than a machine has room for. */
+  eval_workers_max: 256,
   /** Facts that one verdict carries; more say nothing more. */
   evidence_max: 200,
   /** How long one pattern of an eval may take on one text. */

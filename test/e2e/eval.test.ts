@@ -478,6 +478,17 @@ better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
       code: 2,
       stderr: 'error: c.jsonl:1: no result of an eval\n',
     });
+    // An eval that never got to a result gates nothing.
+    write('d.jsonl', '');
+    expect(
+      await place.tacho(['eval', 'compare', 'a.jsonl', 'd.jsonl', '--fail-on-regression']),
+    ).toMatchObject({ code: 2, stderr: 'error: d.jsonl: holds no result of an eval\n' });
+  });
+
+  verifies('EV-9', 'more workers than a machine has room for are refused', async () => {
+    const many = ['eval', 'skills.yaml', '--run', 'last', '--workers', '1000000000'];
+    const { code, stderr } = await place.tacho(many);
+    expect({ code, said: stderr.includes('Give at most 256.') }).toEqual({ code: 2, said: true });
   });
 });
 
