@@ -1,4 +1,5 @@
 /** Retention policies of `tacho.yaml`. */
+import { EXIT_REASONS } from '../model/words.ts';
 import type { RetentionPolicy } from '../store/retention.ts';
 import {
   type Check,
@@ -12,10 +13,14 @@ import {
   whole,
 } from './config-checks.ts';
 
+const STATUSES: readonly unknown[] = ['ok', 'failed', ...EXIT_REASONS];
+const status: Check = (value) =>
+  STATUSES.includes(value) ? null : `must be one of ${STATUSES.join(', ')}`;
+
 export const POLICY_FIELDS: Record<string, Check> = {
   name: text,
   agent: text,
-  status: text,
+  status,
   label: map,
   max_age: duration,
   max_runs: whole(0),

@@ -87,6 +87,7 @@ class Correlation implements Correlator {
       normaliser,
       emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
       now: () => this.#moment(options.now?.()).at_ms,
+      live: options.now !== null,
     };
     this.#options = options;
     this.#waiting = options.state.started_at_ms === null ? [] : null;
@@ -201,6 +202,8 @@ interface Context {
   emit<K extends EventKind>(kind: K, data: DataOf<K>): void;
   /** The time of the record that is being handled. */
   now(): number;
+  /** Whether a clock saw the events come. */
+  live: boolean;
 }
 
 type Handlers = { [K in Draft['kind']]?: (context: Context, draft: DraftOf<K>) => void };
@@ -358,14 +361,15 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
   // A call that was refused never ran.
   if (data.status !== 'denied') startCall(context, call);
   const at_ms = draft.at_ms ?? context.now();
+  // In a recording only the agent's own times are times.
+  const timed = context.live || (call.requested_native && draft.at_ms !== undefined);
   emit('call_finished', {
     call_id: call.call_id,
     tool: call.tool,
     ok: data.status === 'ok',
     status: data.status,
     exit_code: data.exit_code,
-    // A recording without times has none to reckon with.
-    duration_ms: data.duration_ms ?? (at_ms > 0 ? Math.max(0, at_ms - call.requested_at_ms) : null),
+    duration_ms: data.duration_ms ?? (timed ? Math.max(0, at_ms - call.requested_at_ms) : null),
     output: data.output,
   });
 }

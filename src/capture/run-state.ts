@@ -13,6 +13,8 @@ export interface CallState {
   tool: string;
   parent_call_id: string | null;
   requested_at_ms: number;
+  /** Whether the agent itself said when; in a recording nobody else can. */
+  requested_native: boolean;
   decided: boolean;
   started: boolean;
   /** Null while the call is open. */
@@ -238,6 +240,7 @@ function applyCall(state: RunState, event: Event): void {
       tool,
       parent_call_id,
       requested_at_ms: event.at_ms,
+      requested_native: event.at_source !== 'observed',
       decided: false,
       started: false,
       status: null,

@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
-import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
+import { clockOf, prepareRun, type RunOptions, randomOf } from '../app/request.ts';
 import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
@@ -63,7 +63,9 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const signals = catchSignals();
   try {
     const show = { input, events, signals, progress };
-    const result = await runAttempts(show, request, { options, retries });
+    const result = await withoutCommands(input, () =>
+      runAttempts(show, request, { options, retries }),
+    );
     const final = files.final === null ? null : writeFinal(files.final, result.outcome.message);
     const wrong = [
       result.unlisted,
@@ -76,6 +78,18 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   } finally {
     signals.release();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
+  }
+}
+
+/** In GitHub Actions a line of the agent's text must not become a command of ours. JSON records cannot. */
+async function withoutCommands<T>({ flags, io }: RunInput, work: () => Promise<T>): Promise<T> {
+  if (io.env.GITHUB_ACTIONS !== 'true' || flags.output === 'json' || flags.tui) return work();
+  const token = `tacho-${Buffer.from(randomOf(io.env)(16)).toString('hex')}`;
+  await io.out.write(`::stop-commands::${token}\n`);
+  try {
+    return await work();
+  } finally {
+    await io.out.write(`::${token}::\n`);
   }
 }
 

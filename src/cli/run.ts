@@ -109,7 +109,7 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--loop-guard <n>', 'end the run at the nth call with the same input', count(2))
     .option(
       '--retries <n>',
-      'run the agent again, up to so often, when the model API failed or it died at once',
+      'run the agent again, up to so often, when the model API failed or it stopped at once',
       count(0),
     )
     .option(

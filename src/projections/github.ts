@@ -40,9 +40,11 @@ export function annotationLines(all: readonly Annotation[]): string {
   return kept.map(annotationLine).join('');
 }
 
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 /** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no mention of anybody. */
 export function markdownText(text: string, chars_max = 300): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
   const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
   return cut
     .replace(/[\\`*_{}[\]()#+!|~-]/g, '\\$&')

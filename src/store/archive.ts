@@ -2,13 +2,13 @@
  * Runs that left the store, compressed: the journal's own lines, as they stood there, so that putting them back is
  * appending them again. Contract: an archive is whole or not there, also after a power cut.
  */
-import { createReadStream } from 'node:fs';
+import { createReadStream, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import { fileError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LineSink } from '../lib/lines.ts';
-import { type PrivateFile, startPrivate } from './files.ts';
+import { type PrivateFile, startPrivate, unlinkQuietly } from './files.ts';
 import { type JournalEntry, readLine } from './line.ts';
 import { ownFolder, type StateDir } from './state-dir.ts';
 
@@ -26,6 +26,9 @@ export interface Archive {
 
 export function createArchive(state: StateDir, name: string): Archive {
   ownFolder(state.archive, false);
+  // One gc at a time: what is unfinished here was left by one that was killed.
+  for (const left of readdirSync(state.archive))
+    if (left.endsWith('.tmp')) unlinkQuietly(join(state.archive, left));
   const path = join(state.archive, `${name}.jsonl.zst`);
   const file: PrivateFile = startPrivate(path, STAGE);
   let pieces: Uint8Array[] = [];

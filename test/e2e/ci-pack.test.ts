@@ -44,6 +44,17 @@ test('a failed run is an error there, and foreign text cannot speak for us', asy
   expect(summary).not.toContain('@you');
 });
 
+test("people's output cannot give commands there: they are stopped while the agent speaks", async () => {
+  writeFileSync(join(place.work, 'evil.yaml'), 'about: evil\nsteps:\n  - say: "::error::mine"\n');
+  const args = ['run', '--agent', 'demo', 'go', '--', '--speed', '0', '--script', './evil.yaml'];
+  const { stdout } = await tacho(args, { env: inActions() });
+  const lines = stdout.trimEnd().split('\n');
+  const token = /^::stop-commands::(tacho-[0-9a-f]{32})$/.exec(lines[0] ?? '')?.[1];
+  expect(lines.indexOf('::error::mine')).toBeGreaterThan(0);
+  expect(lines.indexOf(`::${token}::`)).toBe(lines.length - 1);
+  expect((await tacho(args)).stdout).not.toContain('stop-commands');
+});
+
 test('--no-github is quiet there, --github speaks elsewhere', async () => {
   const env = inActions();
   expect((await tacho(demo('default', '--no-github'), { env })).stderr).toBe('');
