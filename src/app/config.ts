@@ -161,7 +161,9 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
     const folder = at.length === 1 ? document.contents : document.getIn(at.slice(0, -1), true);
     const { items = [] } = (folder ?? {}) as { items?: { key?: Key }[] };
     const pair = items.find(({ key }) => String(key?.value) === at.at(-1));
-    return pair?.key?.range == null ? 1 : lines.linePos(pair.key.range[0]).line;
+    // An item of a list has no name of its own to stand at.
+    const range = pair?.key?.range ?? (document.getIn(at, true) as Key | undefined)?.range;
+    return range == null ? 1 : lines.linePos(range[0]).line;
   };
   const fail: Fail = (at, why) => {
     throw invalid(`${path}:${lineOf(at)}: ${at.join('.')} ${why}`);

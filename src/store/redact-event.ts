@@ -25,6 +25,7 @@ const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
  */
 const OWN_FIELDS = new Set([
   'agent',
+  'attempt',
   'completeness',
   'cost_source',
   'decision',
@@ -32,6 +33,7 @@ const OWN_FIELDS = new Set([
   'evidence',
   'exit_reason',
   'fingerprint',
+  'limits',
   'operation',
   'redactions',
   'role',
