@@ -8,6 +8,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'rehearsal/**/*.test.ts'],
+          setupFiles: ['test/seed.ts'],
           pool: 'threads',
           isolate: false,
           testTimeout: 60_000,
