@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LIMITS } from '../lib/limits.ts';
 import { OUTPUT_MODES, type OutputMode } from '../model/words.ts';
+import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -24,12 +25,7 @@ export interface EvalFlags {
   failFast?: true;
 }
 
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('Give a whole number over 0.');
-  return value;
-}
+const whole = countFrom(1);
 
 function workers(text: string): number {
   const value = whole(text);

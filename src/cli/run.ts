@@ -1,6 +1,7 @@
 /** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '../model/words.ts';
+import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -46,14 +47,6 @@ function dollars(text: string): number {
     throw new InvalidArgumentError('Give an amount in US dollars over 0.');
   return value;
 }
-
-/** A whole number from `least` on. */
-const count = (least: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < least)
-    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
-  return value;
-};
 
 function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
@@ -103,14 +96,18 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--no-github', 'neither')
     .option('--timeout <seconds>', 'end the agent after this time', seconds)
     .option('--max-cost <usd>', 'end the run when it has cost more', dollars)
-    .option('--max-tokens <n>', 'end the run when it has used more, cached ones counted', count(1))
-    .option('--max-tool-calls <n>', 'end the run at the call after so many', count(0))
-    .option('--max-steps <n>', 'end the run at the step after so many', count(1))
-    .option('--loop-guard <n>', 'end the run at the nth call with the same input', count(2))
+    .option(
+      '--max-tokens <n>',
+      'end the run when it has used more, cached ones counted',
+      countFrom(1),
+    )
+    .option('--max-tool-calls <n>', 'end the run at the call after so many', countFrom(0))
+    .option('--max-steps <n>', 'end the run at the step after so many', countFrom(1))
+    .option('--loop-guard <n>', 'end the run at the nth call with the same input', countFrom(2))
     .option(
       '--retries <n>',
       'run the agent again, up to so often, when the model API failed or it stopped at once',
-      count(0),
+      countFrom(0),
     )
     .option(
       '--retry-wait <seconds>',

@@ -1,18 +1,12 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Check, duration, size } from '../app/config-checks.ts';
+import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import type { GcFlags } from './runs-keep-command.ts';
 import { stateIfAny, stateOf } from './state.ts';
 
-/** A whole number from `least` on. */
-const countFrom = (least: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < least)
-    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
-  return value;
-};
 const count = countFrom(1);
 
 export function defineRuns(program: Command, io: Io, done: Done): void {

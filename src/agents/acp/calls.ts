@@ -5,7 +5,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { idOf, isNative, listOf, metaField, type Native, textOf, trim } from './native.ts';
+import { idOf, isNative, metaField, type Native, nativesOf, textOf, trim } from './native.ts';
 import {
   type CallEnd,
   type Change,
@@ -219,7 +219,7 @@ function merge(call: Call, update: Native): void {
   call.name ??= idOf(update.name);
   call.title ??= idOf(update.title);
   call.kind ??= idOf(update.kind);
-  call.path ??= textOf(listOf(update.locations)[0]?.path);
+  call.path ??= textOf(nativesOf(update.locations)[0]?.path);
   if (isNative(update._meta)) {
     call.operation ??= responseOperation(update._meta);
     call.meta = { ...call.meta, ...update._meta };

@@ -1,37 +1,23 @@
 /** Readers over messages as they come: every field may be missing or of another type. */
+import { countOf, idOf, isNative, type Native, nativeOf } from '../../lib/foreign.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
-export type Native = { readonly [key: string]: unknown };
-
-export function isNative(value: unknown): value is Native {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function nativeOf(value: unknown): Native | null {
-  return isNative(value) ? value : null;
-}
-
-export function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-/** A non-empty string, as ids must be. */
-export function idOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A whole number that is not negative. */
-export function countOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
+export {
+  countOf,
+  idOf,
+  isNative,
+  type Native,
+  nativeOf,
+  textOf,
+} from '../../lib/foreign.ts';
 
 export function integerOf(value: unknown): number | null {
   return Number.isSafeInteger(value) ? (value as number) : null;
 }
 
-export function listOf(value: unknown): readonly Native[] {
+export function nativesOf(value: unknown): readonly Native[] {
   return Array.isArray(value) ? value.filter(isNative) : [];
 }
 
@@ -77,13 +63,13 @@ export function trim(held: Map<string, unknown> | Set<string>, most: number): vo
   }
 }
 
+/** A foreign word in a problem's detail, cut. */
+export function shortOf(word: string): string {
+  return word.slice(0, 60);
+}
+
 export function problem(code: ProblemCode, detail: string, excerpt: string | null = null): Draft {
   const cut = excerpt === null ? null : excerpt.slice(0, LIMITS.excerpt_bytes_max);
   const data = { stage: 'decode' as const, code, detail, bytes: null, sha256: null, excerpt: cut };
   return { kind: 'problem', data };
-}
-
-/** A foreign word in a problem's detail, cut. */
-export function shortOf(word: string): string {
-  return word.slice(0, 60);
 }

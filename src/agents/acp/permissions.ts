@@ -2,7 +2,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Call } from './calls.ts';
-import { listOf, type Native, nativeOf, textOf, trim } from './native.ts';
+import { type Native, nativeOf, nativesOf, textOf, trim } from './native.ts';
 
 export interface Request {
   readonly key: string | null;
@@ -30,7 +30,7 @@ export class Permissions {
   ask(request: Request, at_ms: Time, out: Draft[]): void {
     const { key, call, params } = request;
     const kinds = new Map<string, string>();
-    for (const option of listOf(params.options)) {
+    for (const option of nativesOf(params.options)) {
       kinds.set(textOf(option.optionId) ?? '', textOf(option.kind) ?? '');
     }
     call.asked = true;

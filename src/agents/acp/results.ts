@@ -2,7 +2,7 @@
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { firstText, integerOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { firstText, integerOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
 import {
   CANCELLED_STARTS,
   EXIT_CODE_TEXT,
@@ -64,7 +64,7 @@ function outputOf(update: Native): string | null {
   if (typeof raw === 'string' && raw !== '') return raw;
   const told = firstText(nativeOf(raw), OUTPUT_FIELDS);
   if (told !== null) return told;
-  const shown = listOf(update.content).flatMap(
+  const shown = nativesOf(update.content).flatMap(
     (part) => textOf(nativeOf(part.content)?.text) ?? [],
   );
   return shown.length > 0 ? shown.join('\n') : null;
@@ -73,7 +73,7 @@ function outputOf(update: Native): string | null {
 function exitCodeOf(update: Native, failed: boolean): number | null {
   const raw = nativeOf(update.rawOutput);
   const terminal = nativeOf(nativeOf(update._meta)?.terminal_exit);
-  const places = [raw, nativeOf(raw?.metadata), terminal, ...listOf(raw?.contents)];
+  const places = [raw, nativeOf(raw?.metadata), terminal, ...nativesOf(raw?.contents)];
   for (const place of places) {
     for (const field of EXIT_CODE_FIELDS) {
       const code = integerOf(place?.[field]);
@@ -101,10 +101,10 @@ const DIFF_KINDS: Readonly<Record<string, FileOperation>> = {
 
 /** The diffs of a call: one file each, or (version 2) a list of changes. */
 export function changesOf(content: unknown): Change[] {
-  return listOf(content)
+  return nativesOf(content)
     .filter((part) => part.type === 'diff')
     .flatMap((part) => {
-      if (Array.isArray(part.changes)) return listOf(part.changes).flatMap(listedChange);
+      if (Array.isArray(part.changes)) return nativesOf(part.changes).flatMap(listedChange);
       const path = textOf(part.path);
       if (path === null) return [];
       const kind = DIFF_KINDS[textOf(nativeOf(part._meta)?.kind) ?? ''] ?? null;

@@ -1,6 +1,6 @@
 /** Who speaks, and the session it speaks in. */
 import type { Draft } from '../../model/draft.ts';
-import { idOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { idOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
 import { type Speaker, speakerOf } from './records.ts';
 
 /** Stand for whatever the agent chooses. */
@@ -50,7 +50,7 @@ export class Session {
 }
 
 function optionOf(result: Native, category: string): string | null {
-  const option = listOf(result.configOptions).find((one) => one.category === category);
+  const option = nativesOf(result.configOptions).find((one) => one.category === category);
   return idOf(option?.currentValue);
 }
 
@@ -60,7 +60,7 @@ function modelOf(result: Native): string | null {
   const id = idOf(models?.currentModelId) ?? optionOf(result, 'model');
   if (id === null || NO_MODEL.has(id)) return null;
   if (!id.startsWith('$')) return id;
-  const entry = listOf(models?.availableModels).find((one) => one.modelId === id);
+  const entry = nativesOf(models?.availableModels).find((one) => one.modelId === id);
   return textOf(entry?.name) ?? id;
 }
 

@@ -6,10 +6,10 @@ import {
   firstText,
   idOf,
   integerOf,
-  listOf,
   metaField,
   type Native,
   nativeOf,
+  nativesOf,
   problem,
   shortOf,
   textOf,
@@ -55,7 +55,7 @@ export class Turn {
     this.#talk.finish(false, out);
     this.#open = false;
     this.#refused_last = false;
-    const text = listOf(params.prompt)
+    const text = nativesOf(params.prompt)
       .map((part) => textOf(part.text) ?? '')
       .join('');
     const rest = { message_id: null, parent_call_id: null, synthetic: false, partial: false };
@@ -91,7 +91,7 @@ export class Turn {
 
   /** Version 2: a message given whole. */
   sayWhole(kind: 'message' | 'thinking', update: Native, at_ms: Time, out: Draft[]): void {
-    const text = listOf(update.content)
+    const text = nativesOf(update.content)
       .map((part) => textOf(part.text) ?? '')
       .join('');
     if (text !== '') this.#talk.whole(this.#said(kind, update, at_ms, out), text, at_ms, out);

@@ -1,7 +1,7 @@
 /** Token figures. Speakers agree on the fields, not on whether `inputTokens` counts what came from the cache. */
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
-import { countOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { countOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
 import type { UsageScope } from './records.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
@@ -55,7 +55,7 @@ export class Spending {
   prompt(result: Native, scope: UsageScope, at_ms: number | undefined, out: Draft[]): void {
     const quota = nativeOf(nativeOf(result._meta)?.quota);
     const count = nativeOf(quota?.token_count);
-    const models = listOf(quota?.model_usage);
+    const models = nativesOf(quota?.model_usage);
     if (models.length === 1) this.#model = textOf(models[0]?.model);
     const usage = nativeOf(result.usage);
     if (count !== null) this.#add(ofQuota(count), at_ms, out);

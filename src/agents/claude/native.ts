@@ -2,18 +2,7 @@
 import { isNative, type Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 
-export {
-  amountOf,
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  namesOf,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** A finite number as a whole one (delays and durations come with fractions). */
 export function roundedOf(value: unknown): number | null {

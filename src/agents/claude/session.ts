@@ -1,7 +1,8 @@
 /** Where the CLI keeps its sessions: `<config>/projects/<work folder>/<session>.jsonl`, sub-agents in a folder of that name. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { isFile, namesIn } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, timeOf } from './native.ts';
@@ -10,16 +11,6 @@ import { sessionDecoder } from './session-records.ts';
 const SESSION_ID = /^[0-9a-zA-Z-]{1,64}$/;
 const MAIN = /^([0-9a-zA-Z-]{1,64})\.jsonl$/;
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,128}\.jsonl$/;
-
-async function isFile(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  return found?.isFile() ?? false;
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.sort();
-}
 
 /** The call that started a sub-agent stands in a small file beside the sub-agent's own. */
 async function parentOf(path: string): Promise<string | null> {

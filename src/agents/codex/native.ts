@@ -3,16 +3,7 @@ import { type Native, nativeOf, problem, textOf } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import type { Draft } from '../../model/draft.ts';
 
-export {
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** An exit code: any whole number (-1 is what the CLI says of a command that it killed). */
 export function codeOf(value: unknown): number | null {

@@ -1,7 +1,8 @@
 /** Where the CLI keeps its sessions: `<home>/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, sub-agents beside, in files of their own. */
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { namesIn } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, jsonOf, type Native, nativeOf, timeOf } from './native.ts';
@@ -13,11 +14,6 @@ const ROLLOUT = /^rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([0-9a-zA-Z-]{1,64})\
 const DAY_MS = 86_400_000;
 /** The first line holds the instructions too; the names at its beginning are enough when it is longer. */
 const HEAD_BYTES = 64 * 1024;
-
-async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.sort();
-}
 
 /** Folders of days, the newest first: a session that is asked for is mostly a new one. */
 async function* daysOf(sessions: string): AsyncGenerator<string> {

@@ -3,16 +3,7 @@ import type { Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 
-export {
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 export function integerOf(value: unknown): number | null {
   return Number.isSafeInteger(value) ? (value as number) : null;

@@ -2,16 +2,7 @@
 import { isNative, listOf, textOf } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 
-export {
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** An ISO time in epoch ms. */
 export function timeOf(stamp: unknown): number | undefined {

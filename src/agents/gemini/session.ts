@@ -1,7 +1,8 @@
 /** Where the CLI keeps its sessions: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after the whole id. */
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { namesIn } from '../../lib/folders.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { newestFirst } from '../../lib/newest.ts';
@@ -14,11 +15,6 @@ const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 /** The first line holds ids and times only. */
 const HEADER_BYTES = 64 * 1024;
 const AGENT_ID = Buffer.from('"agentId"');
-
-async function namesIn(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.sort();
-}
 
 async function withFile<T>(path: string, read: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'r');

@@ -1,17 +1,7 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
 import { countOf, type Native, nativeOf } from '../../lib/foreign.ts';
 
-export {
-  amountOf,
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** A time in epoch ms. */
 export function msOf(value: unknown): number | undefined {

@@ -4,9 +4,10 @@
  * document of one session) or are the database's rows, one a line (`db-session.jsonl`, `db-message.jsonl`,
  * `db-part.jsonl`).
  */
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { namesIn } from '../../lib/folders.ts';
 import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
 import { hasSession, rootSessions, sessionRows } from './database.ts';
 import { isNative, msOf } from './native.ts';
@@ -31,11 +32,6 @@ function databaseOf(env: NodeJS.ProcessEnv): string {
 
 function storageOf(env: NodeJS.ProcessEnv): string {
   return join(dataOf(env), 'storage');
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  const names: string[] = await readdir(folder).catch(() => []);
-  return names.sort();
 }
 
 /** The session that started this export's session; null for the root agent's. */

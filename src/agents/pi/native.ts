@@ -2,17 +2,7 @@
 import { countOf, isNative, listOf, type Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 
-export {
-  amountOf,
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** A duration or delay in whole ms (some come with fractions). */
 export function roundedOf(value: unknown): number | null {

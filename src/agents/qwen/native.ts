@@ -3,17 +3,7 @@ import { isNative, listOf, type Native } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 
-export {
-  countOf,
-  idOf,
-  isNative,
-  listOf,
-  type Native,
-  namesOf,
-  nativeOf,
-  problem,
-  textOf,
-} from '../../lib/foreign.ts';
+export * from '../../lib/foreign.ts';
 
 /** A finite number as a whole one. */
 export function roundedOf(value: unknown): number | null {

@@ -1,7 +1,7 @@
 /** The client's part of the protocol: who it is, a session, one prompt, permissions, the end of the turn. */
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ApproveMode } from '../../../model/words.ts';
-import { idOf, listOf, type Native, nativeOf, textOf, trim } from '../native.ts';
+import { idOf, type Native, nativeOf, nativesOf, textOf, trim } from '../native.ts';
 import { AUTH_REQUIRED } from '../records.ts';
 import { type Answer, Connection, type Recorder } from './connection.ts';
 import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
@@ -128,14 +128,16 @@ export class Client {
     const { model } = this.#wanted;
     const sessionId = this.#session_id;
     if (model === null) return;
-    const models = listOf(nativeOf(session.models)?.availableModels);
+    const models = nativesOf(nativeOf(session.models)?.availableModels);
     const known = models.find((one) => one.modelId === model || one.name === model);
     if (known !== undefined) {
       await this.#ask('session/set_model', { sessionId, modelId: known.modelId });
       return;
     }
-    const option = listOf(session.configOptions).find((one) => one.category === 'model');
-    const value = listOf(option?.options).find((one) => one.value === model || one.name === model);
+    const option = nativesOf(session.configOptions).find((one) => one.category === 'model');
+    const value = nativesOf(option?.options).find(
+      (one) => one.value === model || one.name === model,
+    );
     if (option === undefined || value === undefined) {
       throw new Refused(`the agent does not offer the model ${model}: try its own arguments`);
     }

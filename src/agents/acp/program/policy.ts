@@ -1,6 +1,6 @@
 /** Which answer a permission request gets, by what the run may do without asking. Nobody is there to be asked. */
 import type { ApproveMode } from '../../../model/words.ts';
-import { idOf, listOf, type Native } from '../native.ts';
+import { idOf, type Native, nativesOf } from '../native.ts';
 
 /** Kinds that `--approve edits` covers: what changes files, and what only looks. */
 const COVERED_BY_EDITS: ReadonlySet<string> = new Set(['edit', 'read', 'search']);
@@ -17,7 +17,7 @@ const CHOICES = {
 
 /** The outcome to answer with. Without a fitting option the request is not approved. */
 export function outcomeFor(allowed: boolean, options: unknown): Native {
-  const offered = listOf(options);
+  const offered = nativesOf(options);
   for (const kind of CHOICES[allowed ? 'allow' : 'reject']) {
     const option = offered.find((one) => one.kind === kind);
     const optionId = idOf(option?.optionId);
@@ -28,9 +28,9 @@ export function outcomeFor(allowed: boolean, options: unknown): Native {
 
 /** A method to log in with that asks nobody anything: a key that stands in the environment. */
 export function silentLogin(methods: unknown, env: NodeJS.ProcessEnv): string | null {
-  const method = listOf(methods).find((one) => {
+  const method = nativesOf(methods).find((one) => {
     if (one.type !== 'env_var') return Object.hasOwn((one._meta as object | null) ?? {}, 'api-key');
-    return listOf(one.vars).every((variable) => Boolean(env[idOf(variable.name) ?? '']));
+    return nativesOf(one.vars).every((variable) => Boolean(env[idOf(variable.name) ?? '']));
   });
   return idOf(method?.id) ?? idOf(method?.methodId);
 }

@@ -1,0 +1,10 @@
+/** Values of options, read and checked alike in every command. */
+import { InvalidArgumentError } from 'commander';
+
+/** A whole number from `least` on. */
+export const countFrom = (least: number) => (text: string) => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
+  return value;
+};
