@@ -1,12 +1,10 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
+import { wordsOf } from '../../lib/shell-words.ts';
 import { listOf } from './native.ts';
 
 const SHELL = /(?:^|[\\/])(?:ba|z|da|k|a|fi)?sh(?:\.exe)?$/;
 const SHELL_FLAG = /^-(?:l?i?c|cl)$/;
 const POWERSHELL = /(?:^|[\\/])(?:powershell|pwsh)(?:\.exe)?$/i;
-/** Characters that no quoting by the CLI leaves bare: the line is then something else. */
-const SPECIAL = '|&;<>()$`\\"\'*?[#~!{}\n\t ';
-
 /** The script that a shell is started with; null when the words are no such call. */
 function scriptOf(words: readonly string[]): string | null {
   const [program = '', ...rest] = words;
@@ -25,7 +23,7 @@ const PLAIN_LINE = /^\/(?:usr\/)?bin\/(?:ba|z)?sh -lc '([^']*)'$/;
 export function commandOfLine(line: string): string {
   const plain = PLAIN_LINE.exec(line)?.[1];
   if (plain !== undefined) return plain;
-  const words = wordsOf(line);
+  const words = plainWords(line);
   return (words === null ? null : scriptOf(words)) ?? line;
 }
 
@@ -43,60 +41,9 @@ function quoted(word: string): string {
 }
 
 /** The words of a quoted line; null when it holds anything that only a shell could interpret. */
-function wordsOf(line: string): string[] | null {
-  const words: string[] = [];
-  let at = 0;
-  while (at < line.length) {
-    if (line[at] === ' ') {
-      at += 1;
-      continue;
-    }
-    let word = '';
-    while (at < line.length && line[at] !== ' ') {
-      const part = partAt(line, at);
-      if (part === null) return null;
-      word += part.text;
-      at = part.end;
-    }
-    words.push(word);
-  }
-  return words;
-}
-
-interface Part {
-  text: string;
-  end: number;
-}
-
-function partAt(line: string, at: number): Part | null {
-  const char = line[at] as string;
-  if (char === "'") {
-    const end = line.indexOf("'", at + 1);
-    return end < 0 ? null : { text: line.slice(at + 1, end), end: end + 1 };
-  }
-  if (char === '"') return doubleQuoted(line, at + 1);
-  if (char === '\\') {
-    const next = line[at + 1];
-    return next === undefined ? null : { text: next, end: at + 2 };
-  }
-  let end = at;
-  while (end < line.length && !SPECIAL.includes(line[end] as string)) end += 1;
-  return end === at ? null : { text: line.slice(at, end), end };
-}
-
-function doubleQuoted(line: string, from: number): Part | null {
-  let text = '';
-  for (let at = from; at < line.length; at++) {
-    const char = line[at] as string;
-    if (char === '"') return { text, end: at + 1 };
-    if (char === '\\' && '"\\$`\n'.includes(line[at + 1] ?? ' ')) {
-      at += 1;
-      text += line[at];
-    } else if (char === '$' || char === '`') {
-      return null;
-    } else {
-      text += char;
-    }
-  }
-  return null;
+function plainWords(line: string): string[] | null {
+  const words = wordsOf(line);
+  return words.some(({ operator, unsure }) => operator || unsure)
+    ? null
+    : words.map(({ text }) => text);
 }
