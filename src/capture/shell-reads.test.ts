@@ -97,7 +97,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['cd x && echo $(cat f)', ['x/f']],
   ['', []],
   ['cat', []],
-  ["cat 'open", ['open']],
+  ["cat 'open", []],
 ];
 
 verifies(
