@@ -77,6 +77,8 @@ class CapturePipeline implements Pipeline {
   #drafts: Draft[] = [];
   /** Per channel: lines before this offset have given all their events already. */
   readonly #done = new Map<Channel, number>();
+  /** Pieces of texts that a killed recorder journalled: what was held at the end of the input comes once. */
+  readonly #given = new Set<string>();
   /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
   #again = 0;
 
@@ -126,8 +128,10 @@ class CapturePipeline implements Pipeline {
     this.#inputs.get(channel)?.end();
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
-      for (const draft of this.#options.held?.() ?? [])
-        this.#correlator.draft(draft, this.#last_raw, this.#out);
+      const held = (this.#options.held?.() ?? []).filter(
+        (draft) => !this.#given.has(toldAs(draft, this.#last_raw)),
+      );
+      for (const draft of held) this.#correlator.draft(draft, this.#last_raw, this.#out);
       this.#decoder.end(this.#drafts);
       for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
       this.#drafts = [];
@@ -137,6 +141,8 @@ class CapturePipeline implements Pipeline {
 
   resume(events: readonly Event[]): void {
     const { state } = this;
+    for (const event of events)
+      if (HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event, event.raw));
     const last = events.at(-1);
     const whole = last?.raw == null ? events.length : firstOfLine(events, last.raw);
     for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
@@ -262,6 +268,14 @@ class CapturePipeline implements Pipeline {
     this.#inputs.set(channel, lines);
     return lines;
   }
+}
+
+const HELD_KINDS = new Set<string>(['message_delta', 'thinking_delta', 'call_progress']);
+
+/** A piece of a text and its line, comparable. */
+function toldAs({ kind, data }: { kind: string; data: object }, raw: Raw | null): string {
+  const { message_id, call_id, text } = data as Record<string, unknown>;
+  return JSON.stringify([raw?.offset ?? null, kind, message_id ?? null, call_id ?? null, text]);
 }
 
 /** Where the events of the last line begin: only that line can have been journalled in part. */
