@@ -70,8 +70,6 @@ class CapturePipeline implements Pipeline {
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
   #primary_ended = false;
-  /** The last line of the primary channel that said anything. */
-  #last_raw: Raw | null = null;
   #utf8_chunk: Buffer | null = null;
   #out: Event[] = [];
   #drafts: Draft[] = [];
@@ -129,9 +127,10 @@ class CapturePipeline implements Pipeline {
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
       const held = (this.#options.held?.() ?? []).filter(
-        (draft) => !this.#given.has(toldAs(draft, this.#last_raw)),
+        (draft) => !this.#given.has(toldAs(draft)),
       );
-      for (const draft of held) this.#correlator.draft(draft, this.#last_raw, this.#out);
+      // Without a line: it is a rest of several, and a recovery must not take it for a part of the last one.
+      for (const draft of held) this.#correlator.draft(draft, null, this.#out);
       this.#decoder.end(this.#drafts);
       for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
       this.#drafts = [];
@@ -142,7 +141,7 @@ class CapturePipeline implements Pipeline {
   resume(events: readonly Event[]): void {
     const { state } = this;
     for (const event of events)
-      if (HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event, event.raw));
+      if (event.raw === null && HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event));
     const last = events.at(-1);
     const whole = last?.raw == null ? events.length : firstOfLine(events, last.raw);
     for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
@@ -201,8 +200,7 @@ class CapturePipeline implements Pipeline {
   }
 
   #correlate(raw: Raw): void {
-    const { transform, primary } = this.#options;
-    if (raw.channel === primary) this.#last_raw = raw;
+    const { transform } = this.#options;
     const drafts = transform === undefined ? this.#drafts : transform(this.#drafts);
     if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
       for (const draft of drafts) this.#correlator.draft(draft, raw, this.#out);
@@ -272,10 +270,10 @@ class CapturePipeline implements Pipeline {
 
 const HELD_KINDS = new Set<string>(['message_delta', 'thinking_delta', 'call_progress']);
 
-/** A piece of a text and its line, comparable. */
-function toldAs({ kind, data }: { kind: string; data: object }, raw: Raw | null): string {
+/** A piece of a text, comparable. */
+function toldAs({ kind, data }: { kind: string; data: object }): string {
   const { message_id, call_id, text } = data as Record<string, unknown>;
-  return JSON.stringify([raw?.offset ?? null, kind, message_id ?? null, call_id ?? null, text]);
+  return JSON.stringify([kind, message_id ?? null, call_id ?? null, text]);
 }
 
 /** Where the events of the last line begin: only that line can have been journalled in part. */
