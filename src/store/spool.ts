@@ -107,12 +107,20 @@ export function listSpools(state: StateDir): Spool[] {
   }
 }
 
+/** Another process may be removing the same; what is left goes with the next sweep. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Left for the next sweep.
+  }
+}
+
 /** Ends removals that were cut short. */
 export function sweepRemoved(state: StateDir): void {
   try {
     for (const name of readdirSync(state.spool))
-      if (name.startsWith(REMOVED))
-        rmSync(join(state.spool, name), { recursive: true, force: true });
+      if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT')
       throw fileError(cause, state.spool, STAGE);
@@ -128,7 +136,7 @@ export function removeSpool(spool: Spool): void {
       const removed = join(dirname(spool.path), REMOVED + spool.name);
       rmSync(removed, { recursive: true, force: true });
       renameSync(spool.path, removed);
-      rmSync(removed, { recursive: true, force: true });
+      removeQuietly(removed);
     } else unlinkQuietly(spool.path);
   } catch (cause) {
     throw fileError(cause, spool.path, STAGE);
