@@ -1,11 +1,14 @@
 /** Which process owns a file, and whether it still lives. A pid alone may have been given away again. */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 /** `ticks` is the start time in clock ticks since boot, `space` the pid namespace; null where they cannot be known. */
 export interface Owner {
   pid: number;
   ticks: number | null;
   space: string | null;
+  /** Not in files of before it was noted. */
+  host?: string;
 }
 
 /** Start time of a process in clock ticks since boot; null where it is not running or cannot be known. */
@@ -40,15 +43,26 @@ let self: Owner | undefined;
 
 /** This process. */
 export function thisOwner(): Owner {
-  self ??= { pid: process.pid, ticks: startTicks(process.pid), space: pidSpace() };
+  self ??= {
+    pid: process.pid,
+    ticks: startTicks(process.pid),
+    space: pidSpace(),
+    host: hostname(),
+  };
   return self;
 }
 
-/** Whether the owner may still be at work. One from another container cannot be asked: it counts as alive. */
+/**
+ * Whether the owner may still be at work. One from another container cannot be asked: it counts as alive;
+ * one of this host from before its restart does not.
+ */
 export function mayLive(owner: Owner): boolean {
-  if (owner.space !== thisOwner().space) return true;
+  const self = thisOwner();
+  if (owner.space !== self.space) return owner.host !== self.host || bootOf(owner) === bootOf(self);
   return isAlive(owner.pid, owner.ticks);
 }
+
+const bootOf = ({ space }: Owner): string | null => space?.split('/', 1)[0] ?? null;
 
 function pidSpace(): string | null {
   try {

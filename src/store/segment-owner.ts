@@ -12,7 +12,7 @@ export function readFirst(path: string): Owner | null {
     const count = readSync(fd, bytes, 0, bytes.length, 0);
     const end = bytes.indexOf(10);
     if (end < 0 || end >= count) return null;
-    const { v, pid, ticks, space } = JSON.parse(bytes.toString('latin1', 0, end)) as Record<
+    const { v, pid, ticks, space, host } = JSON.parse(bytes.toString('latin1', 0, end)) as Record<
       string,
       unknown
     >;
@@ -21,6 +21,7 @@ export function readFirst(path: string): Owner | null {
       pid,
       ticks: typeof ticks === 'number' ? ticks : null,
       space: typeof space === 'string' ? space : null,
+      ...(typeof host === 'string' && { host }),
     };
   } catch {
     return null;
