@@ -8,6 +8,9 @@ import { errno, openAppend } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
 
 const STAGE = 'index';
+/** Together some five seconds, as for every other lock. */
+const OPEN_TRIES = 250;
+const OPEN_WAIT_MS = 20;
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
@@ -40,11 +43,11 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
 
   function attempt(): Open {
     try {
-      return openFile(path);
+      return openPatiently(path);
     } catch (cause) {
       if (!isDamaged(cause)) throw databaseError(cause, path);
       moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
-      return openFile(path);
+      return openPatiently(path);
     }
   }
 
@@ -89,6 +92,18 @@ interface Open {
   db: DatabaseSync;
   prepared: Prepared;
   inode: number;
+}
+
+/** SQLite does not wait while a file changes to its write-ahead log, as it does when several begin one at once. */
+function openPatiently(path: string): Open {
+  for (let tries = 1; ; tries++) {
+    try {
+      return openFile(path);
+    } catch (cause) {
+      if (sqliteCode(cause) !== SQLITE_BUSY || tries === OPEN_TRIES) throw cause;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_WAIT_MS);
+    }
+  }
 }
 
 function openFile(path: string): Open {
