@@ -121,6 +121,39 @@ export const LIMITS = {
   model_answer_bytes_max: 1024 * 1024,
   /** What a judging model is shown of a run. */
   judged_chars_max: 60_000,
+  /** A message of the live protocol; as for every other line. */
+  live_message_bytes_max: 8 * 1024 * 1024,
+  /** Connections to a collector: one a running agent and one a watcher; 1,000 idle ones cost some 20 MB. */
+  live_connections_max: 2_048,
+  /** Sessions that a collector has open at once. */
+  live_sessions_max: 1_000,
+  /** Calls of one session that are open at once; agents run a handful. */
+  live_open_calls_max: 10_000,
+  /** Messages a sender may have under way to a collector. */
+  live_credits: 1_024,
+  /** What may wait to be written to one peer before it counts as slow. */
+  live_backlog_bytes_max: 1024 * 1024,
+  /** Subscriptions of one connection. */
+  live_subscriptions_max: 64,
+  /** Both ends say that they live; after three that are missed the other one is gone. */
+  live_heartbeat_ms: 30_000,
+  live_heartbeats_missed_max: 3,
+  /** A connection that says nothing of itself is closed. */
+  live_hello_ms: 30_000,
+  /** How long an acknowledgement may take before the message is sent again; doubled each time up to the second. */
+  live_resend_ms: 1_000,
+  live_resend_ms_max: 60_000,
+  /** A call that runs longer is told about, and then again and again. */
+  live_status_first_ms: 5_000,
+  live_status_every_ms: 10_000,
+  /** A call without a sign of life is given up. */
+  live_abandoned_ms: 300_000,
+  /** Clocks of two ends that differ by more are told. */
+  live_skew_ms_max: 100,
+  /** What a sender keeps on disk for a collector that is away. */
+  live_outbox_bytes_max: 1024 * 1024 * 1024,
+  /** The log of messages that failed a rule; the oldest half goes when it is full. */
+  live_failing_bytes_max: 64 * 1024 * 1024,
   /** A field's name and place in a list of drift: one readable line. */
   drift_text_chars_max: 300,
 } as const;

@@ -5,6 +5,18 @@ import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '..', '..', 'src');
 
+const PARTS = [
+  'model',
+  'lib',
+  'agents',
+  'capture',
+  'store',
+  'projections',
+  'evals',
+  'live',
+  'conformance',
+];
+
 /** Folder → what it may import beside itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -14,20 +26,23 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   store: ['model', 'lib'],
   projections: ['model', 'lib'],
   evals: ['model', 'lib'],
+  live: ['model', 'lib'],
+  conformance: ['model', 'lib'],
   tui: ['model', 'lib'],
-  app: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'tui'],
-  'index.ts': ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'app'],
-  cli: ['model', 'lib', 'agents', 'capture', 'store', 'projections', 'evals', 'tui', 'app'],
+  app: [...PARTS, 'tui'],
+  'index.ts': [...PARTS, 'app'],
+  cli: [...PARTS, 'tui', 'app'],
 };
 const PURE = [
   /^projections\//,
   /^evals\//,
+  /^conformance\//,
   /^capture\/(decode|normalise|correlate|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
 ];
 const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;
 /** Schemas are read at build time only: they would bring the schema library into every start. */
-const SCHEMAS = /^model\/(event|outcome|run-event|parts)\.ts$/;
+const SCHEMAS = /^model\/(event|outcome|run-event|parts|live)\.ts$/;
 const AGENT_NAME = /\b(claude|codex|copilot|opencode|gemini|qwen)\b/i;
 /** An example in a help text. */
 const EXAMPLE = /\$ .*\b(tacho|claude)\b/;

@@ -1,0 +1,104 @@
+/** Reading one line of the protocol. Contract: never throws; what is wrong is said with the field, nothing is guessed. */
+import { isUtf8 } from 'node:buffer';
+import { isoTime } from '../lib/iso-time.ts';
+import { checkValue, nestsDeeper } from '../lib/json.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { LIVE_CHECKS } from '../model/generated/live.ts';
+import { ACKED_TYPES, LIVE_TYPES, type LiveType } from '../model/live-words.ts';
+import { type Fault, faultOf, responseFault } from './fault.ts';
+
+/** A message of a known type whose fields hold; what the sender left out is undefined. */
+export interface WireMessage {
+  type: LiveType;
+  timestamp: string;
+  session_id?: string | null;
+  correlation_id?: string | null;
+  message_id?: string | null;
+  seq?: number | null;
+  ack_required?: boolean | null;
+  trace?: { traceparent: string; tracestate?: string | null } | null;
+  data: Record<string, unknown>;
+}
+
+export type ReadMessage =
+  | { fault: null; message: WireMessage; text: string }
+  /** `message`: what could be parsed, so that the answer can name its cause. */
+  | { fault: Fault; message: Record<string, unknown> | null; text: string };
+
+/** Reads the line in `bytes[start, end)`. */
+export function readMessage(bytes: Buffer, start = 0, end = bytes.length): ReadMessage {
+  const line = bytes.subarray(start, end);
+  const text = line.toString('utf8');
+  if (!isUtf8(line)) return badLine(text, 'INVALID_NDJSON_FORMAT', 'the line is not UTF-8');
+  return readText(text);
+}
+
+export function readText(text: string): ReadMessage {
+  const long = text.length > LIMITS.depth_scan_from_bytes;
+  if (long && nestsDeeper(text, LIMITS.depth_max)) return tooDeep(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return badLine(text, 'INVALID_JSON_FORMAT', (error as Error).message);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');
+  const found = { too_deep: false, lossy_number: false };
+  if (!long && checkValue(value, LIMITS.depth_max, found).too_deep) return tooDeep(text);
+  return judged(value as Record<string, unknown>, text);
+}
+
+function judged(value: Record<string, unknown>, text: string): ReadMessage {
+  const { type } = value;
+  if (typeof type !== 'string' || type === '')
+    return { fault: faultOf('heartbeat', { ...value, type: type ?? '' }), message: value, text };
+  const check = Object.hasOwn(LIVE_CHECKS, type) ? LIVE_CHECKS[type] : undefined;
+  if (check === undefined) return { fault: unknownType(type), message: value, text };
+  if (!check(value)) return { fault: faultOf(type, value), message: value, text };
+  const message = value as unknown as WireMessage;
+  message.data ??= {};
+  const fault = isoTime(message.timestamp) === undefined ? noTime(message.timestamp) : null;
+  const unpaired = type === 'tool_call_response' ? responseFault(message.data) : null;
+  const wrong = fault ?? unpaired;
+  return wrong === null ? { fault: null, message, text } : { fault: wrong, message: value, text };
+}
+
+function badLine(text: string, code: Fault['code'], why: string): ReadMessage {
+  const details =
+    code === 'INVALID_JSON_FORMAT'
+      ? { raw_message: text.slice(0, 200), parse_error: why }
+      : { problematic_line: text.slice(0, 200), issue: why };
+  return { fault: { code, field: null, message: why, details }, message: null, text };
+}
+
+function tooDeep(text: string): ReadMessage {
+  return badLine(text, 'INVALID_NDJSON_FORMAT', `nested deeper than ${LIMITS.depth_max} levels`);
+}
+
+function noTime(text: string): Fault {
+  const expected = 'a time like 2026-03-03T10:00:00.037Z';
+  return {
+    code: 'INVALID_FIELD_TYPE',
+    field: 'timestamp',
+    message: `the field timestamp must be ${expected}, not ${text}`,
+    details: { field: 'timestamp', expected, received_type: 'string' },
+  };
+}
+
+function unknownType(type: string): Fault {
+  return {
+    code: 'INVALID_MESSAGE_TYPE',
+    field: 'type',
+    message: `there is no message type ${JSON.stringify(type.slice(0, 100))}`,
+    details: { received_type: type.slice(0, 100), supported_types: LIVE_TYPES },
+  };
+}
+
+/** Whether the sender waits for an acknowledgement. */
+export function wantsAck({
+  type,
+  ack_required,
+}: Pick<WireMessage, 'type' | 'ack_required'>): boolean {
+  return ack_required ?? ACKED_TYPES.has(type);
+}

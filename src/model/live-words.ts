@@ -1,0 +1,77 @@
+/** The closed vocabularies of the live protocol, as plain data: importing this file loads no schema library. */
+
+export const LIVE_VERSION = '1.0';
+export const LIVE_SCHEMA = 'tacho.live.v1';
+
+/** Sent by an agent's side, numbered, stored. */
+export const AGENT_MESSAGE_TYPES = [
+  'session_start',
+  'session_end',
+  'tool_call_request',
+  'tool_call_confirmation',
+  'tool_execution_status',
+  'tool_call_response',
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_stop',
+  'session_state',
+] as const;
+
+/** Sent by a client to a session's agent. */
+export const CLIENT_MESSAGE_TYPES = [
+  'tool_confirmation_response',
+  'user_input',
+  'interrupt',
+] as const;
+
+/** Between two ends of a connection. `error` may also be an agent's, numbered like its other messages. */
+export const CONTROL_MESSAGE_TYPES = [
+  'handshake_request',
+  'handshake_response',
+  'subscribe_events',
+  'unsubscribe_events',
+  'ack',
+  'flow_control',
+  'heartbeat',
+  'error',
+] as const;
+
+export const LIVE_TYPES = [
+  ...AGENT_MESSAGE_TYPES,
+  ...CLIENT_MESSAGE_TYPES,
+  ...CONTROL_MESSAGE_TYPES,
+] as const;
+export type LiveType = (typeof LIVE_TYPES)[number];
+
+/** Acknowledged unless they say otherwise (LP-7). */
+export const ACKED_TYPES: ReadonlySet<string> = new Set([
+  'tool_call_request',
+  'tool_call_confirmation',
+  'tool_confirmation_response',
+  'tool_execution_status',
+  'tool_call_response',
+  'session_end',
+]);
+
+/** Belong to one call: they carry its correlation id. */
+export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
+  'tool_call_request',
+  'tool_call_confirmation',
+  'tool_confirmation_response',
+  'tool_execution_status',
+  'tool_call_response',
+]);
+
+/** Pass when no credits are left (LP-10). */
+export const URGENT_TYPES: ReadonlySet<string> = new Set(['error', 'interrupt', 'session_end']);
+
+export const LIVE_ROLES = ['agent', 'client'] as const;
+export const LIVE_PERMISSIONS = ['subscribe', 'send', 'inject'] as const;
+export type LivePermission = (typeof LIVE_PERMISSIONS)[number];
+export const EXECUTION_STATUSES = ['running', 'paused', 'cancelled', 'failed'] as const;
+export const SEVERITIES = ['fatal', 'error', 'warning'] as const;
+/** agent: the agent's own time; capture: when tacho read it; clamped: raised so that time does not go back. */
+export const TIME_SOURCES = ['agent', 'capture', 'clamped'] as const;
+export const SESSION_STATUSES = ['active', 'ended', 'lost'] as const;
