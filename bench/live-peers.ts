@@ -1,0 +1,200 @@
+/** The two ends of the live benchmarks: a collector process (ours, or a bare one that reads, syncs and answers), and a sender. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+/** Does the same reads and writes with nothing around them: lines in, one write and sync for what has come, an answer. */
+const BARE = `
+import { createServer } from 'node:net';
+import { openSync, writeSync, fdatasync } from 'node:fs';
+const fd = openSync(process.argv[2], 'a');
+createServer((socket) => {
+  let parts = [], busy = false, count = 0, rest = 0;
+  const work = () => {
+    if (busy || parts.length === 0) return;
+    busy = true;
+    const bytes = Buffer.concat(parts); parts = [];
+    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count += 1;
+    writeSync(fd, bytes);
+    fdatasync(fd, () => {
+      busy = false;
+      socket.write(JSON.stringify({ type: 'ack', data: { acked: [{ session_id: 's', seq: count }] } }) + '\\n');
+      work();
+    });
+  };
+  socket.on('data', (chunk) => { parts.push(chunk); work(); });
+  socket.on('error', () => {});
+}).listen(process.argv[1], () => console.log('{"listening":[]}'));
+`;
+
+export interface Peer {
+  socket: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+async function started(child: ChildProcess, socket: string): Promise<Peer> {
+  await new Promise<void>((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (data: Buffer) => {
+      text += data.toString();
+      if (text.includes('\n')) resolve();
+    });
+    child.on('exit', (code) => reject(new Error(`the collector ended with ${code}`)));
+  });
+  child.removeAllListeners('exit');
+  const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));
+  return {
+    socket,
+    pid: child.pid as number,
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+const STDIO: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+
+export function startOurs(folder: string): Promise<Peer> {
+  const socket = join(folder, 'ours', 'c.sock');
+  const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
+  const args = [tacho, 'serve', '--no-dashboard', '--socket', socket, '--json'];
+  const state = ['--state-dir', join(folder, 'state')];
+  return started(spawn(process.execPath, [...args, ...state], { stdio: STDIO }), socket);
+}
+
+export function startBare(folder: string): Promise<Peer> {
+  const socket = join(folder, 'bare.sock');
+  const args = ['--input-type=module', '-e', BARE, socket, join(folder, 'bare.jsonl')];
+  return started(spawn(process.execPath, args, { stdio: STDIO }), socket);
+}
+
+/** Resident memory in MB. */
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+const stamp = () => new Date().toISOString();
+
+/** A call's request or response of some 600 bytes, in turn. */
+export function lineOf(session_id: string, seq: number): string {
+  const call_id = `call-${(seq + 1) >> 1}`;
+  const asks = seq % 2 === 1;
+  const data = asks
+    ? {
+        call_id,
+        name: 'Bash',
+        native_name: 'shell',
+        args: { command: 'npm test', description: 'x'.repeat(200) },
+        is_client_initiated: false,
+      }
+    : { call_id, result: { output: 'y'.repeat(250), exit_code: 0 }, execution_time_ms: 12 };
+  return `${JSON.stringify({
+    type: asks ? 'tool_call_request' : 'tool_call_response',
+    timestamp: stamp(),
+    session_id,
+    correlation_id: `${session_id}/${call_id}`,
+    message_id: `${session_id}-${seq}`,
+    seq,
+    ack_required: true,
+    trace: null,
+    data,
+  })}\n`;
+}
+
+const HELLO = () =>
+  `${JSON.stringify({
+    type: 'handshake_request',
+    timestamp: stamp(),
+    message_id: 'hello',
+    data: {
+      version: '1.0',
+      role: 'agent',
+      client_info: { name: 'bench', version: '1', capabilities: [] },
+      resume: null,
+      token: null,
+    },
+  })}\n`;
+
+export interface Sent {
+  /** Of each message, from its sending to its acknowledgement, sorted. */
+  latencies_ms: number[];
+  seconds: number;
+}
+
+export interface Load {
+  session: string;
+  events: number;
+  /** Events a second; null: as fast as acknowledgements come. */
+  rate: number | null;
+  in_flight: number;
+  /** Our own protocol, or the bare one without a handshake. */
+  speaks: boolean;
+}
+
+/** Sends numbered messages and waits until the last one is acknowledged. */
+export async function sendTo(peer: Peer, load: Load): Promise<Sent> {
+  const socket = connect(peer.socket);
+  socket.setNoDelay(true);
+  await new Promise((resolve, reject) => socket.on('connect', resolve).on('error', reject));
+  const sent_ms = new Float64Array(load.events + 1);
+  const latencies_ms: number[] = [];
+  let next = 1;
+  let acked = 0;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const start = performance.now();
+
+  function pump(): void {
+    const now = performance.now();
+    const due = load.rate === null ? load.events : Math.floor(((now - start) * load.rate) / 1000);
+    const most = Math.min(load.events, due, acked + load.in_flight);
+    let text = '';
+    for (; next <= most; next++) {
+      text += lineOf(load.session, next);
+      sent_ms[next] = now;
+    }
+    if (text !== '') socket.write(text);
+  }
+
+  readLines(socket, (message) => {
+    if (message.type === 'error') reject(new Error(JSON.stringify(message.data)));
+    if (message.type !== 'ack') return;
+    const now = performance.now();
+    for (const { seq } of message.data.acked as { seq: number }[]) {
+      for (let one = acked + 1; one <= seq; one++) latencies_ms.push(now - (sent_ms[one] as number));
+      acked = Math.max(acked, seq);
+    }
+    if (acked >= load.events) resolve();
+    else if (load.rate === null) pump();
+  });
+  if (load.speaks) socket.write(HELLO());
+  const timer = load.rate === null ? null : setInterval(pump, 1);
+  if (load.rate === null) pump();
+  try {
+    await promise;
+    const seconds = (performance.now() - start) / 1000;
+    return { latencies_ms: latencies_ms.sort((a, b) => a - b), seconds };
+  } finally {
+    if (timer !== null) clearInterval(timer);
+    socket.destroy();
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are read loosely here
+type Loose = any;
+
+export function readLines(socket: Socket, take: (message: Loose) => void): void {
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const pieces = (rest + text).split('\n');
+    rest = pieces.pop() ?? '';
+    for (const piece of pieces) take(JSON.parse(piece));
+  });
+}
+
+export const share = (sorted: readonly number[], part: number) =>
+  sorted[Math.floor(sorted.length * part)] ?? Number.NaN;

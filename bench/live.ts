@@ -1,0 +1,137 @@
+/** What does the collector promise and keep: latency to a durable acknowledgement, rate, memory over an hour's events? */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { markdownTable, withMarked } from '../scripts/markdown.ts';
+import {
+  type Load,
+  type Peer,
+  residentMb,
+  type Sent,
+  sendTo,
+  share,
+  startBare,
+  startOurs,
+} from './live-peers.ts';
+import type { Row } from './measure.ts';
+
+const P95_MOST_MS = 15;
+const LEAST_RATE = 10_000;
+const MEMORY_MOST_MB = 50;
+const SOAK_EVENTS = 360_000;
+const SOAK_RATE = 6_000;
+
+async function measured(peer: Peer, load: Load): Promise<Sent> {
+  // The first messages pay for the code's compilation, on either side.
+  await sendTo(peer, { ...load, session: `${load.session}-warm`, events: 200, rate: 500 });
+  return sendTo(peer, load);
+}
+
+async function latency(ours: Peer, bare: Peer): Promise<Row> {
+  const load = { session: 'latency', events: 1_000, rate: 100, in_flight: 256 };
+  const us = await measured(ours, { ...load, speaks: true });
+  const it = await measured(bare, { ...load, speaks: false });
+  const [p50, p95] = [share(us.latencies_ms, 0.5), share(us.latencies_ms, 0.95)];
+  const reference = share(it.latencies_ms, 0.95);
+  return {
+    name: `live: source → durable ack at 100 events/s, p95 (p50 ${p50.toFixed(2)} ms), beside a bare process that reads, writes, syncs`,
+    value: `${p95.toFixed(2)} ms`,
+    reference: `${reference.toFixed(2)} ms`,
+    ratio: p95 / reference,
+    target: `≤ ${P95_MOST_MS} ms`,
+    ok: p95 <= P95_MOST_MS,
+  };
+}
+
+async function throughput(ours: Peer, bare: Peer): Promise<Row> {
+  const load = { session: 'rate', events: 100_000, rate: null, in_flight: 512 };
+  const us = await measured(ours, { ...load, speaks: true });
+  const it = await measured(bare, { ...load, speaks: false });
+  const [value, reference] = [load.events / us.seconds, load.events / it.seconds];
+  return {
+    name: 'live: durable events a second, beside the bare process',
+    value: `${Math.round(value).toLocaleString('en')}/s`,
+    reference: `${Math.round(reference).toLocaleString('en')}/s`,
+    ratio: value / reference,
+    target: `≥ ${LEAST_RATE.toLocaleString('en')}/s`,
+    ok: value >= LEAST_RATE,
+  };
+}
+
+interface Sample {
+  second: number;
+  mb: number;
+}
+
+async function soak(folder: string): Promise<Row[]> {
+  const [ours, bare] = [await startOurs(folder), await startBare(folder)];
+  try {
+    const idle = residentMb(bare.pid);
+    const samples: Sample[] = [];
+    const start = performance.now();
+    const look = setInterval(() => {
+      const second = Math.round((performance.now() - start) / 1000);
+      samples.push({ second, mb: residentMb(ours.pid) });
+    }, 1_000);
+    const load = { session: 'soak', events: SOAK_EVENTS, rate: SOAK_RATE, in_flight: 1_000 };
+    const { latencies_ms, seconds } = await sendTo(ours, { ...load, speaks: true });
+    clearInterval(look);
+    writePlot(samples, seconds);
+    const most = Math.max(...samples.map(({ mb }) => mb));
+    const [early, late] = [samples.slice(10, 20), samples.slice(-10)].map(
+      (some) => some.reduce((sum, { mb }) => sum + mb, 0) / some.length,
+    ) as [number, number];
+    const acked = latencies_ms.length;
+    return [
+      {
+        name: `live: soak, ${SOAK_EVENTS.toLocaleString('en')} events in ${Math.round(seconds)} s: acknowledged`,
+        value: acked.toLocaleString('en'),
+        reference: SOAK_EVENTS.toLocaleString('en'),
+        ratio: acked / SOAK_EVENTS,
+        target: '0 lost',
+        ok: acked === SOAK_EVENTS,
+      },
+      {
+        name: `live: most memory of the collector in the soak (${early.toFixed(0)} MB at its start, ${late.toFixed(0)} MB at its end), beside a bare process`,
+        value: `${most.toFixed(0)} MB`,
+        reference: `${idle.toFixed(0)} MB`,
+        ratio: most / idle,
+        target: `≤ ${MEMORY_MOST_MB} MB more`,
+        ok: most - idle <= MEMORY_MOST_MB,
+      },
+    ];
+  } finally {
+    await Promise.all([ours.stop(), bare.stop()]);
+  }
+}
+
+/** The soak's memory as a picture of bars, for the guide. */
+function writePlot(samples: readonly Sample[], seconds: number): void {
+  if (!process.argv.includes('--write')) return;
+  const path = join(import.meta.dirname, '..', 'docs', 'reference', 'guarantees.md');
+  if (!existsSync(path)) return;
+  const every = Math.max(1, Math.floor(samples.length / 20));
+  const rows = samples
+    .filter((_, i) => i % every === 0)
+    .map(({ second, mb }) => [`${second} s`, `${mb.toFixed(0)} MB`, '█'.repeat(Math.round(mb / 4))]);
+  const text = `${SOAK_EVENTS.toLocaleString('en')} events in ${Math.round(seconds)} s; the collector's resident memory, one bar of █ for 4 MB:\n\n${markdownTable(['after', 'memory', ''], rows)}`;
+  writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'soak', text));
+}
+
+export async function run(): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
+  try {
+    const [ours, bare] = [await startOurs(folder), await startBare(folder)];
+    const rows: Row[] = [];
+    try {
+      rows.push(await latency(ours, bare), await throughput(ours, bare));
+    } finally {
+      await Promise.all([ours.stop(), bare.stop()]);
+    }
+    rmSync(join(folder, 'bare.sock'), { force: true });
+    rows.push(...(await soak(folder)));
+    return rows;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
