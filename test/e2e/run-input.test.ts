@@ -1,20 +1,9 @@
 /** Talking to running agents (LP-14): toy programs of both protocols, through the library and the command line. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { Event, InputAnswer, Run, RunOptions } from '../../src/index.ts';
-import {
-  finished,
-  fixture,
-  isRunning,
-  kill,
-  linesOf,
-  type Row,
-  root,
-  spools,
-  until,
-  usePlace,
-} from './cli.ts';
+import type { Event, InputAnswer, Run, RunOptions, RunOutcome } from '../../src/index.ts';
+import { fixture, isRunning, kill, linesOf, root, spools, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 type Library = typeof import('../../src/index.ts');
@@ -24,20 +13,15 @@ const LONG_MS = 120_000;
 const built = join(root, 'dist/index.js');
 const toy = (name: string) => [process.execPath, fixture(`${name}-talks.mjs`)];
 const go = () => join(place.folder, 'go');
+const answerTo = (text: string) => `${text.length} characters`;
 const hold = () => `hold ${go()}`;
 
-interface Talked {
-  run: Run;
-  events: Event[];
-  said(text: string): boolean;
-}
-
-/** Starts a run and waits until it has called its tool. */
+/** Starts a run, with its events as they come. */
 async function talking(
   agent: string,
   prompt: string,
   more: Partial<RunOptions> = {},
-): Promise<Talked> {
+): Promise<{ run: Run; events: Event[]; ended: () => Promise<RunOutcome> }> {
   const { run } = (await import(built)) as Library;
   const talk = run({
     agent,
@@ -50,14 +34,14 @@ async function talking(
     ...more,
   });
   const events: Event[] = [];
-  void (async () => {
+  const read = (async () => {
     for await (const event of talk) events.push(event);
-  })().catch(() => {});
-  const said = (text: string) =>
-    events.some(
-      ({ kind, data }) => kind === 'message_finished' && data.role === 'user' && data.text === text,
-    );
-  return { run: talk, events, said };
+  })();
+  const ended = async () => {
+    await read;
+    return talk.outcome;
+  };
+  return { run: talk, events, ended };
 }
 
 const TAKEN: InputAnswer = { taken: true };
@@ -72,13 +56,13 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     'LP-14',
     `a text said while ${agent} works arrives and is answered, and the run then ends by itself`,
     async () => {
-      const { run, events } = await talking(agent, hold());
+      const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
       expect(run.say('Grüße 🚀\n"second"')).toEqual(TAKEN);
       expect(run.say('third')).toEqual(TAKEN);
       writeFileSync(go(), '');
-      const outcome = await run.outcome;
-      expect(outcome).toMatchObject({ exit_reason: 'ok', message: 'Answer to third' });
+      const outcome = await ended();
+      expect(outcome).toMatchObject({ exit_reason: 'ok', message: '5 characters' });
       expect(userTexts(events)).toEqual([hold(), 'Grüße 🚀\n"second"', 'third']);
       expect(events.filter(({ kind }) => kind === 'problem' || kind === 'notice')).toEqual([]);
       expect(spools(place)).toEqual([]);
@@ -90,11 +74,11 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     'LP-14',
     `an interrupt ends what ${agent} does: the run is cancelled, with what there was`,
     async () => {
-      const { run, events } = await talking(agent, hold());
+      const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
       expect(run.interrupt('enough')).toEqual(TAKEN);
-      const outcome = await run.outcome;
-      expect(outcome).toMatchObject({ exit_reason: 'cancelled', message: `Answer to ${hold()}` });
+      const outcome = await ended();
+      expect(outcome).toMatchObject({ exit_reason: 'cancelled', message: answerTo(hold()) });
       expect(outcome.tool_calls.map(({ status }) => status)).toEqual(['cancelled']);
       const notes = events.filter(({ kind }) => kind === 'notice').map(({ data }) => data);
       expect(notes).toEqual([{ code: 'interrupt', text: 'enough' }]);
@@ -106,12 +90,12 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     'LP-14',
     `what was said before an interrupt is what ${agent} does next`,
     async () => {
-      const { run, events } = await talking(agent, hold());
+      const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
       expect([run.say('do this instead'), run.interrupt()]).toEqual([TAKEN, TAKEN]);
-      expect(await run.outcome).toMatchObject({
+      expect(await ended()).toMatchObject({
         exit_reason: 'ok',
-        message: 'Answer to do this instead',
+        message: answerTo('do this instead'),
       });
     },
     LONG_MS,
@@ -121,8 +105,8 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     'LP-14',
     `input for ${agent} after the end is refused, with the state in which it is not`,
     async () => {
-      const { run } = await talking(agent, 'hello');
-      await run.outcome;
+      const { run, ended } = await talking(agent, 'hello');
+      await ended();
       const late = {
         taken: false,
         why: 'the agent has ended its work and takes no more input',
@@ -143,9 +127,9 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     `a run of ${agent} that was not started for it takes no input, and says how it would`,
     async () => {
       const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('tells-agent.mjs')];
-      const { run } = await talking(agent, 'hello', { accept_input: false, command: plain });
+      const { run, ended } = await talking(agent, 'hello', { accept_input: false, command: plain });
       await until(() => spools(place).length > 0, 'the start');
-      await run.outcome;
+      await ended();
       expect(run.say('hello')).toEqual({
         taken: false,
         why: 'the run takes no input: start it with --accept-input',
@@ -161,19 +145,19 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     `a prompt of megabytes reaches ${agent} whole, and it may still be talked to`,
     async () => {
       const prompt = '"ä"\n'.repeat(700_000);
-      const { run, events } = await talking(agent, prompt);
+      const { run, events, ended } = await talking(agent, prompt);
       await until(() => events.some(({ kind }) => kind === 'run_started'), 'the start');
       expect(run.say(hold())).toEqual(TAKEN);
       await until(() => calls(events), 'the call');
       writeFileSync(go(), '');
-      expect(await run.outcome).toMatchObject({
+      expect(await ended()).toMatchObject({
         exit_reason: 'ok',
-        message: `Answer to ${hold()}`,
+        message: answerTo(hold()),
       });
       const answers = events.flatMap(({ kind, data }) =>
         kind === 'message_finished' && data.role === 'assistant' ? [data.text] : [],
       );
-      expect(answers[0]).toBe(String(prompt.length));
+      expect(answers[0]).toBe(answerTo(prompt));
     },
     LONG_MS,
   );
@@ -183,8 +167,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     `${agent} ends by itself when tacho is killed, and the record is finished from its spool`,
     async () => {
       const flags = ['run', '--agent', agent, '--accept-input', '--output', 'json', hold()];
-      const { program, env } = standIn(agent);
-      const { child, done, pid } = place.start([...flags, ...program], { env, contract: 'cut' });
+      const { child, done, pid } = place.start([...flags, ...standIn(agent)], { contract: 'cut' });
       let shown = '';
       child.stdout?.on('data', (piece) => {
         shown += piece;
@@ -207,17 +190,19 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 });
 
 /** The toy in the agent's place, for the command line. */
-function standIn(agent: string): { program: string[]; env: Record<string, string> } {
-  if (agent === 'acp') return { program: ['--', ...toy('acp')], env: {} };
-  const bin = join(place.folder, 'bin-claude');
+function standIn(agent: string): string[] {
+  if (agent === 'acp') return ['--', ...toy('acp')];
   const text = `targets:\n  toy:\n    agent: claude\n    command: ${JSON.stringify(toy('claude'))}\n`;
   writeFileSync(join(place.work, 'tacho.yaml'), text);
-  return { program: ['--target', 'toy'], env: { TOY: bin } };
+  return ['--target', 'toy'];
 }
 
 verifies('LP-14', 'agents that take no input say so', async () => {
-  const { run } = await talking('demo', 'hello', { command: undefined, args: ['--speed', '0'] });
-  await run.outcome;
+  const { run, ended } = await talking('demo', 'hello', {
+    command: undefined,
+    args: ['--speed', '0'],
+  });
+  await ended();
   const answer = run.say('hello');
   expect(answer).toMatchObject({ taken: false, state: 'closed', allowed: [] });
   expect(answer).toHaveProperty('why', expect.stringContaining('takes no input while it runs'));
@@ -228,11 +213,11 @@ verifies(
   'a confirmation answers what the approval mode would refuse',
   async () => {
     for (const confirmed of [true, false]) {
-      const { run, events } = await talking('acp', 'ask');
+      const { run, events, ended } = await talking('acp', 'ask');
       await until(() => events.some(({ kind }) => kind === 'permission_asked'), 'the question');
       expect(run.confirm('c-2', true)).toMatchObject({ taken: false, state: 'running' });
       expect(run.confirm('c-1', confirmed, 'because')).toEqual(TAKEN);
-      const outcome = await run.outcome;
+      const outcome = await ended();
       expect(outcome.tool_calls.map(({ status }) => status)).toEqual([confirmed ? 'ok' : 'denied']);
     }
   },
@@ -240,23 +225,23 @@ verifies(
 );
 
 verifies('LP-14', 'a question is refused when nobody is left to answer it', async () => {
-  const { run, events } = await talking('acp', 'ask');
+  const { run, events, ended } = await talking('acp', 'ask');
   await until(() => events.some(({ kind }) => kind === 'permission_asked'), 'the question');
   expect(run.interrupt()).toEqual(TAKEN);
-  const outcome = await run.outcome;
+  const outcome = await ended();
   expect(outcome.exit_reason).toBe('cancelled');
 });
 
 verifies('LP-14', 'an agent that asks nobody says so', async () => {
-  const { run, events } = await talking('claude', hold());
+  const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
   expect(run.confirm('t-2', true)).toMatchObject({ taken: false, state: 'closed' });
   writeFileSync(go(), '');
-  await run.outcome;
+  await ended();
 });
 
 verifies('LP-14', 'texts that are empty, too long or too many are refused', async () => {
-  const { run, events } = await talking('claude', hold());
+  const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
   const running = { taken: false, state: 'running', allowed: ['running'] };
   expect(run.say(' \n')).toMatchObject(running);
@@ -264,15 +249,15 @@ verifies('LP-14', 'texts that are empty, too long or too many are refused', asyn
   const answers = Array.from({ length: 101 }, (_, index) => run.say(`text ${index}`).taken);
   expect(answers.indexOf(false)).toBe(100);
   writeFileSync(go(), '');
-  expect(await run.outcome).toMatchObject({ exit_reason: 'ok', message: 'Answer to text 99' });
+  expect(await ended()).toMatchObject({ exit_reason: 'ok', message: answerTo('text 99') });
 });
 
 verifies('LP-14', 'what an agent never took up is in the record', async () => {
-  const { run, events } = await talking('claude', hold());
+  const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
   expect(run.say('never read')).toEqual(TAKEN);
   run.abort();
-  expect(await run.outcome).toMatchObject({ exit_reason: 'cancelled' });
+  expect(await ended()).toMatchObject({ exit_reason: 'cancelled' });
   const notes = events.filter(({ kind }) => kind === 'notice').map(({ data }) => data);
   expect(notes).toEqual([{ code: 'input_unread', text: 'never read' }]);
 });
