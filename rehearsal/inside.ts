@@ -59,6 +59,7 @@ async function until(test: () => boolean, limit_ms: number): Promise<boolean> {
 }
 
 const TACHO = `${INSIDE.project}/bin/tacho.cjs`;
+const TALK = `${INSIDE.project}/rehearsal/talk.ts`;
 
 function start(job: Job, name: string, args: readonly string[], stdin: 'ignore' | number) {
   const child = spawn(process.execPath, args, {
@@ -148,8 +149,7 @@ async function askAfterwards(job: Job): Promise<Record<string, number | null>> {
 async function play(job: Job, model: ChildProcess): Promise<Report> {
   const begun_ms = Date.now();
   const prompt = job.stdin === null ? 'ignore' : openSync(`${INSIDE.room}/prompt.txt`, 'r');
-  const talked = [`${INSIDE.project}/rehearsal/talk.ts`, JSON.stringify(job.talk)];
-  const args = job.talk === null ? [TACHO, ...job.tacho_args] : talked;
+  const args = job.talk === null ? [TACHO, ...job.tacho_args] : [TALK];
   const { child, ended } = start(job, 'stdout', args, prompt);
   let over_limit = false;
   const timer = setTimeout(() => {

@@ -1,8 +1,8 @@
 /**
  * Runs an agent by tacho's library, talks to it once its call has begun, and prints what `tacho run --output json` would.
- * The one argument is a `Talk` as JSON.
+ * Reads `talk` of /mnt/room/job.json.
  */
-import { appendFileSync, existsSync, writeSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodeOf } from '../src/app/exit-codes.ts';
 import type { Event, Run } from '../src/index.ts';
@@ -28,8 +28,9 @@ async function talkTo(run: Run, talk: Talk['talk']): Promise<void> {
   }
 }
 
-async function main(given: Talk): Promise<number> {
-  const { talk, ...options } = given;
+async function main(): Promise<number> {
+  const job = JSON.parse(readFileSync(`${INSIDE.room}/job.json`, 'utf8')) as { talk: Talk };
+  const { talk, ...options } = job.talk;
   const built = `${INSIDE.project}/dist/index.js`;
   const library = (await import(built)) as typeof import('../src/index.ts');
   const run = library.run({ ...options, accept_input: true, output_mode: 'json' });
@@ -44,4 +45,4 @@ async function main(given: Talk): Promise<number> {
   return exitCodeOf((await run.outcome).exit_reason, null);
 }
 
-if (import.meta.main) process.exitCode = await main(JSON.parse(process.argv[2] ?? '') as Talk);
+if (import.meta.main) process.exitCode = await main();
