@@ -92,7 +92,7 @@ verifies('LP-14', 'it rests after a result, and waits for nothing once all was r
   ]);
 });
 
-verifies('LP-14', 'a repeated text comes when it is taken up, and sets no clock back', () => {
+verifies('LP-14', 'a repeated text has the time when it is taken up, not when it was sent', () => {
   const call = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'x' } };
   const result = { type: 'tool_result', tool_use_id: 't1', content: 'x' };
   const events = eventsFrom(
@@ -103,10 +103,13 @@ verifies('LP-14', 'a repeated text comes when it is taken up, and sets no clock 
     said('m2', text('Done.'), timed(4)),
     ENDED,
   );
-  expect(kindsOf(events, 'problem')).toEqual([]);
-  const told = kindsOf(events, 'message_finished').map(({ data }) => [data.role, data.text]);
+  const told = kindsOf(events, 'message_finished').map(({ at_source, data }) => [
+    data.role,
+    data.text,
+    at_source,
+  ]);
   expect(told).toEqual([
-    ['user', 'more'],
-    ['assistant', 'Done.'],
+    ['user', 'more', 'observed'],
+    ['assistant', 'Done.', 'native'],
   ]);
 });
