@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { INSIDE } from './agents/agent.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Script } from './server/scenario.ts';
+import type { Talk } from './talk.ts';
 
 export interface Job {
   dialect: string;
@@ -16,6 +17,8 @@ export interface Job {
   /** For tacho's stdin; null: it is empty. */
   stdin: string | null;
   env: Readonly<Record<string, string>>;
+  /** Played by `talk.ts` instead of tacho's command line; null: by that. */
+  talk: Talk | null;
   act: Scenario['act'] | null;
   /** Whether the call to interfere with stands on tacho's stdout while it runs. */
   call_shown: boolean;
@@ -55,8 +58,11 @@ async function until(test: () => boolean, limit_ms: number): Promise<boolean> {
   return true;
 }
 
+const TACHO = `${INSIDE.project}/bin/tacho.cjs`;
+const TALK = `${INSIDE.project}/rehearsal/talk.ts`;
+
 function start(job: Job, name: string, args: readonly string[], stdin: 'ignore' | number) {
-  const child = spawn(process.execPath, [`${INSIDE.project}/bin/tacho.cjs`, ...args], {
+  const child = spawn(process.execPath, args, {
     cwd: INSIDE.work,
     env: job.env,
     stdio: [
@@ -73,7 +79,7 @@ function start(job: Job, name: string, args: readonly string[], stdin: 'ignore' 
 }
 
 async function ask(job: Job, name: string, args: readonly string[]): Promise<number | null> {
-  const { child, ended } = start(job, name, args, 'ignore');
+  const { child, ended } = start(job, name, [TACHO, ...args], 'ignore');
   const timer = setTimeout(() => child.kill('SIGKILL'), QUESTION_LIMIT_MS);
   const { code } = await ended;
   clearTimeout(timer);
@@ -143,7 +149,8 @@ async function askAfterwards(job: Job): Promise<Record<string, number | null>> {
 async function play(job: Job, model: ChildProcess): Promise<Report> {
   const begun_ms = Date.now();
   const prompt = job.stdin === null ? 'ignore' : openSync(`${INSIDE.room}/prompt.txt`, 'r');
-  const { child, ended } = start(job, 'stdout', job.tacho_args, prompt);
+  const args = job.talk === null ? [TACHO, ...job.tacho_args] : [TALK];
+  const { child, ended } = start(job, 'stdout', args, prompt);
   let over_limit = false;
   const timer = setTimeout(() => {
     over_limit = true;

@@ -183,3 +183,23 @@ test('a session that is not known is a fault unless it need not be', () => {
     judge(SCENARIO, { ...SCENARIO.expect, session: false }, nameless),
   ]).toEqual([['session_id is not known'], []]);
 });
+
+test('what was said to the agent has to stand in the record, once and in its order', () => {
+  const talk = ['more', null, 'again'];
+  const of = (texts: readonly string[]) =>
+    texts
+      .map((text) => ({ role: 'user', text, synthetic: false }))
+      .map((data) => JSON.stringify({ kind: 'message_finished', data }))
+      .join('\n');
+  const judged = (texts: readonly string[], stderr = '') =>
+    judge({ ...SCENARIO, talk }, SCENARIO.expect, observed({ events: of(texts), stderr }));
+  expect([
+    judged(['Go.', 'more', 'again']),
+    judged(['more', 'more', 'again']),
+    judged(['more', 'again'], 'not taken: no\n'),
+  ]).toEqual([
+    [],
+    ['what was said is ["more","more","again"], not ["more","again"]'],
+    ['not taken: no'],
+  ]);
+});

@@ -24,6 +24,7 @@ export function judge(scenario: Scenario, expect: Expected, observed: Observed):
     ...judgeCalls(expect, corrected(records, observed.events)),
     ...judgeProvider(expect, records),
     ...judgeSurroundings(scenario.prompt, expect, observed),
+    ...judgeTalk(scenario.talk ?? [], observed),
   ];
 }
 
@@ -190,4 +191,16 @@ function judgeSurroundings(prompt: string, expect: Expected, observed: Observed)
     bad.push('stream and session file contradict each other');
   }
   return bad;
+}
+
+/** What was said stands in the record once, as the user's. */
+function judgeTalk(talk: NonNullable<Scenario['talk']>, { events, stderr }: Observed): string[] {
+  const said = talk.filter((text) => text !== null);
+  const told = events.split('\n').flatMap((line) => {
+    if (!line.includes('"role":"user"')) return [];
+    const { data } = JSON.parse(line) as Line;
+    return data.synthetic === false && said.includes(String(data.text)) ? [data.text] : [];
+  });
+  const refused = stderr.includes('not taken') ? [stderr.trim().slice(-300)] : [];
+  return [...refused, ...differs('what was said', told, said)];
 }

@@ -75,7 +75,8 @@ async function playOne(rehearsal: Rehearsal): Promise<Result> {
   const { agent, scenario, keep } = rehearsal;
   const { version } = agent.package;
   const result = { agent: agent.id, version, scenario: scenario.name, duration_ms: 0, room: null };
-  const reason = agent.without[scenario.name];
+  const deaf = scenario.talk !== undefined && agent.takes_input !== true;
+  const reason = deaf ? 'it takes no input while it runs' : agent.without[scenario.name];
   if (reason !== undefined) return { ...result, outcome: 'left_out', reasons: [reason] };
   const { observed, room } = await rehearse(rehearsal);
   const expect = { ...scenario.expect, ...agent.differs[scenario.name] };

@@ -83,11 +83,13 @@ function jobFor({ agent, scenario }: Rehearsal, args: readonly string[]): Job {
   const events = ['--events', `${INSIDE.out}/events.jsonl`];
   const prompt = prompt_by === 'stdin' ? '-' : scenario.prompt;
   const passed = args.length === 0 ? [] : ['--', ...args];
+  const { approve, talk = null } = scenario;
   return {
     dialect: agent.dialect,
     script: fill({ ...script, turns: turns(script.turns), agents }, { WORK: INSIDE.work }),
     tacho_args: ['run', ...options, ...limit, ...events, prompt, ...passed],
     stdin: prompt_by === 'stdin' ? scenario.prompt : null,
+    talk: talk && { agent: agent.id, prompt: scenario.prompt, approve, args, talk },
     env: {
       HOME: INSIDE.home,
       LANG: 'C.UTF-8',

@@ -55,6 +55,8 @@ export interface Scenario {
   timeout_s?: number;
   /** Done once the file `started` lies in the work folder and the call stands on tacho's stdout, if it can. */
   act?: 'interrupt' | 'kill_agent' | 'kill_tacho';
+  /** Said to the agent, in this order, at the same moment; null: it is told to stop. Only for agents that take input. */
+  talk?: readonly (string | null)[];
   expect: Expected;
 }
 
@@ -345,4 +347,48 @@ const CUT_SHORT: readonly Scenario[] = [
   },
 ];
 
-export const SCENARIOS: readonly Scenario[] = [...TALKING, ...WORKING, ...EXTENDED, ...CUT_SHORT];
+const TALKED_TO: readonly Scenario[] = [
+  {
+    name: 'told-more',
+    prompt: AWKWARD,
+    approve: 'all',
+    talk: ['Say it again:\n"Grüße 🚀"', 'And again.'],
+    // Whether a text becomes part of the turn or has one of its own: the answers are the same.
+    script: { turns: [[{ text: 'Waiting.' }, slow(3)], [{ text: 'Grüße!' }]], repeat_last: true },
+    expect: { ...FINE, calls: [{ tool: 'Bash', status: 'ok' }], final_text: 'Grüße!' },
+  },
+  {
+    name: 'told-to-stop',
+    prompt: 'Wait for me.',
+    approve: 'all',
+    talk: [null],
+    script: { turns: [[{ text: 'Waiting.' }, slow(60)], [{ text: 'never said' }]] },
+    expect: {
+      exit: 143,
+      exit_reason: 'cancelled',
+      calls: [{ tool: 'Bash', status: 'cancelled' }],
+      usage: true,
+      complete: true,
+    },
+  },
+  {
+    name: 'told-otherwise',
+    prompt: 'Wait for me.',
+    approve: 'all',
+    talk: ['Do not wait.', null],
+    script: { turns: [[{ text: 'Waiting.' }, slow(60)], [{ text: 'Stopped waiting.' }]] },
+    expect: {
+      ...FINE,
+      calls: [{ tool: 'Bash', status: 'cancelled' }],
+      final_text: 'Stopped waiting.',
+    },
+  },
+];
+
+export const SCENARIOS: readonly Scenario[] = [
+  ...TALKING,
+  ...WORKING,
+  ...EXTENDED,
+  ...CUT_SHORT,
+  ...TALKED_TO,
+];

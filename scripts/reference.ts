@@ -92,12 +92,19 @@ function readmeSection(agent: Agent, heading: string): string {
   return found.slice(heading.length).trim();
 }
 
+function inputOf(agent: Agent): string {
+  const talk = agent.input?.();
+  if (talk === undefined) return 'none';
+  return talk.confirm === undefined ? 'texts, interrupts' : 'texts, interrupts, confirmations';
+}
+
 function agentParts(agent: Agent): string[] {
   const rows = [
     ['title', agent.title],
     ['program', agent.binaries.map(code).join(', ') || 'built in'],
     ['install', agent.binaries.length === 0 ? 'nothing to install' : code(agent.install)],
     ['checked with', agent.checked_versions.join(', ')],
+    ['input while it runs', inputOf(agent)],
     ['session files', agent.session === null ? 'none' : 'read after the run'],
     ['quirks', `[README](../../src/agents/${agent.id}/README.md)`],
   ];

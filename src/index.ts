@@ -8,13 +8,15 @@ import { eventsOf } from './app/convert.ts';
 import { startRecord } from './app/record.ts';
 import type { EventSink } from './app/recorder.ts';
 import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
-import { startRun } from './app/run.ts';
+import { type RunControl, startRun } from './app/run.ts';
+import { type InputAnswer, refused } from './app/run-input.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
 import { createOutcomeFold } from './projections/outcome.ts';
 
 export type { RecordOptions, RunOptions } from './app/request.ts';
+export type { InputAnswer, InputState } from './app/run-input.ts';
 export { TachoError } from './lib/errors.ts';
 export type { DataOf, Event, EventOf } from './model/event.ts';
 export type { OutcomeCall, RunOutcome } from './model/outcome.ts';
@@ -25,9 +27,15 @@ export interface Run extends AsyncIterable<Event> {
   readonly outcome: Promise<RunOutcome>;
   /** Ends the agent's whole process tree; the outcome is then `cancelled`. */
   abort(): void;
+  /** Talk to the agent while it runs; taken only with `accept_input`, by agents that can. */
+  say(text: string): InputAnswer;
+  interrupt(reason?: string): InputAnswer;
+  confirm(call_id: string, confirmed: boolean, message?: string): InputAnswer;
 }
 
-interface Control {
+type Talking = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
+
+interface Control extends Partial<Talking> {
   result: Promise<{ outcome: RunOutcome }>;
   abort(cause: string): void;
 }
@@ -41,11 +49,19 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
   let stop: () => void = () => {
     aborted = true;
   };
+  let control: Control | null = null;
+  const talk = (to: (talking: Talking) => InputAnswer): InputAnswer => {
+    if (control === null) return refused('starting', 'the agent has not been started');
+    if (control.say === undefined)
+      return refused('closed', 'it is recorded here, and run elsewhere');
+    return to(control as Talking);
+  };
   const outcome = (async () => {
-    const control = await start((events) => queue.put(events));
-    stop = () => control.abort('abort');
+    control = await start((events) => queue.put(events));
+    const started = control;
+    stop = () => started.abort('abort');
     if (aborted) stop();
-    return (await control.result).outcome;
+    return (await started.result).outcome;
   })();
   outcome.then(
     () => queue.end(),
@@ -54,7 +70,14 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
   outcome.catch(() => {});
   const abort = () => stop();
   signal?.addEventListener('abort', abort, { once: true });
-  return { outcome, abort, [Symbol.asyncIterator]: () => queue.read() };
+  return {
+    outcome,
+    abort,
+    say: (text) => talk((to) => to.say(text)),
+    interrupt: (reason) => talk((to) => to.interrupt(reason ?? null)),
+    confirm: (id, confirmed, message) => talk((to) => to.confirm(id, confirmed, message ?? null)),
+    [Symbol.asyncIterator]: () => queue.read(),
+  };
 }
 
 /** Runs an agent. `signal` aborts it. */

@@ -7,6 +7,7 @@ const TOYBOX_CALL = { tool: 'mcp__toybox__add_numbers', status: 'error' } as con
 export const acp: Rehearsed = {
   ...qwen,
   id: 'acp',
+  takes_input: true,
   args: ['qwen', '--acp', ...(qwen.args ?? [])],
   differs: {
     // The protocol has no word for them.

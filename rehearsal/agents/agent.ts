@@ -57,6 +57,8 @@ export interface Rehearsed {
   args?: readonly string[];
   /** Its stdout tells of a call only when that is over: whoever interferes waits for the call's file alone. */
   calls_told_late?: true;
+  /** It takes input while it runs. */
+  takes_input?: true;
   /** Settings for the whole machine, which must not be seen. */
   machine_settings: readonly string[];
   /** A canonical call as this agent's model makes it. */

@@ -24,6 +24,7 @@ export const claude: Rehearsed = {
     DISABLE_ERROR_REPORTING: '1',
     DISABLE_TELEMETRY: '1',
   },
+  takes_input: true,
   machine_settings: ['/etc/claude-code'],
   native({ tool, input }) {
     if (tool !== 'Task') return { tool, input };

@@ -50,6 +50,8 @@ export interface RunOptions {
   target?: string | undefined;
   /** Which attempt at the same run this is; default: the only one. */
   attempt?: RunAttempt | undefined;
+  /** Whether `say`, `interrupt` and `confirm` may reach the agent, where it can take input while it runs (LP-14). */
+  accept_input?: boolean | undefined;
   output_mode?: OutputMode | undefined;
   tui?: boolean | undefined;
   events_path?: string | undefined;
@@ -135,6 +137,7 @@ function configOf(options: RunOptions): RunConfig {
     timeout_ms: options.timeout_ms ?? null,
     limits: { ...NO_LIMITS, ...options.limits },
     ...(options.attempt === undefined ? {} : { attempt: options.attempt }),
+    ...(options.accept_input === true ? { accept_input: true as const } : {}),
     output_mode: options.output_mode ?? 'human',
     stream: options.stream ?? false,
     tui: options.tui ?? false,
@@ -142,6 +145,10 @@ function configOf(options: RunOptions): RunConfig {
     final_output_path: options.final_output_path ?? null,
     labels: { ...options.labels },
   };
+}
+
+export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {
+  return accept_input === true && agent.input !== undefined;
 }
 
 function checkTimeout(timeout_ms: number | null): void {
@@ -171,6 +178,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     stream,
     args,
     command,
+    accept_input: takesInput(agent, config),
     self,
   });
   const env = { ...agentEnvironment(options), ...plan.env };

@@ -18,7 +18,8 @@ import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { EventSink } from './recorder.ts';
-import type { RunRequest } from './request.ts';
+import { type RunRequest, takesInput } from './request.ts';
+import { type InputAnswer, RunInput } from './run-input.ts';
 import { metaOf } from './spool-meta.ts';
 
 export interface RunResult {
@@ -37,6 +38,12 @@ export interface RunControl {
   result: Promise<RunResult>;
   /** Ends the agent's process tree; a second call kills it at once. */
   abort(cause: string): void;
+  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
+  say(text: string): InputAnswer;
+  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
+  interrupt(reason: string | null): InputAnswer;
+  /** Answers the agent's question whether a call may run. */
+  confirm(call_id: string, confirmed: boolean, message: string | null): InputAnswer;
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
@@ -53,7 +60,15 @@ export async function startRun(
   const spool = createSpool(desk.state, run_id);
   try {
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
-    return { run_id, abort: (cause) => live.abort(cause), result: live.recordOrEnd(before) };
+    const { input } = live;
+    return {
+      run_id,
+      abort: (cause) => live.abort(cause),
+      say: (text) => input.say(text),
+      interrupt: (reason) => input.interrupt(reason),
+      confirm: (call_id, confirmed, message) => input.confirm({ call_id, confirmed, message }),
+      result: live.recordOrEnd(before),
+    };
   } catch (error) {
     removeSpool(spool);
     await desk.close();
@@ -68,7 +83,9 @@ interface Launched {
 
 async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
   const { plan, cwd } = request;
-  if (plan.stdin !== null) writeStdin(spool, plan.stdin);
+  const stdin_open = takesInput(request.agent, request.config);
+  const in_file = plan.stdin !== null && !stdin_open;
+  if (in_file) writeStdin(spool, plan.stdin as string);
   const started_ms = request.clock.now();
   writeMeta(spool, metaOf({ request, run_id, started_ms, agent: null }));
   const agent = spawnAgent({
@@ -76,7 +93,8 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
     args: plan.args,
     env: { ...request.env, [RUN_ID_VARIABLE]: run_id },
     cwd,
-    stdin_path: plan.stdin === null ? null : spool.stdin,
+    stdin_path: in_file ? spool.stdin : null,
+    stdin_open,
     stdout_path: spool.stdout,
     stderr_path: spool.stderr,
   });
@@ -112,6 +130,7 @@ export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk)
 }
 
 class LiveRun {
+  readonly input: RunInput;
   readonly #request: RunRequest;
   readonly #desk: Desk;
   readonly #spool: Spool;
@@ -138,11 +157,16 @@ class LiveRun {
     this.#limits = request.config.limits ?? NO_LIMITS;
     const { same_calls } = this.#limits;
     this.#loops = same_calls === null ? null : createLoopGuard(same_calls);
+    const accepted = request.config.accept_input === true;
+    const { stdin } = agent;
+    const first = stdin === null ? null : request.plan.stdin;
+    this.input = new RunInput({ ...request, accepted, first, stdin });
   }
 
   abort(cause: string): void {
     const again = this.#cause !== null;
     this.#cause ??= cause;
+    this.input.close();
     const grace_ms = again ? 0 : LIMITS.kill_grace_ms;
     const signal = cause === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
@@ -172,6 +196,7 @@ class LiveRun {
     const exit = this.#agent.exited.finally(() => exited.abort());
     await this.#readUntil(tails, exited.signal);
     if (timer !== null) clearTimeout(timer);
+    this.input.end();
     const left = await this.#endLeftovers(tails);
     await this.#readUntil(tails, AbortSignal.abort());
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
@@ -206,7 +231,10 @@ class LiveRun {
         const events = this.#pipeline.push(channel, bytes);
         await this.#desk.recorder.take(events);
         this.#watch(events);
+        this.input.watch(events);
       }
+      for (const note of this.input.notes())
+        await this.#desk.recorder.take(this.#pipeline.draft(note, null));
       if (got) continue;
       if (last) return;
       await waitForChange(both, stopped, LIMITS.tail_poll_ms * 10);

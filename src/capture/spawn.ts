@@ -1,4 +1,4 @@
-/** Starts an agent in its own session, with regular files as stdin, stdout and stderr. */
+/** Starts an agent in its own session, with regular files as stdout and stderr, and a file or a pipe as stdin. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   accessSync,
@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { startOf } from './process-tree.ts';
 
@@ -22,6 +23,8 @@ export interface ResolvedLaunch {
   cwd: string;
   /** null: stdin is empty. */
   stdin_path: string | null;
+  /** Set: stdin is a pipe, whose other end is the process's `stdin`; when we die, it ends. */
+  stdin_open?: boolean;
   /** Both exist already, as regular files; the agent appends to them itself. */
   stdout_path: string;
   stderr_path: string;
@@ -37,6 +40,8 @@ export interface AgentProcess {
   pid: number | null;
   /** Start time by the system's own count, the guard against pid reuse; null where it is not known. */
   start: string | null;
+  /** The other end of its stdin; null: that is no pipe. Whether the agent still reads is nobody's worry. */
+  stdin: Writable | null;
   /** Rejects with a TachoError when the program could not be started; may be left unwatched. */
   started: Promise<void>;
   /** Never rejects. An agent that was never started has neither exit code nor signal. */
@@ -138,17 +143,19 @@ function notRegular(path: string): TachoError {
   return new TachoError('not_a_file', `${path}: not a regular file`, { stage: STAGE });
 }
 
+/** All but a stdin that is a pipe. */
 function openStdio(plan: ResolvedLaunch): number[] {
+  const { stdin_path, stdout_path, stderr_path } = plan;
   const fds: number[] = [];
   try {
     const append = constants.O_WRONLY | constants.O_APPEND;
-    fds.push(
-      plan.stdin_path === null
-        ? openSync('/dev/null', constants.O_RDONLY)
-        : openRegular(plan.stdin_path, constants.O_RDONLY),
-    );
-    fds.push(openRegular(plan.stdout_path, append));
-    fds.push(openRegular(plan.stderr_path, append));
+    if (plan.stdin_open !== true) {
+      const { O_RDONLY } = constants;
+      const empty = stdin_path === null;
+      fds.push(empty ? openSync('/dev/null', O_RDONLY) : openRegular(stdin_path, O_RDONLY));
+    }
+    fds.push(openRegular(stdout_path, append));
+    fds.push(openRegular(stderr_path, append));
     return fds;
   } catch (cause) {
     closeAll(fds);
@@ -192,7 +199,7 @@ function notStarted(error: TachoError): AgentProcess {
   const started = Promise.reject(error);
   started.catch(() => {});
   const exited = Promise.resolve({ exit_code: null, signal: null });
-  return { pid: null, start: null, started, exited };
+  return { pid: null, start: null, stdin: null, started, exited };
 }
 
 function follow(child: ChildProcess, program: string, plan: ResolvedLaunch): AgentProcess {
@@ -208,7 +215,9 @@ function follow(child: ChildProcess, program: string, plan: ResolvedLaunch): Age
   const pid = child.pid ?? null;
   // Not reaped before the event loop turns, so the pid is certainly still the child's.
   const start = pid === null ? null : startOf(pid);
-  return { pid, start, started: started.promise, exited: exited.promise };
+  // An agent that has closed it, or is gone, is told by its end.
+  child.stdin?.on('error', () => {});
+  return { pid, start, stdin: child.stdin, started: started.promise, exited: exited.promise };
 }
 
 /** Never throws: every failure is the rejection of `started`. */
@@ -222,7 +231,7 @@ export function spawnAgent(plan: ResolvedLaunch): AgentProcess {
     const child = spawn(program, plan.args, {
       cwd: plan.cwd,
       env: plan.env,
-      stdio: fds as [number, number, number],
+      stdio: plan.stdin_open ? ['pipe', ...fds] : fds,
       detached: true,
     });
     return follow(child, program, plan);

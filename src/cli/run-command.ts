@@ -157,6 +157,7 @@ export async function optionsOf(
     stream: flags.stream ?? false,
     state_dir: input.state_dir,
     keep_raw: flags.keepRaw ?? false,
+    accept_input: flags.acceptInput ?? false,
     redact: [...(config?.redact ?? []), ...(flags.redact ?? [])],
     labels: flags.label,
     output_mode: flags.output,

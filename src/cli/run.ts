@@ -32,6 +32,7 @@ export interface RunFlags {
   label?: Record<string, string>;
   redact?: string[];
   keepRaw?: true;
+  acceptInput?: true;
 }
 
 function seconds(text: string): number {
@@ -121,6 +122,10 @@ export function defineRun(program: Command, io: Io, done: Done): void {
       '--redact <pattern>',
       'redact what matches, too (repeatable)',
       (text: string, before: string[] = []) => [...before, text],
+    )
+    .option(
+      '--accept-input',
+      'let others talk to the agent while it runs, where it can take that: with --live, whoever may inject at the collector',
     )
     .option('--keep-raw', "keep the agent's raw output after the run is recorded")
     .addHelpText('after', EXAMPLES)

@@ -43,6 +43,14 @@ export function newRunId(now_ms: number, random: RandomSource): string {
   return `r_${time}${base32(random(10), 16)}`;
 }
 
+/** A UUID of chance (version 4). */
+export function newUuid(random: RandomSource): string {
+  const bytes = Buffer.from(random(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }

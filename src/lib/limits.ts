@@ -83,6 +83,14 @@ export const LIMITS = {
   /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a
    * larger map is slower for every call. Updates of older calls are counted. */
   settled_calls_max: 20_000,
+  /** A text said to a running agent: agents repeat it in their records, which have room for it. */
+  input_bytes_max: 1024 * 1024,
+  /** Texts that an agent has not taken up; whoever says more waits until it has. */
+  input_waiting_max: 100,
+  /** An agent that rests and leaves a text unread has its stdin closed after this time: what came before the end is read. */
+  input_wait_ms: 10_000,
+  /** How long a question whether a call may run waits for somebody's answer before the approval mode refuses it. */
+  confirm_wait_ms: 120_000,
   /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
   command_output_bytes_max: 1024 * 1024,
   /** A script for the built-in agent: written by hand, some kilobytes. */

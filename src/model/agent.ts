@@ -1,5 +1,6 @@
 /** What an agent's folder exports, and what it is given. Nothing here knows a particular agent. */
 import type { Draft } from './draft.ts';
+import type { Event } from './event.ts';
 import type { ApproveMode } from './words.ts';
 
 /** What of an agent is known live, only after the run (from its session file), or never (AG-17). */
@@ -52,6 +53,8 @@ export interface LaunchRequest {
   args: readonly string[];
   /** The program to start instead of the agent's own, with leading arguments; null: the agent's own. */
   command: readonly string[] | null;
+  /** Whether more than the prompt may come on stdin, in the words of the agent's `input`, which it then has. */
+  accept_input?: boolean;
   /** How the program that tacho brings for the agent is started, where it does: this Node and the entry file. */
   self: { node: string; entry: string };
 }
@@ -61,8 +64,33 @@ export interface LaunchPlan {
   args: string[];
   /** Added to the inherited environment. */
   env: Record<string, string>;
-  /** Text for the agent's stdin, which is closed after it; null: stdin is empty. */
+  /** Text for the agent's stdin, which is closed after it unless more may come; null: stdin is empty. */
   stdin: string | null;
+}
+
+/** An answer to whether a call may run. */
+export interface Confirmation {
+  call_id: string;
+  confirmed: boolean;
+  message: string | null;
+}
+
+/**
+ * What is said to one running agent beyond its prompt (LP-14): lines for its stdin, made of what was asked and of what
+ * the agent has told so far. Contract: pure; a text that was said counts as taken up once an event shows it.
+ */
+export interface InputTalk {
+  /** `id`: a UUID of this text alone. */
+  say(text: string, id: string): string;
+  /** Ends what the agent does just now; what was said and not begun comes after it. */
+  interrupt(): string;
+  /** Null: it does not ask about such a call. Absent: it asks nobody. */
+  confirm?(answer: Confirmation): string | null;
+  event(event: Event): void;
+  /** Texts that it has not taken up. */
+  readonly waiting: readonly string[];
+  /** Whether it is done with what it has taken up; with nothing waiting it then ends when its stdin does. */
+  readonly resting: boolean;
 }
 
 /** One file of a session: the main one, or a sub-agent's. */
@@ -155,6 +183,8 @@ export interface Agent {
   /** `resumed`: the run goes on with a session, whose figures may count the runs before it too. */
   stream(options?: { resumed: boolean }): Decoder;
   readonly session: SessionFiles | null;
+  /** Present where it takes input while it runs. */
+  input?(): InputTalk;
   /** What is known of its records, loaded when it is asked for; without it only types are compared. */
   shapes?(): Promise<RecordShapes>;
 }

@@ -65,6 +65,8 @@ export const RunConfig = Type.Object({
   /** Records of before there were limits have none. */
   limits: Type.Optional(RunLimits),
   attempt: Type.Optional(RunAttempt),
+  /** Whether others might talk to the agent while it ran. */
+  accept_input: Type.Optional(Type.Literal(true)),
   output_mode: OneOf(OUTPUT_MODES),
   stream: Type.Boolean(),
   tui: Type.Boolean(),

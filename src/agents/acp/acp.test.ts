@@ -368,6 +368,17 @@ describe('the client', () => {
     expect(() => acp.launch({ ...REQUEST, args: [] })).toThrow('say which program');
   });
 
+  verifies('LP-14', 'with input to come the prompt is the first line of several', () => {
+    const { args, stdin } = acp.launch({ ...REQUEST, accept_input: true });
+    expect(args).toEqual(['/entry.js', '--approve', 'default', '--input', '--', 'gemini', '--acp']);
+    const talk = acp.input?.();
+    expect([stdin, talk?.say('more', 'id'), talk?.interrupt()]).toEqual([
+      `${JSON.stringify({ say: REQUEST.prompt })}\n`,
+      '{"say":"more"}\n',
+      '{"interrupt":true}\n',
+    ]);
+  });
+
   verifies('AG-9', 'the policy answers for a person', () => {
     const kinds = ['edit', 'read', 'execute', 'delete', null];
     const table = (['default', 'edits', 'all'] as const).map((mode) =>

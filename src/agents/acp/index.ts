@@ -1,5 +1,6 @@
 /** The agent `acp`: any program that speaks the Agent Client Protocol over stdio. See README.md. */
 import type { Agent } from '../../model/agent.ts';
+import { input } from './input.ts';
 import { launch } from './launch.ts';
 import { stream } from './stream.ts';
 import { tools } from './tools.ts';
@@ -35,4 +36,5 @@ export const acp: Agent = {
   launch,
   stream,
   session: null,
+  input,
 };

@@ -1,6 +1,7 @@
 /** How an agent is started: by the client program, which speaks the protocol with it. Pure. */
 import { TachoError } from '../../lib/errors.ts';
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
+import { lineOf } from './input.ts';
 
 const USAGE =
   'say which program speaks the protocol: tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…], or a command in tacho.yaml';
@@ -12,6 +13,8 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const args = [entry, '--approve', request.approve];
   if (request.model !== null) args.push('--model', request.model);
   if (request.resume !== null) args.push('--resume', request.resume);
+  if (request.accept_input) args.push('--input');
   args.push('--', ...agent);
-  return { command: node, args, env: {}, stdin: request.prompt };
+  const stdin = request.accept_input ? lineOf({ say: request.prompt }) : request.prompt;
+  return { command: node, args, env: {}, stdin };
 }

@@ -1,5 +1,6 @@
 /** The agent `claude`: Claude Code. See README.md for what was seen and what its streams leave out. */
 import type { Agent } from '../../model/agent.ts';
+import { input } from './input.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
@@ -36,5 +37,6 @@ export const claude: Agent = {
   launch,
   stream,
   session,
+  input,
   shapes: async () => (await import('./shapes.ts')).shapes,
 };

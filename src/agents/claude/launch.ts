@@ -1,6 +1,7 @@
 /** How the CLI is started. Pure. The prompt goes through stdin: any length, no quoting. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
+import { userLine } from './input.ts';
 
 const PERMISSION_MODE: Record<ApproveMode, string | null> = {
   default: null,
@@ -17,6 +18,9 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const mode = PERMISSION_MODE[request.approve];
   if (mode !== null) args.push('--permission-mode', mode);
   if (request.resume !== null) args.push('--resume', request.resume);
+  // What was taken up is repeated on stdout: only that tells when nothing is waiting.
+  if (request.accept_input) args.push('--input-format', 'stream-json', '--replay-user-messages');
   args.push(...request.args);
-  return { command, args, env: {}, stdin: request.prompt };
+  const stdin = request.accept_input ? userLine(request.prompt) : request.prompt;
+  return { command, args, env: {}, stdin };
 }

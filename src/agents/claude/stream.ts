@@ -228,7 +228,9 @@ class Stream implements Decoder {
 
 function speakerOf(record: Native): Speaker {
   const parent = idOf(record.parent_tool_use_id);
-  return { at_ms: timeOf(record), parent, root: parent === null };
+  // What the host said is repeated when it is taken up, with the time when it came.
+  const at_ms = record.isReplay === true ? undefined : timeOf(record);
+  return { at_ms, parent, root: parent === null };
 }
 
 function factsOf(record: Native, call_id: unknown, alone: boolean): ResultFacts {

@@ -1,13 +1,17 @@
-/** The client's part of the protocol: who it is, a session, one prompt, permissions, the end of the turn. */
+/** The client's part of the protocol: who it is, a session, a prompt or several, permissions, the end of the turn. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ApproveMode } from '../../../model/words.ts';
 import { idOf, type Native, nativeOf, nativesOf, textOf, trim } from '../native.ts';
 import { AUTH_REQUIRED } from '../records.ts';
 import { type Answer, Connection, type Recorder } from './connection.ts';
+import type { Inbox } from './inbox.ts';
 import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
 
 export interface Wanted {
   prompt: string;
+  /** What comes after the prompt; null: nothing does. */
+  inbox: Inbox | null;
   approve: ApproveMode;
   model: string | null;
   resume: string | null;
@@ -20,6 +24,7 @@ export class Refused extends Error {}
 /** The agent's own word, which is in the record. */
 export class Failed extends Refused {}
 
+const NEXT_WAIT_MS = 60_000;
 const VERSIONS: readonly unknown[] = [1, 2];
 /**
  * No files and no terminals: agents have both of their own, which they would otherwise go without. With a client's files
@@ -32,10 +37,15 @@ export class Client {
   readonly #wanted: Wanted;
   /** Kinds of calls, for requests that do not repeat them. */
   readonly #kinds = new Map<string, string>();
-  readonly #idle = Promise.withResolvers<void>();
+  /** Permission requests that wait for somebody's answer, by their keys. */
+  readonly #asked = new Map<string, (allowed: boolean) => void>();
+  #idle = Promise.withResolvers<void>();
   #session_id: string | null = null;
+  /** A prompt has been sent and not answered. */
   #prompted = false;
   #cancelled = false;
+  /** As cancelled, but only what is done just now. */
+  #interrupted = false;
 
   constructor(
     streams: ConstructorParameters<typeof Connection>[0],
@@ -44,12 +54,17 @@ export class Client {
   ) {
     this.#wanted = wanted;
     this.#connection = new Connection(streams, record, {
-      request: (method, params) => this.#request(method, params),
+      request: (method, params, key) => this.#request(method, params, key),
       notification: (method, params) => this.#notification(method, params),
     });
+    const { inbox } = wanted;
+    inbox?.onInterrupt(() => this.#interrupt());
+    inbox?.onConfirm((request, confirmed) => this.#asked.get(request)?.(confirmed));
+    // Nobody is there any more who could be asked.
+    inbox?.onEnd(() => this.#refuseAsked());
   }
 
-  /** Settles when the prompt's turn has ended. Rejects with what the agent refused. */
+  /** Settles when the turns of all prompts have ended. Rejects with what the agent refused. */
   async run(version: string): Promise<void> {
     const info = { name: 'tacho', title: 'tacho', version };
     const initialised = await this.#ask('initialize', {
@@ -65,25 +80,56 @@ export class Client {
     }
     const session = await this.#start(initialised);
     await this.#choose(session);
-    const sessionId = this.#session_id;
     if (this.#cancelled) throw new Refused('cancelled before the prompt');
+    let text: string | null = this.#wanted.prompt;
+    while (text !== null && !this.#cancelled) {
+      await this.#prompt(text, initialised.protocolVersion === 2);
+      text = await this.#next();
+    }
+  }
+
+  /** Tacho ends the input at once when it has seen a turn's end; a turn that ended without a word is not waited for. */
+  #next(): Promise<string | null> {
+    const { inbox } = this.#wanted;
+    if (inbox === null) return Promise.resolve(null);
+    return Promise.race([inbox.next(), sleep(NEXT_WAIT_MS, null, { ref: false })]);
+  }
+
+  async #prompt(text: string, version_2: boolean): Promise<void> {
     this.#prompted = true;
-    const text = this.#wanted.prompt;
-    const answer = await this.#ask('session/prompt', {
-      sessionId,
-      prompt: [{ type: 'text', text }],
-    });
+    this.#idle = Promise.withResolvers<void>();
+    const prompt = [{ type: 'text', text }];
+    const answered = this.#ask('session/prompt', { sessionId: this.#session_id, prompt });
+    if (this.#interrupted) this.#cancelTurn();
+    const answer = await answered;
     // Version 2 answers at once; the session's state tells the end.
-    if (initialised.protocolVersion === 2 && answer.stopReason === undefined)
-      await this.#idle.promise;
+    if (version_2 && answer.stopReason === undefined) await this.#idle.promise;
+    this.#prompted = false;
+    this.#interrupted = false;
+    this.#refuseAsked();
   }
 
   /** The agent answers the prompt soon after. False: there is no turn to cancel. */
   cancel(): boolean {
     this.#cancelled = true;
     if (!this.#prompted) return false;
-    this.#connection.notify('session/cancel', { sessionId: this.#session_id });
+    this.#cancelTurn();
     return true;
+  }
+
+  /** Before a prompt was sent: that one, as soon as it is. */
+  #interrupt(): void {
+    this.#interrupted = true;
+    if (this.#prompted) this.#cancelTurn();
+  }
+
+  #cancelTurn(): void {
+    this.#connection.notify('session/cancel', { sessionId: this.#session_id });
+    this.#refuseAsked();
+  }
+
+  #refuseAsked(): void {
+    for (const answer of this.#asked.values()) answer(false);
   }
 
   async #ask(method: string, params: Native): Promise<Native> {
@@ -148,14 +194,28 @@ export class Client {
     });
   }
 
-  #request(method: string, params: Native): Native | null {
+  #request(method: string, params: Native, key: string): Native | Promise<Native> | null {
     if (method !== 'session/request_permission') return null;
     const call = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
     const kind = idOf(call?.kind) ?? this.#kinds.get(idOf(call?.toolCallId) ?? '') ?? null;
-    const allowed = !this.#cancelled && isAllowed(this.#wanted.approve, kind);
-    return {
-      outcome: this.#cancelled ? { outcome: 'cancelled' } : outcomeFor(allowed, params.options),
-    };
+    const stopped = () => this.#cancelled || this.#interrupted;
+    const outcome = (allowed: boolean) => ({
+      outcome: stopped() ? { outcome: 'cancelled' } : outcomeFor(allowed, params.options),
+    });
+    const allowed = isAllowed(this.#wanted.approve, kind);
+    if (allowed || stopped() || this.#wanted.inbox?.ended !== false) return outcome(allowed);
+    return this.#confirmed(key).then(outcome);
+  }
+
+  /** What the approval mode does not allow somebody may, for a while. */
+  async #confirmed(key: string): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#asked.set(key, resolve);
+    const timer = setTimeout(() => resolve(false), LIMITS.confirm_wait_ms);
+    const allowed = await promise;
+    clearTimeout(timer);
+    this.#asked.delete(key);
+    return allowed;
   }
 
   #notification(method: string, params: Native): void {

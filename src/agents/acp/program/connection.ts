@@ -23,8 +23,8 @@ export type Answer = { result: Native } | { error: Native };
 const METHOD_NOT_FOUND = -32601;
 
 export interface Handler {
-  /** A request of the agent; null: there is no such method. */
-  request(method: string, params: Native): Native | null;
+  /** A request of the agent, with the key of its id; null: there is no such method. */
+  request(method: string, params: Native, key: string): Native | Promise<Native> | null;
   notification(method: string, params: Native): void;
 }
 
@@ -117,9 +117,13 @@ export class Connection {
     } else if (key === null) {
       this.#handler.notification(method, params);
     } else {
-      const result = this.#handler.request(method, params);
-      const error = { code: METHOD_NOT_FOUND, message: `the client has no method ${method}` };
-      this.#send({ id: message.id, ...(result === null ? { error } : { result }) });
+      this.#answer(message.id, method, this.#handler.request(method, params, key));
     }
+  }
+
+  #answer(id: unknown, method: string, result: ReturnType<Handler['request']>): void {
+    const error = { code: METHOD_NOT_FOUND, message: `the client has no method ${method}` };
+    if (result instanceof Promise) void result.then((value) => this.#send({ id, result: value }));
+    else this.#send({ id, ...(result === null ? { error } : { result }) });
   }
 }

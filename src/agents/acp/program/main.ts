@@ -1,6 +1,7 @@
 /**
  * The client program: starts an agent, gives it one prompt, and writes every message of both directions to stdout.
- * Arguments: `--approve MODE [--model NAME] [--resume SESSION] -- PROGRAM [ARGUMENT…]`; the prompt comes on stdin.
+ * Arguments: `--approve MODE [--model NAME] [--resume SESSION] [--input] -- PROGRAM [ARGUMENT…]`; the prompt comes on
+ * stdin, or with `--input` one line for each (`InputLine` in ../input.ts), until that ends.
  * Exit: 0 the prompt was answered · 1 it was refused · 2 usage · 127 no such program · else how the agent ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -11,6 +12,7 @@ import { createFdWriter } from '../../../lib/fd-writer.ts';
 import { APPROVE_MODES, type ApproveMode } from '../../../model/words.ts';
 import { Client, Failed, Refused, type Wanted } from './client.ts';
 import type { Recorder } from './connection.ts';
+import { type Inbox, readInbox } from './inbox.ts';
 
 const CLIENT_VERSION = '1';
 const STDOUT = 1;
@@ -24,7 +26,8 @@ const EXIT_WAIT_MS = 3_000;
 const DRAIN_WAIT_MS = 500;
 
 interface Given {
-  wanted: Omit<Wanted, 'prompt'>;
+  wanted: Omit<Wanted, 'prompt' | 'inbox'>;
+  input: boolean;
   command: string;
   args: string[];
 }
@@ -36,21 +39,30 @@ function givenBy(argv: string[]): Given {
     approve: { type: 'string', default: 'default' },
     model: { type: 'string' },
     resume: { type: 'string' },
+    input: { type: 'boolean', default: false },
   } as const;
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   const [command, ...args] = positionals;
   const approve = APPROVE_MODES.find((mode) => mode === values.approve);
   if (command === undefined || approve === undefined)
     throw new Usage('no program, or no such mode');
-  const { model = null, resume = null } = values;
+  const { model = null, resume = null, input } = values;
   const place = { cwd: process.cwd(), env: process.env };
-  return { command, args, wanted: { approve: approve as ApproveMode, model, resume, ...place } };
+  const wanted = { approve: approve as ApproveMode, model, resume, ...place };
+  return { command, args, wanted, input };
 }
 
 async function readPrompt(): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of process.stdin as AsyncIterable<Buffer>) pieces.push(piece);
   return Buffer.concat(pieces).toString('utf8');
+}
+
+/** Whoever wrote nothing, or died over it, asked for nothing. */
+async function readFirst(inbox: Inbox): Promise<string> {
+  const prompt = await inbox.next();
+  if (prompt === null) throw new Usage('no prompt');
+  return prompt;
 }
 
 const writer = createFdWriter(STDOUT);
@@ -135,7 +147,9 @@ async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>)
 
 async function main(argv: string[]): Promise<number> {
   const given = givenBy(argv);
-  const wanted = { ...given.wanted, prompt: await readPrompt() };
+  const inbox = given.input ? readInbox(process.stdin) : null;
+  const prompt = inbox === null ? await readPrompt() : await readFirst(inbox);
+  const wanted = { ...given.wanted, inbox, prompt };
   const child = start(given);
   try {
     await once(child, 'spawn');
@@ -161,4 +175,7 @@ try {
   if (!(error instanceof Usage)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
+} finally {
+  // Whoever holds our stdin open must not hold us.
+  process.stdin.destroy();
 }

@@ -1,0 +1,74 @@
+/** What is said to a running agent: lines for the stdin of the client program, which passes them on. Pure. */
+import { LIMITS } from '../../lib/limits.ts';
+import type { Confirmation, InputTalk } from '../../model/agent.ts';
+import type { Event } from '../../model/event.ts';
+import { trim } from './native.ts';
+
+/** `request`: the key of the JSON-RPC request that asked. */
+export type InputLine =
+  | { say: string }
+  | { interrupt: true }
+  | { confirm: { request: string; confirmed: boolean } };
+
+export const lineOf = (line: InputLine) => `${JSON.stringify(line)}\n`;
+
+export function input(): InputTalk {
+  return new Talk();
+}
+
+/** The client gives its agent one prompt after the other: each is shown when it is sent, and ends before the next. */
+class Talk implements InputTalk {
+  resting = false;
+  /** In the order in which they were said; the client sends them in that order. */
+  readonly #said: string[] = [];
+  /** Requests that wait for an answer, by the call that they ask about. */
+  readonly #asked = new Map<string, string>();
+  #ended_once = false;
+
+  get waiting(): readonly string[] {
+    return this.#said;
+  }
+
+  say(text: string): string {
+    this.#said.push(text);
+    return lineOf({ say: text });
+  }
+
+  interrupt(): string {
+    return lineOf({ interrupt: true });
+  }
+
+  confirm({ call_id, confirmed }: Confirmation): string | null {
+    const request = this.#asked.get(call_id);
+    if (request === undefined) return null;
+    this.#asked.delete(call_id);
+    return lineOf({ confirm: { request, confirmed } });
+  }
+
+  event(event: Event): void {
+    switch (event.kind) {
+      case 'agent_ended':
+        this.resting = true;
+        this.#ended_once = true;
+        this.#asked.clear();
+        break;
+      case 'message_finished':
+        if (event.data.role === 'user' && event.data.parent_call_id === null) this.#sent();
+        break;
+      case 'permission_asked':
+        if (event.data.call_id !== null && event.data.request_id !== null)
+          this.#asked.set(event.data.call_id, event.data.request_id);
+        trim(this.#asked, LIMITS.open_calls_max);
+        break;
+      case 'permission_answered':
+        if (event.data.call_id !== null) this.#asked.delete(event.data.call_id);
+        break;
+    }
+  }
+
+  /** The first prompt is the run's own, and the next ones come after its end. */
+  #sent(): void {
+    this.resting = false;
+    if (this.#ended_once) this.#said.shift();
+  }
+}
