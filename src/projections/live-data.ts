@@ -105,7 +105,7 @@ const FAILURES: Partial<Record<CallStatus, { code: string; retriable: boolean; s
   error: { code: 'TOOL_EXECUTION_FAILED', retriable: true, say: 'failed' },
   timeout: { code: 'TOOL_TIMEOUT', retriable: true, say: 'ran out of time' },
   denied: { code: 'PERMISSION_DENIED', retriable: false, say: 'was not permitted' },
-  cancelled: { code: 'CANCELLED', retriable: true, say: 'was cancelled' },
+  cancelled: { code: 'CANCELLED', retriable: false, say: 'was cancelled' },
 };
 
 /** `output_parts`: how many statuses before it brought the output; 0: it is here. */
