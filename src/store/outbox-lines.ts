@@ -1,6 +1,7 @@
 /** The lines of an outbox: `EVENT TAB SEQ TAB TYPE TAB MESSAGE`, so that sending one needs no parsing of it. */
-import { createLines, type Lines } from '../lib/lines.ts';
+
 import { LIMITS } from '../lib/limits.ts';
+import { createLines, type Lines } from '../lib/lines.ts';
 import type { Owner } from './owner.ts';
 
 /** Where a session is to be sent. The token itself is not kept, only where it lies. */
