@@ -140,6 +140,15 @@ export const LIMITS = {
   live_heartbeats_missed_max: 3,
   /** A connection that says nothing of itself is closed. */
   live_hello_ms: 30_000,
+  /** How long a connection may take to come about before it is tried again. */
+  live_dial_ms: 10_000,
+  /** Between two tries to reach a collector; doubled each time up to the second. */
+  live_retry_ms: 1_000,
+  live_retry_ms_max: 60_000,
+  /** How long a run that has ended waits for its last acknowledgements; the outbox keeps what is not delivered. */
+  live_goodbye_ms: 5_000,
+  /** How long the end of a command waits for what others left in the outbox. */
+  live_deliver_ms: 1_000,
   /** How long an acknowledgement may take before the message is sent again; doubled each time up to the second. */
   live_resend_ms: 1_000,
   live_resend_ms_max: 60_000,
