@@ -4,6 +4,8 @@ import type { ExitReason } from '../model/words.ts';
 
 export const EXIT_USAGE = 2;
 export const EXIT_SOFTWARE = 70;
+/** Not delivered yet; it is kept, and trying again can help (EX_TEMPFAIL of sysexits.h). */
+export const EXIT_LATER = 75;
 export const EXIT_AGENT_MISSING = 127;
 
 const CODES: Record<ExitReason, number> = {
@@ -32,6 +34,7 @@ const ERROR_CODES: Partial<Record<ErrorCode, number>> = {
   agent_unknown: EXIT_USAGE,
   not_a_terminal: EXIT_USAGE,
   not_found: 1,
+  refused: 1,
   agent_missing: EXIT_AGENT_MISSING,
 };
 

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'output_unwritable'
   | 'journal_failed'
   | 'not_a_terminal'
+  | 'refused'
   | 'busy';
 
 export class TachoError extends Error {

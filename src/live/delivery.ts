@@ -1,0 +1,140 @@
+/** How far one session's messages have come: what is acknowledged, what was sent, when it is sent again (LP-7). */
+import type { WireMessage } from './messages.ts';
+
+/** Where the messages lie; an outbox is one. */
+export interface MessageSource {
+  readonly session_id: string;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  /** Up to here they are known to be acknowledged from before. */
+  readonly acked: number;
+  read(
+    from_seq: number,
+    bytes_max?: number,
+  ): Promise<readonly { seq: number; type: string; text: string }[]>;
+}
+
+/** What keeps a session from being delivered for good. */
+export interface Failure {
+  error_code: string;
+  message: string;
+}
+
+export interface ResendTimes {
+  resend_ms: number;
+  resend_ms_max: number;
+}
+
+export class Delivery {
+  readonly source: MessageSource;
+  readonly #times: ResendTimes;
+  failure: Failure | null = null;
+  /** The last number up to which the collector has everything for good. */
+  acked: number;
+  /** The number to send next. */
+  next: number;
+  #wait_ms: number;
+  /** Since when the oldest message that was sent waits for its acknowledgement. */
+  #since = 0;
+  /** Not before this time: another connection has the session. */
+  #paused_until = 0;
+  #collisions = 0;
+
+  constructor(source: MessageSource, times: ResendTimes) {
+    this.source = source;
+    this.#times = times;
+    this.#wait_ms = times.resend_ms;
+    this.acked = Math.max(source.first_seq - 1, source.acked);
+    this.next = this.acked + 1;
+  }
+
+  get done(): boolean {
+    return this.acked >= this.source.last_seq;
+  }
+
+  /** Whether there is something to send now. */
+  ready(now: number): boolean {
+    return this.failure === null && now >= this.#paused_until && this.next <= this.source.last_seq;
+  }
+
+  /** When something has to be done if nothing comes; null: never. */
+  due(now: number): number | null {
+    if (this.failure !== null) return null;
+    if (this.#paused_until > now && !this.done) return this.#paused_until;
+    return this.next > this.acked + 1 ? this.#since + this.#wait_ms : null;
+  }
+
+  /** On a new connection everything that is not acknowledged counts as not sent. */
+  begin(): void {
+    this.next = this.acked + 1;
+    this.#wait_ms = this.#times.resend_ms;
+    this.#paused_until = 0;
+  }
+
+  sent(seq: number, now: number): void {
+    if (this.next === this.acked + 1) this.#since = now;
+    this.next = seq + 1;
+  }
+
+  /** Goes back to the oldest without an acknowledgement when that is overdue. */
+  resend(now: number): boolean {
+    const overdue = this.next > this.acked + 1 && now - this.#since >= this.#wait_ms;
+    if (!overdue) return false;
+    this.next = this.acked + 1;
+    this.#wait_ms = Math.min(this.#wait_ms * 2, this.#times.resend_ms_max);
+    this.#since = now;
+    return true;
+  }
+
+  ack(seq: number, now: number): void {
+    const known = Math.min(seq, this.source.last_seq);
+    if (known <= this.acked) return;
+    this.acked = known;
+    this.next = Math.max(this.next, known + 1);
+    this.#since = now;
+    this.#wait_ms = this.#times.resend_ms;
+    this.#collisions = 0;
+  }
+
+  /** The collector says which number it wants; it may have lost what it had acknowledged. */
+  expect(seq: number): void {
+    if (seq < this.source.first_seq) {
+      const { first_seq, session_id } = this.source;
+      this.fail({
+        error_code: 'INVALID_MESSAGE_FORMAT',
+        message: `the collector wants message ${seq} of ${session_id}, which begins here with ${first_seq}`,
+      });
+      return;
+    }
+    this.acked = Math.min(seq - 1, this.source.last_seq);
+    this.next = this.acked + 1;
+  }
+
+  /** Another connection has the session: ours waits, longer each time. */
+  pause(now: number): void {
+    const { resend_ms, resend_ms_max } = this.#times;
+    this.#paused_until = now + Math.min(resend_ms * 2 ** this.#collisions, resend_ms_max);
+    this.#collisions += 1;
+    this.next = this.acked + 1;
+  }
+
+  fail(failure: Failure): void {
+    this.failure ??= failure;
+  }
+
+  /** Takes what the collector says of one of its messages. Returns whether that was the end of it. */
+  error({ data }: WireMessage, now: number): boolean {
+    const { error_code, message, retriable, severity, details } = data as {
+      error_code: string;
+      message: string;
+      retriable: boolean;
+      severity: string;
+      details?: { expected_seq?: unknown } | null;
+    };
+    const expected = details?.expected_seq;
+    if (typeof expected === 'number') this.expect(expected);
+    else if (error_code === 'SESSION_COLLISION' && retriable) this.pause(now);
+    else if (!retriable && severity !== 'warning') this.fail({ error_code, message });
+    return this.failure !== null;
+  }
+}

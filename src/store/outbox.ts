@@ -1,0 +1,282 @@
+/**
+ * What a session sends to a collector, on disk before it is sent: one file a session, the head and then one line a
+ * message. Contract: the messages are numbered without a gap; one process at a time has the file; a torn last line never
+ * was; what is there outlives the process, and the next tacho delivers it (LP-8). Nothing is synced: a power cut may take
+ * the newest lines, a kill takes none.
+ */
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { fileFor } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { createPrivate, openAppend, openRead, unlinkQuietly, writeAll } from './files.ts';
+import { takeLock } from './lock.ts';
+import {
+  lineOf,
+  type OutboxEntry,
+  OutboxMap,
+  type OutboxTarget,
+  outboxEntries,
+} from './outbox-lines.ts';
+import { type Owner, thisOwner } from './owner.ts';
+import { ownFolder } from './state-dir.ts';
+
+export type { OutboxEntry, OutboxTarget } from './outbox-lines.ts';
+
+const STAGE = 'outbox';
+const FILE = /^out-[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
+const readAt = promisify(read);
+
+export interface OutboxHead extends OutboxTarget {
+  v: 1;
+  owner: Owner;
+  session_id: string;
+}
+
+export interface Outbox {
+  readonly session_id: string;
+  /** Where its first tacho was told to send it. */
+  readonly target: OutboxTarget;
+  readonly first_seq: number;
+  /** `first_seq - 1` while there is no message. */
+  readonly last_seq: number;
+  /** Up to here an earlier tacho knew it acknowledged. */
+  readonly acked: number;
+  /** Whether the session's end is in it. */
+  readonly ended: boolean;
+  /** The last event of a run that has messages here, and how many it has. */
+  readonly last_event: { readonly seq: number; readonly messages: number };
+  /** All or none; refuses what is over `live_outbox_bytes_max`. */
+  append(entries: readonly OutboxEntry[]): void;
+  /** The messages from `from_seq` on, as many as lie in some `bytes_max`; none when there is no more. */
+  read(from_seq: number, bytes_max?: number): Promise<OutboxEntry[]>;
+  /** Leaves the file for the next, with what is known to be acknowledged. */
+  close(acked?: number): void;
+  /** All is delivered. */
+  remove(): void;
+  /** No collector will ever take it: it is kept beside, where nobody tries again. */
+  setAside(): string;
+}
+
+export const outboxPath = (dir: string, session_id: string) =>
+  join(dir, `${fileFor('out', session_id)}.jsonl`);
+
+/** Paths of what waits to be delivered. */
+export function listOutboxes(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  try {
+    return readdirSync(dir)
+      .filter((name) => FILE.test(name))
+      .sort()
+      .map((name) => join(dir, name));
+  } catch (cause) {
+    throw fileError(cause, dir, STAGE);
+  }
+}
+
+export interface OutboxStart extends OutboxTarget {
+  session_id: string;
+  /** Number of the first message, where nothing is there yet. */
+  first_seq?: number;
+}
+
+/** The session's outbox: a new one, or the one that is there. Null while another process has it. */
+export function openOutbox(dir: string, start: OutboxStart): Outbox | null {
+  ownFolder(dir, true);
+  const path = outboxPath(dir, start.session_id);
+  const release = takeLock(`${path}.lock`);
+  if (release === null) return null;
+  try {
+    const known = existsSync(path) ? scanned(path, release) : null;
+    return known ?? created(path, start, release);
+  } catch (cause) {
+    release();
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+/** One that is there; null when another process has it, or nothing can be read there. */
+export function takeOutbox(path: string): Outbox | null {
+  const release = takeLock(`${path}.lock`);
+  if (release === null) return null;
+  try {
+    const outbox = scanned(path, release);
+    if (outbox === null) release();
+    return outbox;
+  } catch {
+    release();
+    return null;
+  }
+}
+
+function created(path: string, start: OutboxStart, release: () => void): Outbox {
+  const { session_id, url, token_file, ca, first_seq } = start;
+  const head: OutboxHead = { v: 1, owner: thisOwner(), session_id, url, token_file, ca };
+  // A head that was torn says nothing of what it was for.
+  unlinkQuietly(path);
+  const fd = createPrivate(path);
+  const line = Buffer.from(`${JSON.stringify(head)}\n`);
+  writeAll(fd, line);
+  const map = new OutboxMap();
+  map.begin(first_seq ?? 1, line.length);
+  return new FileOutbox({ path, fd, head, map, release });
+}
+
+function scanned(path: string, release: () => void): Outbox | null {
+  const map = new OutboxMap();
+  const reading = openRead(path);
+  try {
+    const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+    for (let at = 0, count = -1; count !== 0; at += count) {
+      count = readSync(reading, buffer, 0, buffer.length, at);
+      map.scan(buffer.subarray(0, count));
+    }
+  } finally {
+    closeSync(reading);
+  }
+  const { head } = map;
+  if (head === null) return null;
+  const fd = openAppend(path);
+  ftruncateSync(fd, map.bytes);
+  return new FileOutbox({ path, fd, head, map, release });
+}
+
+interface Parts {
+  path: string;
+  fd: number;
+  head: Omit<OutboxHead, 'v' | 'owner'>;
+  map: OutboxMap;
+  release: () => void;
+}
+
+class FileOutbox implements Outbox {
+  readonly session_id: string;
+  readonly target: OutboxTarget;
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #map: OutboxMap;
+  readonly #release: () => void;
+  #reading: number | null = null;
+  #open = true;
+
+  constructor({ path, fd, head, map, release }: Parts) {
+    const { session_id, url, token_file, ca } = head;
+    this.session_id = session_id;
+    this.target = { url, token_file, ca };
+    this.#path = path;
+    this.#fd = fd;
+    this.#map = map;
+    this.#release = release;
+  }
+
+  get first_seq(): number {
+    return this.#map.first_seq;
+  }
+  get last_seq(): number {
+    return this.#map.last_seq;
+  }
+  get acked(): number {
+    return this.#map.acked;
+  }
+  get ended(): boolean {
+    return this.#map.ended;
+  }
+  get last_event(): { seq: number; messages: number } {
+    return this.#map.last_event;
+  }
+
+  append(entries: readonly OutboxEntry[]): void {
+    if (entries.length === 0) return;
+    const lines = entries.map(lineOf);
+    const bytes = Buffer.from(lines.join(''));
+    this.#checkRoom(bytes.length);
+    try {
+      // One write: a kill leaves all of it, or a beginning whose last line is cut on open.
+      writeAll(this.#fd, bytes);
+    } catch (cause) {
+      ftruncateSync(this.#fd, this.#map.bytes);
+      throw fileError(cause, this.#path, STAGE);
+    }
+    for (const [i, entry] of entries.entries())
+      this.#map.add(entry, Buffer.byteLength(lines[i] as string));
+  }
+
+  #checkRoom(more: number): void {
+    if (this.#map.bytes + more <= LIMITS.live_outbox_bytes_max) return;
+    const text = `${this.#path}: holds ${LIMITS.live_outbox_bytes_max} bytes that no collector took: start one (tacho serve), or remove it`;
+    throw new TachoError('busy', text, { stage: STAGE });
+  }
+
+  async read(from_seq: number, bytes_max: number = LIMITS.read_chunk_bytes) {
+    let place = this.#map.before(from_seq);
+    for (let size = bytes_max; place.offset < this.#map.bytes && this.#open; ) {
+      this.#reading ??= openRead(this.#path);
+      const wanted = Math.min(size, this.#map.bytes - place.offset);
+      const bytes = Buffer.allocUnsafe(wanted);
+      const { bytesRead } = await readAt(this.#reading, bytes, 0, wanted, place.offset);
+      const { entries, used } = outboxEntries(bytes.subarray(0, bytesRead));
+      if (used === 0) {
+        if (bytesRead < wanted) break;
+        size *= 2;
+        continue;
+      }
+      const last = entries.at(-1);
+      place = { seq: (last?.seq ?? place.seq - 1) + 1, offset: place.offset + used };
+      const found = entries.filter(({ seq }) => seq >= from_seq);
+      if (found.length === 0) continue;
+      this.#map.remember(place);
+      return found;
+    }
+    return [];
+  }
+
+  close(acked = 0): void {
+    if (!this.#open) return;
+    if (acked > this.#map.acked && this.last_seq >= this.first_seq) this.#note(acked);
+    this.#shut();
+    // An outbox without a message is of no use to anybody.
+    if (this.last_seq < this.first_seq) unlinkQuietly(this.#path);
+    this.#release();
+  }
+
+  /** Only saves the next one's asking: what is not noted is sent again and taken once. */
+  #note(acked: number): void {
+    try {
+      writeSync(this.#fd, lineOf({ event: 0, seq: acked, type: 'acked', text: '' }));
+    } catch {
+      ftruncateSync(this.#fd, this.#map.bytes);
+    }
+  }
+
+  remove(): void {
+    if (!this.#open) return;
+    this.#shut();
+    unlinkQuietly(this.#path);
+    this.#release();
+  }
+
+  setAside(): string {
+    const aside = `${this.#path}.refused`;
+    if (!this.#open) return aside;
+    this.#shut();
+    renameSync(this.#path, aside);
+    this.#release();
+    return aside;
+  }
+
+  #shut(): void {
+    this.#open = false;
+    closeSync(this.#fd);
+    if (this.#reading !== null) closeSync(this.#reading);
+  }
+}
