@@ -93,6 +93,8 @@ class Watcher {
   readonly #places = new Places();
   #shown: Promise<void> = Promise.resolve();
   #waiting_bytes = 0;
+  /** How far sessions go that the collector told of, where it ends with what is stored. */
+  readonly #stored = new Map<string, number>();
   #count = 0;
 
   constructor(options: TailOptions) {
@@ -193,7 +195,9 @@ class Watcher {
     if (type !== 'session_state' || session_id == null) return;
     const last_seq = Number(data.last_seq);
     if (data.status === 'lost' && wanted(this.#options, type)) this.#show(message, text, on.wire);
-    if (this.#options.from !== null) return;
+    const { from, follow } = this.#options;
+    if (!follow && last_seq >= (from ?? 0)) this.#stored.set(session_id, last_seq);
+    if (from !== null) return;
     if (on.first) this.#places.begin(session_id, last_seq);
     else if (last_seq > this.#places.have(session_id) && !on.behind.has(session_id)) {
       on.behind.add(session_id);
@@ -213,16 +217,21 @@ class Watcher {
     });
   }
 
-  /** Null when the collector has had nothing to tell for a while. */
+  /** Null when the collector has had nothing to tell for a while; a longer one where it knows of more. */
   async #quiet(state: { told_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
+      const more = [...this.#stored].some(([id, seq]) => this.#places.have(id) < seq);
+      const enough_ms = more ? LIMITS.live_told_all_ms_max : LIMITS.live_told_all_ms;
       const quiet_ms = this.#clock.elapsed() - state.told_ms;
-      if (quiet_ms >= LIMITS.live_told_all_ms && this.#waiting_bytes === 0) break;
-      await sleep(Math.max(10, LIMITS.live_told_all_ms - quiet_ms));
+      if (quiet_ms >= enough_ms && this.#waiting_bytes === 0) break;
+      await sleep(QUIET_LOOK_MS);
     }
     return null;
   }
 }
+
+/** Between two looks whether the collector has told everything. */
+const QUIET_LOOK_MS = 100;
 
 interface On {
   link: Link;

@@ -179,8 +179,9 @@ export const LIMITS = {
   live_places_read_max: 10_000,
   /** What waits for a slow terminal before no more is read from the collector. */
   live_unshown_bytes_max: 1024 * 1024,
-  /** How long a collector must be silent to have told everything that it has stored. */
-  live_told_all_ms: 1_000,
+  /** How long a collector must be silent to have told everything that it has stored; the second where it knows of more. */
+  live_told_all_ms: 2_000,
+  live_told_all_ms_max: 15_000,
   /** Clocks of two ends that differ by more are told. */
   live_skew_ms_max: 100,
   /** What a sender keeps on disk for a collector that is away. */

@@ -35,6 +35,8 @@ export interface CallTimes {
 export class LiveCalls {
   readonly #times: CallTimes;
   readonly #open = new Map<string, OpenCall>();
+  /** By the agent's own id: some records have no other. */
+  readonly #natives = new Map<string, OpenCall>();
   /** Answered lately, with the id on the wire. */
   readonly #answered = new Map<string, string>();
   /** Answered by us in the agent's place: its own answer may still come. */
@@ -70,9 +72,8 @@ export class LiveCalls {
     return this.#open.get(call_id);
   }
 
-  /** Some records name a call only as the agent does. */
   find(call_id: string): OpenCall | undefined {
-    return this.#open.get(call_id) ?? this.all().find((call) => call.native_call_id === call_id);
+    return this.#open.get(call_id) ?? this.#natives.get(call_id);
   }
 
   /** The id on the wire of a call that was answered. */
@@ -91,6 +92,7 @@ export class LiveCalls {
   add(call: OpenCall): void {
     this.#given_up.delete(call.call_id);
     this.#open.set(call.call_id, call);
+    this.#natives.set(call.native_call_id, call);
     this.#due_ms = Math.min(this.#due_ms, this.#dueOf(call));
   }
 
@@ -104,6 +106,7 @@ export class LiveCalls {
   /** `by_us`: the agent has not answered it. */
   close(call: OpenCall, by_us: boolean): void {
     this.#open.delete(call.call_id);
+    if (this.#natives.get(call.native_call_id) === call) this.#natives.delete(call.native_call_id);
     if (by_us) {
       this.#given_up.set(call.call_id, call.id);
       forget(this.#given_up, LIMITS.live_open_calls_max);

@@ -98,9 +98,10 @@ class View {
     const make = Object.hasOwn(LINES, message.type) ? LINES[message.type] : undefined;
     if (make === undefined) return '';
     const time = message.timestamp.slice(11, 11 + TIME_CHARS);
-    const session = (message.session_id ?? '').slice(-SESSION_CHARS).padEnd(SESSION_CHARS);
+    const short = (message.session_id ?? '').slice(-SESSION_CHARS);
+    const session = lineOf(short, 0, this.style).padEnd(SESSION_CHARS);
     const { dim } = this.style.colour;
-    const head = dim(`${lineOf(time, 0, this.style)} ${lineOf(session, 0, this.style)}`);
+    const head = dim(`${lineOf(time, 0, this.style)} ${session}`);
     return make(this, message)
       .map((line) => `${head} ${line}\n`)
       .join('');

@@ -84,7 +84,8 @@ export class LiveTexts {
 
   /** Nothing more will be said. */
   end(): void {
-    for (const message of this.#open.values()) this.#stop(message, { partial: true });
+    for (const message of this.#open.values())
+      this.#stop(message, { partial: message.open !== null });
     this.#open.clear();
   }
 
@@ -105,7 +106,7 @@ export class LiveTexts {
     for (const [oldest, message] of this.#open) {
       if (this.#open.size < LIMITS.live_open_texts_max) break;
       this.#open.delete(oldest);
-      this.#stop(message, { partial: true });
+      this.#stop(message, { partial: message.open !== null });
     }
     const message = this.#start(said, role);
     this.#open.set(key, message);

@@ -1,6 +1,6 @@
 /** `tacho convert --to live` and `tacho tail`, as processes. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { readText } from '../../src/live/messages.ts';
@@ -31,6 +31,14 @@ async function lines(scenario = 'bash-fail'): Promise<string[]> {
   ]);
   expect(made.code).toBe(0);
   return made.stdout.trimEnd().split('\n');
+}
+
+async function overTcp(stored: string[]) {
+  const toy = toyCollector(stored);
+  serving = toy.server;
+  await new Promise<void>((resolve) => toy.server.listen(0, '127.0.0.1', resolve));
+  const { port } = toy.server.address() as AddressInfo;
+  return { ...toy, url: `tcp://127.0.0.1:${port}` };
 }
 
 async function collector(stored: string[], hang_up_after: number[] = []) {
@@ -107,7 +115,7 @@ verifies(
   'tail --no-follow ends when all has been told, with types and a token',
   async () => {
     const stored = await lines();
-    const { url, seen } = await collector(stored);
+    const { url, seen } = await overTcp(stored);
     const token = join(place.folder, 'token');
     writeFileSync(token, 'secret\n');
     const types = ['--type', 'tool_call_request', '--type', 'tool_call_response'];
@@ -120,6 +128,10 @@ verifies(
       stored.filter((line) => /"type":"tool_call_(request|response)"/.test(line)),
     );
     expect(seen[0]?.data.token).toBe('secret');
+    writeFileSync(token, 'wrong\n');
+    const refused = await place.tacho(['tail', '--to', url, '--token-file', token]);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('AUTH_FAILED');
   },
 );
 
