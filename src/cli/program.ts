@@ -13,6 +13,7 @@ import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
 import { defineShow } from './show.ts';
+import { defineValidate } from './validate.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `
@@ -63,6 +64,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineAgents,
     defineDoctor,
     defineDrift,
+    defineValidate,
     defineSchema,
     defineCompletion,
   ]) {
