@@ -9,6 +9,7 @@ import { defineEval } from './eval.ts';
 import { defineImport } from './import.ts';
 import type { Io } from './io.ts';
 import { defineReplay } from './replay.ts';
+import { defineReview } from './review.ts';
 import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
@@ -65,6 +66,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineDoctor,
     defineDrift,
     defineValidate,
+    defineReview,
     defineSchema,
     defineCompletion,
   ]) {
