@@ -13,11 +13,12 @@ export interface Line {
   received_ms?: number;
 }
 
-/** Writes messages of several sessions; each step takes 10 ms. */
+/** Writes messages of several sessions; each takes 10 ms. */
 export class Stream {
   readonly lines: Line[] = [];
   readonly #seqs = new Map<string, number>();
   now_ms = START_MS;
+  step_ms = 10;
   session = 's1';
   /** How long after its time a message arrives; null: not known. */
   delay_ms: number | null = null;
@@ -27,7 +28,7 @@ export class Stream {
     const session_id = more.session_id ?? this.session;
     const seq = more.seq === undefined ? (this.#seqs.get(session_id) ?? 0) + 1 : more.seq;
     if (typeof seq === 'number') this.#seqs.set(session_id, seq);
-    this.now_ms += 10;
+    this.now_ms += this.step_ms;
     return this.put({
       type,
       timestamp: new Date(this.now_ms).toISOString(),

@@ -1,15 +1,16 @@
 /** Criteria 1.1–1.5: each type of message has what it needs. */
 import { LIMITS } from '../lib/limits.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
-import type { Rule } from './rule.ts';
+import type { Evidence, Rule } from './rule.ts';
 import type { Item } from './sessions.ts';
 import type { Place } from './types.ts';
 
 const section = 'Message types';
 
-/** Why a message that belongs to a call does not fit to its request; null: it does. */
-export function misfit({ message, call, session }: Item): string | null {
+/** Why a message that belongs to a call does not fit to its request; null: it does, or its request is beyond the limits. */
+function misfit({ message, call, session }: Item, { counts }: Evidence): string | null {
   if (message === null || session === null) return null;
+  if (call === null && counts.calls_over > 0) return null;
   if (call === null) return `no tool_call_request with the call_id ${message.data.call_id} before`;
   if (call.correlation_id !== message.correlation_id)
     return `correlation_id is ${message.correlation_id}, its request has ${call.correlation_id}`;
@@ -19,7 +20,7 @@ export function misfit({ message, call, session }: Item): string | null {
 /** A rule on one type: its fields hold, and what `more` finds. */
 const typeRule = (
   { id, title, type }: { id: string; title: string; type: string },
-  more: (item: Item) => string | null,
+  more: (item: Item, evidence: Evidence) => string | null,
 ): Rule => ({
   id,
   title,
@@ -27,8 +28,8 @@ const typeRule = (
   threshold: 1,
   types: [type],
   nothing: `there is no ${type}`,
-  create: (tally) => ({
-    push: (item) => tally.judge(item, item.fault?.message ?? more(item)),
+  create: (tally, evidence) => ({
+    push: (item) => tally.judge(item, item.fault?.message ?? more(item, evidence)),
   }),
 });
 
@@ -122,7 +123,7 @@ export const MESSAGE_RULES: readonly Rule[] = [
   ),
   typeRule(
     { id: '1.3', title: 'tool_execution_status matches its call', type: 'tool_execution_status' },
-    (item) => misfit(item) ?? textProgress(item),
+    (item, evidence) => misfit(item, evidence) ?? textProgress(item),
   ),
   typeRule(
     { id: '1.4', title: 'tool_call_confirmation is complete', type: 'tool_call_confirmation' },

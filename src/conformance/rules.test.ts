@@ -92,14 +92,12 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     fails: {
       'no args': () => stream().start().say('tool_call_request', { call_id: 'c', name: 'B' }),
       'is_client_initiated as text': () =>
-        stream()
-          .start()
-          .say('tool_call_request', {
-            call_id: 'c',
-            name: 'B',
-            args: {},
-            is_client_initiated: 'no',
-          }),
+        stream().start().say('tool_call_request', {
+          call_id: 'c',
+          name: 'B',
+          args: {},
+          is_client_initiated: 'no',
+        }),
       microseconds: () =>
         stream().start().request('c1', { timestamp: '2026-03-03T10:00:00.000123Z' }),
       'an empty session': () => stream().start().request('c1', { session_id: '' }),
@@ -204,14 +202,12 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'a number as text': () =>
         stream().start().request().response('c1', {}, { execution_time_ms: '10' }),
       'a list for a map': () =>
-        stream()
-          .start()
-          .say('tool_call_request', {
-            call_id: 'c',
-            name: 'B',
-            args: [],
-            is_client_initiated: true,
-          }),
+        stream().start().say('tool_call_request', {
+          call_id: 'c',
+          name: 'B',
+          args: [],
+          is_client_initiated: true,
+        }),
       'no time': () => stream().start({ timestamp: '2026-13-03T10:00:00.000Z' }),
     },
     open: { 'only garbage': () => stream().raw('[]') },
