@@ -10,7 +10,8 @@ import { memoryMb, type Row } from './measure.ts';
 const SESSIONS = 20;
 /** A start, 166 calls of three messages each, and an end. */
 const LENGTH = 500;
-const MESSAGES = 50 * SESSIONS * LENGTH;
+export const ROUND = SESSIONS * LENGTH;
+const MESSAGES = 50 * ROUND;
 const MANY_MESSAGES = 5 * MESSAGES;
 const TURNS = 3;
 const RATE_LEAST = 50_000;
@@ -60,7 +61,8 @@ function contentOf(seq: number): Content {
   return kinds[(seq - 2) % 3] as Content;
 }
 
-async function write(path: string, count: number): Promise<void> {
+/** A stream in which nothing fails; `count`: a multiple of the length of all sessions at a time. */
+export async function writeStream(path: string, count: number): Promise<void> {
   const out = createWriteStream(path);
   let held = '';
   for (const line of messages(count)) {
@@ -89,8 +91,8 @@ export async function run(): Promise<Row[]> {
   const validate = (file: string) => [process.execPath, tacho, 'validate', file];
   try {
     writeFileSync(loop, bareLoop);
-    await write(one, MESSAGES);
-    await write(many, MANY_MESSAGES);
+    await writeStream(one, MESSAGES);
+    await writeStream(many, MANY_MESSAGES);
     let [ours, bare] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     for (let turn = 0; turn < TURNS; turn++) {
       ours = Math.min(ours, seconds(validate(one)));

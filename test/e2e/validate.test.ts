@@ -2,6 +2,8 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { cpuSeconds, memoryMb } from '../../bench/measure.ts';
+import { ROUND, writeStream } from '../../bench/validate.ts';
 import { createBoard } from '../../src/app/live-board.ts';
 import { livePaths } from '../../src/app/live-paths.ts';
 import { isSampled } from '../../src/conformance/sample.ts';
@@ -385,4 +387,15 @@ test('a board that cannot write its files counts that and goes on', () => {
   board.take(readText('garbage'), { received_ms: START_MS, connection: null });
   expect(board.state()).toMatchObject({ failing_lost: 1, report: { faulty: 1 } });
   board.close();
+});
+
+verifies('CF-6', '50,000 messages a second are judged on one core, in bounded memory', async () => {
+  const path = join(place.work, 'long.jsonl');
+  const count = 20 * ROUND;
+  await writeStream(path, count);
+  const command = [process.execPath, bin, 'validate', path];
+  // CPU time: what else the machine does must not decide. The best of three, start-up included.
+  const best = Math.min(...[1, 2, 3].map(() => cpuSeconds(command)));
+  expect(count / best).toBeGreaterThan(50_000);
+  expect(await memoryMb(command)).toBeLessThan(350);
 });
