@@ -13,7 +13,7 @@ const FLAT_MOST = 1.25;
 /** Agents whose sessions may last for days. */
 const LONG: ReadonlySet<string> = new Set(['claude', 'codex', 'copilot', 'pi']);
 
-const BARE_LOOP = `import { createReadStream } from 'node:fs';
+export const bareLoop = `import { createReadStream } from 'node:fs';
 let rest = Buffer.alloc(0), records = 0;
 for await (const c of createReadStream(process.argv[2], { highWaterMark: 1 << 20 })) {
   const b = rest.length ? Buffer.concat([rest, c]) : c;
@@ -71,7 +71,7 @@ async function measured(shape: Shape, folder: string): Promise<Row[]> {
 export async function run(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
   try {
-    writeFileSync(join(folder, 'loop.mjs'), BARE_LOOP);
+    writeFileSync(join(folder, 'loop.mjs'), bareLoop);
     const rows: Row[] = [];
     for (const shape of SHAPES) rows.push(...(await measured(shape, folder)));
     return rows;

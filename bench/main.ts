@@ -14,6 +14,7 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   retention: () => import('./retention.ts'),
   'database-size': () => import('./database-size.ts'),
   eval: () => import('./eval.ts'),
+  validate: () => import('./validate.ts'),
   'package-size': () => import('./package-size.ts'),
 };
 

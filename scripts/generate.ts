@@ -8,7 +8,13 @@ import { LiveSchema, LiveSchemas } from '../src/model/live.ts';
 import { OutcomeSchema } from '../src/model/outcome.ts';
 import { RunEventSchema } from '../src/model/run-event.ts';
 import { TranscriptSchema } from '../src/model/transcript.ts';
-import { agentsReference, cliReference, readme, toolNamesReference } from './reference.ts';
+import {
+  agentsReference,
+  cliReference,
+  liveProtocolReference,
+  readme,
+  toolNamesReference,
+} from './reference.ts';
 
 const root = join(import.meta.dirname, '..');
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
@@ -74,6 +80,7 @@ export function generated(): Map<string, string> {
   files.set('src/model/generated/checks.ts', `${head}${checks.join('\n\n')}\n`);
   files.set('src/model/generated/live.ts', `${head}${liveChecks()}\n`);
   files.set('docs/reference/cli.md', cliReference());
+  files.set('docs/reference/live-protocol.md', liveProtocolReference());
   const agents = committed('docs/reference/agents.md');
   files.set('docs/reference/agents.md', agentsReference(agents));
   files.set('README.md', readme(committed('README.md'), agents));

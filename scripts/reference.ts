@@ -9,6 +9,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { type Agent, CAPABILITY_NAMES } from '../src/model/agent.ts';
 import { RunEventData } from '../src/model/run-event.ts';
 import { CANONICAL_TOOLS, RUN_EVENT_TYPES } from '../src/model/words.ts';
+import { liveReference } from './live-reference.ts';
 import { between, markdownTable, marked, realigned, withMarked } from './markdown.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -185,3 +186,5 @@ export function toolNamesReference(): string {
     ...AGENTS.flatMap(toolParts),
   ]);
 }
+
+export const liveProtocolReference = () => page(liveReference());

@@ -9,11 +9,13 @@ import { defineEval } from './eval.ts';
 import { defineImport } from './import.ts';
 import type { Io } from './io.ts';
 import { defineReplay } from './replay.ts';
+import { defineReview } from './review.ts';
 import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
 import { defineShow } from './show.ts';
 import { defineTail } from './tail.ts';
+import { defineValidate } from './validate.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `
@@ -65,6 +67,8 @@ export function createProgram(io: Io, done: Done): Command {
     defineAgents,
     defineDoctor,
     defineDrift,
+    defineValidate,
+    defineReview,
     defineSchema,
     defineCompletion,
   ]) {

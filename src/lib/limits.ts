@@ -188,6 +188,20 @@ export const LIMITS = {
   live_outbox_bytes_max: 1024 * 1024 * 1024,
   /** The log of messages that failed a rule; the oldest half goes when it is full. */
   live_failing_bytes_max: 64 * 1024 * 1024,
+  /** Failures of one rule that are listed; all are counted. */
+  conformance_failures_max: 10,
+  /** Open calls of all sessions of a stream that is judged: some 40 MB. */
+  conformance_calls_max: 100_000,
+  /** The last messages of a session that are remembered: twice what can be under way when a connection breaks. */
+  conformance_seen_max: 4_096,
+  /** Messages of a sent stream that another is held against: 12 bytes each. */
+  conformance_against_max: 10_000_000,
+  /** Messages that wait for their answer in a stream that is judged. */
+  conformance_waiting_max: 1_000,
+  /** Sessions that the board of a collector lists; the rest is in the sums. */
+  board_sessions_max: 200,
+  /** Between two writings of the board. */
+  board_write_ms: 1_000,
   /** A field's name and place in a list of drift: one readable line. */
   drift_text_chars_max: 300,
 } as const;

@@ -1,0 +1,161 @@
+/** docs/reference/live-protocol.md: messages and rules from the sources, so that they cannot fall behind. */
+import { LIVE_RULES } from '../src/conformance/rules.ts';
+import { LiveSchemas } from '../src/model/live.ts';
+import {
+  ACKED_TYPES,
+  AGENT_MESSAGE_TYPES,
+  CLIENT_MESSAGE_TYPES,
+  CONTROL_MESSAGE_TYPES,
+  type LiveType,
+  URGENT_TYPES,
+} from '../src/model/live-words.ts';
+import { markdownTable } from './markdown.ts';
+
+interface Schema {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minimum?: number;
+  minLength?: number;
+  pattern?: string;
+}
+
+const code = (text: string) => `\`${text}\``;
+
+function words(schema: Schema): string {
+  if (schema.const !== undefined) return code(String(schema.const));
+  if (schema.enum !== undefined) return schema.enum.map((word) => code(String(word))).join(', ');
+  if (schema.anyOf !== undefined) return schema.anyOf.map(words).join(' or ');
+  if (schema.pattern?.includes('T')) return 'a time: `YYYY-MM-DDTHH:mm:ss.SSSZ`';
+  if (schema.type === 'string') return schema.minLength === undefined ? 'text' : 'text, not empty';
+  if (schema.type === 'integer') return `whole number from ${schema.minimum ?? 0} on`;
+  if (schema.type === 'number') return `number from ${schema.minimum ?? 0} on`;
+  if (schema.type === 'array') return `list of: ${words(schema.items ?? {})}`;
+  if (schema.type === 'object') return 'map';
+  return schema.type ?? 'anything';
+}
+
+function* fields(schema: Schema, path: string): Generator<string[]> {
+  const maps = schema.anyOf?.filter(({ type }) => type === 'object') ?? [schema];
+  for (const map of maps) {
+    for (const [name, child] of Object.entries(map.properties ?? {})) {
+      const at = path === '' ? name : `${path}.${name}`;
+      const due = map.required?.includes(name) ? 'yes' : '';
+      yield [code(at), words(child), due];
+      yield* fields(child, at);
+      if (child.items !== undefined) yield* fields(child.items, `${at}[]`);
+    }
+  }
+}
+
+function typeText(type: LiveType): string {
+  const { data, ...envelope } = (LiveSchemas[type] as unknown as Schema).properties ?? {};
+  const due = ['session_id', 'correlation_id', 'message_id', 'seq'].filter((name) => {
+    const { anyOf } = envelope[name] ?? {};
+    return anyOf === undefined;
+  });
+  const notes = [
+    due.length > 0 ? `Needs ${due.map(code).join(', ')}.` : null,
+    ACKED_TYPES.has(type) ? 'Acknowledged by default.' : null,
+    URGENT_TYPES.has(type) ? 'Costs no credit.' : null,
+  ].filter((note) => note !== null);
+  const rows = [...fields(data ?? {}, 'data')];
+  const table = rows.length === 0 ? null : markdownTable(['field', 'what', 'required'], rows);
+  return [`### ${type}`, notes.join(' '), table].filter((part) => part).join('\n\n');
+}
+
+const ENVELOPE = [
+  ['type', 'one of the types below'],
+  ['timestamp', 'when it happened: `YYYY-MM-DDTHH:mm:ss.SSSZ`, never going back within a session'],
+  ['session_id', 'the session it belongs to'],
+  ['correlation_id', 'the call it belongs to; the same on all messages of one call'],
+  ['message_id', 'its own, unique for its sender'],
+  ['seq', "counts a session's messages from 1, without a gap"],
+  ['ack_required', 'whether the sender waits for an acknowledgement; null: as its type says'],
+  ['trace', 'W3C trace context: `{traceparent, tracestate}`, or null'],
+  ['data', 'what its type says; fields that are not listed are kept and passed on'],
+];
+
+/** Code, when it is sent, and what `details` holds. */
+const ERRORS = [
+  ['INVALID_JSON_FORMAT', 'the line is no JSON', 'raw_message, parse_error'],
+  ['INVALID_NDJSON_FORMAT', 'no JSON object, no UTF-8, nested too deep', 'problematic_line, issue'],
+  [
+    'INVALID_MESSAGE_TYPE',
+    'there is no such type; also accepted: `UNKNOWN_MESSAGE_TYPE`',
+    'received_type, supported_types',
+  ],
+  [
+    'MISSING_REQUIRED_FIELD',
+    'a field is missing or empty',
+    'missing_field, received_fields, expected_fields',
+  ],
+  [
+    'INVALID_FIELD_TYPE',
+    'a field is of another type, or null where it may not be',
+    'field, expected, received_type',
+  ],
+  [
+    'INVALID_MESSAGE_FORMAT',
+    'the number is not the one that is due',
+    'field, expected_seq, received_seq',
+  ],
+  ['MESSAGE_TOO_LARGE', 'the line is over the limit', ''],
+  ['DUPLICATE_CONFLICT', 'same session and number, other content', ''],
+  ['AUTH_FAILED', 'no handshake yet, or a token that does not do', ''],
+  ['SESSION_COLLISION', 'another connection has the session', 'conflicting_session_id'],
+  ['CAPACITY_EXHAUSTED', 'more was sent than there were credits for', ''],
+  ['INPUT_INJECTION_RESTRICTED', "the session's agent takes no input", ''],
+  ['TOOL_TIMEOUT', "in a response's `error`: the call took longer than it may", ''],
+];
+
+const INTRO = `# The live protocol
+
+How tool events reach others while an agent runs: one JSON object a line (LF, UTF-8, at most 8 MiB), on every transport.
+The schema is printed by \`tacho schema live\`; \`tacho validate\` judges a stream, as
+[Checking a stream](../guide/checking-a-stream.md) shows.`;
+
+const list = (types: readonly string[]) => types.map(code).join(', ');
+
+export function liveReference(): string[] {
+  const types = Object.keys(LiveSchemas) as LiveType[];
+  const rules = LIVE_RULES.map(({ id, title, section, threshold, nothing }) => [
+    id,
+    section,
+    title,
+    `${threshold * 100} %`,
+    nothing,
+  ]);
+  return [
+    INTRO,
+    '## A message',
+    markdownTable(
+      ['field', 'what'],
+      ENVELOPE.map(([name = '', what = '']) => [code(name), what]),
+    ),
+    `Messages of an agent, numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
+    `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
+    `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
+    '## Types',
+    ...types.map(typeText),
+    '## Errors',
+    'A message that cannot be taken is answered with `error`, which names the field and, in `caused_by`, the message; the\nconnection goes on.',
+    markdownTable(
+      ['code', 'when', 'details'],
+      ERRORS.map(([name = '', when = '', details = '']) => [
+        code(name),
+        when,
+        details === '' ? '' : details.split(', ').map(code).join(', '),
+      ]),
+    ),
+    '## Rules',
+    'Each has a threshold: the share of what is checked that has to hold. What a stream cannot show is not judged, and never\npassed.',
+    markdownTable(['rule', 'section', 'what', 'threshold', 'not judged when'], rules),
+    '## The sample',
+    'One message of a hundred is drawn for people to look at, the same everywhere: FNV-1a (32 bits) over `SESSION:SEQ`, one\nbyte a character below U+0100 and two, the lower first, above; then the last step of MurmurHash3 (`h ^= h >>> 16`,\n`h *= 0x85ebca6b`, `h ^= h >>> 13`, `h *= 0xc2b2ae35`, `h ^= h >>> 16`); drawn when the remainder by 100 is 0.',
+  ];
+}

@@ -1,0 +1,88 @@
+/** The calls of a stream: which are open, which were answered, and whose correlation id is whose. */
+import { LIMITS } from '../lib/limits.ts';
+import type { Call, Item, Session, TrackerCounts } from './sessions.ts';
+import type { Message } from './types.ts';
+
+const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
+
+export class CallBook {
+  /** Answered calls that are remembered, oldest first. */
+  readonly #answered = new Map<string, Call>();
+  readonly #owners = new Map<string, Call>();
+  readonly #counts: TrackerCounts;
+
+  constructor(counts: TrackerCounts) {
+    this.#counts = counts;
+  }
+
+  find(session: Session | undefined, session_id: string, call_id: unknown): Call | null {
+    if (typeof call_id !== 'string') return null;
+    const open = session?.calls.get(call_id);
+    return open ?? this.#answered.get(keyOf(session_id, call_id)) ?? null;
+  }
+
+  /** The call that has this correlation id. */
+  owner(correlation_id: string): Call | null {
+    return this.#owners.get(correlation_id) ?? null;
+  }
+
+  settle(item: Item, message: Message, session: Session): void {
+    if (message.type === 'tool_call_request') {
+      this.#open(item, message, session);
+      return;
+    }
+    const { call } = item;
+    if (call === null || call.answered) return;
+    const quiet_ms = item.at_ms - call.sign_ms;
+    if (call.first_ms === null) call.first_ms = quiet_ms;
+    else call.longest_ms = Math.max(call.longest_ms, quiet_ms);
+    call.sign_ms = Math.max(call.sign_ms, item.at_ms);
+    if (message.type === 'tool_execution_status') call.failed ||= message.data.status === 'failed';
+    if (message.type === 'tool_call_response') this.close(call, session);
+  }
+
+  close(call: Call, session: Session): void {
+    call.answered = true;
+    session.calls.delete(call.call_id);
+    this.#counts.open_calls -= 1;
+    const key = keyOf(call.session_id, call.call_id);
+    this.#forget(key);
+    this.#answered.set(key, call);
+    if (this.#answered.size <= LIMITS.calls_remembered_max) return;
+    const [oldest] = this.#answered.keys();
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(key: string): void {
+    const call = this.#answered.get(key);
+    if (call === undefined) return;
+    this.#answered.delete(key);
+    if (this.#owners.get(call.correlation_id) === call) this.#owners.delete(call.correlation_id);
+  }
+
+  #open(item: Item, message: Message, session: Session): void {
+    const full = session.calls.size >= LIMITS.live_open_calls_max;
+    if (full || this.#counts.open_calls >= LIMITS.conformance_calls_max) {
+      this.#counts.calls_over += 1;
+      return;
+    }
+    // An id used again is judged as it comes; the first call keeps it.
+    if (item.call !== null && !item.call.answered) return;
+    const call: Call = {
+      session_id: session.id,
+      call_id: message.data.call_id as string,
+      correlation_id: message.correlation_id as string,
+      trace: message.trace?.traceparent ?? null,
+      place: { line: item.line, session_id: item.session_id, seq: item.seq },
+      requested_ms: item.at_ms,
+      sign_ms: item.at_ms,
+      longest_ms: 0,
+      first_ms: null,
+      failed: false,
+      answered: false,
+    };
+    session.calls.set(call.call_id, call);
+    this.#counts.open_calls += 1;
+    if (!this.#owners.has(call.correlation_id)) this.#owners.set(call.correlation_id, call);
+  }
+}

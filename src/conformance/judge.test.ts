@@ -1,0 +1,170 @@
+/** The judge as a whole: what the report says, what it never says, and that its memory is bounded. */
+import { expect, test } from 'vitest';
+import { judged, stream } from '../../test/build-live.ts';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { createJudge } from './judge.ts';
+import { LIVE_RULES } from './rules.ts';
+import { isSampled } from './sample.ts';
+
+const ruleOf = (report: ReturnType<typeof judged>, id: string) =>
+  report.rules.find((rule) => rule.id === id);
+
+verifies('CF-3', 'of an empty stream no rule passes, and each says why', () => {
+  const report = judged([]);
+  expect(report.verdict).toBe('not judged');
+  expect(report.rules.map(({ id, verdict }) => `${id} ${verdict}`)).toEqual(
+    LIVE_RULES.map(({ id }) => `${id} not judged`),
+  );
+  expect(report.rules.filter(({ reason }) => !reason)).toEqual([]);
+});
+
+verifies(
+  'CF-3',
+  'what a plain stream cannot show is not judged, or said to be judged in part',
+  () => {
+    const report = judged(stream().start().request().response().end().lines);
+    const open = report.rules.filter(({ verdict }) => verdict === 'not judged').map(({ id }) => id);
+    expect(open).toEqual([
+      '1.3',
+      '1.4',
+      '1.5',
+      '2.1',
+      '3.2',
+      '3.4',
+      '4.4',
+      '5.1',
+      '5.2',
+      '6.1',
+      '7.2',
+    ]);
+    expect(ruleOf(report, '3.1')).toMatchObject({
+      verdict: 'passed',
+      unjudged: [expect.stringContaining('clocks')],
+    });
+    expect(ruleOf(report, '6.2')).toMatchObject({
+      verdict: 'passed',
+      unjudged: [expect.stringContaining('acknowledgements')],
+    });
+  },
+);
+
+test('times that are those of the capture are said not to be judged as those of the events', () => {
+  const made = stream().say('session_start', { agent: 'toy', time_source: 'capture' });
+  expect(ruleOf(judged(made.lines), '3.1')?.unjudged.join()).toContain('1 times');
+});
+
+verifies(
+  'CF-2',
+  'a rule tells what was checked and failed, its rate, and the first failures by line',
+  () => {
+    const made = stream().start();
+    for (let at = 1; at <= 15; at++) made.response(`c${at}`);
+    const rule = ruleOf(judged(made.lines), '1.2');
+    expect(rule).toMatchObject({
+      checked: 15,
+      failed: 15,
+      rate: 0,
+      threshold: 1,
+      verdict: 'failed',
+    });
+    expect(rule?.failures).toHaveLength(LIMITS.conformance_failures_max);
+    expect(rule?.failures[0]).toEqual({
+      line: 2,
+      session_id: 's1',
+      seq: 2,
+      why: 'no tool_call_request with the call_id c1 before',
+    });
+  },
+);
+
+test('a message that comes again is counted and fails nothing', () => {
+  const made = stream().start().request().response().end();
+  for (const { text } of [...made.lines]) made.raw(text);
+  const report = judged(made.lines);
+  expect(report).toMatchObject({ verdict: 'passed', duplicates: 4 });
+});
+
+test('a call that is open at the end of a live stream is open, and failed in a file', () => {
+  const made = stream().start().request();
+  expect(judged(made.lines, { live: true })).toMatchObject({ verdict: 'passed', open_calls: 1 });
+  expect(judged(made.lines)).toMatchObject({ verdict: 'failed' });
+});
+
+test('a live stream may go on with a session that began before it', () => {
+  const made = stream().say('message_stop', {}, { seq: 900 }).say('message_stop', {}, { seq: 901 });
+  expect(judged(made.lines, { live: true }).verdict).toBe('passed');
+  expect(judged(made.lines).verdict).toBe('failed');
+});
+
+verifies(
+  'CF-1',
+  'beyond the limit of open sessions nothing is judged wrongly, and it is said',
+  () => {
+    const made = stream();
+    const count = LIMITS.live_sessions_max + 5;
+    for (let at = 0; at < count; at++) made.start({ session_id: `s${at}` });
+    for (let at = 0; at < count; at++) made.request('c1', { session_id: `s${at}` });
+    const report = judged(made.lines, { live: true });
+    expect(report).toMatchObject({ verdict: 'passed', sessions: LIMITS.live_sessions_max });
+    expect(report.over_limits).toEqual([expect.stringContaining('10 messages of sessions')]);
+    expect(ruleOf(report, '4.2')?.unjudged).not.toEqual([]);
+  },
+);
+
+verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and it is said', () => {
+  const made = stream().start();
+  made.step_ms = 0;
+  const count = LIMITS.live_open_calls_max + 3;
+  for (let at = 0; at < count; at++) made.request(`c${at}`);
+  for (let at = 0; at < count; at++) made.response(`c${at}`);
+  const report = judged(made.lines);
+  expect(report.over_limits).toEqual([expect.stringContaining('3 calls')]);
+  expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
+});
+
+test('sessions that have ended make room for others', () => {
+  const judge = createJudge();
+  const made = stream();
+  for (let at = 0; at < 3 * LIMITS.live_sessions_max; at++) {
+    made.session = `s${at}`;
+    made.start().end();
+  }
+  for (const [at, { text }] of made.lines.entries())
+    judge.push({ fault: null, message: JSON.parse(text), text, line: at + 1 });
+  expect(judge.report()).toMatchObject({
+    verdict: 'passed',
+    sessions: 3 * LIMITS.live_sessions_max,
+    over_limits: [],
+  });
+});
+
+verifies(
+  'CF-5',
+  'one of a hundred is drawn, the same everywhere, evenly over sessions and numbers',
+  () => {
+    // The very numbers: whoever draws by the same words draws the same.
+    const drawn = Array.from({ length: 1000 }, (_, at) => at + 1).filter((seq) =>
+      isSampled('s1', seq),
+    );
+    expect(drawn).toEqual([146, 557, 559, 568, 599, 735, 750, 855]);
+    let all = 0;
+    const by_session: number[] = [];
+    const by_digit = new Array(10).fill(0);
+    for (let session = 0; session < 200; session++) {
+      let own = 0;
+      for (let seq = 1; seq <= 1000; seq++) {
+        if (!isSampled(`r_${session}`, seq)) continue;
+        own += 1;
+        by_digit[seq % 10] += 1;
+      }
+      by_session.push(own);
+      all += own;
+    }
+    // 200,000 draws of 1 %: 2,000 expected, a standard deviation of 44.5; five of them to each side.
+    expect(Math.abs(all - 2000)).toBeLessThan(223);
+    // Each last digit: 200 expected, a standard deviation of 14.
+    for (const count of by_digit) expect(Math.abs(count - 200)).toBeLessThan(70);
+    expect(Math.max(...by_session)).toBeLessThan(30);
+  },
+);

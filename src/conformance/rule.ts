@@ -1,0 +1,46 @@
+/** What a rule is: a criterion, the messages it looks at, and a small state machine over them. */
+import type { Against } from './against.ts';
+import type { Item, Session, TrackerCounts } from './sessions.ts';
+import type { RuleInfo, Tally } from './types.ts';
+
+/** What is known beside the stream itself. */
+export interface Evidence {
+  /** The stream as it was sent. */
+  against: Against | null;
+  /** The stream goes on: what is open is open, not failed. */
+  live: boolean;
+  /** Transport → whether the suite over it passed; null: nobody ran it. */
+  transports: Readonly<Record<string, boolean>> | null;
+  readonly sessions: ReadonlyMap<string, Session>;
+  readonly counts: TrackerCounts;
+}
+
+export interface RuleState {
+  push(item: Item): void;
+  /** Memory above a process that does nothing, in bytes. */
+  memory?(bytes: number): void;
+  /** A session is let go, or the stream has ended. */
+  close?(session: Session): void;
+  /** The stream has ended; never called while it goes on. */
+  end?(): void;
+  /** Why nothing was judged, where it is not simply that nothing of the kind came. */
+  nothing?(): string;
+  /** Parts of the criterion that could not be judged. */
+  unjudged?(): string[];
+}
+
+export interface Rule extends RuleInfo {
+  /** The types it looks at, faulty ones included; null: every line. */
+  readonly types: readonly string[] | null;
+  /** Why nothing was judged when nothing of the kind came. */
+  readonly nothing: string;
+  create(tally: Tally, evidence: Evidence): RuleState;
+}
+
+/** The types of one call's messages that follow its request. */
+export const FOLLOWING_TYPES = [
+  'tool_call_confirmation',
+  'tool_confirmation_response',
+  'tool_execution_status',
+  'tool_call_response',
+] as const;

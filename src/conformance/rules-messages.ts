@@ -1,0 +1,133 @@
+/** Criteria 1.1–1.5: each type of message has what it needs. */
+import { LIMITS } from '../lib/limits.ts';
+import { LIVE_TYPES } from '../model/live-words.ts';
+import type { Evidence, Rule } from './rule.ts';
+import type { Item } from './sessions.ts';
+import type { Place } from './types.ts';
+
+const section = 'Message types';
+
+/** Why a message that belongs to a call does not fit to its request; null: it does, or its request is beyond the limits. */
+function misfit({ message, call, session }: Item, { counts }: Evidence): string | null {
+  if (message === null || session === null) return null;
+  if (call === null && counts.calls_over > 0) return null;
+  if (call === null) return `no tool_call_request with the call_id ${message.data.call_id} before`;
+  if (call.correlation_id !== message.correlation_id)
+    return `correlation_id is ${message.correlation_id}, its request has ${call.correlation_id}`;
+  return null;
+}
+
+/** A rule on one type: its fields hold, and what `more` finds. */
+const typeRule = (
+  { id, title, type }: { id: string; title: string; type: string },
+  more: (item: Item, evidence: Evidence) => string | null,
+): Rule => ({
+  id,
+  title,
+  section,
+  threshold: 1,
+  types: [type],
+  nothing: `there is no ${type}`,
+  create: (tally, evidence) => ({
+    push: (item) => tally.judge(item, item.fault?.message ?? more(item, evidence)),
+  }),
+});
+
+/** Progress is counted in numbers; a number written as text is none. */
+function textProgress({ message }: Item): string | null {
+  const progress = (message?.data.progress ?? {}) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(progress)) {
+    if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
+      return `the field data.progress.${name} must be a number, not the text ${JSON.stringify(value)}`;
+  }
+  return null;
+}
+
+const KNOWN: ReadonlySet<string> = new Set(LIVE_TYPES);
+const UNKNOWN_CODES: ReadonlySet<unknown> = new Set([
+  'INVALID_MESSAGE_TYPE',
+  'UNKNOWN_MESSAGE_TYPE',
+]);
+
+const NO_UNKNOWN = 'there is no message of an unknown type';
+
+interface Waiting {
+  place: Place;
+  message_id: unknown;
+}
+
+/** Every message of an unknown type is answered with an error that names it. */
+const unknownTypes: Rule = {
+  id: '1.5',
+  title: 'unknown types are answered',
+  section,
+  threshold: 1,
+  types: null,
+  nothing: NO_UNKNOWN,
+  create(tally, { live }) {
+    const waiting: Waiting[] = [];
+    let unanswered = 0;
+    /** Whether the stream has answers at all. */
+    let answers = false;
+
+    function answered({ data }: NonNullable<Item['message']>): void {
+      if (!UNKNOWN_CODES.has(data.error_code)) return;
+      const cause = (data.caused_by ?? {}) as Record<string, unknown>;
+      const at = waiting.findIndex(({ place, message_id }) =>
+        cause.message_id == null
+          ? cause.seq != null && cause.seq === place.seq
+          : cause.message_id === message_id,
+      );
+      if (at >= 0) tally.judge((waiting.splice(at, 1)[0] as Waiting).place, null);
+    }
+
+    function settle(): void {
+      for (const { place } of waiting.splice(0)) {
+        if (answers) tally.judge(place, 'no INVALID_MESSAGE_TYPE error answers it');
+        else unanswered += 1;
+      }
+    }
+
+    return {
+      push(item) {
+        const { message, type } = item;
+        if (message !== null) {
+          answers ||= message.type === 'ack' || message.type === 'handshake_response';
+          if (message.type === 'error') answered(message);
+        } else if (type !== null && !KNOWN.has(type)) {
+          if (waiting.length >= LIMITS.conformance_waiting_max) settle();
+          const { line, session_id, seq } = item;
+          waiting.push({ place: { line, session_id, seq }, message_id: item.raw?.message_id });
+        }
+      },
+      end: settle,
+      nothing() {
+        const count = unanswered + waiting.length;
+        if (count === 0) return NO_UNKNOWN;
+        return live
+          ? `${count} of an unknown type are not answered yet`
+          : `${count} of an unknown type, and the answers to them are not in this stream`;
+      },
+    };
+  },
+};
+
+export const MESSAGE_RULES: readonly Rule[] = [
+  typeRule(
+    { id: '1.1', title: 'tool_call_request is complete', type: 'tool_call_request' },
+    () => null,
+  ),
+  typeRule(
+    { id: '1.2', title: 'tool_call_response matches its request', type: 'tool_call_response' },
+    misfit,
+  ),
+  typeRule(
+    { id: '1.3', title: 'tool_execution_status matches its call', type: 'tool_execution_status' },
+    (item, evidence) => misfit(item, evidence) ?? textProgress(item),
+  ),
+  typeRule(
+    { id: '1.4', title: 'tool_call_confirmation is complete', type: 'tool_call_confirmation' },
+    () => null,
+  ),
+  unknownTypes,
+];

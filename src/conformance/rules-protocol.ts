@@ -1,0 +1,81 @@
+/** Criteria 7.1–7.2: the protocol as a whole. */
+import { LIVE_VERSION } from '../model/live-words.ts';
+import type { Rule } from './rule.ts';
+import type { Item } from './sessions.ts';
+
+const section = 'Conformance';
+
+function handshakeFault({ type, data }: NonNullable<Item['message']>): string | null {
+  const info = data.server_info as { protocol_version?: unknown } | undefined;
+  const version = type === 'handshake_request' ? data.version : info?.protocol_version;
+  if (version !== LIVE_VERSION) return `the version is ${version}, not ${LIVE_VERSION}`;
+  if (type === 'handshake_response' && data.success === true && data.session_id == null)
+    return 'a handshake that succeeded names no session';
+  return null;
+}
+
+function orderFault({ standing, seq, expected_seq }: Item): string | null {
+  switch (standing) {
+    case 'gap':
+      return `number ${seq} comes where ${expected_seq} is due`;
+    case 'late':
+      return `number ${seq} comes after ${expected_seq - 1}`;
+    case 'conflict':
+      return `number ${seq} was there already, with other content`;
+    default:
+      return null;
+  }
+}
+
+const compliance: Rule = {
+  id: '7.1',
+  title: 'every line is a message of the protocol, in order',
+  section,
+  threshold: 1,
+  types: null,
+  nothing: 'there is no line',
+  create(tally, { live }) {
+    let handshakes = 0;
+    function wrong(item: Item): string | null {
+      const { fault, message, session, seq } = item;
+      if (fault !== null || message === null) return fault?.message ?? 'no message';
+      if (message.type === 'handshake_request' || message.type === 'handshake_response') {
+        handshakes += 1;
+        return handshakeFault(message);
+      }
+      if (session?.messages === 0 && item.standing === 'next' && seq !== 1 && !live)
+        return `the session begins with number ${seq}, not with 1`;
+      return orderFault(item);
+    }
+    return {
+      push: (item) => tally.judge(item, wrong(item)),
+      unjudged: () => (handshakes === 0 ? ['the versions of the two ends: no handshake'] : []),
+    };
+  },
+};
+
+const TRANSPORTS = ['stdio', 'tcp', 'pipe'];
+
+const integration: Rule = {
+  id: '7.2',
+  title: 'the same on every transport',
+  section,
+  threshold: 1,
+  types: [],
+  nothing: 'a stream shows one transport at most: the test suite runs over all of them',
+  create(tally, { transports }) {
+    return {
+      push() {},
+      end() {
+        if (transports === null) return;
+        for (const name of TRANSPORTS) {
+          const held = transports[name];
+          const why = held === undefined ? `${name} was not tried` : `${name} failed`;
+          tally.judge({ line: null, session_id: null, seq: null }, held === true ? null : why);
+        }
+      },
+    };
+  },
+};
+
+export const PROTOCOL_RULES: readonly Rule[] = [compliance, integration];

@@ -1,0 +1,116 @@
+/** Criteria 6.1–6.2: a failure stays where it is, and nothing is lost. */
+import { ACKED_TYPES, AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
+import type { Rule } from './rule.ts';
+import type { Item, Session } from './sessions.ts';
+import type { Place } from './types.ts';
+
+const section = 'Error resilience';
+/** How a session ends that was brought down. */
+const BROUGHT_DOWN = /^(fail|error|crash|lost|abort|agent_error)/i;
+
+const survival: Rule = {
+  id: '6.1',
+  title: 'sessions survive the failure of a tool',
+  section,
+  threshold: 1,
+  types: AGENT_MESSAGE_TYPES,
+  nothing: 'no tool failed',
+  create(tally) {
+    /** Failures after which nothing came yet, by session: at most one each. */
+    const waiting = new Map<string, Place>();
+
+    function goesOn(item: Item, session: Session): void {
+      const place = waiting.get(session.id);
+      if (place === undefined) return;
+      waiting.delete(session.id);
+      const { type, data } = item.message as NonNullable<Item['message']>;
+      const down = type === 'session_end' && BROUGHT_DOWN.test(data.status as string);
+      tally.judge(place, down ? `the session ended with it: ${data.status}` : null);
+    }
+
+    return {
+      push(item) {
+        const { message, session, call } = item;
+        if (message === null || session === null || item.standing === 'conflict') return;
+        goesOn(item, session);
+        if (message.type !== 'tool_call_response') return;
+        const failed = message.data.error != null;
+        if (call?.failed && !failed)
+          tally.judge(item, `call ${call.call_id} failed, and its response has a result`);
+        const { line, session_id, seq } = item;
+        if (failed && !session.ended) waiting.set(session.id, { line, session_id, seq });
+      },
+      close(session) {
+        const place = waiting.get(session.id);
+        waiting.delete(session.id);
+        if (place !== undefined) tally.judge(place, 'nothing came after it, not even session_end');
+      },
+    };
+  },
+};
+
+const isCritical = ({ type, ack_required }: NonNullable<Item['message']>) =>
+  ack_required === true || ACKED_TYPES.has(type);
+
+const lossPrevention: Rule = {
+  id: '6.2',
+  title: 'critical messages are acknowledged, none is lost',
+  section,
+  threshold: 1,
+  types: null,
+  nothing: 'there is no critical message',
+  create(tally, { live }) {
+    let acks = 0;
+    /** By session: how far it is acknowledged, and the last critical message. */
+    const sessions = new Map<string, { acked: number; last: Place | null; unacked: number }>();
+
+    function stateOf(id: string) {
+      let state = sessions.get(id);
+      if (state === undefined) {
+        state = { acked: 0, last: null, unacked: 0 };
+        sessions.set(id, state);
+      }
+      return state;
+    }
+
+    function acknowledge({ data }: NonNullable<Item['message']>, item: Item): void {
+      acks += 1;
+      if (data.durable !== true) tally.judge(item, 'it acknowledges what is not stored durably');
+      for (const { session_id, seq } of data.acked as { session_id: string; seq: number }[]) {
+        // A session that was not seen has nothing to acknowledge.
+        const state = sessions.get(session_id);
+        if (state === undefined) continue;
+        state.acked = Math.max(state.acked, seq);
+        if ((state.last?.seq ?? 0) <= state.acked) state.unacked = 0;
+      }
+    }
+
+    return {
+      push(item) {
+        const { message, session, seq } = item;
+        if (message === null) return;
+        if (message.type === 'ack') acknowledge(message, item);
+        if (session === null || seq === null || item.standing === 'conflict') return;
+        if (!isCritical(message)) return;
+        const refused = message.ack_required === false;
+        tally.judge(item, refused ? `${message.type} does not ask for an acknowledgement` : null);
+        const state = stateOf(session.id);
+        if (seq <= state.acked) return;
+        state.unacked += 1;
+        state.last = { line: item.line, session_id: item.session_id, seq };
+      },
+      close({ id, missing, last_seq }) {
+        const state = sessions.get(id);
+        sessions.delete(id);
+        const place = { line: null, session_id: id, seq: last_seq };
+        if (missing > 0 && !live)
+          tally.judge(place, `${missing} of the session's messages are missing`);
+        if (acks > 0 && state !== undefined && state.unacked > 0 && !live)
+          tally.judge(state.last ?? place, `${state.unacked} are not acknowledged`);
+      },
+      unjudged: () => (acks === 0 ? ['acknowledgements: there are none in this stream'] : []),
+    };
+  },
+};
+
+export const RESILIENCE_RULES: readonly Rule[] = [survival, lossPrevention];

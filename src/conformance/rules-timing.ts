@@ -1,0 +1,167 @@
+/** Criteria 3.1–3.4: times, delays, order, and signs of life. */
+import { LIMITS } from '../lib/limits.ts';
+import { LIVE_TYPES } from '../model/live-words.ts';
+import { FOLLOWING_TYPES, type Rule } from './rule.ts';
+import { blockOf, type Call, type Item } from './sessions.ts';
+
+const section = 'Timing';
+const NO_ARRIVALS = 'when the messages arrived is not known';
+/** Types whose own time is compared with that of their arrival: they are sent at once, whatever else waits. */
+const CLOCK_TYPES: ReadonlySet<string> = new Set(['handshake_request', 'heartbeat']);
+
+const timestamps: Rule = {
+  id: '3.1',
+  title: 'timestamps are exact and do not go back',
+  section,
+  threshold: 1,
+  types: LIVE_TYPES,
+  nothing: 'there is no message of a known type',
+  create(tally) {
+    let clocks = 0;
+    let captured = 0;
+
+    function wrong(item: Item): string | null {
+      const { fault, message, session, at_ms, received_ms } = item;
+      if (fault !== null) return fault.field === 'timestamp' ? fault.message : null;
+      if (message?.data.time_source === 'capture') captured += 1;
+      if (received_ms !== null && CLOCK_TYPES.has(message?.type ?? '')) {
+        clocks += 1;
+        const skew_ms = Math.round(received_ms - at_ms);
+        if (Math.abs(skew_ms) > LIMITS.live_skew_ms_max)
+          return `the clocks differ by ${skew_ms} ms`;
+      }
+      if (session === null || item.standing === 'late' || at_ms >= session.last_ms) return null;
+      return `${session.last_ms - at_ms} ms before an earlier message of its session`;
+    }
+
+    return {
+      push: (item) => tally.judge(item, wrong(item)),
+      unjudged: () => [
+        ...(clocks === 0
+          ? ['the clocks of the two ends: no handshake or heartbeat with the time of its arrival']
+          : []),
+        ...(captured > 0
+          ? [`whether ${captured} times are those of the events: they say time_source capture`]
+          : []),
+      ],
+    };
+  },
+};
+
+const DELAY_MS: Readonly<Record<string, number>> = {
+  tool_call_request: 10,
+  tool_call_response: 10,
+  tool_execution_status: 50,
+};
+const DELAY_OTHER_MS = 100;
+
+/** Milliseconds from the event to its arrival; null: not known. */
+export function delayOf({ message, received_ms, at_ms }: Item): number | null {
+  return message === null || received_ms === null ? null : received_ms - at_ms;
+}
+
+const latency: Rule = {
+  id: '3.2',
+  title: 'events arrive in time',
+  section,
+  threshold: 0.95,
+  types: LIVE_TYPES,
+  nothing: NO_ARRIVALS,
+  create: (tally) => ({
+    push(item) {
+      const delay_ms = delayOf(item);
+      if (delay_ms === null || item.seq === null) return;
+      const most_ms = DELAY_MS[item.type ?? ''] ?? DELAY_OTHER_MS;
+      const late = delay_ms > most_ms;
+      const early = delay_ms < -LIMITS.live_skew_ms_max;
+      const why = late
+        ? `${delay_ms} ms from the event to its arrival, ${most_ms} are allowed`
+        : `it arrived ${-delay_ms} ms before it happened: the clocks differ`;
+      tally.judge(item, late || early ? why : null);
+    },
+  }),
+};
+
+const CONTENT_TYPES = ['content_block_delta', 'content_block_stop', 'message_stop'];
+
+const order: Rule = {
+  id: '3.3',
+  title: 'causes precede effects',
+  section,
+  threshold: 1,
+  types: ['tool_call_request', ...FOLLOWING_TYPES, ...CONTENT_TYPES],
+  nothing: 'there are no calls and no content blocks',
+  create(tally, { counts }) {
+    function wrong(item: Item): string | null | undefined {
+      const { message, session, call, owner } = item;
+      if (message === null || session === null) return undefined;
+      const { type, data } = message;
+      if (type === 'message_stop') {
+        if (data.message_id == null || counts.blocks_over > 0) return undefined;
+        return session.texts.has(data.message_id as string)
+          ? null
+          : `no message_start of ${data.message_id} before`;
+      }
+      if (CONTENT_TYPES.includes(type)) {
+        if (counts.blocks_over > 0) return undefined;
+        return session.blocks.has(blockOf(data))
+          ? null
+          : `no content_block_start of block ${data.index} before`;
+      }
+      if (owner !== null && owner.session_id !== session.id && !owner.answered)
+        return `correlation_id ${owner.correlation_id} is in use by session ${owner.session_id}`;
+      if (type === 'tool_call_request') return null;
+      if (call === null)
+        return counts.calls_over > 0 ? undefined : `no tool_call_request of ${data.call_id} before`;
+      return call.answered ? `the call ${call.call_id} has been answered already` : null;
+    }
+    return {
+      push(item) {
+        const why = wrong(item);
+        if (why !== undefined) tally.judge(item, why);
+      },
+    };
+  },
+};
+
+/** Timers and busy machines: what a sign of life may be late. */
+const SLACK_MS = 1_000;
+
+function silence(call: Call, until_ms: number): string | null {
+  const first_ms = call.first_ms ?? until_ms - call.requested_ms;
+  if (first_ms > LIMITS.live_status_first_ms + SLACK_MS)
+    return `call ${call.call_id}: the first sign of life after ${first_ms} ms`;
+  const longest_ms = Math.max(call.longest_ms, until_ms - call.sign_ms);
+  if (call.first_ms !== null && longest_ms > LIMITS.live_status_every_ms + SLACK_MS)
+    return `call ${call.call_id}: no sign of life for ${longest_ms} ms`;
+  return null;
+}
+
+const signsOfLife: Rule = {
+  id: '3.4',
+  title: 'long calls give signs of life',
+  section,
+  threshold: 1,
+  types: ['tool_call_response', 'session_end'],
+  nothing: 'no call ran longer than 5 s',
+  create(tally, { sessions }) {
+    function judge(call: Call, until_ms: number): void {
+      if (until_ms - call.requested_ms <= LIMITS.live_status_first_ms) return;
+      tally.judge(call.place, silence(call, until_ms));
+    }
+    return {
+      push({ message, session, call, at_ms }) {
+        if (message === null || session === null) return;
+        if (message.type === 'session_end')
+          for (const open of session.calls.values()) judge(open, at_ms);
+        else if (call !== null && !call.answered) judge(call, at_ms);
+      },
+      end() {
+        for (const { calls, last_ms } of sessions.values())
+          for (const call of calls.values()) judge(call, last_ms);
+      },
+    };
+  },
+};
+
+export const TIMING_RULES: readonly Rule[] = [timestamps, latency, order, signsOfLife];

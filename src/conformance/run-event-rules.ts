@@ -1,0 +1,172 @@
+/** The contract of `openagent.run_event.v1` as rules; their ids are those of its requirements. */
+import { LIMITS } from '../lib/limits.ts';
+import { eachRecord, linesRule, placeOf, type RecordRule, schemaRule } from './records.ts';
+
+const section = 'Run events';
+const NO_RECORD = 'there is no record';
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const STRING_BYTES_MAX = 4096;
+
+const rule = (id: string, title: string, nothing = NO_RECORD) => ({
+  id,
+  title,
+  section,
+  threshold: 1,
+  nothing,
+});
+
+/** Bytes that text takes as UTF-8. */
+function bytesOf(text: string): number {
+  if (text.length * 3 <= STRING_BYTES_MAX) return 0;
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) as number;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+function longString(value: unknown, depth = 0): number | null {
+  if (typeof value === 'string') return bytesOf(value) > STRING_BYTES_MAX ? bytesOf(value) : null;
+  if (typeof value !== 'object' || value === null || depth > LIMITS.depth_max) return null;
+  for (const item of Object.values(value)) {
+    const found = longString(item, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The order in which a call's records may come. */
+const STAGES: Readonly<Record<string, number>> = {
+  tool_call_detected: 1,
+  tool_decision: 2,
+  tool_exec_started: 3,
+  tool_exec_finished: 4,
+};
+
+const calls: RecordRule = {
+  ...rule(
+    'RE-11',
+    "a call's records come in order, and each that started is finished",
+    'there are no calls',
+  ),
+  create(tally) {
+    const stages = new Map<string, { stage: number; line: number }>();
+
+    function wrong(call: string, stage: number, type: string): string | null {
+      const before = stages.get(call)?.stage ?? 0;
+      if (stage > 1 && before === 0) return `call ${call}: ${type} before tool_call_detected`;
+      return stage <= before ? `call ${call}: ${type} comes too late or twice` : null;
+    }
+
+    return {
+      push({ value, line }) {
+        const stage = STAGES[String(value?.type)];
+        if (stage === undefined) return;
+        const call = String((value?.data as Record<string, unknown> | null)?.tool_call_id);
+        tally.judge(placeOf(line), wrong(call, stage, String(value?.type)));
+        // Answered ones are remembered as long as there is room.
+        if (stages.size >= LIMITS.conformance_calls_max) forgetOne(stages);
+        stages.set(call, { stage: Math.max(stage, stages.get(call)?.stage ?? 0), line });
+      },
+      end() {
+        for (const [call, { stage, line }] of stages)
+          if (stage === STAGES.tool_exec_started)
+            tally.judge(placeOf(line), `call ${call} was started and never finished`);
+      },
+    };
+  },
+};
+
+function forgetOne(stages: Map<string, { stage: number }>): void {
+  for (const [call, { stage }] of stages) {
+    if (stage !== STAGES.tool_exec_finished) continue;
+    stages.delete(call);
+    return;
+  }
+}
+
+const lastRecord: RecordRule = {
+  ...rule('RE-12', 'exactly one run_finished, and it is the last record'),
+  create(tally) {
+    let finished: number | null = null;
+    let lines = 0;
+    return {
+      push({ value, line }) {
+        lines = line;
+        if (finished !== null) {
+          const what = value === null ? 'a line' : String(value.type);
+          tally.judge(placeOf(line), `${what} after run_finished (line ${finished})`);
+        } else if (value?.type === 'run_finished') {
+          finished = line;
+          const { ok, exit_reason } = (value.data ?? {}) as Record<string, unknown>;
+          const fits = ok === (exit_reason === 'ok');
+          tally.judge(placeOf(line), fits ? null : `ok is ${ok} with exit_reason ${exit_reason}`);
+        }
+      },
+      end() {
+        if (finished === null && lines > 0) tally.judge(placeOf(lines), 'there is no run_finished');
+      },
+    };
+  },
+};
+
+const sequence = eachRecord(rule('RE-4', 'sequence starts at 1 and grows by exactly 1'), () => {
+  let last = 0;
+  return ({ sequence: found }) => {
+    const due = last + 1;
+    last = typeof found === 'number' ? found : due;
+    return found === due ? null : `sequence is ${JSON.stringify(found)}, ${due} is due`;
+  };
+});
+
+const time = eachRecord(rule('RE-5', 'ts has milliseconds and never goes back'), () => {
+  let last = '';
+  return ({ ts }) => {
+    if (typeof ts !== 'string' || !TIME.test(ts)) return `ts is ${JSON.stringify(ts)}`;
+    const back = ts < last;
+    const before = last;
+    last = ts;
+    return back ? `ts ${ts} is before ${before}` : null;
+  };
+});
+
+const sameRun = eachRecord(rule('RE-6', 'run_id is the same on every line'), () => {
+  let run_id: unknown;
+  return ({ run_id: found }) => {
+    run_id ??= found;
+    return found === run_id
+      ? null
+      : `run_id is ${JSON.stringify(found)}, not ${JSON.stringify(run_id)}`;
+  };
+});
+
+const steps = eachRecord(rule('RE-7', 'step never goes back'), () => {
+  let last = 0;
+  return ({ step }) => {
+    const before = last;
+    if (typeof step === 'number') last = step;
+    return typeof step === 'number' && step >= before ? null : `step is ${step} after ${before}`;
+  };
+});
+
+const sizes = eachRecord(
+  rule('RE-10', `strings in data are at most ${STRING_BYTES_MAX} bytes`),
+  () =>
+    ({ data }) => {
+      const bytes = longString(data);
+      return bytes === null ? null : `a string of ${bytes} bytes`;
+    },
+);
+
+export const RUN_EVENT_RULES: readonly RecordRule[] = [
+  linesRule({ id: 'RE-3', section }),
+  sequence,
+  time,
+  sameRun,
+  steps,
+  sizes,
+  calls,
+  lastRecord,
+  schemaRule({ id: 'RE-25', section }),
+];

@@ -1,0 +1,97 @@
+/** What the rules speak of: lines of a stream, verdicts on them, and the report. */
+
+/** What is wrong with a line, as its reader found it. */
+export interface LineFault {
+  code: string;
+  /** `data.call_id`; null where no one field is to blame. */
+  field: string | null;
+  message: string;
+  details: Record<string, unknown>;
+}
+
+/** A message whose fields hold. */
+export interface Message {
+  type: string;
+  timestamp: string;
+  session_id?: string | null;
+  correlation_id?: string | null;
+  message_id?: string | null;
+  seq?: number | null;
+  ack_required?: boolean | null;
+  trace?: { traceparent: string; tracestate?: string | null } | null;
+  data: Record<string, unknown>;
+}
+
+/** One line as it was read. */
+export type StreamLine = {
+  /** 1-based. */
+  line: number;
+  text: string;
+  /** When it arrived, by the receiver's clock; null or left out: not known. */
+  received_ms?: number | null;
+} & (
+  | { fault: null; message: Message }
+  /** `message`: what could be parsed. */
+  | { fault: LineFault; message: Record<string, unknown> | null }
+);
+
+/** Where a failure stands. */
+export interface Place {
+  line: number | null;
+  session_id: string | null;
+  seq: number | null;
+}
+
+export interface Failure extends Place {
+  why: string;
+}
+
+export type Verdict = 'passed' | 'failed' | 'not judged';
+
+export interface RuleInfo {
+  readonly id: string;
+  readonly title: string;
+  /** The part of the criteria that it belongs to. */
+  readonly section: string;
+  /** The share of what is checked that has to hold: 1 is all of it. */
+  readonly threshold: number;
+}
+
+export interface RuleReport extends RuleInfo {
+  checked: number;
+  failed: number;
+  /** The share that held; null when nothing was checked. */
+  rate: number | null;
+  verdict: Verdict;
+  /** Why it was not judged; null when it was. */
+  reason: string | null;
+  /** Parts of the criterion that this stream cannot show; the verdict is on the others. */
+  unjudged: string[];
+  /** The first failures; `failed` counts all. */
+  failures: Failure[];
+}
+
+/** Counts what a rule finds. */
+export interface Tally {
+  /** One thing was checked; `why` says what is wrong with it, null: nothing. */
+  judge(place: Place, why: string | null): void;
+  readonly checked: number;
+  readonly failed: number;
+}
+
+export interface Report {
+  format: string;
+  /** failed: a rule failed. passed: none did, and at least one was judged. */
+  verdict: Verdict;
+  lines: number;
+  messages: number;
+  /** Lines that are no message of the format. */
+  faulty: number;
+  sessions: number;
+  open_calls: number;
+  /** The same message again: not a failure. */
+  duplicates: number;
+  /** What went over a limit and was not judged for it; empty: nothing. */
+  over_limits: string[];
+  rules: RuleReport[];
+}

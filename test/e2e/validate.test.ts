@@ -1,0 +1,401 @@
+/** `tacho validate` and `tacho review`: real files, real streams, a real terminal. */
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { cpuSeconds, memoryMb } from '../../bench/measure.ts';
+import { ROUND, writeStream } from '../../bench/validate.ts';
+import { createBoard } from '../../src/app/live-board.ts';
+import { livePaths } from '../../src/app/live-paths.ts';
+import { isSampled } from '../../src/conformance/sample.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { readText } from '../../src/live/messages.ts';
+import { openJournal } from '../../src/store/journal.ts';
+import { openStateDir } from '../../src/store/state-dir.ts';
+import { handshake, START_MS, type Stream, stream } from '../build-live.ts';
+import { bin, demo, filesBelow, played, type Row, until, usePlace } from './cli.ts';
+import { openPty } from './pty.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const plain = () => stream().start().request().response().end();
+const ruleOf = (report: Row, id: string) => report.rules.find((rule: Row) => rule.id === id);
+
+function file(name: string, text: string | Buffer): string {
+  const path = join(place.work, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** As a collector stores them. */
+async function store(made: Stream): Promise<void> {
+  const state = openStateDir(livePaths(place.state).dir);
+  const journal = openJournal(state.journal);
+  for (const { text } of made.lines) {
+    const { session_id, seq } = JSON.parse(text);
+    await journal.append([{ session: session_id, source: 'live', seq, body: text }]);
+  }
+  await journal.close();
+}
+
+verifies(
+  'CF-2',
+  'a good stream passes with exit 0: a table with every rule, and JSON',
+  async () => {
+    const path = file('good.jsonl', plain().text);
+    const table = await place.tacho(['validate', path]);
+    expect(table).toMatchObject({ code: 0, stderr: '' });
+    expect(table.stdout).toMatch(
+      /^rule +what +checked +failed +rate +threshold +verdict\n1\.1 +tool_call_request is complete +1 +0 +100 % +100 % +passed\n/,
+    );
+    expect(table.stdout).toContain('live: 4 lines, 1 session: passed');
+    const json = JSON.parse((await place.tacho(['validate', path, '--json'])).stdout);
+    expect(json).toMatchObject({ format: 'live', verdict: 'passed', lines: 4, sessions: 1 });
+    expect(json.rules).toHaveLength(23);
+  },
+);
+
+verifies(
+  'CF-2',
+  'what fails is told with its line numbers, in all three forms, with exit 1',
+  async () => {
+    const made = stream().start().raw('garbage').response('c9').raw('\u001b[2Jx');
+    const input = made.text;
+    const junit = join(place.work, 'out.xml');
+    const table = await place.tacho(['validate', '-', '--junit', junit], { input });
+    expect(table.code).toBe(1);
+    expect(table.stdout).toMatch(
+      /\n7\.1 [^\n]*: 2 failed\n {2}line 2: [^\n]*garbage[^\n]*\n {2}line 4: /,
+    );
+    expect(table.stdout).toContain('line 3, session s1, seq 2: no tool_call_request');
+    expect(table.stdout).not.toContain('\u001b');
+    const xml = readFileSync(junit, 'utf8');
+    expect(xml).toMatch(/<testsuites name="tacho validate: live" tests="23" failures="[1-9]/);
+    expect(xml).toMatch(/<testcase name="7\.1 [^"]*"[^>]*>\s*<failure message="2 of 4 failed"/);
+    expect(xml).toMatch(/<testcase name="5\.2 [^"]*"[^>]*>\s*<skipped message="/);
+    const report = JSON.parse((await place.tacho(['validate', '--json'], { input })).stdout);
+    expect(ruleOf(report, '7.1').failures.map(({ line }: Row) => line)).toEqual([2, 4]);
+    expect(report).toMatchObject({ lines: 4, faulty: 2, verdict: 'failed' });
+  },
+);
+
+verifies('CF-3', 'what could not be judged is said, passes only without --strict', async () => {
+  const path = file('good.jsonl', plain().text);
+  const table = await place.tacho(['validate', path]);
+  expect(table.stdout).toMatch(/\n5\.2 [^\n]* – +100 % +not judged\n/);
+  expect(table.stdout).toMatch(
+    /\nNot judged \(\*: in part\):\n[\s\S]*\n {2}5\.2 a stream does not show memory/,
+  );
+  const strict = await place.tacho(['validate', path, '--strict']);
+  expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('--strict') });
+});
+
+test('an empty stream fails and says so', async () => {
+  for (const input of ['', '\n\n']) {
+    const result = await place.tacho(['validate', '-'], { input });
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('empty') });
+  }
+});
+
+test.each([
+  [['validate', 'a', '--stored']],
+  [['validate', '--board', '--stored']],
+  [['validate', '-', '--against', '-']],
+  [['validate', 'a', '--format', 'other']],
+  [['validate', 'a', '--format', 'transcript', '--against', 'b']],
+  [['validate', '--stored', '--format', 'live']],
+  [['review']],
+  [['review', 'accept', 's1', '0']],
+])('%j is a mistake in the arguments', async (args) => {
+  expect(await place.tacho(args)).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('a file that is not there, or a board or session that nobody wrote, is said', async () => {
+  for (const args of [
+    ['validate', 'nowhere.jsonl'],
+    ['validate', '--board'],
+  ])
+    expect(await place.tacho(args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: ./),
+    });
+  expect(await place.tacho(['validate', '--stored'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('empty'),
+  });
+  expect(filesBelow(place.state)).toEqual([]);
+});
+
+test('what arrived is held against what was sent', async () => {
+  const sent = file('sent.jsonl', plain().text);
+  const same = file('same.jsonl', plain().text);
+  const other = file('other.jsonl', plain().text.replace('a b', 'a c'));
+  expect(await place.tacho(['validate', same, '--against', sent])).toMatchObject({ code: 0 });
+  const result = await place.tacho(['validate', other, '--against', sent, '--json']);
+  expect(result.code).toBe(1);
+  expect(ruleOf(JSON.parse(result.stdout), '2.1')).toMatchObject({
+    checked: 4,
+    failed: 1,
+    failures: [{ line: 3, session_id: 's1', seq: 3, why: 'data is not what was sent' }],
+  });
+});
+
+test('a line over the limit, one without an end, CRLF and blank lines do not upset the count', async () => {
+  const long = `{"type":"${'x'.repeat(LIMITS.live_message_bytes_max)}"}`;
+  const [first, ...rest] = plain().lines.map(({ text }) => text);
+  const path = file('odd.jsonl', `${first}\r\n\n${long}\n${rest.join('\n')}`);
+  const report = JSON.parse((await place.tacho(['validate', path, '--json'])).stdout);
+  expect(report).toMatchObject({ lines: 5, faulty: 1 });
+  expect(ruleOf(report, '7.1').failures).toEqual([
+    { line: 3, session_id: null, seq: null, why: expect.stringContaining('bytes') },
+  ]);
+});
+
+test('arrival times that the receiver noted are judged', async () => {
+  const late = plain().text.replaceAll(/"timestamp":"([^"]+)Z"/g, (all, time) => {
+    const at = new Date(Date.parse(`${time}Z`) + 60).toISOString();
+    return `${all},"received_at":"${at}"`;
+  });
+  const report = JSON.parse(
+    (await place.tacho(['validate', '--json', '-'], { input: late })).stdout,
+  );
+  expect(ruleOf(report, '3.2')).toMatchObject({ checked: 4, failed: 2, verdict: 'failed' });
+});
+
+test('the records of a run pass by themselves, and fail when one is taken out', async () => {
+  const run = await place.tacho([
+    'run',
+    '--agent',
+    'demo',
+    '--output',
+    'json',
+    'x',
+    '--',
+    ...played('fixed'),
+  ]);
+  const whole = await place.tacho(['validate', '-', '--json'], { input: run.stdout });
+  expect(whole.code).toBe(0);
+  expect(JSON.parse(whole.stdout)).toMatchObject({ format: 'run-event', verdict: 'passed' });
+  const lines = run.stdout.trimEnd().split('\n');
+  const at = lines.findIndex((line) => line.includes('"tool_exec_finished"'));
+  const input = lines
+    .toSpliced(at, 1)
+    .join('\n')
+    .replace(/"ok":true/, '"ok":"yes"');
+  const broken = JSON.parse((await place.tacho(['validate', '--json'], { input })).stdout);
+  const failed = broken.rules.filter(({ verdict }: Row) => verdict === 'failed');
+  expect(failed.map(({ id }: Row) => id)).toEqual(
+    expect.arrayContaining(['RE-4', 'RE-11', 'RE-25']),
+  );
+  const short = lines.slice(0, -1).join('\n');
+  const cut = await place.tacho(['validate', '--format', 'run-event'], { input: short });
+  expect(cut).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('there is no run_finished'),
+  });
+});
+
+test('a transcript passes, and fails when it contradicts itself', async () => {
+  await place.tacho(demo('fixed'));
+  const [found] = filesBelow(join(place.state, 'transcripts'));
+  const text = found?.bytes.toString('utf8') ?? '';
+  const whole = await place.tacho(['validate', '-', '--json'], { input: text });
+  expect(JSON.parse(whole.stdout)).toMatchObject({
+    format: 'transcript',
+    verdict: 'passed',
+    lines: 1,
+  });
+  expect(whole.code).toBe(0);
+  const changed = JSON.parse(text);
+  changed.success = !changed.success;
+  changed.messages[0].index = 7;
+  const other = { ...JSON.parse(text), steps: 'many' };
+  const input = `${JSON.stringify(changed)}\n${JSON.stringify(other)}\n`;
+  const broken = JSON.parse((await place.tacho(['validate', '--json'], { input })).stdout);
+  const failed = broken.rules.filter(({ verdict }: Row) => verdict === 'failed');
+  expect(failed.map(({ id }: Row) => id)).toEqual(['TR-1.2', 'TR-1.3', 'TR-1.6']);
+  expect(ruleOf(broken, 'TR-1.2').failures[0]).toMatchObject({
+    line: 2,
+    why: expect.stringContaining('steps'),
+  });
+});
+
+/** A session of this many messages whose ids say where it was made. */
+function longSession(session: string, count: number): Stream {
+  const made = stream();
+  made.session = session;
+  made.start();
+  for (let at = 2; at < count; at++) made.say('message_stop', { note: `\u001b[31m${at}` });
+  return made.end();
+}
+
+verifies(
+  'CF-5',
+  'people accept and reject what was drawn, and the report has the tallies',
+  async () => {
+    const made = longSession('s1', 600);
+    await store(made);
+    const drawn = Array.from({ length: 600 }, (_, at) => at + 1).filter((seq) =>
+      isSampled('s1', seq),
+    );
+    expect(drawn.length).toBeGreaterThan(3);
+    const rows = (await place.tacho(['review', '--json'])).records;
+    expect(rows.map(({ seq }) => seq)).toEqual(drawn);
+    expect(rows[0].text).toBe(made.lines[(drawn[0] as number) - 1]?.text);
+    const [first, second] = drawn.map(String) as [string, string];
+    expect(await place.tacho(['review', 'reject', 's1', first])).toMatchObject({ code: 0 });
+    expect(
+      await place.tacho(['review', 'accept', 's1', first, '--note', 'it was right']),
+    ).toMatchObject({ code: 0 });
+    expect(
+      await place.tacho(['review', 'reject', 's1', second, '--note', 'wrong diff']),
+    ).toMatchObject({ code: 0 });
+    const undrawn = await place.tacho(['review', 'accept', 's1', '1']);
+    expect(undrawn).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not one of those drawn'),
+    });
+    const list = (await place.tacho(['review', '--list'])).stdout;
+    expect(list).toContain(`accepted  s1 ${first} (it was right)`);
+    expect(list).toContain(`rejected  s1 ${second} (wrong diff)`);
+    expect(list).not.toContain('\u001b');
+    const report = JSON.parse((await place.tacho(['validate', '--stored', '--json'])).stdout);
+    expect(report.review).toEqual({
+      sampled: drawn.length,
+      accepted: 1,
+      rejected: 1,
+      open: drawn.length - 2,
+    });
+    expect((await place.tacho(['validate', '--stored'])).stdout).toContain(
+      '1 accepted, 1 rejected',
+    );
+    const { review } = livePaths(place.state);
+    expect(statSync(review).mode & 0o777).toBe(0o600);
+  },
+);
+
+verifies(
+  'CF-5',
+  'in a terminal one after the other is shown, harmless, and asked about',
+  async () => {
+    await store(longSession('s1', 600));
+    const drawn = Array.from({ length: 600 }, (_, at) => at + 1).filter((seq) =>
+      isSampled('s1', seq),
+    );
+    const env = `TACHO_HOME=${place.state}`;
+    const pty = openPty(['env', env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
+    const asks = (seq: number | undefined) => (lines: string[]) =>
+      lines.some((line) => line === `s1, number ${seq}`) &&
+      lines.findLast((line) => line !== '')?.startsWith('accept, reject, skip or quit?') === true;
+    try {
+      await pty.until('the first', asks(drawn[0]));
+      pty.type('a\n');
+      await pty.until('the note', (lines) => lines.some((line) => line.startsWith('note')));
+      pty.type('fine\n');
+      await pty.until('the second', asks(drawn[1]));
+      pty.type('s\n');
+      await pty.until('the third', asks(drawn[2]));
+      pty.type('q\n');
+      expect((await pty.ended).code).toBe(0);
+      expect(pty.bytes()).toContain('\\u001b[31m');
+      expect(pty.bytes()).not.toContain('\u001b[31m');
+    } finally {
+      pty.close();
+    }
+    const rows = (await place.tacho(['review', '--list', '--json'])).records;
+    expect(rows[0].review).toMatchObject({ verdict: 'accepted', note: 'fine' });
+    expect(rows.slice(1).every(({ review }) => review === null)).toBe(true);
+  },
+);
+
+test('one stored session is judged by itself, whatever the others hold', async () => {
+  const made = plain();
+  made.session = 's2';
+  made.start().request();
+  await store(made);
+  expect(await place.tacho(['validate', '--stored'])).toMatchObject({ code: 1 });
+  expect(await place.tacho(['validate', '--session', 's1'])).toMatchObject({ code: 0 });
+  const other = await place.tacho(['validate', '--session', 's2', '--json']);
+  expect(JSON.parse(other.stdout)).toMatchObject({ lines: 2, sessions: 1, verdict: 'failed' });
+});
+
+verifies(
+  'CF-4',
+  'the board counts overall and by session, and keeps what fails whole',
+  async () => {
+    const paths = livePaths(place.state);
+    mkdirSync(paths.dir, { recursive: true });
+    const board = createBoard(paths);
+    const bad = '{"type":"tool_call_response","session_id":"s2","seq":2,"odd":"\\u0000é"}';
+    const made = stream();
+    made.delay_ms = 5;
+    handshake(made).start().request().start({ session_id: 's2' }).raw(bad);
+    for (const { text, received_ms = 0 } of made.lines) {
+      if (text.includes('handshake_response')) board.sent(text);
+      else board.take(readText(text), { received_ms, connection: 'k1' });
+    }
+    // Written by itself, without anybody closing the board.
+    await until(() => filesBelow(paths.dir).some(({ path }) => path === paths.board), 'the board');
+    const open = await place.tacho(['validate', '--board', '--json']);
+    expect(open.code).toBe(1);
+    const state = JSON.parse(open.stdout);
+    expect(state).toMatchObject({
+      pid: process.pid,
+      report: { verdict: 'failed', open_calls: 1, faulty: 1 },
+    });
+    expect(ruleOf(state.report, '4.1').verdict).toBe('not judged');
+    expect(state.sessions).toMatchObject([
+      { session_id: 's1', messages: 2, faulty: 0 },
+      { session_id: 's2', messages: 2, faulty: 1, failed: { '1.2': 1, '2.2': 1, '7.1': 1 } },
+    ]);
+    board.close();
+    const kept = readFileSync(paths.failing, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const failing = kept.find(({ text }) => text === bad);
+    expect(failing).toMatchObject({
+      connection: 'k1',
+      failed: expect.arrayContaining([{ rule: '7.1', why: expect.stringContaining('timestamp') }]),
+    });
+    expect(statSync(paths.failing).mode & 0o777).toBe(0o600);
+    expect((await place.tacho(['validate', '--board'])).stdout).toMatch(
+      /s2: 2 messages, 1 faulty; failed 1\.2: 1/,
+    );
+  },
+);
+
+verifies('CF-4', 'the log of failing messages is bounded: the older half goes', async () => {
+  const paths = livePaths(place.state);
+  mkdirSync(paths.dir, { recursive: true });
+  const board = createBoard(paths);
+  const padding = 'x'.repeat(4 * 1024 * 1024);
+  for (let at = 0; at < 20; at++)
+    board.take(readText(`{"at":${at},"padding":"${padding}"}`), {
+      received_ms: START_MS,
+      connection: null,
+    });
+  board.close();
+  const size = statSync(paths.failing).size;
+  expect(size).toBeLessThanOrEqual(LIMITS.live_failing_bytes_max);
+  expect(size).toBeGreaterThan(LIMITS.live_failing_bytes_max / 4);
+  const lines = readFileSync(paths.failing, 'utf8').trimEnd().split('\n');
+  expect(JSON.parse(JSON.parse(lines.at(-1) ?? '').text).at).toBe(19);
+});
+
+test('a board that cannot write its files counts that and goes on', () => {
+  const board = createBoard(livePaths(join(place.folder, 'nowhere')));
+  board.take(readText('garbage'), { received_ms: START_MS, connection: null });
+  expect(board.state()).toMatchObject({ failing_lost: 1, report: { faulty: 1 } });
+  board.close();
+});
+
+verifies('CF-6', '50,000 messages a second are judged on one core, in bounded memory', async () => {
+  const path = join(place.work, 'long.jsonl');
+  const count = 20 * ROUND;
+  await writeStream(path, count);
+  const command = [process.execPath, bin, 'validate', path];
+  // CPU time: what else the machine does must not decide. The best of three, start-up included.
+  const best = Math.min(...[1, 2, 3].map(() => cpuSeconds(command)));
+  expect(count / best).toBeGreaterThan(50_000);
+  expect(await memoryMb(command)).toBeLessThan(350);
+});
