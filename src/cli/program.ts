@@ -12,6 +12,7 @@ import { defineReplay } from './replay.ts';
 import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
+import { defineServe } from './serve.ts';
 import { defineShow } from './show.ts';
 import { VERSION } from './version.ts';
 
@@ -57,6 +58,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineEval,
     defineConvert,
     defineImport,
+    defineServe,
     defineShow,
     defineReplay,
     defineRuns,

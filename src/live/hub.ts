@@ -45,9 +45,12 @@ export interface LiveReader {
   ): AsyncIterable<StoredMessage>;
 }
 
-/** Gets every line that was read, good or bad, before it is stored: rules count here. Must not throw. */
+/** Rules count here. Must not throw. */
 export interface Board {
+  /** Every line that was read, good or bad, before it is stored. */
   take(read: ReadMessage, context: { received_ms: number; connection: string }): void;
+  /** Every message that the collector makes: answers, acknowledgements, handshakes. */
+  sent(text: string): void;
 }
 
 export const COLLECTOR_LIMITS = {
@@ -240,7 +243,9 @@ export function write(hub: Hub, connection: Connection, line: string): boolean {
 }
 
 export function say(hub: Hub, connection: Connection, message: LiveMessage): void {
-  write(hub, connection, JSON.stringify(message));
+  const line = JSON.stringify(message);
+  hub.options.board?.sent(line);
+  write(hub, connection, line);
 }
 
 export const hasRoom = (hub: Hub, { wire }: Connection) =>

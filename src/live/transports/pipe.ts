@@ -4,7 +4,7 @@
  * dropped. Contract: both are opened for reading and writing and never block, so that peers may come and go.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { fileError } from '../../lib/errors.ts';
@@ -52,6 +52,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
     address: { kind: 'pipe', path },
     async close() {
       input.destroy();
+      for (const one of Object.values(paths)) rmSync(one, { force: true });
     },
     ended: NEVER,
   };
