@@ -34,7 +34,14 @@ const BIG = 8 * 1024 * 1024;
 
 function serveProcess(folder: string, args: readonly string[]): ChildProcess {
   const env = { PATH: process.env.PATH, HOME: folder, TACHO_HOME: join(folder, 'state') };
-  return spawn(process.execPath, [bin, 'serve', '--no-dashboard', ...args], { env, cwd: folder });
+  const child = spawn(process.execPath, [bin, 'serve', '--no-dashboard', ...args], {
+    env,
+    cwd: folder,
+  });
+  child.stderr.on('data', (text: Buffer) => {
+    if (!/^listening on /.test(text.toString())) process.stderr.write(text);
+  });
+  return child;
 }
 
 const exited = (child: ChildProcess) =>
@@ -48,7 +55,6 @@ function ready(child: ChildProcess): Promise<{ listening: string[] }> {
       text += piece;
       if (text.includes('\n')) resolve(JSON.parse(text));
     });
-    child.stderr?.resume();
     child.on('close', () => reject(new Error('the collector has ended')));
   });
 }
@@ -58,10 +64,12 @@ function byListening(
   connect: (listening: string) => Promise<LiveClient> | LiveClient,
 ): Transport {
   let child: ChildProcess;
+  let code: Promise<number | null>;
   let listening = '';
   return {
     async start(folder) {
       child = serveProcess(folder, ['--json', ...args(folder)]);
+      code = exited(child);
       listening = (await ready(child)).listening[0] as string;
     },
     open: async () => connect(listening),
@@ -71,7 +79,6 @@ function byListening(
       client.destroy();
     },
     async stop() {
-      const code = exited(child);
       child.kill('SIGTERM');
       expect(await code).toBe(0);
     },
@@ -87,7 +94,6 @@ function byStdio(): Transport {
     },
     async open() {
       const child = serveProcess(folder, ['--stdio']);
-      child.stderr?.resume();
       const client = clientOf(child.stdout!, child.stdin!);
       codes.set(client, exited(child));
       return client;

@@ -21,6 +21,8 @@ export function listenPipe(path: string, accept: Accept): Listener {
   const paths = { in: `${path}.in`, out: `${path}.out` };
   for (const one of Object.values(paths)) makePipe(one);
   const input = new Socket({ fd: openPipe(paths.in), readable: true, writable: false });
+  // Readers see an end only when nobody holds the pipe: not between two peers.
+  const held = openPipe(paths.out);
   let peer: Peer | null = null;
 
   function begin(): Peer {
@@ -52,6 +54,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
     address: { kind: 'pipe', path },
     async close() {
       input.destroy();
+      closeSync(held);
       for (const one of Object.values(paths)) rmSync(one, { force: true });
     },
     ended: NEVER,
