@@ -96,6 +96,7 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
   });
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   for (const stream of [input, output]) stream.on('error', () => {});
+  input.on('end', () => output.end());
   input.on('close', () => {
     resolve();
     wake();

@@ -19,10 +19,13 @@ export const NEVER: Promise<void> = new Promise(() => {});
 /** Peers may end their side and still read what they are answered. */
 export const SERVER_OPTIONS = { allowHalfOpen: true, noDelay: true, keepAlive: true } as const;
 
+/** Peers that all come back at once after a restart; the system may allow fewer. */
+const BACKLOG = 2_048;
+
 export function listening(server: Server, where: object): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(where, () => {
+    server.listen({ backlog: BACKLOG, ...where }, () => {
       server.off('error', reject);
       // A connection that could not be taken, as for want of descriptors, is its peer's to try again.
       server.on('error', () => {});
