@@ -13,6 +13,7 @@ import { defineReview } from './review.ts';
 import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
+import { defineServe } from './serve.ts';
 import { defineShow } from './show.ts';
 import { defineTail } from './tail.ts';
 import { defineValidate } from './validate.ts';
@@ -60,6 +61,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineEval,
     defineConvert,
     defineImport,
+    defineServe,
     defineShow,
     defineReplay,
     defineRuns,

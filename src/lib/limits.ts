@@ -157,6 +157,19 @@ export const LIMITS = {
   live_goodbye_ms: 5_000,
   /** How long the end of a command waits for what others left in the outbox. */
   live_deliver_ms: 1_000,
+  /** What a connection may send before its handshake: unknown peers must not fill the memory. */
+  live_hello_bytes_max: 64 * 1024,
+  /** What one connection may have waiting for the disk before it is read no further; two of the longest messages. */
+  live_pending_bytes_max: 16 * 1024 * 1024,
+  /** The same of all connections: half of what the journal's queue takes. */
+  live_pending_all_bytes_max: 128 * 1024 * 1024,
+  /** A subscriber that stopped reading for longer is told how far it was behind. */
+  live_behind_ms: 1_000,
+  /** Messages to agents whose answers still find their way back, and sessions a subscription keeps the last number of. */
+  live_routes_max: 1_000,
+  live_places_max: 10_000,
+  /** Between saying goodbye to a peer and hanging up on it. */
+  live_hangup_ms: 2_000,
   /** How long an acknowledgement may take before the message is sent again; doubled each time up to the second. */
   live_resend_ms: 1_000,
   live_resend_ms_max: 60_000,

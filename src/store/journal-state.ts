@@ -5,6 +5,8 @@ export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
 
 export interface SourceState {
   readonly last: number;
+  /** The last number that is durable. */
+  readonly committed: number;
   /** Says what an entry is; a stored one is known from then on. */
   take(seq: number, crc: number): AppendResult;
   /** An entry found on disk, in any order. */
@@ -39,6 +41,9 @@ export function createSource(): SourceState {
   return {
     get last() {
       return last;
+    },
+    get committed() {
+      return committed;
     },
     take(seq, crc) {
       if (seq > last + 1 || seq > LIMITS.session_events_max) return 'gap';

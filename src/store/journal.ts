@@ -85,6 +85,11 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     working = null;
   }
 
+  const barrier = () =>
+    new Promise<unknown>((resolve, reject) => {
+      queue.push({ entries: [], results: [], bytes: 0, resolve, reject });
+    });
+
   return {
     begin: sessions.begin,
     async append(entries) {
@@ -100,8 +105,9 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       return result;
     },
     async lastSeq(session, source) {
-      while (working !== null) await working;
-      return (await sessions.load(session)).get(source)?.last ?? 0;
+      // Behind what is queued now, and not behind what others go on appending.
+      if (working !== null) await barrier().catch(() => {});
+      return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
     async close() {
       closed = true;

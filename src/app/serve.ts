@@ -1,0 +1,143 @@
+/** A collector on this machine: the transports, the journal of the state folder, one at a time for each folder. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
+import type { FdWriter } from '../lib/fd-writer.ts';
+import { newRunId, systemRandom } from '../lib/ids.ts';
+import { addressText, isLoopback, parseHostPort, socketPath } from '../live/address.ts';
+import { readTokenFile } from '../live/auth.ts';
+import { type Board, type Collector, createCollector } from '../live/collector.ts';
+import type { CollectorLimits } from '../live/hub.ts';
+import type { Accept, Listener } from '../live/transports/listener.ts';
+import { listenPipe } from '../live/transports/pipe.ts';
+import { listenStdio } from '../live/transports/stdio.ts';
+import { listenTcp } from '../live/transports/tcp.ts';
+import { listenUnix } from '../live/transports/unix.ts';
+import { openIndex } from '../store/index-db.ts';
+import { openJournal } from '../store/journal.ts';
+import { takeLock } from '../store/lock.ts';
+import { openStateDir } from '../store/state-dir.ts';
+import { livePaths } from './live-paths.ts';
+import { createLiveReader } from './live-reader.ts';
+
+export interface ServeOptions {
+  state_dir: string;
+  version: string;
+  /** Where to listen; without any of these: the socket of the state folder. */
+  socket?: string | undefined;
+  /** HOST:PORT. */
+  tcp?: string | undefined;
+  pipe?: string | undefined;
+  stdio?: { input: Readable; out: FdWriter } | undefined;
+  token_file?: string | undefined;
+  tls_cert?: string | undefined;
+  tls_key?: string | undefined;
+  limits?: Partial<CollectorLimits> | undefined;
+  /** Where rules count; closed at the end. */
+  board?: (Board & { close(): void }) | undefined;
+  clock?: Clock | undefined;
+}
+
+export interface Serving {
+  listening: string[];
+  collector: Collector;
+  /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
+  ended: Promise<void>;
+  /** Takes nothing more, makes durable what came, acknowledges it, closes. */
+  stop(): Promise<void>;
+}
+
+export async function serve(options: ServeOptions): Promise<Serving> {
+  // Mistakes of the caller show before anything is made.
+  const plan = planOf(options);
+  const paths = livePaths(options.state_dir);
+  openStateDir(options.state_dir);
+  const state = openStateDir(paths.dir);
+  const release = takeLock(join(paths.dir, 'collector.lock'));
+  if (release === null) throw busy(options.state_dir);
+  const clock = options.clock ?? systemClock;
+  const index = openIndex(state);
+  const journal = openJournal(state.journal, { index, clock });
+  const collector = createCollector({
+    journal,
+    reader: createLiveReader(state.journal),
+    clock,
+    newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
+    version: options.version,
+    tokens: plan.tokens,
+    board: options.board,
+    limits: options.limits,
+  });
+  const listeners: Listener[] = [];
+  const stop = async () => {
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await collector.stop();
+    await journal.close();
+    options.board?.close();
+    index.close();
+    release();
+  };
+  try {
+    const accept = (wire: Parameters<Accept>[0]) => collector.accept(wire);
+    for (const listen of transports(options, plan.tls, paths.socket)) {
+      listeners.push(await listen(accept));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const listening = listeners.map(({ address }) => addressText(address));
+  const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
+  return { listening, collector, ended, stop };
+}
+
+type Tls = { cert: string; key: string } | null;
+
+/** Anything but this machine's own addresses needs a token and TLS (LP-13). */
+function planOf(options: ServeOptions) {
+  const { tcp, token_file, tls_cert, tls_key } = options;
+  if ((tls_cert === undefined) !== (tls_key === undefined))
+    throw usage('give --tls-cert and --tls-key together');
+  if (tcp !== undefined && !isLoopback(parseHostPort(tcp).host)) {
+    const missing = [
+      ...(token_file === undefined ? ['--token-file'] : []),
+      ...(tls_cert === undefined ? ['--tls-cert', '--tls-key'] : []),
+    ];
+    if (missing.length > 0)
+      throw usage(`--tcp ${tcp}: others can reach this address: it needs ${missing.join(', ')}`);
+  }
+  const tls: Tls =
+    tls_cert === undefined || tls_key === undefined
+      ? null
+      : { cert: textOf(tls_cert), key: textOf(tls_key) };
+  return { tls, tokens: token_file === undefined ? null : readTokenFile(token_file) };
+}
+
+function transports(options: ServeOptions, tls: Tls, default_socket: string) {
+  const { tcp, pipe, stdio } = options;
+  const alone = tcp === undefined && pipe === undefined && stdio === undefined;
+  const socket = options.socket ?? (alone ? default_socket : undefined);
+  const list: ((accept: Accept) => Promise<Listener> | Listener)[] = [];
+  if (socket !== undefined) list.push((accept) => listenUnix(socketPath(socket), accept));
+  if (tcp !== undefined) list.push((accept) => listenTcp({ ...parseHostPort(tcp), tls }, accept));
+  if (pipe !== undefined) list.push((accept) => listenPipe(pipe, accept));
+  if (stdio !== undefined) list.push((accept) => listenStdio(stdio.input, stdio.out, accept));
+  return list;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw fileError(cause, path, 'live');
+  }
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
+
+function busy(state_dir: string): TachoError {
+  const text = `${state_dir}: a collector works on this state folder already: use it, or choose another --state-dir`;
+  return new TachoError('busy', text, { stage: 'live', retryable: true });
+}

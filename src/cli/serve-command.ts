@@ -1,0 +1,68 @@
+/** What `tacho serve` does. */
+import { serve } from '../app/serve.ts';
+import { TachoError } from '../lib/errors.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
+import { resolveStateDir } from '../store/state-dir.ts';
+import type { Io } from './io.ts';
+import type { ServeFlags } from './serve.ts';
+import { VERSION } from './version.ts';
+
+export interface ServeRequest {
+  flags: ServeFlags;
+  state_flag: string | undefined;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export async function serveCommand({ flags, state_flag }: ServeRequest, io: Io): Promise<number> {
+  if (flags.stdio && flags.json)
+    throw new TachoError('usage', '--stdio speaks the protocol on stdout: leave out --json', {
+      stage: 'live',
+    });
+  const signal = nextSignal();
+  try {
+    await serveUntil(signal.came, { flags, state_flag }, io);
+    return 0;
+  } finally {
+    signal.release();
+  }
+}
+
+async function serveUntil(
+  signal: Promise<void>,
+  { flags, state_flag }: ServeRequest,
+  io: Io,
+): Promise<void> {
+  const serving = await serve({
+    state_dir: resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() }),
+    version: VERSION,
+    socket: flags.socket,
+    tcp: flags.tcp,
+    pipe: flags.pipe,
+    stdio: flags.stdio && { input: process.stdin, out: io.out },
+    token_file: flags.tokenFile,
+    tls_cert: flags.tlsCert,
+    tls_key: flags.tlsKey,
+    ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
+  });
+  const { listening } = serving;
+  if (flags.dashboard) await io.err.write('note: there is no dashboard in this version\n');
+  for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
+  if (flags.json) await io.out.write(`${JSON.stringify({ listening, pid: process.pid })}\n`);
+  await Promise.race([signal, serving.ended]);
+  await serving.stop();
+}
+
+/** From the call on a signal ends the collector in good order; the process is kept alive until one comes. */
+function nextSignal(): { came: Promise<void>; release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const alive = setInterval(() => {}, 2 ** 30);
+  for (const signal of SIGNALS) process.on(signal, resolve);
+  return {
+    came: promise,
+    release() {
+      clearInterval(alive);
+      for (const signal of SIGNALS) process.off(signal, resolve);
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * One peer: bytes in, lines, messages, answers out.
+ * Contract: nothing a peer sends throws or reaches another peer's state; what it may hold in memory is bounded, and beyond
+ * that it is read no further until there is room.
+ */
+
+import { LIMITS } from '../lib/limits.ts';
+import { createLines, type OversizeLine } from '../lib/lines.ts';
+import { FULL_GRANT } from './auth.ts';
+import { greet } from './handshake.ts';
+import {
+  type Connection,
+  complain,
+  countLimit,
+  type Hub,
+  hasRoom,
+  newId,
+  type Wire,
+} from './hub.ts';
+import { commit, flushAcks, isOver, replenish, spend, takeMessage } from './intake.ts';
+import { readMessage } from './messages.ts';
+import { loseSessions } from './sessions.ts';
+import { endSubscriptions } from './subscriptions.ts';
+
+/** A web page can make a browser send these to a port of this machine. */
+const HTTP = /^[A-Z]{3,10} \S{1,8000} HTTP\/\d/;
+
+export function openConnection(hub: Hub, wire: Wire): void {
+  const now = hub.options.clock.elapsed();
+  const connection: Connection = {
+    id: newId(hub, 'connection'),
+    wire,
+    lines: createLines(
+      {
+        line: (bytes, start, end) => takeLine(hub, connection, bytes.subarray(start, end)),
+        oversize: (line) => takeOversize(hub, connection, line),
+      },
+      hub.limits.message_bytes_max,
+    ),
+    phase: 'new',
+    grant: FULL_GRANT,
+    name: '',
+    ended: false,
+    held: [],
+    hello_bytes: 0,
+    batch: [],
+    pending: 0,
+    pending_bytes: 0,
+    credits: hub.limits.credits,
+    over_told: false,
+    paused: false,
+    acks: new Map(),
+    opened_ms: now,
+    heard_ms: now,
+    beat_ms: now,
+    closing_ms: 0,
+    skew_told_ms: null,
+    subscriptions: new Set(),
+    drain: null,
+  };
+  hub.connections.add(connection);
+  hub.counters.connections += 1;
+  listen(hub, connection);
+  if (hub.connections.size <= hub.limits.connections_max && !hub.stopping) return;
+  countLimit(hub, 'connections_max');
+  complain(hub, connection, 'CAPACITY_EXHAUSTED', {
+    message: `${hub.limits.connections_max} connections are open: try again later`,
+    details: { max_capacity: hub.limits.connections_max },
+  });
+  farewell(hub, connection);
+}
+
+function listen(hub: Hub, connection: Connection): void {
+  const { stream } = connection.wire;
+  stream.on('data', (chunk: Buffer) => takeBytes(hub, connection, chunk));
+  stream.on('end', () => {
+    connection.ended = true;
+    connection.lines.end();
+    after(hub, connection);
+  });
+  stream.on('drain', () => steer(hub, connection));
+  stream.on('error', () => stream.destroy());
+  stream.on('close', () => {
+    connection.phase = 'closed';
+    hub.connections.delete(connection);
+    endSubscriptions(connection);
+    if (connection.pending === 0) loseSessions(hub, connection);
+  });
+}
+
+function takeBytes(hub: Hub, connection: Connection, chunk: Buffer): void {
+  if (hub.stopping) return;
+  connection.heard_ms = hub.options.clock.elapsed();
+  if (connection.phase === 'new') connection.hello_bytes += chunk.length;
+  connection.lines.push(chunk);
+  if (connection.phase === 'new' && connection.hello_bytes > hub.limits.hello_bytes_max) {
+    countLimit(hub, 'hello_bytes_max');
+    const message = `no handshake in the first ${hub.limits.hello_bytes_max} bytes`;
+    complain(hub, connection, 'AUTH_FAILED', { message });
+    farewell(hub, connection);
+  }
+  after(hub, connection);
+}
+
+/** What every piece of input leads to, and every commit. */
+function after(hub: Hub, connection: Connection): void {
+  commit(hub, connection, () => {
+    after(hub, connection);
+    for (const other of hub.connections) if (other.paused) steer(hub, other);
+  });
+  replenish(hub, connection);
+  steer(hub, connection);
+  if (connection.pending > 0) return;
+  if (connection.phase === 'closed') {
+    loseSessions(hub, connection);
+  } else if (connection.ended && connection.phase !== 'greeting') {
+    flushAcks(hub, connection);
+    farewell(hub, connection);
+  }
+}
+
+/** Reads on, or does not, by what waits. */
+function steer(hub: Hub, connection: Connection): void {
+  const { stream } = connection.wire;
+  const { pending_bytes_max } = hub.limits;
+  const full =
+    connection.pending_bytes > pending_bytes_max ||
+    hub.pending_bytes > LIMITS.live_pending_all_bytes_max ||
+    !hasRoom(hub, connection) ||
+    isOver(hub, connection);
+  const pause = connection.phase === 'greeting' || (full && connection.phase === 'open');
+  if (pause === connection.paused) return;
+  connection.paused = pause;
+  connection.heard_ms = hub.options.clock.elapsed();
+  if (pause) stream.pause();
+  else stream.resume();
+}
+
+function takeLine(hub: Hub, connection: Connection, line: Buffer): void {
+  const { phase } = connection;
+  if (phase === 'greeting') {
+    connection.held.push(Buffer.from(line));
+    return;
+  }
+  if (phase === 'closing' || phase === 'closed') return;
+  if (phase === 'new' && HTTP.test(line.toString('latin1', 0, 9000))) {
+    connection.phase = 'closing';
+    connection.wire.stream.destroy();
+    return;
+  }
+  hub.counters.messages += 1;
+  const read = readMessage(line);
+  const received_ms = hub.options.clock.now();
+  hub.options.board?.take(read, { received_ms, connection: connection.id });
+  spend(connection, read.message?.type);
+  if (read.fault !== null) {
+    const { code, message, details, field } = read.fault;
+    const named = field === null ? details : { field, ...details };
+    complain(hub, connection, code, { message, details: named, about: read.message });
+  } else if (read.message.type === 'handshake_request') {
+    void welcome(hub, connection, read.message);
+  } else if (phase === 'new') {
+    const message = 'handshake first: nothing else is taken before';
+    complain(hub, connection, 'AUTH_FAILED', { message, about: read.message, severity: 'error' });
+  } else takeMessage(hub, connection, read.message, read.text);
+}
+
+async function welcome(
+  hub: Hub,
+  connection: Connection,
+  message: Parameters<typeof greet>[2],
+): Promise<void> {
+  connection.phase = 'greeting';
+  const taken = await greet(hub, connection, message);
+  if ((connection.phase as string) !== 'greeting') return;
+  if (!taken) {
+    connection.held = [];
+    connection.phase = 'open';
+    farewell(hub, connection);
+    return;
+  }
+  connection.phase = 'open';
+  const { held } = connection;
+  connection.held = [];
+  for (const line of held) takeLine(hub, connection, line);
+  after(hub, connection);
+}
+
+function takeOversize(hub: Hub, connection: Connection, { bytes, sha256 }: OversizeLine): void {
+  if (connection.phase === 'closing' || connection.phase === 'closed') return;
+  hub.counters.messages += 1;
+  countLimit(hub, 'message_bytes_max');
+  spend(connection, null);
+  const max = hub.limits.message_bytes_max;
+  complain(hub, connection, 'MESSAGE_TOO_LARGE', {
+    message: `a message may have ${max} bytes, this has ${bytes}`,
+    details: { received_bytes: bytes, max_message_bytes: max, sha256 },
+  });
+}
+
+/** Ends our side; what still comes is read and dropped, so that the last words arrive. */
+export function farewell(hub: Hub, connection: Connection): void {
+  const { phase, wire } = connection;
+  if (phase === 'closing' || phase === 'closed') return;
+  connection.phase = 'closing';
+  connection.closing_ms = hub.options.clock.elapsed();
+  connection.paused = false;
+  endSubscriptions(connection);
+  wire.stream.end();
+  wire.stream.resume();
+}

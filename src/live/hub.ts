@@ -1,0 +1,287 @@
+/** What a collector's parts share: who is connected, which sessions are known, what was counted, how answers are written. */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../lib/clock.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Lines } from '../lib/lines.ts';
+import type { LiveDataOf, LiveMessage } from '../model/live.ts';
+import type { LiveType, SESSION_STATUSES } from '../model/live-words.ts';
+import type { Grant, Tokens } from './auth.ts';
+import { causeOf, errorMessage, type LiveErrorCode, type Severity } from './errors.ts';
+import type { ReadMessage, WireMessage } from './messages.ts';
+
+/** Bytes in both directions, whatever carries them. */
+export interface Wire {
+  stream: Duplex;
+  /** For people: `unix`, `tcp 127.0.0.1:5000`. */
+  peer: string;
+  /** Only this user can reach it: no token is asked for. */
+  private: boolean;
+}
+
+/** Where messages are kept. An append resolves only after all of it is synced. */
+export interface LiveJournal {
+  append(
+    entries: readonly { session: string; source: string; seq: number; body: string }[],
+  ): Promise<('stored' | 'duplicate' | 'conflict' | 'gap')[]>;
+  lastSeq(session: string, source: string): Promise<number>;
+}
+
+export interface StoredMessage {
+  session: string;
+  source: string;
+  seq: number;
+  body: string;
+}
+
+export type StoredFilter = (entry: Omit<StoredMessage, 'body'>) => boolean;
+
+/** Reads what is kept, at each reader's own pace. */
+export interface LiveReader {
+  /** From the beginning, or only what is stored from now on; until the signal aborts. */
+  follow(
+    from: 'start' | 'now',
+    signal: AbortSignal,
+    filter: StoredFilter,
+  ): AsyncIterable<StoredMessage>;
+}
+
+/** Rules count here. Must not throw. */
+export interface Board {
+  /** Every line that was read, good or bad, before it is stored. */
+  take(read: ReadMessage, context: { received_ms: number; connection: string }): void;
+  /** Every message that the collector makes: answers, acknowledgements, handshakes. */
+  sent(text: string): void;
+}
+
+export const COLLECTOR_LIMITS = {
+  heartbeat_ms: LIMITS.live_heartbeat_ms as number,
+  heartbeats_missed_max: LIMITS.live_heartbeats_missed_max as number,
+  hello_ms: LIMITS.live_hello_ms as number,
+  hello_bytes_max: LIMITS.live_hello_bytes_max as number,
+  message_bytes_max: LIMITS.live_message_bytes_max as number,
+  credits: LIMITS.live_credits as number,
+  connections_max: LIMITS.live_connections_max as number,
+  sessions_max: LIMITS.live_sessions_max as number,
+  open_calls_max: LIMITS.live_open_calls_max as number,
+  subscriptions_max: LIMITS.live_subscriptions_max as number,
+  backlog_bytes_max: LIMITS.live_backlog_bytes_max as number,
+  pending_bytes_max: LIMITS.live_pending_bytes_max as number,
+  abandoned_ms: LIMITS.live_abandoned_ms as number,
+  skew_ms_max: LIMITS.live_skew_ms_max as number,
+  behind_ms: LIMITS.live_behind_ms as number,
+};
+export type CollectorLimits = typeof COLLECTOR_LIMITS;
+
+export interface CollectorOptions {
+  journal: LiveJournal;
+  reader: LiveReader;
+  clock: Clock;
+  newSessionId: () => string;
+  /** Of the program, for `server_info`. */
+  version: string;
+  /** Null: none is asked for. */
+  tokens: Tokens | null;
+  board?: Board | undefined;
+  limits?: Partial<CollectorLimits> | undefined;
+}
+
+export interface Counters {
+  connections: number;
+  messages: number;
+  stored: number;
+  duplicates: number;
+  conflicts: number;
+  gaps: number;
+  /** Read, and not kept because the disk or the queue was full. */
+  unstored: number;
+  collisions: number;
+  forwarded: number;
+  skewed: number;
+  abandoned_calls: number;
+  /** Answers by error code. */
+  errors: Record<string, number>;
+  /** How often each limit was met. */
+  limits: Partial<Record<keyof CollectorLimits, number>>;
+}
+
+/** A numbered message on its way to the journal. */
+export interface Taken {
+  session: LiveSession;
+  message: WireMessage;
+  seq: number;
+  text: string;
+}
+
+export interface Connection {
+  id: string;
+  wire: Wire;
+  lines: Lines;
+  /** new: not greeted; greeting: the answer waits for the journal; closing: said goodbye, reads nothing more. */
+  phase: 'new' | 'greeting' | 'open' | 'closing' | 'closed';
+  grant: Grant;
+  name: string;
+  /** The peer has ended its side. */
+  ended: boolean;
+  /** Lines that came while the greeting waited. */
+  held: Buffer[];
+  hello_bytes: number;
+  batch: Taken[];
+  /** With the journal, not yet durable. */
+  pending: number;
+  pending_bytes: number;
+  credits: number;
+  over_told: boolean;
+  paused: boolean;
+  /** Session → last durable number, to be acknowledged. */
+  acks: Map<string, number>;
+  opened_ms: number;
+  heard_ms: number;
+  /** The last heartbeat of ours. */
+  beat_ms: number;
+  closing_ms: number;
+  skew_told_ms: number | null;
+  subscriptions: Set<Subscription>;
+  drain: Promise<void> | null;
+}
+
+export interface Subscription {
+  key: string;
+  session_ids: ReadonlySet<string> | null;
+  types: ReadonlySet<string> | null;
+  from_seq: number | null;
+  abort: AbortController;
+  /** Stored since its peer stopped reading; null while it reads. */
+  behind: number | null;
+}
+
+export interface LiveSession {
+  id: string;
+  owner: Connection | null;
+  status: (typeof SESSION_STATUSES)[number];
+  /** Durable. */
+  last_seq: number;
+  /** Open calls and their last signs of life. */
+  calls: Map<string, number>;
+  counters: { messages: number; requests: number; responses: number; abandoned: number };
+}
+
+export interface Hub {
+  options: CollectorOptions;
+  limits: CollectorLimits;
+  connections: Set<Connection>;
+  sessions: Map<string, LiveSession>;
+  counters: Counters;
+  pending_bytes: number;
+  /** Message id of forwarded input → who sent it. */
+  routes: Map<string, Connection>;
+  next_id: number;
+  stopping: boolean;
+}
+
+export function createHub(options: CollectorOptions): Hub {
+  return {
+    options,
+    limits: { ...COLLECTOR_LIMITS, ...options.limits },
+    connections: new Set(),
+    sessions: new Map(),
+    counters: {
+      connections: 0,
+      messages: 0,
+      stored: 0,
+      duplicates: 0,
+      conflicts: 0,
+      gaps: 0,
+      unstored: 0,
+      collisions: 0,
+      forwarded: 0,
+      skewed: 0,
+      abandoned_calls: 0,
+      errors: {},
+      limits: {},
+    },
+    pending_bytes: 0,
+    routes: new Map(),
+    next_id: 0,
+    stopping: false,
+  };
+}
+
+export function newId(hub: Hub, kind: string): string {
+  hub.next_id += 1;
+  return `${kind}-${hub.next_id}`;
+}
+
+export function countLimit(hub: Hub, name: keyof CollectorLimits): void {
+  hub.counters.limits[name] = (hub.counters.limits[name] ?? 0) + 1;
+}
+
+export function messageOf<T extends LiveType>(
+  hub: Hub,
+  type: T,
+  data: LiveDataOf<T>,
+  ids: { session_id?: string | null; correlation_id?: string | null } = {},
+): LiveMessage<T> {
+  return {
+    type,
+    timestamp: new Date(hub.options.clock.now()).toISOString(),
+    session_id: ids.session_id ?? null,
+    correlation_id: ids.correlation_id ?? null,
+    message_id: newId(hub, 'collector'),
+    seq: null,
+    ack_required: false,
+    trace: null,
+    data,
+  };
+}
+
+/** Writes a line; false when the peer has more waiting than it may. */
+export function write(hub: Hub, connection: Connection, line: string): boolean {
+  const { stream } = connection.wire;
+  if (connection.phase === 'closed' || !stream.writable) return true;
+  stream.write(`${line}\n`);
+  return stream.writableLength <= hub.limits.backlog_bytes_max;
+}
+
+export function say(hub: Hub, connection: Connection, message: LiveMessage): void {
+  const line = JSON.stringify(message);
+  hub.options.board?.sent(line);
+  write(hub, connection, line);
+}
+
+export const hasRoom = (hub: Hub, { wire }: Connection) =>
+  wire.stream.writableLength <= hub.limits.backlog_bytes_max;
+
+/** For what may be missed: a peer that does not read gets none of it, and it is counted. */
+export function sayIfRoom(hub: Hub, connection: Connection, message: LiveMessage): void {
+  if (hasRoom(hub, connection)) say(hub, connection, message);
+  else countLimit(hub, 'backlog_bytes_max');
+}
+
+export interface Complaint {
+  details?: Record<string, unknown>;
+  /** What led to it, as far as it could be parsed. */
+  about?: object | null;
+  session_id?: string | null;
+  severity?: Severity;
+  retriable?: boolean;
+}
+
+/** Answers with an error and counts it. */
+export function complain(
+  hub: Hub,
+  connection: Connection,
+  code: LiveErrorCode,
+  why: { message: string } & Complaint,
+): void {
+  hub.counters.errors[code] = (hub.counters.errors[code] ?? 0) + 1;
+  const { message, about = null, ...rest } = why;
+  const session = (about as { session_id?: unknown } | null)?.session_id;
+  const options = {
+    session_id: typeof session === 'string' ? session : null,
+    ...rest,
+    now: hub.options.clock.now(),
+    message_id: newId(hub, 'collector'),
+    caused_by: causeOf(about),
+  };
+  say(hub, connection, errorMessage(code, message, options));
+}

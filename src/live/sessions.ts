@@ -1,0 +1,154 @@
+/** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
+import type { LiveMessage } from '../model/live.ts';
+import {
+  type Connection,
+  complain,
+  countLimit,
+  type Hub,
+  type LiveSession,
+  messageOf,
+  type Subscription,
+  sayIfRoom,
+  type Taken,
+} from './hub.ts';
+
+export type Claim =
+  | { session: LiveSession }
+  /** Another connection sends for it. */
+  | { held_by: Connection }
+  | { full: true };
+
+/** A session belongs to the connection that sends for it; `take_over`: also when it was another's until now. */
+export function claim(
+  hub: Hub,
+  connection: Connection,
+  id: string,
+  { take_over }: { take_over: boolean },
+): Claim {
+  const known = hub.sessions.get(id);
+  if (known !== undefined) {
+    if (known.owner === connection) return { session: known };
+    if (known.owner !== null && !take_over) return { held_by: known.owner };
+    if (known.owner !== null) dispossess(hub, known, known.owner);
+  }
+  if (known === undefined && !makeRoom(hub)) return { full: true };
+  const session = known ?? newSession(id);
+  session.owner = connection;
+  if (session.status === 'lost') session.status = 'active';
+  // The one used last is forgotten last.
+  hub.sessions.delete(id);
+  hub.sessions.set(id, session);
+  return { session };
+}
+
+function newSession(id: string): LiveSession {
+  const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
+  return { id, owner: null, status: 'active', last_seq: 0, calls: new Map(), counters };
+}
+
+/** Forgets one that nobody sends for or that has ended. */
+function makeRoom(hub: Hub): boolean {
+  if (hub.sessions.size < hub.limits.sessions_max) return true;
+  for (const { id, owner, status } of hub.sessions.values()) {
+    if (owner !== null && status !== 'ended') continue;
+    hub.sessions.delete(id);
+    return true;
+  }
+  return false;
+}
+
+function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
+  hub.counters.collisions += 1;
+  complain(hub, owner, 'SESSION_COLLISION', {
+    message: 'another connection goes on with this session',
+    session_id: session.id,
+    details: { conflicting_session_id: session.id, existing_session_info: infoOf(session) },
+  });
+}
+
+export const infoOf = ({ status, last_seq }: LiveSession) => ({ status, last_seq });
+
+/** What a stored message changes. */
+export function note(hub: Hub, { session, message, seq }: Taken): void {
+  const { counters, calls } = session;
+  session.last_seq = Math.max(session.last_seq, seq);
+  counters.messages += 1;
+  const { type, data } = message;
+  if (type === 'session_end') {
+    session.status = 'ended';
+    calls.clear();
+  } else if (type === 'session_start') session.status = 'active';
+  if (type === 'tool_call_request') counters.requests += 1;
+  if (type === 'tool_call_response') counters.responses += 1;
+  if (!Object.hasOwn(data, 'call_id')) return;
+  const call_id = data.call_id as string;
+  const now = hub.options.clock.elapsed();
+  if (type === 'tool_call_response') calls.delete(call_id);
+  else if (calls.has(call_id)) calls.set(call_id, now);
+  else if (type === 'tool_call_request') open(hub, session, { call_id, now, message });
+}
+
+function open(
+  hub: Hub,
+  { calls, owner }: LiveSession,
+  { call_id, now, message }: { call_id: string; now: number; message: object },
+): void {
+  const { open_calls_max } = hub.limits;
+  if (calls.size < open_calls_max) {
+    calls.set(call_id, now);
+    return;
+  }
+  countLimit(hub, 'open_calls_max');
+  if (owner === null) return;
+  complain(hub, owner, 'CAPACITY_EXHAUSTED', {
+    message: `the session has ${open_calls_max} open calls: this one is stored, and not watched`,
+    about: message,
+    severity: 'warning',
+    details: { current_capacity: calls.size, max_capacity: open_calls_max },
+  });
+}
+
+/** Gives up calls without a sign of life. */
+export function abandonCalls(hub: Hub): void {
+  const before = hub.options.clock.elapsed() - hub.limits.abandoned_ms;
+  for (const session of hub.sessions.values()) {
+    const given_up = [...session.calls].filter(([, seen_ms]) => seen_ms < before);
+    if (given_up.length === 0) continue;
+    for (const [call_id] of given_up) session.calls.delete(call_id);
+    session.counters.abandoned += given_up.length;
+    hub.counters.abandoned_calls += given_up.length;
+    publish(hub, session, { abandoned_calls: given_up.map(([call_id]) => call_id) });
+  }
+}
+
+/** What a connection leaves behind: its sessions go on with the next that resumes them. */
+export function loseSessions(hub: Hub, connection: Connection): void {
+  for (const session of hub.sessions.values()) {
+    if (session.owner !== connection) continue;
+    session.owner = null;
+    if (session.status === 'ended') continue;
+    session.status = 'lost';
+    publish(hub, session);
+  }
+}
+
+export function snapshotOf(
+  hub: Hub,
+  session: LiveSession,
+  more: Record<string, unknown> = {},
+): LiveMessage<'session_state'> {
+  const { id: session_id, status, last_seq, calls, counters } = session;
+  const open_calls = [...calls.keys()];
+  const data = { status, open_calls, last_seq, counters: { ...counters }, ...more };
+  return messageOf(hub, 'session_state', data, { session_id });
+}
+
+export const wantsState = ({ session_ids, types }: Subscription, id: string) =>
+  (session_ids === null || session_ids.has(id)) && (types === null || types.has('session_state'));
+
+function publish(hub: Hub, session: LiveSession, more: Record<string, unknown> = {}): void {
+  for (const connection of hub.connections) {
+    if ([...connection.subscriptions].some((one) => wantsState(one, session.id)))
+      sayIfRoom(hub, connection, snapshotOf(hub, session, more));
+  }
+}

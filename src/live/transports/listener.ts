@@ -1,0 +1,47 @@
+/** What the server sides of the transports have in common: they carry bytes and know no message. */
+import type { Server, Socket } from 'node:net';
+import type { Address } from '../address.ts';
+import type { Wire } from '../hub.ts';
+
+export type Accept = (wire: Wire) => void;
+
+export interface Listener {
+  /** With the port that was really taken. */
+  address: Address;
+  /** Takes nothing new; those that are connected stay. */
+  close(): Promise<void>;
+  /** Resolves when nothing more can come, where that can be: the end of stdin. */
+  ended: Promise<void>;
+}
+
+export const NEVER: Promise<void> = new Promise(() => {});
+
+/** Peers may end their side and still read what they are answered. */
+export const SERVER_OPTIONS = { allowHalfOpen: true, noDelay: true, keepAlive: true } as const;
+
+/** Peers that all come back at once after a restart; the system may allow fewer. */
+const BACKLOG = 2_048;
+
+export function listening(server: Server, where: object): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ backlog: BACKLOG, ...where }, () => {
+      server.off('error', reject);
+      // A connection that could not be taken, as for want of descriptors, is its peer's to try again.
+      server.on('error', () => {});
+      resolve();
+    });
+  });
+}
+
+/** `Server.close` waits for all connections; nothing new is taken from the call on. */
+export function closed(server: Server): Promise<void> {
+  server.close();
+  return Promise.resolve();
+}
+
+/** Errors before the collector listens must not end the process. */
+export function wireOf(stream: Socket, peer: string, is_private: boolean): Wire {
+  stream.on('error', () => {});
+  return { stream, peer, private: is_private };
+}

@@ -1,0 +1,133 @@
+/**
+ * A pair of named pipes: peers write `PATH.in` and read `PATH.out`, one peer at a time.
+ * A pipe has no connections, so a handshake begins one: what was queued for the peer before, and what it left unread, is
+ * dropped. Contract: both are opened for reading and writing and never block, so that peers may come and go.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { fileError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createLines } from '../../lib/lines.ts';
+import { type Accept, type Listener, NEVER } from './listener.ts';
+import { cutBeforeHandshake } from './pipe-handshake.ts';
+import { privateFolder, standing, unusable } from './private-place.ts';
+
+const LF = Buffer.from('\n');
+
+export function listenPipe(path: string, accept: Accept): Listener {
+  privateFolder(path);
+  const paths = { in: `${path}.in`, out: `${path}.out` };
+  for (const one of Object.values(paths)) makePipe(one);
+  const input = new Socket({ fd: openPipe(paths.in), readable: true, writable: false });
+  // Readers see an end only when nobody holds the pipe: not between two peers.
+  const held = openPipe(paths.out);
+  let peer: Peer | null = null;
+
+  function begin(): Peer {
+    peer?.end();
+    peer = createPeer(paths.out, input);
+    accept({ stream: peer.stream, peer: `pipe ${path}`, private: true });
+    return peer;
+  }
+
+  /** A line goes to the peer that is there; what stands before a handshake is the torn end of another's. */
+  function take(line: Buffer): void {
+    const cut = cutBeforeHandshake(line);
+    const to = cut !== null || peer === null || peer.stream.destroyed ? begin() : peer;
+    to.push(Buffer.concat([cut === null ? line : line.subarray(cut), LF]));
+  }
+
+  const lines = createLines(
+    {
+      line: (bytes, start, end) => take(bytes.subarray(start, end)),
+      // The collector answers a line that is too long: it gets one that is, without what nobody reads.
+      oversize: ({ bytes }) =>
+        take(Buffer.alloc(Math.min(bytes, LIMITS.live_message_bytes_max + 1), 0x20)),
+    },
+    LIMITS.live_message_bytes_max,
+  );
+  input.on('data', (chunk: Buffer) => lines.push(chunk));
+  input.on('error', () => {});
+  return {
+    address: { kind: 'pipe', path },
+    async close() {
+      input.destroy();
+      closeSync(held);
+      for (const one of Object.values(paths)) rmSync(one, { force: true });
+    },
+    ended: NEVER,
+  };
+}
+
+function makePipe(path: string): void {
+  const found = standing(path);
+  if (found === null) {
+    try {
+      execFileSync('mkfifo', ['-m', '600', path], { stdio: ['ignore', 'ignore', 'pipe'] });
+    } catch (cause) {
+      throw unusable(`${path}: cannot make a named pipe: ${(cause as Error).message}`, cause);
+    }
+  } else if (!found.isFIFO()) {
+    throw unusable(
+      `${path}: something that is no named pipe stands there: remove it, or choose another --pipe`,
+    );
+  } else if (found.uid !== process.getuid?.()) throw unusable(`${path}: belongs to another user`);
+}
+
+function openPipe(path: string): number {
+  try {
+    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (!fstatSync(fd).isFIFO()) {
+      closeSync(fd);
+      throw unusable(`${path}: is no named pipe`);
+    }
+    chmodSync(path, 0o600);
+    return fd;
+  } catch (cause) {
+    throw fileError(cause, path, 'live');
+  }
+}
+
+interface Peer {
+  stream: Duplex;
+  push(bytes: Buffer): void;
+  end(): void;
+}
+
+function createPeer(out_path: string, input: Socket): Peer {
+  const fd = openPipe(out_path);
+  drain(fd);
+  const out = new Socket({ fd, readable: false, writable: true });
+  const stream = new Duplex({
+    allowHalfOpen: true,
+    read: () => void input.resume(),
+    write: (chunk: Buffer, encoding, done) => void out.write(chunk, encoding, done),
+    final: (done) => void out.end(done),
+    destroy(error, done) {
+      out.destroy();
+      // Whoever comes next must be heard.
+      input.resume();
+      done(error);
+    },
+  });
+  out.on('error', () => stream.destroy());
+  return {
+    stream,
+    push(bytes) {
+      if (!stream.push(bytes)) input.pause();
+    },
+    end: () => void stream.destroy(),
+  };
+}
+
+/** What the peer before did not read. */
+function drain(fd: number): void {
+  const bytes = Buffer.allocUnsafe(64 * 1024);
+  try {
+    while (readSync(fd, bytes, 0, bytes.length, null) > 0);
+  } catch {
+    // EAGAIN: it is empty.
+  }
+}

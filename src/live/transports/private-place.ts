@@ -1,0 +1,30 @@
+/** Sockets and pipes lie in a folder that only their owner can enter: the folder protects them from the first moment on. */
+import { lstatSync, mkdirSync, type Stats } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileError, TachoError } from '../../lib/errors.ts';
+
+export const unusable = (text: string, cause?: unknown) =>
+  new TachoError('state_unusable', text, { stage: 'live', cause });
+
+/** Makes the folder when it is missing; refuses one that others can enter. */
+export function privateFolder(path: string): void {
+  const folder = dirname(path);
+  let stat: Stats;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    stat = lstatSync(folder);
+  } catch (cause) {
+    throw fileError(cause, folder, 'live');
+  }
+  if (stat.isSymbolicLink())
+    throw unusable(`${folder}: a symbolic link stands there; it is not followed`);
+  if (process.platform === 'win32') return;
+  if (stat.uid !== process.getuid?.()) throw unusable(`${folder}: belongs to another user`);
+  if ((stat.mode & 0o077) !== 0)
+    throw unusable(`${folder}: others can enter this folder: chmod 700 it, or choose another`);
+}
+
+/** What stands at the path; null for nothing. A link is never followed. */
+export function standing(path: string): Stats | null {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}

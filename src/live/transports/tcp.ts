@@ -1,0 +1,51 @@
+/** TCP, with TLS where its files are given. Which addresses may go without is for the caller to say. */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { TachoError } from '../../lib/errors.ts';
+import {
+  type Accept,
+  closed,
+  type Listener,
+  listening,
+  NEVER,
+  SERVER_OPTIONS,
+  wireOf,
+} from './listener.ts';
+
+export interface TcpOptions {
+  host: string;
+  port: number;
+  /** PEM texts. */
+  tls: { cert: string; key: string } | null;
+}
+
+export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Listener> {
+  const { host, port } = options;
+  const server = serverOf(options, (socket) =>
+    accept(wireOf(socket, `tcp ${socket.remoteAddress}:${socket.remotePort}`, false)),
+  );
+  try {
+    await listening(server, { host, port });
+  } catch (cause) {
+    const text = `${host}:${port}: cannot listen: ${(cause as Error).message}: choose another --tcp`;
+    throw new TachoError('state_unusable', text, { stage: 'live', cause });
+  }
+  const taken = (server.address() as AddressInfo).port;
+  return {
+    address: { kind: 'tcp', host, port: taken, tls: options.tls !== null },
+    close: () => closed(server),
+    ended: NEVER,
+  };
+}
+
+function serverOf({ tls }: TcpOptions, take: (socket: Socket) => void): Server {
+  if (tls === null) return createServer(SERVER_OPTIONS, take);
+  try {
+    const server = createTlsServer({ ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' }, take);
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    return server;
+  } catch (cause) {
+    const text = `--tls-cert and --tls-key: ${(cause as Error).message}: give a certificate and its key as PEM files`;
+    throw new TachoError('config_invalid', text, { stage: 'live', cause });
+  }
+}

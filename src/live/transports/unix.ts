@@ -1,0 +1,70 @@
+/**
+ * A unix socket of mode 0600 in a folder of mode 0700. One that a dead collector left is taken over, one that somebody
+ * listens on is not, and anything else in its place is refused (LP-13).
+ */
+import { chmodSync, type Stats, unlinkSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { fileError } from '../../lib/errors.ts';
+import {
+  type Accept,
+  closed,
+  type Listener,
+  listening,
+  NEVER,
+  SERVER_OPTIONS,
+  wireOf,
+} from './listener.ts';
+import { privateFolder, standing, unusable } from './private-place.ts';
+
+/** A named pipe of Windows (`\\.\pipe\name`) is no file; not tried on Windows. */
+const isWindowsPipe = (path: string) =>
+  process.platform === 'win32' && path.startsWith('\\\\.\\pipe\\');
+
+export async function listenUnix(path: string, accept: Accept): Promise<Listener> {
+  const server = createServer(SERVER_OPTIONS, (socket) => accept(wireOf(socket, 'unix', true)));
+  if (!isWindowsPipe(path)) {
+    privateFolder(path);
+    const found = standing(path);
+    if (found !== null) await takeOver(path, found);
+  }
+  try {
+    await listening(server, { path });
+    if (!isWindowsPipe(path)) chmodSync(path, 0o600);
+  } catch (cause) {
+    server.close();
+    throw (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      ? inUse(path)
+      : fileError(cause, path, 'live');
+  }
+  return { address: { kind: 'unix', path }, close: () => closed(server), ended: NEVER };
+}
+
+const inUse = (path: string) =>
+  unusable(`${path}: a collector listens there already: use it, or choose another --socket`);
+
+async function takeOver(path: string, found: Stats): Promise<void> {
+  if (!found.isSocket())
+    throw unusable(
+      `${path}: something that is no socket stands there: remove it, or choose another --socket`,
+    );
+  const answer = await probe(path);
+  if (answer === 'alive') throw inUse(path);
+  if (answer === 'gone') return;
+  if (answer !== 'refused') throw unusable(`${path}: ${answer}`);
+  // Another one may have taken it over since.
+  if (standing(path)?.ino === found.ino) unlinkSync(path);
+}
+
+function probe(path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve('alive');
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const words: Record<string, string> = { ECONNREFUSED: 'refused', ENOENT: 'gone' };
+      resolve(words[error.code ?? ''] ?? error.message);
+    });
+  });
+}

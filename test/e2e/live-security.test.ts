@@ -1,0 +1,321 @@
+/** Who may reach a collector, and what they may do there (LP-13). */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { expect, onTestFinished } from 'vitest';
+import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
+import { parseTokens } from '../../src/live/auth.ts';
+import { testFolder } from '../fixtures/folder.ts';
+import {
+  acks,
+  clientOf,
+  connectSocket,
+  control,
+  hello,
+  isError,
+  isType,
+  type LiveClient,
+  message,
+} from '../live-client.ts';
+import { verifies } from './verifies.ts';
+
+async function running(folder: string, options: Partial<ServeOptions> = {}): Promise<Serving> {
+  const serving = await serve({ state_dir: join(folder, 'state'), version: '0', ...options });
+  onTestFinished(() => serving.stop());
+  return serving;
+}
+
+const portOf = ({ listening }: Serving) => Number(listening[0]?.split(':').pop());
+
+async function toPort(port: number): Promise<LiveClient> {
+  const client = await connectSocket({ host: '127.0.0.1', port });
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+function secret(folder: string, name: string, text: string, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+const start = (session: string) => message('session_start', session, 1, { agent: 'toy' });
+
+verifies('LP-13', 'sockets and pipes are 0600 in folders of 0700, whatever the umask', async () => {
+  const folder = testFolder();
+  const before = process.umask(0);
+  onTestFinished(() => void process.umask(before));
+  const pipe = join(folder, 'deep/pair');
+  await running(folder, { socket: join(folder, 'own/tacho.sock'), pipe });
+  for (const [path, mode] of [
+    ['own', '700'],
+    ['own/tacho.sock', '600'],
+    ['deep', '700'],
+    ['deep/pair.in', '600'],
+    ['deep/pair.out', '600'],
+    ['state/live', '700'],
+  ] as const)
+    expect([path, modeOf(join(folder, path))]).toEqual([path, mode]);
+  const open = join(folder, 'open');
+  mkdirSync(open, { mode: 0o755 });
+  const other = { state_dir: join(folder, 'other'), version: '0' };
+  for (const where of [{ socket: join(open, 's') }, { pipe: join(open, 'p') }])
+    await expect(serve({ ...other, ...where })).rejects.toThrow(/others can enter this folder/);
+});
+
+verifies(
+  'LP-13',
+  'a stale socket is taken over; a live one, a link and any other file are not',
+  async () => {
+    const folder = testFolder();
+    const own = join(folder, 'own');
+    mkdirSync(own, { mode: 0o700 });
+    const socket = join(own, 's');
+    // A process that dies leaves its socket behind.
+    const code = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    try {
+      execFileSync(process.execPath, ['-e', code]);
+    } catch {
+      // Killed by itself.
+    }
+    expect(lstatSync(socket).isSocket()).toBe(true);
+    const { listening } = await running(folder, { socket });
+    expect(listening).toEqual([`unix:${socket}`]);
+    const client = await connectSocket({ path: socket });
+    onTestFinished(() => client.destroy());
+    expect((await client.handshake()).data.success).toBe(true);
+
+    const other = { state_dir: join(folder, 'other'), version: '0' };
+    await expect(serve({ ...other, socket })).rejects.toThrow(/a collector listens there already/);
+    expect((await client.handshake()).data.success).toBe(true);
+    const link = join(own, 'link');
+    symlinkSync(socket, link);
+    const file = secret(own, 'file', 'precious');
+    for (const path of [link, file]) {
+      await expect(serve({ ...other, socket: path })).rejects.toThrow(
+        /something that is no socket/,
+      );
+    }
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+    secret(own, 'taken.in', 'precious');
+    await expect(serve({ ...other, pipe: join(own, 'taken') })).rejects.toThrow(/no named pipe/);
+    expect(readFileSync(join(own, 'taken.in'), 'utf8')).toBe('precious');
+  },
+);
+
+verifies(
+  'LP-13',
+  'TCP is for this machine alone unless there are a token and TLS files',
+  async () => {
+    const folder = testFolder();
+    const state = { state_dir: join(folder, 'state'), version: '0' };
+    const token_file = secret(folder, 'token', 'let me in\n'.replaceAll(' ', '-'));
+    for (const tcp of ['0.0.0.0:0', '[::]:0', '192.168.1.1:0']) {
+      await expect(serve({ ...state, tcp })).rejects.toThrow(
+        /needs --token-file, --tls-cert, --tls-key/,
+      );
+      await expect(serve({ ...state, tcp, token_file })).rejects.toThrow(
+        /needs --tls-cert, --tls-key/,
+      );
+    }
+    const serving = await running(folder, { tcp: ':0' });
+    expect(serving.listening[0]).toMatch(/^tcp:\/\/127\.0\.0\.1:\d+$/);
+  },
+);
+
+verifies(
+  'LP-13',
+  'with TLS files the port speaks TLS, and only to those with the token',
+  async () => {
+    const folder = testFolder();
+    const [tls_key, tls_cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost`;
+    execFileSync('openssl', [...args.split(' '), '-keyout', tls_key, '-out', tls_cert], {
+      stdio: 'ignore',
+    });
+    const token_file = secret(folder, 'token', 'the-token\n');
+    const serving = await running(folder, { tcp: '0.0.0.0:0', tls_key, tls_cert, token_file });
+    expect(serving.listening[0]).toMatch(/^tls:/);
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: portOf(serving),
+      ca: readFileSync(tls_cert),
+      servername: 'localhost',
+    });
+    const client = clientOf(socket, socket);
+    onTestFinished(() => client.destroy());
+    expect((await client.handshake({ token: 'the-token' })).data.success).toBe(true);
+    client.send(start('s'));
+    await client.wait(acks('s', 1));
+    const plain = await toPort(portOf(serving));
+    plain.send(hello({ token: 'the-token' }));
+    await plain.closed;
+    expect(plain.received).toEqual([]);
+  },
+);
+
+verifies('LP-13', 'a connection without the right token is refused and hung up on', async () => {
+  const folder = testFolder();
+  const token_file = secret(folder, 'token', 'the-token');
+  const serving = await running(folder, {
+    tcp: '127.0.0.1:0',
+    socket: join(folder, 'own/s'),
+    token_file,
+  });
+  const port = Number(serving.listening[1]?.split(':').pop());
+  for (const token of [null, '', 'the-tokem', 'the-token ']) {
+    const client = await toPort(port);
+    const { data } = await client.handshake({ token });
+    expect(data).toMatchObject({ success: false, error: { error_code: 'AUTH_FAILED' } });
+    client.send(start('s'));
+    await client.closed;
+    expect(client.received.filter(isType('ack'))).toEqual([]);
+  }
+  // The socket is this user's alone: no token is asked for, but a wrong one is wrong.
+  const local = await connectSocket({ path: join(folder, 'own/s') });
+  expect((await local.handshake()).data.success).toBe(true);
+  expect((await local.handshake({ token: 'wrong' })).data.success).toBe(false);
+  local.destroy();
+});
+
+verifies(
+  'LP-13',
+  'a token may do what it says, for the sessions it names, until it expires',
+  async () => {
+    const folder = testFolder();
+    const expires_at = new Date(Date.now() + 2_500).toISOString();
+    const tokens = [
+      { token: 'sender', permissions: ['send'], sessions: ['mine'] },
+      { token: 'reader', permissions: ['subscribe'], sessions: ['mine'] },
+      { token: 'brief', permissions: ['subscribe', 'send', 'inject'], expires_at },
+      { token: 'gone', permissions: ['send'], expires_at: '2020-01-01T00:00:00.000Z' },
+    ];
+    const token_file = secret(folder, 'tokens', JSON.stringify({ tokens }));
+    const port = portOf(await running(folder, { tcp: ':0', token_file }));
+    const brief = await toPort(port);
+    expect((await brief.handshake({ token: 'brief' })).data.success).toBe(true);
+    const gone = await toPort(port);
+    expect((await gone.handshake({ token: 'gone' })).data.success).toBe(false);
+
+    const reader = await toPort(port);
+    await reader.handshake({ role: 'client', token: 'reader' });
+    reader.send(control('subscribe_events', {}), start('mine'));
+    reader.send(control('interrupt', {}, { session_id: 'mine' }));
+    const isDenied = (what: RegExp) => (one: { type: string; data: { message: string } }) =>
+      isError('AUTH_FAILED')(one) && what.test(one.data.message);
+    await reader.wait(isDenied(/may not send/));
+    await reader.wait(isDenied(/may not inject/));
+
+    brief.send(start('other'));
+    await brief.wait(acks('other', 1));
+    const sender = await toPort(port);
+    await sender.handshake({ token: 'sender' });
+    sender.send(control('subscribe_events', {}), start('other'), start('mine'));
+    await sender.wait(isDenied(/may not subscribe/));
+    await sender.wait(isDenied(/not for this session/));
+    await sender.wait(acks('mine', 1));
+    const resumed = await sender.handshake({
+      token: 'sender',
+      resume: { session_id: 'other', last_seq: 0 },
+    });
+    expect(resumed.data).toMatchObject({ success: false, error: { error_code: 'AUTH_FAILED' } });
+    const seen = await reader.wait(({ seq }) => seq === 1);
+    expect(seen.session_id).toBe('mine');
+    expect(reader.received.filter(({ session_id }) => session_id === 'other')).toEqual([]);
+
+    await brief.wait(isDenied(/expired/));
+    await brief.closed;
+  },
+);
+
+verifies(
+  'LP-13',
+  'a file of tokens that others can read, or that is not one, is refused with its place',
+  async () => {
+    const folder = testFolder();
+    const state = { state_dir: join(folder, 'state'), version: '0' };
+    const open = secret(folder, 'open', 'token', 0o640);
+    await expect(serve({ ...state, token_file: open })).rejects.toThrow(
+      /others can read these tokens: chmod 600/,
+    );
+    await expect(serve({ ...state, token_file: join(folder, 'none') })).rejects.toThrow(
+      /no such file/,
+    );
+    const wrong: [string, RegExp][] = [
+      ['', /F: holds no token/],
+      ['two words', /F: one bare token/],
+      ['{"tokens":[]}', /F: "tokens" must be a list/],
+      ['{"tokens":[', /F: .*JSON/],
+      ['{"tokens":[{"token":""}]}', /F: tokens\[0\]\.token/],
+      ['{"tokens":[{"token":"a","permissions":["all"]}]}', /tokens\[0\]\.permissions/],
+      ['{"tokens":[{"token":"a","permissions":[],"expires_at":"soon"}]}', /expires_at/],
+      ['{"tokens":[{"token":"a","permissions":[],"expires_at":5}]}', /expires_at/],
+      ['{"tokens":[{"token":"a","permissions":[],"sessions":"x"}]}', /sessions/],
+    ];
+    for (const [text, said] of wrong) expect(() => parseTokens(text, 'F')).toThrow(said);
+  },
+);
+
+verifies(
+  'LP-13',
+  'a web page cannot speak the protocol: an HTTP request is hung up on before a line of its body counts',
+  async () => {
+    const folder = testFolder();
+    const serving = await running(folder, { tcp: ':0' });
+    const body = `${JSON.stringify(hello())}\n${JSON.stringify(start('s'))}\n`;
+    const client = await toPort(portOf(serving));
+    client.send(
+      `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await client.closed;
+    expect(client.received).toEqual([]);
+    expect(serving.collector.counters.stored).toBe(0);
+  },
+);
+
+verifies(
+  ['LP-13', 'LP-16'],
+  'nothing is taken before a handshake, and not much is read',
+  async () => {
+    const folder = testFolder();
+    const serving = await running(folder, { tcp: ':0' });
+    const client = await toPort(portOf(serving));
+    client.send(start('s'), 'garbage\n', control('subscribe_events', {}));
+    await client.wait(
+      (one) => isError('AUTH_FAILED')(one) && /handshake first/.test(one.data.message),
+    );
+    await client.wait(isError('INVALID_JSON_FORMAT'));
+    expect((await client.handshake()).data.success).toBe(true);
+    client.send(start('s'));
+    await client.wait(acks('s', 1));
+    const flood = await toPort(portOf(serving));
+    flood.send('x'.repeat(100_000));
+    await flood.wait(isError('AUTH_FAILED'));
+    await flood.closed;
+    expect(serving.collector.counters.limits.hello_bytes_max).toBe(1);
+  },
+);
+
+verifies('LP-13', 'a port that is taken is said with what to do', async () => {
+  const folder = testFolder();
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((done) => server.once('listening', done));
+  const { port } = server.address() as { port: number };
+  const taken = serve({ state_dir: join(folder, 'state'), version: '0', tcp: `127.0.0.1:${port}` });
+  await expect(taken).rejects.toThrow(/cannot listen.*choose another --tcp/);
+  // What was begun is given back: the folder's next collector starts.
+  expect((await running(folder, { tcp: ':0' })).listening).toHaveLength(1);
+});
