@@ -33,12 +33,18 @@ function checkFunction(name: string, schema: TSchema): string {
   return `export const ${name}: (value: unknown) => boolean = ${checkBody(name, schema)};`;
 }
 
+/** What a check of a string's length asks of the schema library, for strings too short to tell by their length alone. */
+const CODE_POINTS = 'const Guard = { CodePointCount: (text) => [...text].length };';
+
 function checkBody(name: string, schema: TSchema): string {
   const { Code: text, External } = Code(schema);
   const body = text.split('\n').filter((line) => line.startsWith('const check_'));
   const { identifier, variables } = External;
   if (variables.some((value) => !(value instanceof RegExp)))
     throw new Error(`${name} needs something else than patterns from outside`);
+  const guards = new Set(body.join('').match(/\bGuard\.\w+/g));
+  if (guards.delete('Guard.CodePointCount')) body.unshift(CODE_POINTS);
+  if (guards.size > 0) throw new Error(`${name} needs ${[...guards].join(', ')}`);
   if (variables.length > 0) body.unshift(`const ${identifier} = [${variables.join(', ')}];`);
   return `(() => {\n${body.join('\n')}\nreturn check_0;\n})()`;
 }

@@ -1,4 +1,4 @@
-/** A recording → events, run-events, an outcome or a transcript in several forms, through the same code as a live run. */
+/** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
@@ -10,6 +10,7 @@ import type { Agent, Decoder } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { agentvLines } from '../projections/agentv.ts';
 import { atifText } from '../projections/atif.ts';
+import { createLiveProjector, type LiveProjector } from '../projections/live.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
@@ -22,7 +23,8 @@ import { createTranscriptWriter, type FinishedTranscript } from './transcript-wr
 export { agentOf } from './agent-of.ts';
 
 export type ConvertFrom = 'stdout' | 'session';
-export type ConvertTo = 'events' | 'run-event' | 'outcome' | TranscriptForm;
+export type ConvertTo = LineForm | 'outcome' | TranscriptForm;
+type LineForm = 'events' | 'run-event' | 'live';
 export type TranscriptForm = 'transcript' | 'agentv' | 'atif';
 
 export interface ConvertOptions {
@@ -104,21 +106,49 @@ const newRedactor = () =>
     hash: (text) => createHash('sha256').update(text).digest('hex'),
   });
 
-async function* linesOf(
-  options: ConvertOptions,
-  to: 'events' | 'run-event',
-): AsyncGenerator<string> {
+/** What is handed on at once: one event can make megabytes of messages. */
+const PIECE_CHARS = 1024 * 1024;
+
+/** An event as lines of a form; '' where the form has none for it. */
+type ToLines = (event: Event) => string;
+
+const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
+  events: () => (event) => `${JSON.stringify(event)}\n`,
+  'run-event': ({ stream = false }) => {
+    const projection = createRunEventProjection({ stream });
+    return (event) => {
+      const record = projection.project(event);
+      return record === null ? '' : serialiseRunEvent(record);
+    };
+  },
+  live: () => {
+    let projector: LiveProjector | null = null;
+    return (event) => {
+      projector ??= createLiveProjector({
+        session_id: event.run_id,
+        call_timeout_ms: null,
+        trace: null,
+        // A recording tells how its calls ended, however long they were silent.
+        abandoned_ms: null,
+      });
+      return projector
+        .push(event)
+        .map((message) => `${JSON.stringify(message)}\n`)
+        .join('');
+    };
+  },
+};
+
+async function* linesOf(options: ConvertOptions, to: LineForm): AsyncGenerator<string> {
   const secrets = newRedactor();
-  const projection = createRunEventProjection({ stream: options.stream ?? false });
+  const toLines = LINE_FORMS[to](options);
   for await (const events of eventsOf({ ...options, redactor: secrets })) {
     let text = '';
     for (const event of events) {
-      const kept = redactEvent(event, secrets);
-      if (to === 'events') text += `${JSON.stringify(kept)}\n`;
-      else {
-        const record = projection.project(kept);
-        if (record !== null) text += serialiseRunEvent(record);
-      }
+      text += toLines(redactEvent(event, secrets));
+      if (text.length < PIECE_CHARS) continue;
+      yield text;
+      text = '';
     }
     if (text !== '') yield text;
   }
@@ -182,5 +212,7 @@ const FORMS: Record<TranscriptForm, Form> = {
 /** The converted text in pieces. */
 export function convertTo(options: ConvertOptions, to: ConvertTo): AsyncGenerator<string | Buffer> {
   if (to === 'outcome') return outcomeOf(options);
-  return to === 'events' || to === 'run-event' ? linesOf(options, to) : transcriptText(options, to);
+  return to in FORMS
+    ? transcriptText(options, to as TranscriptForm)
+    : linesOf(options, to as LineForm);
 }

@@ -1,4 +1,4 @@
-/** `tacho convert`: a recording → events, run-events, an outcome or a transcript. */
+/** `tacho convert`: a recording → events, run-events, live messages, an outcome or a transcript. */
 import { type Command, Option } from 'commander';
 import type { ConvertFrom, ConvertTo } from '../app/convert.ts';
 import type { Io } from './io.ts';
@@ -15,7 +15,8 @@ const EXAMPLES = `
 Examples:
   $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude --to outcome
   $ tacho convert --agent claude --from session --to run-event session.jsonl
-  $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json`;
+  $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json
+  $ tacho convert --agent claude --to live recording.jsonl    the messages that a live run would have sent`;
 
 export function defineConvert(program: Command, io: Io): void {
   program
@@ -30,7 +31,7 @@ export function defineConvert(program: Command, io: Io): void {
     )
     .addOption(
       new Option('--to <form>', 'what to print')
-        .choices(['events', 'run-event', 'outcome', 'transcript', 'agentv', 'atif'])
+        .choices(['events', 'run-event', 'live', 'outcome', 'transcript', 'agentv', 'atif'])
         .default('outcome'),
     )
     .option('--stream', 'with --to run-event: also text deltas, as model_delta records')

@@ -13,6 +13,7 @@ import { defineRun } from './run.ts';
 import { defineRuns } from './runs.ts';
 import { defineSchema } from './schema.ts';
 import { defineShow } from './show.ts';
+import { defineTail } from './tail.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `
@@ -60,6 +61,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineShow,
     defineReplay,
     defineRuns,
+    defineTail,
     defineAgents,
     defineDoctor,
     defineDrift,

@@ -157,6 +157,22 @@ export const LIMITS = {
   live_status_every_ms: 10_000,
   /** A call without a sign of life is given up. */
   live_abandoned_ms: 300_000,
+  /** Statuses that tacho makes for one call: a day of silence at one in ten seconds. */
+  live_made_statuses_max: 8_640,
+  /** Statuses that one moment may bring: a recording may leap over days with thousands of calls open. */
+  live_statuses_at_once_max: 10_000,
+  /** Characters of one text in a message; more goes on in the next. Escaped one by one they still fit into a message. */
+  live_part_chars_max: 1_000_000,
+  /** Texts that are being spoken at once: one an agent and one a sub-agent. */
+  live_open_texts_max: 256,
+  /** Open calls that a snapshot names; all of them are counted. */
+  live_open_calls_named_max: 1_000,
+  /** Sessions of which a watcher remembers how far it has read. */
+  live_places_read_max: 10_000,
+  /** What waits for a slow terminal before no more is read from the collector. */
+  live_unshown_bytes_max: 1024 * 1024,
+  /** How long a collector must be silent to have told everything that it has stored. */
+  live_told_all_ms: 1_000,
   /** Clocks of two ends that differ by more are told. */
   live_skew_ms_max: 100,
   /** What a sender keeps on disk for a collector that is away. */

@@ -21,7 +21,8 @@ export interface LinkOptions {
   hello_ms: number;
   /** Names this connection in the ids of its own messages. */
   name: string;
-  onMessage(message: WireMessage): void;
+  /** `text`: the line as it came. */
+  onMessage(message: WireMessage, text: string): void;
   /** The collector's clock against ours, in ms: positive when it is ahead (LP-17). */
   onSkew(skew_ms: number): void;
 }
@@ -128,7 +129,7 @@ export class Link {
       this.#welcome?.(message.data as unknown as Welcome);
       this.#welcome = null;
     } else if (message.type === 'heartbeat') this.#compare(message.timestamp);
-    else this.#options.onMessage(message);
+    else this.#options.onMessage(message, read.text);
   }
 
   #compare(timestamp: string): void {
