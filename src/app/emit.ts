@@ -169,7 +169,7 @@ class Emitter {
       const numbered = { session_id, seq: 0, at_ms };
       const cut = open.size > 0;
       const reason = cut ? 'the input ended before every call was answered' : null;
-      const cancelled = { code: 'CANCELLED', error_code: 'CANCELLED', message: reason };
+      const cancelled = { code: 'CANCELLED', message: reason };
       out.say([
         ...[...open].map((call_id) =>
           compose('tool_call_response', { call_id, result: null, error: cancelled }, numbered),
