@@ -137,7 +137,9 @@ class SentRun implements LiveRun {
   async end(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    await this.#live.settled(LIMITS.live_goodbye_ms);
+    // A collector that is away will not come back just now.
+    const wait_ms = this.#live.connected ? LIMITS.live_goodbye_ms : LIMITS.live_deliver_ms;
+    await this.#live.settled(wait_ms);
     for (const left of await this.#live.close())
       this.#options.say(`live: ${undeliveredText(left)}`);
   }

@@ -113,6 +113,10 @@ export class Sender {
     };
   }
 
+  get connected(): boolean {
+    return this.#link !== null && !this.#link.gone;
+  }
+
   async close(): Promise<void> {
     this.#stopped = true;
     this.#link?.close(new Error('closed by us'));
