@@ -138,7 +138,7 @@ class SentRun implements LiveRun {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     // A collector that is away will not come back just now.
-    const wait_ms = this.#live.connected ? LIMITS.live_goodbye_ms : LIMITS.live_deliver_ms;
+    const wait_ms = this.#live.connected ? LIMITS.live_last_acks_ms : LIMITS.live_deliver_ms;
     await this.#live.settled(wait_ms);
     for (const left of await this.#live.close())
       this.#options.say(`live: ${undeliveredText(left)}`);
