@@ -1,5 +1,6 @@
 /**
- * tacho as a library: `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording.
+ * tacho as a library: `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording,
+ * `connect` sends sessions of one's own to a collector.
  * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
  */
 
@@ -15,6 +16,14 @@ import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
 import { createOutcomeFold } from './projections/outcome.ts';
 
+export {
+  type ConnectOptions,
+  connect,
+  type LiveCall,
+  type LiveConnection,
+  type LiveSession,
+  type SessionOptions,
+} from './app/connect.ts';
 export type { RecordOptions, RunOptions } from './app/request.ts';
 export type { InputAnswer, InputState } from './app/run-input.ts';
 export { TachoError } from './lib/errors.ts';

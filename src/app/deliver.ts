@@ -1,8 +1,9 @@
 /** What a killed or cut-off sender left in the outbox is delivered by the next tacho (LP-8). */
 
+import { LIMITS } from '../lib/limits.ts';
 import { listOutboxes, type Outbox, takeOutbox } from '../store/outbox.ts';
 import { livePaths } from './live-paths.ts';
-import type { Undelivered } from './live-sender.ts';
+import type { LiveSender, Undelivered } from './live-sender.ts';
 
 export interface Delivered {
   session_id: string;
@@ -22,26 +23,36 @@ export interface Delivering {
  */
 export function deliver(state_dir: string, options: { except?: string } = {}): Delivering {
   const stop = new AbortController();
-  const done = deliverAll(state_dir, stop.signal, options.except).catch(() => ({
-    delivered: [],
-    left: [],
-  }));
+  const work: Work = { signal: stop.signal, under_way: new Set(), delivered: [], left: [] };
+  const done = deliverAll(state_dir, work, options.except)
+    .catch(() => {})
+    .then(() => ({ delivered: work.delivered, left: work.left }));
   return {
     done,
     async finish(wait_ms) {
-      const timer = setTimeout(() => stop.abort(), wait_ms);
+      const timers = [
+        setTimeout(() => stop.abort(), wait_ms),
+        setTimeout(() => {
+          if (![...work.under_way].some(({ connected }) => connected)) stop.abort();
+        }, LIMITS.live_deliver_away_ms),
+      ];
       try {
         return await done;
       } finally {
-        clearTimeout(timer);
+        for (const timer of timers) clearTimeout(timer);
       }
     },
   };
 }
 
-async function deliverAll(state_dir: string, signal: AbortSignal, except: string | undefined) {
-  const delivered: Delivered[] = [];
-  const left: Undelivered[] = [];
+interface Work {
+  signal: AbortSignal;
+  under_way: Set<LiveSender>;
+  delivered: Delivered[];
+  left: Undelivered[];
+}
+
+async function deliverAll(state_dir: string, work: Work, except: string | undefined) {
   const taken = listOutboxes(livePaths(state_dir).outbox)
     .map((path) => takeOutbox(path))
     .filter((outbox) => outbox !== null)
@@ -51,12 +62,11 @@ async function deliverAll(state_dir: string, signal: AbortSignal, except: string
   await Promise.all(
     [...groups.values()].map(async (group) => {
       for (const outbox of group) {
-        if (signal.aborted) outbox.close();
-        else await deliverOne(outbox, signal, { delivered, left });
+        if (work.signal.aborted) outbox.close();
+        else await deliverOne(outbox, work);
       }
     }),
   );
-  return { delivered, left };
 }
 
 /** Those with nothing to do are given back at once. */
@@ -68,24 +78,22 @@ function wanted(outbox: Outbox, except: string | undefined): boolean {
 }
 
 /** A connection for each: a handshake resumes one session. */
-async function deliverOne(
-  outbox: Outbox,
-  signal: AbortSignal,
-  into: { delivered: Delivered[]; left: Undelivered[] },
-): Promise<void> {
+async function deliverOne(outbox: Outbox, work: Work): Promise<void> {
   const { session_id, target, first_seq, last_seq } = outbox;
   const { openLive } = await import('./live-sender.ts');
   try {
     const live = openLive({ ...target, outbox: '' });
     live.adopt(outbox);
-    await Promise.race([live.settled(2 ** 31 - 1), aborted(signal)]);
+    work.under_way.add(live);
+    await Promise.race([live.settled(LIMITS.timeout_ms_max), aborted(work.signal)]);
+    work.under_way.delete(live);
     const left = await live.close();
-    if (left.length === 0) into.delivered.push({ session_id, messages: last_seq - first_seq + 1 });
-    into.left.push(...left);
+    if (left.length === 0) work.delivered.push({ session_id, messages: last_seq - first_seq + 1 });
+    work.left.push(...left);
   } catch {
     // A target that cannot even be parsed, or a token that is gone: the next may know better.
     outbox.close();
-    into.left.push({ session_id, messages: last_seq - outbox.acked, refused: null, path: null });
+    work.left.push({ session_id, messages: last_seq - outbox.acked, refused: null, path: null });
   }
 }
 

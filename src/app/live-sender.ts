@@ -55,6 +55,7 @@ export interface LiveSender {
   /** One that was left. */
   adopt(outbox: Outbox): OutSession;
   readonly sessions: readonly OutSession[];
+  readonly connected: boolean;
   /** Waits until all is acknowledged, at most so long. */
   settled(wait_ms: number): Promise<boolean>;
   /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
@@ -114,6 +115,10 @@ class OutboxSender implements LiveSender {
       ...(onInput && { onInput }),
       ...(onNotice && { onNotice }),
     });
+  }
+
+  get connected(): boolean {
+    return this.#sender.connected;
   }
 
   open(session_id: string, first_seq = 1): OutSession {

@@ -18,6 +18,7 @@ import { listSpools, removeSpool, type Spool, sweepRemoved } from '../store/spoo
 import type { StateDir } from '../store/state-dir.ts';
 import { closeRun } from './close-run.ts';
 import { openDesk, redactorFor } from './desk.ts';
+import { resumeLiveRun } from './live-recover.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
 import { closeSpool, type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
@@ -84,8 +85,12 @@ async function underLock(
   const { run_id } = known.meta;
   const journalled = await readJournalled(state, run_id);
   // A finished run whose spool was kept on request is no unfinished capture.
-  if (journalled.events.at(-1)?.kind === 'run_finished')
+  if (journalled.events.at(-1)?.kind === 'run_finished') {
+    const live = resumeLiveRun(state.path, run_id, known.meta.live);
+    await live.sink(journalled.events);
+    live.close();
     return closeFinished(state, spool, known, journalled.events);
+  }
   // Killed between the agent's start and the note of it: the mark in its environment finds it.
   known.meta.agent ??= await findMarked(run_id);
   const { agent } = known.meta;
@@ -191,7 +196,8 @@ async function finishCapture(
   const stream_log = meta.stream_log ?? false;
   const more = { clock: systemClock, state_dir: state.path, index, stream_log };
   const request = { ...meta, agent, env, ...more };
-  const desk = openDesk(request, meta.run_id, []);
+  const live = resumeLiveRun(state.path, meta.run_id, meta.live);
+  const desk = openDesk(request, meta.run_id, [live.sink]);
   const pipeline = pipelineOf(request, desk);
   pipeline.resume(journalled.events);
   await desk.recorder.resume(journalled.bodies, journalled.events);
@@ -229,5 +235,8 @@ async function finishCapture(
     started_ms,
     elapsed_ms: null,
   };
-  return closeRun(closing).finally(() => index.close());
+  return closeRun(closing).finally(() => {
+    live.close();
+    index.close();
+  });
 }

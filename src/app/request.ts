@@ -14,6 +14,7 @@ import type { ApproveMode, OutputMode } from '../model/words.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import { agentOf } from './agent-of.ts';
 import type { StreamLog } from './config-log.ts';
+import type { LiveRunConfig } from './live-run.ts';
 import { programEntry } from './paths.ts';
 
 export interface RunOptions {
@@ -47,6 +48,8 @@ export interface RunOptions {
   /** Patterns of secrets to redact, beyond the known ones. */
   redact?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
+  /** The collector that the run is sent to while it goes on; default: none. */
+  live?: LiveRunConfig | null | undefined;
   target?: string | undefined;
   /** Which attempt at the same run this is; default: the only one. */
   attempt?: RunAttempt | undefined;
@@ -72,6 +75,7 @@ export interface RunRequest {
   keep_raw: boolean;
   stream_log: StreamLog;
   redact: readonly string[];
+  live: LiveRunConfig | null;
   clock: Clock;
   random: RandomSource;
 }
@@ -194,6 +198,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
     redact: options.redact ?? [],
+    live: options.live ?? null,
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
   };
@@ -219,6 +224,7 @@ export async function prepareRecord(given: RecordOptions): Promise<RecordRequest
     keep_raw: false,
     stream_log: false,
     redact: options.redact ?? [],
+    live: null,
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
   };

@@ -7,6 +7,7 @@ import { type Owner, thisOwner } from '../store/owner.ts';
 import { secretValues } from '../store/redact-values.ts';
 import { readMeta, removeSpool, type Spool, writeMeta } from '../store/spool.ts';
 import type { StreamLog } from './config-log.ts';
+import type { LiveRunConfig } from './live-run.ts';
 import type { RunRequest } from './request.ts';
 
 export interface SpoolMeta {
@@ -20,6 +21,8 @@ export interface SpoolMeta {
   /** Missing in spools of earlier versions. */
   stream_log?: StreamLog;
   redact: readonly string[];
+  /** Where it was sent as it went on; missing in spools of earlier versions. */
+  live?: LiveRunConfig | null;
   /**
    * The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
    */
@@ -35,7 +38,7 @@ export function metaOf(parts: {
   agent: AgentProcess | null;
 }): SpoolMeta {
   const { request, run_id, started_ms, agent } = parts;
-  const { config, prompt, cwd, keep_raw, stream_log, redact } = request;
+  const { config, prompt, cwd, keep_raw, stream_log, redact, live } = request;
   return {
     version: 1,
     run_id,
@@ -46,6 +49,7 @@ export function metaOf(parts: {
     keep_raw,
     stream_log,
     redact,
+    live,
     secrets: secretsOf(request),
     owner: thisOwner(),
     agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },
@@ -57,15 +61,16 @@ function secretsOf({ env, agent }: RunRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
-/** The run is recorded: its spool is removed, or what was kept on request loses the secrets noted beside it. */
+/** The run is recorded: its spool is removed, or what was kept on request loses the secrets noted beside it, and is
+ * sent to nobody again. */
 export function closeSpool(spool: Spool, keep_raw: boolean): void {
   if (!keep_raw) {
     removeSpool(spool);
     return;
   }
   const meta = readMeta(spool) as SpoolMeta | null;
-  if (meta !== null && Object.keys(meta.secrets ?? {}).length > 0)
-    writeMeta(spool, { ...meta, secrets: {} });
+  const noted = meta !== null && (Object.keys(meta.secrets ?? {}).length > 0 || meta.live != null);
+  if (noted) writeMeta(spool, { ...meta, secrets: {}, live: null });
 }
 
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };

@@ -5,6 +5,7 @@ import { defineCompletion } from './completion.ts';
 import { defineConvert } from './convert.ts';
 import { defineDoctor } from './doctor.ts';
 import { defineDrift } from './drift.ts';
+import { defineEmit } from './emit.ts';
 import { defineEval } from './eval.ts';
 import { defineImport } from './import.ts';
 import type { Io } from './io.ts';
@@ -71,6 +72,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineDrift,
     defineValidate,
     defineReview,
+    defineEmit,
     defineSchema,
     defineCompletion,
   ]) {

@@ -74,6 +74,8 @@ async function attemptRun(show: Show, request: RunRequest, last: boolean): Promi
     }, view.sink);
   }
   if (events !== null && last) sinks.push(eventFile(events));
+  const live = await liveSink(show, request);
+  if (live !== null) sinks.push(live.sink);
   try {
     const control = await startRun(request, sinks);
     signals.to(control);
@@ -82,7 +84,15 @@ async function attemptRun(show: Show, request: RunRequest, last: boolean): Promi
     return { result, again: watch.worthAnother(result.outcome), held: !last, end };
   } finally {
     await view?.close();
+    await live?.end();
   }
+}
+
+async function liveSink({ input }: Show, { live, state_dir, clock }: RunRequest) {
+  if (live === null) return null;
+  const { startLiveRun } = await import('../app/live-run.ts');
+  const say = (text: string) => void input.io.err.write(`tacho: ${oneLine(text, WHY_CHARS_MAX)}\n`);
+  return startLiveRun(live, { state_dir, clock, say });
 }
 
 /** Says why there is another attempt and when; false: a signal came meanwhile. */

@@ -1,13 +1,16 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
 import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
+import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import { clockOf, prepareRun, type RunOptions, randomOf } from '../app/request.ts';
 import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { traceOf } from '../lib/trace.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { RunLimits } from '../model/parts.ts';
@@ -58,6 +61,7 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const { options, retries } = await optionsOf(input);
   const request = await prepareRun(options);
   await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
+  const left = deliverLeft(request.state_dir);
   const files = openFiles(flags);
   const events = files.events === null ? null : createFdWriter(files.events);
   const signals = catchSignals();
@@ -77,6 +81,7 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     signals.release();
+    await left();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
 }
@@ -160,12 +165,30 @@ export async function optionsOf(
     accept_input: flags.acceptInput ?? false,
     redact: [...(config?.redact ?? []), ...(flags.redact ?? [])],
     labels: flags.label,
+    live: liveOf(flags, io),
     output_mode: flags.output,
     tui: flags.tui ?? false,
     events_path: flags.events,
     final_output_path: flags.finalOutput,
   };
   return { options, retries: flags.retries ?? target?.retries ?? 0 };
+}
+
+function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
+  const { live: url, liveTokenFile, liveCa, callTimeout } = flags;
+  if (url === undefined) {
+    if (liveTokenFile ?? liveCa ?? callTimeout)
+      throw usage('--live-token-file, --live-ca and --call-timeout need --live URL');
+    return null;
+  }
+  const absolute = (path: string | undefined) => (path === undefined ? null : resolve(path));
+  return {
+    url,
+    token_file: absolute(liveTokenFile),
+    ca: absolute(liveCa),
+    call_timeout_ms: callTimeout === undefined ? null : Math.round(callTimeout * 1000),
+    trace: traceOf(io.env),
+  };
 }
 
 /** Only what was given, so that it covers what a target says and nothing else does. */

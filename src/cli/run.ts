@@ -33,6 +33,10 @@ export interface RunFlags {
   redact?: string[];
   keepRaw?: true;
   acceptInput?: true;
+  live?: string;
+  liveTokenFile?: string;
+  liveCa?: string;
+  callTimeout?: number;
 }
 
 function seconds(text: string): number {
@@ -65,9 +69,24 @@ Examples:
   $ tacho run --agent claude --output json --timeout 600 - < prompt.md > run.jsonl
   $ tacho run --target review "look at the last commit" -- --max-turns 5`;
 
+/** They stand first in the help: where a run goes to. */
+function liveOptions(command: Command): Command {
+  return command
+    .option(
+      '--live <url>',
+      'send the run to a collector while it goes on (unix:PATH, tcp://HOST:PORT …)',
+    )
+    .option('--live-token-file <file>', 'the token for the collector')
+    .option('--live-ca <file>', "certificates that vouch for the collector's")
+    .option(
+      '--call-timeout <seconds>',
+      'with --live: a call that runs longer is reported as timed out; it is not ended',
+      seconds,
+    );
+}
+
 export function defineRun(program: Command, io: Io, done: Done): void {
-  program
-    .command('run')
+  liveOptions(program.command('run'))
     .description('run an agent and record it')
     .argument(
       '[prompt...]',

@@ -142,6 +142,8 @@ export async function recover(
     await io.out.write(`${options.json ? JSON.stringify(recovery) : text}\n`);
   }
   if (found === 0 && !options.json) await io.out.write('Nothing to recover.\n');
+  const { deliverLeft } = await import('../app/deliver-left.ts');
+  await deliverLeft(state.path)();
   return failed ? 1 : 0;
 }
 

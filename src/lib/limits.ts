@@ -154,7 +154,7 @@ export const LIMITS = {
   live_retry_ms: 1_000,
   live_retry_ms_max: 60_000,
   /** How long a run that has ended waits for its last acknowledgements; the outbox keeps what is not delivered. */
-  live_goodbye_ms: 5_000,
+  live_last_acks_ms: 5_000,
   /** How long the end of a command waits for what others left in the outbox. */
   live_deliver_ms: 1_000,
   /** What a connection may send before its handshake: unknown peers must not fill the memory. */
@@ -170,6 +170,8 @@ export const LIMITS = {
   live_places_max: 10_000,
   /** Between saying goodbye to a peer and hanging up on it. */
   live_hangup_ms: 2_000,
+  /** The same where no collector answers. */
+  live_deliver_away_ms: 200,
   /** How long an acknowledgement may take before the message is sent again; doubled each time up to the second. */
   live_resend_ms: 1_000,
   live_resend_ms_max: 60_000,

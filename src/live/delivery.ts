@@ -49,7 +49,7 @@ export class Delivery {
   }
 
   get done(): boolean {
-    return this.acked >= this.source.last_seq;
+    return this.failure === null && this.acked >= this.source.last_seq;
   }
 
   /** Whether there is something to send now. */
@@ -88,7 +88,8 @@ export class Delivery {
 
   ack(seq: number, now: number): void {
     const known = Math.min(seq, this.source.last_seq);
-    if (known <= this.acked) return;
+    // Behind a message that was refused others may have been taken; the session is broken all the same.
+    if (known <= this.acked || this.failure !== null) return;
     this.acked = known;
     this.next = Math.max(this.next, known + 1);
     this.#since = now;
@@ -124,17 +125,21 @@ export class Delivery {
 
   /** Takes what the collector says of one of its messages. Returns whether that was the end of it. */
   error({ data }: WireMessage, now: number): boolean {
-    const { error_code, message, retriable, severity, details } = data as {
+    const { error_code, message, retriable, severity, details, caused_by } = data as {
       error_code: string;
       message: string;
       retriable: boolean;
       severity: string;
       details?: { expected_seq?: unknown } | null;
+      caused_by?: { seq?: number | null } | null;
     };
     const expected = details?.expected_seq;
     if (typeof expected === 'number') this.expect(expected);
     else if (error_code === 'SESSION_COLLISION' && retriable) this.pause(now);
-    else if (!retriable && severity !== 'warning') this.fail({ error_code, message });
+    else if (!retriable && severity !== 'warning') {
+      this.fail({ error_code, message });
+      this.acked = Math.min(this.acked, (caused_by?.seq ?? this.next) - 1);
+    }
     return this.failure !== null;
   }
 }

@@ -80,6 +80,7 @@ export class Sender {
   #wake: (() => void) | null = null;
   #rang = false;
   #told_skew = 0;
+  #inputs: Promise<void> = Promise.resolve();
   #failure: Failure | null = null;
   readonly #running: Promise<void>;
   /** The collector's clock against ours; null: not known yet. */
@@ -110,6 +111,10 @@ export class Sender {
       settled: (wait_ms) => this.#settled(delivery, wait_ms),
       drop: () => void this.#deliveries.delete(delivery),
     };
+  }
+
+  get connected(): boolean {
+    return this.#link !== null && !this.#link.gone;
   }
 
   async close(): Promise<void> {
@@ -282,7 +287,9 @@ export class Sender {
       this.#credits = (data as { available_credits: number }).available_credits;
       this.#ring();
     } else if (type === 'error') this.#error(message);
-    else if (INPUT_TYPES.has(type)) void this.#input(link, message);
+    else if (INPUT_TYPES.has(type))
+      // One after the other: a second text must not overtake the first.
+      this.#inputs = this.#inputs.then(() => this.#input(link, message));
   }
 
   #acked({ acked }: { acked: { session_id: string; seq: number }[] }): void {

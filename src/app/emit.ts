@@ -1,0 +1,188 @@
+/**
+ * Lines of any program as messages of the live protocol: complete ones pass unchanged, short ones are completed.
+ * Contract: a bad line is told with its number and field, and the rest goes on.
+ */
+
+import type { Clock } from '../lib/clock.ts';
+import { isoTime } from '../lib/iso-time.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { createLines } from '../lib/lines.ts';
+import { isUtf8 } from '../lib/utf8.ts';
+import { compose, correlationOf, messageIdOf, timestampOf } from '../live/compose.ts';
+import { readText, type WireMessage } from '../live/messages.ts';
+import { ACKED_TYPES, AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import type { LiveSender, OutSession } from './live-sender.ts';
+
+/** What an agent's side may send; `error` is numbered like the others. */
+const SENDABLE: ReadonlySet<string> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
+
+export interface Emitted {
+  lines: number;
+  messages: number;
+  bad: number;
+}
+
+export interface EmitOptions {
+  live: LiveSender;
+  /** For messages that name no session. */
+  session_id: string;
+  clock: Clock;
+  /** Whether sessions that were begun here are ended here. */
+  end: boolean;
+  onBad(line: number, why: string): void;
+}
+
+export async function emit(
+  input: AsyncIterable<Uint8Array>,
+  options: EmitOptions,
+): Promise<Emitted> {
+  const emitter = new Emitter(options);
+  const lines = createLines(
+    {
+      line: (bytes, start, end, { line }) => {
+        const some = bytes.subarray(start, end);
+        if (isUtf8(some)) emitter.line(some.toString('utf8').trim(), line);
+        else emitter.bad(line, 'the line is not UTF-8');
+      },
+      oversize: ({ line, bytes }) => emitter.bad(line, `${bytes} bytes are over the limit`),
+    },
+    LIMITS.live_message_bytes_max,
+  );
+  for await (const chunk of input) lines.push(Buffer.from(chunk));
+  lines.end();
+  if (options.end) emitter.end();
+  return emitter.counts;
+}
+
+interface Track {
+  out: OutSession;
+  /** Whether its first message was ours. */
+  begun: boolean;
+  at_ms: number;
+  open: Set<string>;
+}
+
+class Emitter {
+  readonly counts: Emitted = { lines: 0, messages: 0, bad: 0 };
+  readonly #options: EmitOptions;
+  readonly #tracks = new Map<string, Track>();
+
+  constructor(options: EmitOptions) {
+    this.#options = options;
+  }
+
+  bad(line: number, why: string): void {
+    this.counts.lines += 1;
+    this.counts.bad += 1;
+    this.#options.onBad(line, why);
+  }
+
+  line(text: string, line: number): void {
+    if (text === '') return;
+    const why = this.#take(text);
+    if (why === null) this.counts.lines += 1;
+    else this.bad(line, why);
+  }
+
+  /** Null, or what is wrong with it. */
+  #take(text: string): string | null {
+    const read = readText(text);
+    if (read.message === null) return read.fault?.message ?? 'no message';
+    const given = read.message as Record<string, unknown>;
+    if (typeof given.type === 'string' && read.fault?.code !== 'INVALID_MESSAGE_TYPE') {
+      if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
+    } else return read.fault?.message ?? 'no message';
+    const whole = read.fault === null && isNumbered(read.message as unknown as WireMessage);
+    return whole ? this.#pass(read.message as unknown as WireMessage, text) : this.#complete(given);
+  }
+
+  #pass(message: WireMessage, text: string): string | null {
+    const { session_id, seq } = message as { session_id: string; seq: number };
+    const track = this.#track(session_id, seq);
+    if (seq !== track.out.next_seq)
+      return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
+    this.#put(track, message, text);
+    return null;
+  }
+
+  #complete(given: Record<string, unknown>): string | null {
+    const { type } = given as { type: string };
+    const session_id =
+      typeof given.session_id === 'string' && given.session_id !== ''
+        ? given.session_id
+        : this.#options.session_id;
+    const track = this.#track(session_id, 1);
+    const seq = track.out.next_seq;
+    if (given.seq != null && given.seq !== seq)
+      return `the field seq must be ${seq}, the next of session ${session_id}, not ${given.seq}`;
+    const { call_id } = (given.data ?? {}) as { call_id?: unknown };
+    const linked = CALL_MESSAGE_TYPES.has(type) && typeof call_id === 'string';
+    const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
+    const message = {
+      type,
+      timestamp: timestampOf(at_ms),
+      correlation_id: linked ? correlationOf(session_id, call_id) : null,
+      message_id: messageIdOf(session_id, seq),
+      ack_required: ACKED_TYPES.has(type),
+      trace: null,
+      data: {},
+      ...withoutNull(given),
+      session_id,
+      seq,
+    };
+    const text = JSON.stringify(message);
+    const { fault } = readText(text);
+    if (fault !== null) return fault.message;
+    if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
+      return `the message is over ${LIMITS.live_message_bytes_max} bytes`;
+    this.#put(track, message as unknown as WireMessage, text);
+    return null;
+  }
+
+  #track(session_id: string, first_seq: number): Track {
+    const known = this.#tracks.get(session_id);
+    if (known !== undefined) return known;
+    const out = this.#options.live.open(session_id, first_seq);
+    const begun = out.next_seq === 1;
+    const track = { out, begun, at_ms: 0, open: new Set<string>() };
+    this.#tracks.set(session_id, track);
+    return track;
+  }
+
+  #put(track: Track, message: WireMessage, text: string): void {
+    const { type, data, timestamp } = message;
+    track.out.put([{ seq: track.out.next_seq, type, text }]);
+    track.at_ms = Math.max(track.at_ms, isoTime(timestamp) ?? 0);
+    const { call_id } = data as { call_id?: string };
+    if (type === 'tool_call_request') track.open.add(call_id as string);
+    if (type === 'tool_call_response') track.open.delete(call_id as string);
+    this.counts.messages += 1;
+  }
+
+  /** Every open call is answered before the session ends (LP-4). */
+  end(): void {
+    for (const track of this.#tracks.values()) {
+      const { out, begun, open } = track;
+      if (!begun || out.outbox.ended) continue;
+      const { session_id } = out;
+      const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
+      const numbered = { session_id, seq: 0, at_ms };
+      const cut = open.size > 0;
+      const reason = cut ? 'the input ended before every call was answered' : null;
+      const cancelled = { code: 'CANCELLED', message: reason };
+      out.say([
+        ...[...open].map((call_id) =>
+          compose('tool_call_response', { call_id, result: null, error: cancelled }, numbered),
+        ),
+        compose('session_end', { status: cut ? 'incomplete' : 'ok', reason }, numbered),
+      ]);
+      this.counts.messages += open.size + 1;
+    }
+  }
+}
+
+const isNumbered = ({ session_id, message_id, seq }: WireMessage) =>
+  Boolean(session_id) && Boolean(message_id) && seq != null && seq > 0;
+
+const withoutNull = (given: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));

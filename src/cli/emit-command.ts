@@ -1,0 +1,109 @@
+/** What `tacho emit` does. */
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { deliverLeft } from '../app/deliver-left.ts';
+import { type Emitted, emit } from '../app/emit.ts';
+import { EXIT_LATER } from '../app/exit-codes.ts';
+import { livePaths } from '../app/live-paths.ts';
+import { type LiveSender, noticeText, openLive, undeliveredText } from '../app/live-sender.ts';
+import { clockOf, randomOf } from '../app/request.ts';
+import { fileError } from '../lib/errors.ts';
+import { newRunId } from '../lib/ids.ts';
+import { oneLine } from '../lib/terminal-text.ts';
+import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import type { EmitFlags } from './emit.ts';
+import type { Io } from './io.ts';
+
+export interface EmitRequest {
+  file: string | undefined;
+  flags: EmitFlags;
+  state_dir: string | undefined;
+}
+
+const SAY_CHARS_MAX = 500;
+/** Bad lines that are told one by one; all are counted. */
+const BAD_TOLD_MAX = 100;
+
+export async function emitCommand(
+  { file, flags, state_dir }: EmitRequest,
+  io: Io,
+): Promise<number> {
+  const path = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
+  const { socket, outbox } = livePaths(openStateDir(path).path);
+  const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
+  const told = new Set<string>();
+  const live = openLive({
+    url: flags.to ?? `unix:${socket}`,
+    token_file: flags.tokenFile === undefined ? null : resolve(flags.tokenFile),
+    ca: flags.ca === undefined ? null : resolve(flags.ca),
+    outbox,
+    onNotice: (notice) => {
+      const text = noticeText(notice);
+      // The same trouble again and again is one trouble.
+      if (text === null || told.has(notice.kind)) return;
+      if (notice.kind !== 'refused') told.add(notice.kind);
+      void say(`tacho: ${text}`);
+    },
+  });
+  const others = deliverLeft(path);
+  try {
+    const counts = await sent(live, { file, flags }, io);
+    return await finish(live, { flags, counts }, io);
+  } finally {
+    await live.close();
+    await others();
+  }
+}
+
+function sent(
+  live: LiveSender,
+  { file, flags }: Pick<EmitRequest, 'file' | 'flags'>,
+  io: Io,
+): Promise<Emitted> {
+  const clock = clockOf(io.env);
+  let bad = 0;
+  return emit(inputOf(file), {
+    live,
+    clock,
+    session_id: flags.session ?? newRunId(clock.now(), randomOf(io.env)).replace(/^r_/, 's_'),
+    end: flags.end,
+    onBad: (line, why) => {
+      bad += 1;
+      if (bad <= BAD_TOLD_MAX) void io.err.write(`line ${line}: ${oneLine(why, SAY_CHARS_MAX)}\n`);
+    },
+  });
+}
+
+async function* inputOf(file: string | undefined): AsyncGenerator<Uint8Array> {
+  if (file === undefined || file === '-') {
+    yield* process.stdin as AsyncIterable<Uint8Array>;
+    return;
+  }
+  try {
+    yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    throw fileError(cause, file, 'input');
+  }
+}
+
+async function finish(
+  live: LiveSender,
+  { flags, counts }: { flags: EmitFlags; counts: Emitted },
+  io: Io,
+): Promise<number> {
+  await live.settled(Math.min(flags.wait * 1000, 2 ** 31 - 1));
+  const sessions = live.sessions.map(({ session_id, outbox, sender }) => ({
+    session_id,
+    last_seq: outbox.last_seq,
+    acked: sender.acked,
+    error: sender.failure,
+  }));
+  const left = await live.close();
+  for (const one of left)
+    await io.err.write(`tacho: ${oneLine(undeliveredText(one), SAY_CHARS_MAX)}\n`);
+  if (flags.json) await io.out.write(`${JSON.stringify({ ...counts, sessions })}\n`);
+  const refused = sessions.some(({ error }) => error !== null);
+  if (counts.bad > 0) await io.err.write(`tacho: ${counts.bad} bad of ${counts.lines} lines\n`);
+  if (counts.bad > 0 || refused) return 1;
+  return left.length > 0 ? EXIT_LATER : 0;
+}

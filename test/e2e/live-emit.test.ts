@@ -1,0 +1,245 @@
+/** `tacho emit`, `tacho run --live` and the library's `connect`, as they are built, with a toy collector. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { readText } from '../../src/live/messages.ts';
+import { type Message, ToyCollector } from '../toy-collector.ts';
+import { demo, finished, kill, type Row, root, until, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const outbox = () => {
+  const folder = join(place.state, 'outbox');
+  return existsSync(folder) ? readdirSync(folder) : [];
+};
+const lines = (...messages: object[]) => messages.map((one) => `${JSON.stringify(one)}\n`).join('');
+const short = (type: string, data: object) => ({ type, data });
+const request = (call_id: string) =>
+  short('tool_call_request', {
+    call_id,
+    name: 'shell',
+    args: { a: 1 },
+    is_client_initiated: false,
+  });
+const types = (messages: Message[]) => messages.map(({ type }) => type);
+const faults = (messages: Message[]) =>
+  messages.map((message) => readText(JSON.stringify(message)).fault).filter((fault) => fault);
+
+async function collector() {
+  const toy = new ToyCollector();
+  return { toy, url: await toy.listen(join(place.folder, 'c')) };
+}
+
+verifies(
+  ['LP-4', 'LP-7'],
+  'short messages are completed, open calls and the session ended, all acknowledged',
+  async () => {
+    const { toy, url } = await collector();
+    const input = lines(
+      short('session_start', { agent: 'mine' }),
+      request('c1'),
+      short('tool_call_response', { call_id: 'c1', result: { ok: true } }),
+      request('c2'),
+    );
+    const { code, records, stderr } = await tacho(
+      ['emit', '--to', url, '--session', 's', '--json'],
+      { input },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const sessions = [{ session_id: 's', last_seq: 6, acked: 6, error: null }];
+    expect(records).toEqual([{ lines: 4, messages: 6, bad: 0, sessions }]);
+    const messages = toy.messages('s');
+    expect(types(messages)).toEqual([
+      'session_start',
+      'tool_call_request',
+      'tool_call_response',
+      'tool_call_request',
+      'tool_call_response',
+      'session_end',
+    ]);
+    expect(messages[4].data).toMatchObject({ call_id: 'c2', error: { code: 'CANCELLED' } });
+    expect(messages[1]).toMatchObject({
+      correlation_id: 's/c1',
+      message_id: 's-2',
+      ack_required: true,
+    });
+    expect(faults(messages)).toEqual([]);
+    expect(outbox()).toEqual([]);
+  },
+);
+
+verifies(
+  'LP-2',
+  'complete messages pass byte for byte; bad lines are told with line and field, the rest goes on',
+  async () => {
+    const { toy, url } = await collector();
+    const whole = `{"type":"session_start", "timestamp":"2026-03-03T10:00:00.037Z","session_id":"w","message_id":"m","seq":1,"data":{"agent":"x","extra":"é\\u0000"}}`;
+    const file = join(place.folder, 'in.jsonl');
+    const bad = [
+      '{"type":"tool_call_request","session_id":"w","data":{"call_id":"c","args":{},"is_client_initiated":true}}',
+      '{oops',
+      '{"type":"heartbeat"}',
+      '{"type":"nonsense","data":{}}',
+      whole.replace('"seq":1', '"seq":9'),
+    ];
+    writeFileSync(
+      file,
+      [whole, ...bad, '{"type":"session_end","session_id":"w","data":{"status":"done"}}'].join(
+        '\r\n',
+      ),
+    );
+    const { code, stderr } = await tacho(['emit', '--to', url, file]);
+    expect(code).toBe(1);
+    for (const part of [
+      'line 2: the field data.name is missing',
+      'line 3: ',
+      'line 4: emit sends no heartbeat',
+      'line 5: ',
+      'line 6: the field seq must be 2',
+      '5 bad of 7 lines',
+    ])
+      expect(stderr).toContain(part);
+    expect(toy.stored.get('w')?.[0]).toBe(whole);
+    expect(types(toy.messages('w'))).toEqual(['session_start', 'session_end']);
+  },
+);
+
+verifies(
+  'LP-8',
+  'what cannot be delivered stays, which is said; the next tacho delivers it, whatever it does',
+  async () => {
+    const at = join(place.folder, 'c');
+    const args = ['emit', '--to', `unix:${at}`, '--session', 's'];
+    const away = await tacho([...args, '--wait', '0.2'], { input: lines(request('c1')) });
+    expect(away.code).toBe(75);
+    expect(away.stderr).toContain('3 messages of session s not delivered yet');
+    expect(outbox()).toHaveLength(1);
+    const { toy } = await collector();
+    const run = await tacho(demo('default'));
+    expect(run.code).toBe(0);
+    expect(types(toy.messages('s'))).toEqual([
+      'tool_call_request',
+      'tool_call_response',
+      'session_end',
+    ]);
+    expect(outbox()).toEqual([]);
+  },
+);
+
+verifies(
+  'LP-8',
+  'a session is gone on with by a later emit; a run without a collector is none the worse',
+  async () => {
+    const { toy, url } = await collector();
+    const args = ['emit', '--to', url, '--session', 's', '--no-end'];
+    expect((await tacho(args, { input: lines(request('c1')) })).code).toBe(0);
+    expect((await tacho(args, { input: lines(request('c2')) })).code).toBe(0);
+    expect(toy.messages('s').map(({ seq, data }) => [seq, data.call_id])).toEqual([
+      [1, 'c1'],
+      [2, 'c2'],
+    ]);
+    await toy.stop();
+    const run = await tacho(demo('default', '--live', url));
+    expect(run.code).toBe(0);
+    expect(finished(run).exit_reason).toBe('ok');
+    expect(run.stderr).toContain('not delivered yet');
+  },
+);
+
+verifies(
+  ['LP-2', 'LP-4'],
+  'run --live sends every call as it was, ends the session, and leaves nothing behind',
+  async () => {
+    const { toy, url } = await collector();
+    const run = await tacho(demo('tools', '--live', url));
+    expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
+    const run_id = run.records[0].run_id as string;
+    const messages = toy.messages(run_id);
+    expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, i) => i + 1));
+    expect(faults(messages)).toEqual([]);
+    expect([messages[0].type, messages.at(-1).type]).toEqual(['session_start', 'session_end']);
+    const calls = run.records.filter(
+      (record: Row) => record.event === 'tool_start' || record.type === 'tool_start',
+    );
+    const requests = messages.filter(({ type }) => type === 'tool_call_request');
+    const responses = messages.filter(({ type }) => type === 'tool_call_response');
+    expect(requests.length).toBeGreaterThan(1);
+    expect(responses.map(({ data }) => data.call_id).sort()).toEqual(
+      requests.map(({ data }) => data.call_id).sort(),
+    );
+    if (calls.length > 0) expect(requests).toHaveLength(calls.length);
+    expect(outbox()).toEqual([]);
+  },
+);
+
+verifies(
+  'LP-8',
+  'a run that is killed is finished by the next tacho, its live session too: once, in order',
+  async () => {
+    const { toy, url } = await collector();
+    const slow = ['run', '--agent', 'demo', '--output', 'json', '--live', url, 'please'];
+    const started = place.start(slow, { contract: 'cut' });
+    await until(
+      () => [...toy.stored.values()].some((list) => list.length > 3),
+      'the first messages',
+    );
+    kill(started.pid);
+    await started.done;
+    for (const pid of place.left()) kill(pid);
+    await until(() => place.left().length === 0, 'the end of the agent');
+    const recovered = await tacho(['runs', 'recover']);
+    expect(recovered.code).toBe(0);
+    const [run_id] = [...toy.stored.keys()] as [string];
+    const messages = toy.messages(run_id);
+    expect(
+      types(messages).filter((type) => type === 'session_start' || type === 'session_end'),
+    ).toEqual(['session_start', 'session_end']);
+    const ids = (type: string) =>
+      messages.filter((one) => one.type === type).map(({ data }) => data.call_id);
+    expect(ids('tool_call_response').sort()).toEqual(ids('tool_call_request').sort());
+    expect(messages.at(-1).type).toBe('session_end');
+    expect(faults(messages)).toEqual([]);
+    expect(outbox()).toEqual([]);
+  },
+);
+
+verifies(
+  'LP-2',
+  'connect sends sessions of a program of its own; bytes arrive as base64',
+  async () => {
+    const { toy, url } = await collector();
+    const { connect } = (await import(
+      join(root, 'dist/index.js')
+    )) as typeof import('../../src/index.ts');
+    const live = connect(url, { state_dir: place.state });
+    const session = live.session({ agent: 'mine', labels: { a: 'b' } });
+    const bytes = new Uint8Array([0, 255, 128, 10]);
+    const args = { file: 'x', deep: [{ bytes }], 'é\u2028': [1.5, null, true] };
+    const call = session.request({ name: 'write', args });
+    session.status(call, 'running', { progress: { percent: 50 } });
+    session.respond(call, { result: bytes }, { execution_time_ms: 5 });
+    const left = session.request({ name: 'read' });
+    expect(() => session.send('tool_call_request', { call_id: '', name: 'x' } as never)).toThrow(
+      'data.call_id',
+    );
+    session.end({ status: 'ok' });
+    expect(() => session.request({ name: 'late' })).toThrow('has ended');
+    expect(await live.flush(30_000)).toBe(true);
+    expect(await live.close()).toEqual([]);
+    const messages = toy.messages(session.session_id);
+    const data = Buffer.from(bytes).toString('base64');
+    expect(messages[1].data.args).toEqual({
+      ...args,
+      deep: [{ bytes: { encoding: 'base64', data } }],
+    });
+    expect(messages[3].data).toMatchObject({
+      result: { encoding: 'base64', data },
+      execution_time_ms: 5,
+    });
+    expect(messages[5].data).toMatchObject({ call_id: left, error: { code: 'CANCELLED' } });
+    expect(faults(messages)).toEqual([]);
+    expect(outbox()).toEqual([]);
+  },
+);

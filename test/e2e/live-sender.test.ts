@@ -1,0 +1,355 @@
+/** The sender against a collector that is slow, deaf, away, forgetful or wrong. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, constants, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { deliver } from '../../src/app/deliver.ts';
+import { livePaths } from '../../src/app/live-paths.ts';
+import { type LiveOptions, openLive } from '../../src/app/live-sender.ts';
+import { compose } from '../../src/live/compose.ts';
+import { readText } from '../../src/live/messages.ts';
+import type { InputAnswer, Notice } from '../../src/live/sender.ts';
+import { testFolder } from '../fixtures/folder.ts';
+import { type Message, ToyCollector } from '../toy-collector.ts';
+import { until } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const TIMES = {
+  retry_ms: 20,
+  retry_ms_max: 100,
+  resend_ms: 40,
+  resend_ms_max: 640,
+  hello_ms: 5000,
+};
+
+function setUp(more: Partial<LiveOptions> = {}) {
+  const state = testFolder();
+  const notices: Notice[] = [];
+  const url = `unix:${join(state, 's')}`;
+  const { outbox } = livePaths(state);
+  const onNotice = (notice: Notice) => void notices.push(notice);
+  const live = openLive({ url, outbox, times: TIMES, onNotice, ...more });
+  onTestFinished(() => void live.close());
+  return { state, live, notices, outbox, socket: join(state, 's') };
+}
+
+const request = (session_id: string, seq: number, pad = '') =>
+  compose(
+    'tool_call_request',
+    { call_id: `c${seq}`, name: 'shell', args: { seq, pad }, is_client_initiated: false },
+    { session_id, seq, at_ms: 1_700_000_000_000 + seq },
+  );
+const end = (session_id: string, seq: number) =>
+  compose('session_end', { status: 'ok' }, { session_id, seq, at_ms: 1_700_000_001_000 });
+const numbers = (messages: Message[]) => messages.map(({ seq }) => seq);
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+const files = (dir: string) => (existsSync(dir) ? readdirSync(dir) : []);
+
+verifies(
+  'LP-8',
+  'what was said while the collector is away is sent in order when it comes',
+  async () => {
+    const { live, outbox, socket, notices } = setUp();
+    const one = live.open('one');
+    for (const seq of upTo(300)) one.say([request('one', seq)]);
+    await until(() => notices.some(({ kind }) => kind === 'lost'), 'a try in vain');
+    expect(await one.sender.settled(1)).toBe(false);
+    const toy = new ToyCollector();
+    await toy.listen(socket);
+    one.say([end('one', 301)]);
+    expect(await live.settled(30_000)).toBe(true);
+    expect(numbers(toy.messages('one'))).toEqual(upTo(301));
+    expect(files(outbox)).not.toEqual([]);
+    expect(await live.close()).toEqual([]);
+    expect(files(outbox)).toEqual([]);
+  },
+);
+
+verifies(
+  ['LP-7', 'LP-8'],
+  'connections that are cut again and again cost nothing: once, in order, many sessions',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket } = setUp();
+    toy.behaviour.cut_after = 17;
+    await toy.listen(socket);
+    const names = ['a', 'b', 'c'];
+    const sessions = names.map((name) => live.open(name));
+    for (const seq of upTo(100))
+      for (const session of sessions) session.say([request(session.session_id, seq)]);
+    expect(await live.settled(60_000)).toBe(true);
+    for (const name of names) {
+      expect(numbers(toy.messages(name))).toEqual(upTo(100));
+      expect(
+        toy.messages(name).every((message) => readText(JSON.stringify(message)).fault === null),
+      ).toBe(true);
+    }
+    expect(toy.hellos.length).toBeGreaterThan(5);
+    const resumed = toy.hellos.slice(1).map(({ data }) => data.resume);
+    expect(resumed.every((resume) => names.includes(resume.session_id))).toBe(true);
+  },
+);
+
+verifies(
+  'LP-7',
+  'what is not acknowledged is sent again, later each time, until it is',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket } = setUp();
+    toy.behaviour.acks = false;
+    const times: number[] = [];
+    toy.behaviour.onMessage = ({ type }) => {
+      if (type === 'tool_call_request') times.push(performance.now());
+      return false;
+    };
+    await toy.listen(socket);
+    const session = live.open('s');
+    session.say([request('s', 1)]);
+    await until(() => times.length === 4, 'three repetitions');
+    expect(session.sender.done).toBe(false);
+    const gaps = times.slice(1).map((at, i) => at - (times[i] as number));
+    // 40, 80, 160: each at least twice as long as the first before it, with some room for a slow machine.
+    expect((gaps[0] as number) > 30 && (gaps[1] as number) > 65 && (gaps[2] as number) > 140).toBe(
+      true,
+    );
+    toy.behaviour.acks = true;
+    expect(await session.sender.settled(30_000)).toBe(true);
+    expect(toy.messages('s')).toHaveLength(1);
+  },
+);
+
+verifies('LP-10', 'at no credits a sender stops, but for the end of the session', async () => {
+  const toy = new ToyCollector();
+  const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 60_000 } });
+  Object.assign(toy.behaviour, { credits: 5, replenish: false });
+  let say: (type: string, data: object) => void = () => {};
+  toy.behaviour.onMessage = (_, answer) => {
+    say = answer;
+    return false;
+  };
+  await toy.listen(socket);
+  const long = live.open('long');
+  for (const seq of upTo(8)) long.say([request('long', seq)]);
+  await until(() => toy.messages('long').length === 5, 'all that credits allow');
+  const short = live.open('short');
+  short.say([end('short', 1)]);
+  expect(await short.sender.settled(30_000)).toBe(true);
+  expect(numbers(toy.messages('long'))).toEqual(upTo(5));
+  // A count replaces the one before.
+  say('flow_control', { available_credits: 2, capacity: 5 });
+  await until(() => toy.messages('long').length === 7, 'two more');
+  say('flow_control', { available_credits: 100, capacity: 5 });
+  expect(await long.sender.settled(30_000)).toBe(true);
+});
+
+verifies(
+  'LP-11',
+  'a collector that is silent for three heartbeats is gone, and the session goes on at the next',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket, notices } = setUp();
+    Object.assign(toy.behaviour, { heartbeat_ms: 30, beats: false, acks: false });
+    await toy.listen(socket);
+    const session = live.open('s');
+    session.say([request('s', 1)]);
+    await until(() => toy.hellos.length >= 2, 'a second connection');
+    expect(notices).toContainEqual(
+      expect.objectContaining({ kind: 'lost', why: expect.stringContaining('heartbeats') }),
+    );
+    expect(toy.came.some(({ type }) => type === 'heartbeat')).toBe(true);
+    expect(toy.hellos[1].data.resume).toEqual({ session_id: 's', last_seq: 0 });
+    Object.assign(toy.behaviour, { beats: true, acks: true });
+    session.say([end('s', 2)]);
+    expect(await live.settled(30_000)).toBe(true);
+    expect(numbers(toy.messages('s'))).toEqual([1, 2]);
+  },
+);
+
+verifies(
+  'LP-14',
+  'input for a session is answered: taken, or refused with the reason',
+  async () => {
+    const toy = new ToyCollector();
+    const taken: Message[] = [];
+    const onInput = (message: Message): InputAnswer => {
+      if (message.type === 'interrupt') throw new Error('it broke');
+      taken.push(message.data.content);
+      return message.data.content === 'no'
+        ? { taken: false, why: 'not now', state: 'busy', allowed: ['idle'] }
+        : { taken: true };
+    };
+    const { live, socket } = setUp({ onInput });
+    toy.behaviour.onMessage = ({ type }, say) => {
+      if (type !== 'tool_call_request') return false;
+      const ids = { session_id: 's', seq: null, correlation_id: null };
+      say('user_input', { content: 'yes' }, { ...ids, message_id: 'm1' });
+      say('user_input', { content: 'no' }, { ...ids, message_id: 'm2' });
+      say('interrupt', { reason: null }, { ...ids, message_id: 'm3' });
+      return false;
+    };
+    await toy.listen(socket);
+    live.open('s').say([request('s', 1)]);
+    const errors = () => toy.came.filter(({ type }) => type === 'error');
+    await until(() => errors().length === 2, 'two refusals');
+    expect(taken).toEqual(['yes', 'no']);
+    expect(errors()[0]).toMatchObject({
+      session_id: 's',
+      seq: null,
+      data: {
+        error_code: 'INPUT_INJECTION_RESTRICTED',
+        message: 'not now',
+        retriable: true,
+        details: {
+          current_state: 'busy',
+          allowed_states: ['idle'],
+          attempted_input_type: 'user_input',
+        },
+        caused_by: { message_id: 'm2' },
+      },
+    });
+    expect(errors()[1].data).toMatchObject({
+      message: 'it broke',
+      caused_by: { message_id: 'm3' },
+    });
+    expect(errors().every((error) => readText(JSON.stringify(error)).fault === null)).toBe(true);
+  },
+);
+
+verifies(
+  'LP-17',
+  'a clock that differs by more than 100 ms is told, at the handshake and at a heartbeat',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket, notices } = setUp();
+    const skews = () => notices.filter((notice) => notice.kind === 'skew');
+    Object.assign(toy.behaviour, { skew_ms: 5_000, heartbeat_ms: 50 });
+    await toy.listen(socket);
+    const session = live.open('s');
+    session.say([request('s', 1)]);
+    await until(() => skews().length === 1, 'word of it');
+    expect(Math.abs((skews()[0]?.skew_ms ?? 0) - 5_000)).toBeLessThan(1_000);
+    toy.behaviour.skew_ms = -9_000;
+    await until(() => skews().length >= 2, 'word of the change');
+    expect(Math.abs((skews().at(-1)?.skew_ms ?? 0) + 9_000)).toBeLessThan(1_000);
+    // Never corrected: what is sent has the time it had.
+    expect(toy.messages('s')[0].timestamp).toBe(request('s', 1).timestamp);
+  },
+);
+
+verifies('LP-7', 'a wrong token is final, and what was to be sent is kept', async () => {
+  const toy = new ToyCollector();
+  toy.behaviour.token = 'right';
+  const { live, socket, outbox, state } = setUp({ token: 'wrong' });
+  await toy.listen(socket);
+  const session = live.open('s');
+  session.say([end('s', 1)]);
+  expect(await live.settled(30_000)).toBe(false);
+  expect(session.sender.failure?.error_code).toBe('AUTH_FAILED');
+  expect(await live.close()).toEqual([{ session_id: 's', messages: 1, refused: null, path: null }]);
+  expect(toy.hellos).toHaveLength(1);
+  const token_file = join(state, 'token');
+  writeFileSync(token_file, 'right\n');
+  chmodSync(token_file, 0o600);
+  const better = openLive({ url: `unix:${socket}`, token_file, outbox, times: TIMES });
+  better.open('s');
+  expect(await better.settled(30_000)).toBe(true);
+  await better.close();
+});
+
+verifies(
+  'LP-7',
+  'a number that the collector has with other content is told and kept aside; a neighbour goes on',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket, notices } = setUp();
+    toy.stored.set('s', ['{"other":true}']);
+    await toy.listen(socket);
+    // The first session is resumed behind what the collector has, the second by its number.
+    const fine = live.open('fine');
+    const bad = live.open('s');
+    fine.say([request('fine', 1)]);
+    bad.say([request('s', 1), end('s', 2)]);
+    await live.settled(30_000);
+    expect(bad.sender.failure?.error_code).toBe('DUPLICATE_CONFLICT');
+    expect(notices).toContainEqual(expect.objectContaining({ session_id: 's', final: true }));
+    fine.say([end('fine', 2)]);
+    expect(await fine.sender.settled(30_000)).toBe(true);
+    const [left] = await live.close();
+    expect(left).toMatchObject({ session_id: 's', refused: expect.stringContaining('DUPLICATE') });
+    expect(existsSync(left?.path ?? '')).toBe(true);
+  },
+);
+
+verifies('LP-8', 'a collector that lost what it had is given everything again', async () => {
+  const toy = new ToyCollector();
+  const { live, socket } = setUp();
+  await toy.listen(socket);
+  const session = live.open('s');
+  for (const seq of upTo(100)) session.say([request('s', seq)]);
+  expect(await live.settled(30_000)).toBe(true);
+  toy.stored.clear();
+  session.say([end('s', 101)]);
+  expect(await live.settled(30_000)).toBe(true);
+  expect(numbers(toy.messages('s'))).toEqual(upTo(101));
+});
+
+verifies(
+  'LP-8',
+  'what a sender left is delivered by the next, and one whose collector is away keeps no other',
+  async () => {
+    const toy = new ToyCollector();
+    const { live, socket, state, outbox } = setUp();
+    live.open('s').say([request('s', 1), end('s', 2)]);
+    const away = openLive({ url: `unix:${join(state, 'nobody')}`, outbox, times: TIMES });
+    away.open('lost').say([end('lost', 1)]);
+    expect(await live.close()).toMatchObject([{ session_id: 's', messages: 2 }]);
+    await away.close();
+    await toy.listen(socket);
+    const delivering = deliver(state);
+    await until(() => toy.messages('s').length === 2, 'delivery');
+    const { delivered, left } = await delivering.finish(500);
+    expect(delivered).toEqual([{ session_id: 's', messages: 2 }]);
+    expect(left).toMatchObject([{ session_id: 'lost', messages: 1 }]);
+    expect(files(outbox)).toHaveLength(1);
+  },
+);
+
+verifies(
+  'LP-8',
+  'over a pair of named pipes: the line of a killed predecessor is ended, two of ours do not mix',
+  async () => {
+    const state = testFolder();
+    const path = join(state, 'pipe');
+    expect(spawnSync('mkfifo', ['-m', '600', `${path}.in`, `${path}.out`]).status).toBe(0);
+    const { outbox } = livePaths(state);
+    const live = openLive({ url: `pipe:${path}`, outbox, times: TIMES });
+    onTestFinished(() => void live.close());
+    const session = live.open('s');
+    session.say([request('s', 1), end('s', 2)]);
+    const toy = new ToyCollector();
+    const flags = constants.O_RDWR | constants.O_NONBLOCK;
+    const reading = new Socket({
+      fd: openSync(`${path}.in`, flags),
+      readable: true,
+      writable: false,
+    });
+    const writing = new Socket({
+      fd: openSync(`${path}.out`, flags),
+      readable: false,
+      writable: true,
+    });
+    onTestFinished(() => void [reading.destroy(), writing.destroy()]);
+    reading.write = writing.write.bind(writing);
+    writing.write(`${JSON.stringify({ type: 'ack', data: 'of a predecessor' })}\n{"torn`);
+    toy.serve(reading);
+    expect(await live.settled(30_000)).toBe(true);
+    expect(numbers(toy.messages('s'))).toEqual([1, 2]);
+    const second = openLive({ url: `pipe:${path}`, outbox, times: TIMES });
+    second.open('other').say([end('other', 1)]);
+    expect(await second.settled(300)).toBe(false);
+    await live.close();
+    expect(await second.settled(30_000)).toBe(true);
+    await second.close();
+  },
+);
