@@ -164,7 +164,8 @@ export async function sendTo(peer: Peer, load: Load): Promise<Sent> {
     if (message.type !== 'ack') return;
     const now = performance.now();
     for (const { seq } of message.data.acked as { seq: number }[]) {
-      for (let one = acked + 1; one <= seq; one++) latencies_ms.push(now - (sent_ms[one] as number));
+      for (let one = acked + 1; one <= seq; one++)
+        latencies_ms.push(now - (sent_ms[one] as number));
       acked = Math.max(acked, seq);
     }
     if (acked >= load.events) resolve();

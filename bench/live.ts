@@ -113,7 +113,11 @@ function writePlot(samples: readonly Sample[], seconds: number): void {
   const every = Math.max(1, Math.floor(samples.length / 20));
   const rows = samples
     .filter((_, i) => i % every === 0)
-    .map(({ second, mb }) => [`${second} s`, `${mb.toFixed(0)} MB`, '█'.repeat(Math.round(mb / 4))]);
+    .map(({ second, mb }) => [
+      `${second} s`,
+      `${mb.toFixed(0)} MB`,
+      '█'.repeat(Math.round(mb / 4)),
+    ]);
   const text = `${SOAK_EVENTS.toLocaleString('en')} events in ${Math.round(seconds)} s; the collector's resident memory, one bar of █ for 4 MB:\n\n${markdownTable(['after', 'memory', ''], rows)}`;
   writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'soak', text));
 }
