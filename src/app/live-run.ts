@@ -19,6 +19,7 @@ import {
   undeliveredText,
 } from './live-sender.ts';
 import type { EventSink } from './recorder.ts';
+import type { RunControl } from './run.ts';
 
 /** Where a run is sent, kept with its spool so that a recovery can finish it. */
 export interface LiveRunConfig {
@@ -51,6 +52,22 @@ const NO_INPUT: InputAnswer = {
   state: 'no_input',
   allowed: [],
 };
+
+type Talk = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
+
+/** A client's message as what it asks of a run (LP-14). */
+export function inputTo(control: Talk, { type, data }: WireMessage): InputAnswer {
+  switch (type) {
+    case 'user_input':
+      return control.say(data.content as string);
+    case 'interrupt':
+      return control.interrupt((data.reason as string | null | undefined) ?? null);
+    default: {
+      const message = (data.message as string | null | undefined) ?? null;
+      return control.confirm(data.call_id as string, data.confirmed as boolean, message);
+    }
+  }
+}
 
 /** Throws a TachoError for an address or a token file that cannot be used. */
 export function startLiveRun(config: LiveRunConfig, options: LiveRunOptions): LiveRun {

@@ -8,7 +8,7 @@ import type { FdWriter } from '../lib/fd-writer.ts';
 import { newRunId, systemRandom } from '../lib/ids.ts';
 import { addressText, isLoopback, parseHostPort, socketPath } from '../live/address.ts';
 import { readTokenFile } from '../live/auth.ts';
-import { type Board, type Collector, createCollector } from '../live/collector.ts';
+import { type Collector, createCollector } from '../live/collector.ts';
 import type { CollectorLimits } from '../live/hub.ts';
 import type { Accept, Listener } from '../live/transports/listener.ts';
 import { listenPipe } from '../live/transports/pipe.ts';
@@ -19,8 +19,12 @@ import { openIndex } from '../store/index-db.ts';
 import { openJournal } from '../store/journal.ts';
 import { takeLock } from '../store/lock.ts';
 import { openStateDir } from '../store/state-dir.ts';
+import { deliverLeft } from './deliver-left.ts';
+import { createBoard } from './live-board.ts';
 import { livePaths } from './live-paths.ts';
 import { createLiveReader } from './live-reader.ts';
+
+const MEMORY_EVERY_MS = 1_000;
 
 export interface ServeOptions {
   state_dir: string;
@@ -35,8 +39,6 @@ export interface ServeOptions {
   tls_cert?: string | undefined;
   tls_key?: string | undefined;
   limits?: Partial<CollectorLimits> | undefined;
-  /** Where rules count; closed at the end. */
-  board?: (Board & { close(): void }) | undefined;
   clock?: Clock | undefined;
 }
 
@@ -60,6 +62,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const clock = options.clock ?? systemClock;
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index, clock });
+  const board = createBoard(paths, clock);
   const collector = createCollector({
     journal,
     reader: createLiveReader(state.journal),
@@ -67,15 +70,19 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
     version: options.version,
     tokens: plan.tokens,
-    board: options.board,
+    board,
     limits: options.limits,
   });
+  const { rss } = process.memoryUsage;
+  const at_start = rss();
+  const watch = setInterval(() => board.memory(rss() - at_start), MEMORY_EVERY_MS);
   const listeners: Listener[] = [];
   const stop = async () => {
     await Promise.all(listeners.map((listener) => listener.close()));
     await collector.stop();
     await journal.close();
-    options.board?.close();
+    clearInterval(watch);
+    board.close();
     index.close();
     release();
   };
@@ -88,9 +95,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await stop();
     throw error;
   }
+  const left = deliverLeft(options.state_dir);
   const listening = listeners.map(({ address }) => addressText(address));
   const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
-  return { listening, collector, ended, stop };
+  return { listening, collector, ended, stop: () => left().then(stop) };
 }
 
 type Tls = { cert: string; key: string } | null;

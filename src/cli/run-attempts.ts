@@ -3,7 +3,7 @@ import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../app/at
 import type { EventSink } from '../app/recorder.ts';
 import { journalledEvents } from '../app/replay.ts';
 import { prepareRun, type RunOptions, type RunRequest, randomOf } from '../app/request.ts';
-import { type RunResult, startRun } from '../app/run.ts';
+import { type RunControl, type RunResult, startRun } from '../app/run.ts';
 import type { FdWriter } from '../lib/fd-writer.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
@@ -79,6 +79,7 @@ async function attemptRun(show: Show, request: RunRequest, last: boolean): Promi
   try {
     const control = await startRun(request, sinks);
     signals.to(control);
+    live?.take(control);
     view?.interrupt.set(() => control.abort('SIGINT'));
     const result = await control.result;
     return { result, again: watch.worthAnother(result.outcome), held: !last, end };
@@ -90,9 +91,11 @@ async function attemptRun(show: Show, request: RunRequest, last: boolean): Promi
 
 async function liveSink({ input }: Show, { live, state_dir, clock }: RunRequest) {
   if (live === null) return null;
-  const { startLiveRun } = await import('../app/live-run.ts');
+  const { inputTo, startLiveRun } = await import('../app/live-run.ts');
   const say = (text: string) => void input.io.err.write(`tacho: ${oneLine(text, WHY_CHARS_MAX)}\n`);
-  return startLiveRun(live, { state_dir, clock, say });
+  const run = startLiveRun(live, { state_dir, clock, say });
+  const take = (control: RunControl) => run.onInput((message) => inputTo(control, message));
+  return { sink: run.sink, end: () => run.end(), take };
 }
 
 /** Says why there is another attempt and when; false: a signal came meanwhile. */

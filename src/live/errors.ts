@@ -48,6 +48,9 @@ export const LIVE_ERRORS = {
   INPUT_BUFFER_OVERFLOW: error(false),
   INTERRUPT_PROCESSING_FAILED: error(false),
   INTERRUPT_ACK_TIMEOUT: error(true),
+  /** Tacho's own, of a run: what its agent's model API answered, what could not be read of its output. */
+  PROVIDER_ERROR: error(true),
+  CAPTURE_PROBLEM: { severity: 'warning', retriable: false },
 } as const satisfies Record<string, ErrorKind>;
 
 export type LiveErrorCode = keyof typeof LIVE_ERRORS;
