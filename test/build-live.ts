@@ -2,6 +2,7 @@
 import { createJudge, type JudgeOptions } from '../src/conformance/judge.ts';
 import type { Report } from '../src/conformance/types.ts';
 import { readText } from '../src/live/messages.ts';
+import { LIVE_TYPES } from '../src/model/live-words.ts';
 
 export const START_MS = Date.parse('2026-03-03T10:00:00.000Z');
 
@@ -114,7 +115,11 @@ export function judged(lines: readonly Line[], options: JudgeOptions = {}): Repo
 }
 
 /** A handshake both ways. */
-export function handshake(to: Stream, version = '1.0'): Stream {
+export function handshake(
+  to: Stream,
+  version = '1.0',
+  supported_features: readonly string[] = LIVE_TYPES,
+): Stream {
   return to
     .control('handshake_request', {
       version,
@@ -125,7 +130,7 @@ export function handshake(to: Stream, version = '1.0'): Stream {
       success: true,
       session_id: 's1',
       server_info: { name: 'tacho', version: '1', protocol_version: '1.0' },
-      supported_features: [],
+      supported_features,
       max_message_bytes: 1024,
       heartbeat_interval_ms: 30_000,
       credits: 100,

@@ -45,8 +45,6 @@ export interface Board {
   take(read: ReadMessage, context: TakeContext): void;
   /** A message that the collector sent: acknowledgements, answers, handshakes. */
   sent(text: string): void;
-  /** What the collector takes above what it took at its start, in bytes. */
-  memory(bytes: number): void;
   state(): BoardState;
   /** Writes the board a last time. */
   close(): void;
@@ -69,6 +67,8 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   const sessions = new SessionBoards();
   const log = createFailingLog(paths.failing);
   const started_at = new Date(clock.now()).toISOString();
+  /** Memory before the first message. */
+  const at_first = process.memoryUsage.rss();
   let lines = 0;
   let written_ms = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | null = null;
@@ -89,6 +89,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   function write(): void {
     timer = null;
     written_ms = clock.now();
+    judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
     try {
       const file = startPrivate(paths.board, 'board', false);
       try {
@@ -127,9 +128,6 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       told.length = 0;
       judge.push({ ...readText(text), line: lines });
       writeSoon();
-    },
-    memory(bytes) {
-      judge.memory(bytes);
     },
     state,
     close() {

@@ -96,7 +96,7 @@ export function boardText(board: BoardState): string {
   const rows = shown.map(({ session_id, messages, faulty, failed }) => {
     const words = Object.entries(failed).map(([rule, count]) => `${rule}: ${count}`);
     const end = words.length === 0 ? '' : `; failed ${words.join(', ')}`;
-    return oneLine(`  ${session_id}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160);
+    return `  ${oneLine(`${session_id}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
   });
   const more = board.sessions.length - shown.length + board.sessions_left_out;
   return [

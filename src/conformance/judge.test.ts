@@ -102,12 +102,14 @@ verifies(
   'beyond the limit of open sessions nothing is judged wrongly, and it is said',
   () => {
     const made = stream();
+    made.step_ms = 0;
     const count = LIMITS.live_sessions_max + 5;
     for (let at = 0; at < count; at++) made.start({ session_id: `s${at}` });
     for (let at = 0; at < count; at++) made.request('c1', { session_id: `s${at}` });
-    const report = judged(made.lines, { live: true });
+    for (let at = 0; at < count; at++) made.response('c1', { session_id: `s${at}` });
+    const report = judged(made.lines);
     expect(report).toMatchObject({ verdict: 'passed', sessions: LIMITS.live_sessions_max });
-    expect(report.over_limits).toEqual([expect.stringContaining('10 messages of sessions')]);
+    expect(report.over_limits).toEqual([expect.stringContaining('15 messages of sessions')]);
     expect(ruleOf(report, '4.2')?.unjudged).not.toEqual([]);
   },
 );
@@ -121,6 +123,24 @@ verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and 
   const report = judged(made.lines);
   expect(report.over_limits).toEqual([expect.stringContaining('3 calls')]);
   expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
+});
+
+test('in a live stream the session that is silent longest makes room for a new one', () => {
+  const made = stream();
+  const count = LIMITS.live_sessions_max + 5;
+  for (let at = 0; at < count; at++) {
+    made.session = `s${at}`;
+    made.start().request();
+  }
+  const report = judged(made.lines, { live: true });
+  expect(report).toMatchObject({ verdict: 'passed', sessions: count, over_limits: [] });
+  expect(report.open_calls).toBe(LIMITS.live_sessions_max);
+});
+
+test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
+  const made = stream().start().request().response().start({ seq: 2 });
+  const failed = judged(made.lines).rules.filter(({ verdict }) => verdict === 'failed');
+  expect(failed.map(({ id }) => id)).toEqual(['2.1', '7.1']);
 });
 
 test('sessions that have ended make room for others', () => {

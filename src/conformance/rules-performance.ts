@@ -113,9 +113,7 @@ const memory: Rule = {
         recent += (bytes - recent) / Math.min(samples, SAMPLES_MIN);
         const over = bytes > MEMORY_BYTES_MAX;
         tally.judge(NOWHERE, over ? `${Math.round(bytes / 1e6)} MB above a bare process` : null);
-      },
-      end() {
-        if (samples < 2 * SAMPLES_MIN) return;
+        if (samples < 2 * SAMPLES_MIN || samples % SAMPLES_MIN > 0) return;
         const grows = recent > early * GROWTH_MAX && recent - early > GROWTH_BYTES_MIN;
         const [from, to] = [early, recent].map((bytes) => Math.round(bytes / 1e6));
         tally.judge(NOWHERE, grows ? `memory grows, from ${from} to ${to} MB` : null);

@@ -1,5 +1,5 @@
 /** Criteria 7.1–7.2: the protocol as a whole. */
-import { LIVE_VERSION } from '../model/live-words.ts';
+import { LIVE_TYPES, LIVE_VERSION } from '../model/live-words.ts';
 import type { Rule } from './rule.ts';
 import type { Item } from './sessions.ts';
 
@@ -12,6 +12,17 @@ function handshakeFault({ type, data }: NonNullable<Item['message']>): string | 
   if (type === 'handshake_response' && data.success === true && data.session_id == null)
     return 'a handshake that succeeded names no session';
   return null;
+}
+
+/** Whether the handshake offers types of messages at all, and which one it lacks. */
+function offerOf({ data }: NonNullable<Item['message']>): {
+  offers: boolean;
+  lacks: string | null;
+} {
+  const features = new Set(data.supported_features as string[]);
+  const offers = LIVE_TYPES.some((type) => features.has(type));
+  const lacks = LIVE_TYPES.find((type) => !features.has(type)) ?? null;
+  return { offers, lacks: offers ? lacks : null };
 }
 
 function orderFault({ standing, seq, expected_seq }: Item): string | null {
@@ -36,20 +47,32 @@ const compliance: Rule = {
   nothing: 'there is no line',
   create(tally, { live }) {
     let handshakes = 0;
+    let offers = 0;
+
+    function shaken(message: NonNullable<Item['message']>): string | null {
+      handshakes += 1;
+      const fault = handshakeFault(message);
+      if (fault !== null || message.type === 'handshake_request') return fault;
+      const { offers: some, lacks } = offerOf(message);
+      if (some) offers += 1;
+      return lacks === null ? null : `the handshake does not offer ${lacks}`;
+    }
+
     function wrong(item: Item): string | null {
       const { fault, message, session, seq } = item;
       if (fault !== null || message === null) return fault?.message ?? 'no message';
-      if (message.type === 'handshake_request' || message.type === 'handshake_response') {
-        handshakes += 1;
-        return handshakeFault(message);
-      }
+      if (message.type === 'handshake_request' || message.type === 'handshake_response')
+        return shaken(message);
       if (session?.messages === 0 && item.standing === 'next' && seq !== 1 && !live)
         return `the session begins with number ${seq}, not with 1`;
       return orderFault(item);
     }
     return {
       push: (item) => tally.judge(item, wrong(item)),
-      unjudged: () => (handshakes === 0 ? ['the versions of the two ends: no handshake'] : []),
+      unjudged: () => [
+        ...(handshakes === 0 ? ['the versions of the two ends: no handshake'] : []),
+        ...(offers === 0 ? ['which types the receiver takes: no handshake offers any'] : []),
+      ],
     };
   },
 };

@@ -31,7 +31,7 @@ const survival: Rule = {
     return {
       push(item) {
         const { message, session, call } = item;
-        if (message === null || session === null || item.standing === 'conflict') return;
+        if (message === null || session === null) return;
         goesOn(item, session);
         if (message.type !== 'tool_call_response') return;
         const failed = message.data.error != null;
@@ -90,7 +90,7 @@ const lossPrevention: Rule = {
         const { message, session, seq } = item;
         if (message === null) return;
         if (message.type === 'ack') acknowledge(message, item);
-        if (session === null || seq === null || item.standing === 'conflict') return;
+        if (session === null || seq === null) return;
         if (!isCritical(message)) return;
         const refused = message.ack_required === false;
         tally.judge(item, refused ? `${message.type} does not ask for an acknowledgement` : null);

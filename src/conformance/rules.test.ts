@@ -455,6 +455,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
   '7.1': {
     passes: {
       'numbers without a gap': plain,
+      'a handshake': () => handshake(stream()),
+      'a handshake that offers no types': () => handshake(stream(), '1.0', ['resume']),
       'the same message again': () => {
         const made = plain();
         return made.raw(made.lines[1]!.text);
@@ -469,6 +471,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'it does not begin with 1': () => stream().start({ seq: 4 }),
       'other content': () => stream().start().start({ seq: 1 }),
       'another version': () => handshake(stream(), '2.0'),
+      'a receiver that does not take all types': () =>
+        handshake(stream(), '1.0', ['session_start', 'session_end']),
       'an unknown type': () => unknownType(stream()),
     },
     open: { 'an empty stream': stream },

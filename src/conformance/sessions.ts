@@ -63,7 +63,7 @@ export interface Item extends Place {
   type: string | null;
   received_ms: number | null;
   at_ms: number;
-  /** Null: without a number, or beyond the limits. */
+  /** Null: without a number, beyond the limits, or a conflict. */
   session: Session | null;
   standing: SeqStanding;
   /** The number that was expected; only for a gap. */
@@ -127,6 +127,8 @@ export class Tracker {
       }
       item.standing = standing;
       item.expected_seq = item.session.last_seq + 1;
+      // It is judged for what it is, and not as a part of the session.
+      if (standing === 'conflict') item.session = null;
     }
     const known = this.sessions.get(session_id);
     if (known !== undefined && seq !== null && seq > known.highest_seq) known.highest_seq = seq;
@@ -141,7 +143,7 @@ export class Tracker {
   /** Lets the message take effect. */
   settle(item: Item): void {
     const { message, session, seq, standing } = item;
-    if (message === null || session === null || seq === null || standing === 'conflict') return;
+    if (message === null || session === null || seq === null) return;
     if (standing === 'late') session.missing -= 1;
     if (standing === 'gap') session.missing += seq - item.expected_seq;
     session.last_seq = Math.max(session.last_seq, seq);
@@ -156,19 +158,27 @@ export class Tracker {
 
   #roomForSession(): boolean {
     if (this.sessions.size < LIMITS.live_sessions_max) return true;
-    // Of those that have ended the oldest goes; one that is open stays.
-    for (const session of this.sessions.values()) {
-      if (!session.ended) continue;
-      this.sessions.delete(session.id);
-      this.#options.onClose(session);
-      return true;
-    }
-    return false;
+    // Of those that have ended the oldest goes. One that is open stays, but where the stream never ends: there the one
+    // that has been silent longest is taken for lost.
+    const [silent] = this.sessions.values();
+    const gone = this.sessions.values().find(({ ended }) => ended);
+    const leaving = gone ?? (this.#options.joins ? silent : undefined);
+    if (leaving === undefined) return false;
+    this.sessions.delete(leaving.id);
+    for (const call of [...leaving.calls.values()]) this.#calls.close(call, leaving);
+    this.#options.onClose(leaving);
+    return true;
   }
 
   #sessionOf(id: string, seq: number, at_ms: number): Session | null {
     const known = this.sessions.get(id);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (!this.#options.joins) return known;
+      // In the order of their last messages.
+      this.sessions.delete(id);
+      this.sessions.set(id, known);
+      return known;
+    }
     if (!this.#roomForSession()) {
       this.counts.sessions_over += 1;
       return null;
