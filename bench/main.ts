@@ -15,6 +15,7 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   'database-size': () => import('./database-size.ts'),
   eval: () => import('./eval.ts'),
   validate: () => import('./validate.ts'),
+  live: () => import('./live.ts'),
   'package-size': () => import('./package-size.ts'),
 };
 

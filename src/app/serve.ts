@@ -24,8 +24,6 @@ import { createBoard } from './live-board.ts';
 import { livePaths } from './live-paths.ts';
 import { createLiveReader } from './live-reader.ts';
 
-const MEMORY_EVERY_MS = 1_000;
-
 export interface ServeOptions {
   state_dir: string;
   version: string;
@@ -73,15 +71,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     board,
     limits: options.limits,
   });
-  const { rss } = process.memoryUsage;
-  const at_start = rss();
-  const watch = setInterval(() => board.memory(rss() - at_start), MEMORY_EVERY_MS);
   const listeners: Listener[] = [];
   const stop = async () => {
     await Promise.all(listeners.map((listener) => listener.close()));
     await collector.stop();
     await journal.close();
-    clearInterval(watch);
     board.close();
     index.close();
     release();
