@@ -34,7 +34,8 @@ export interface SenderTimes {
 }
 
 export interface SenderOptions {
-  dial(): Promise<Duplex>;
+  /** The signal says that nobody wants the wire any more. */
+  dial(signal: AbortSignal): Promise<Duplex>;
   token: string | null;
   client: Hello['client_info'];
   clock: Clock;
@@ -77,6 +78,7 @@ export class Sender {
   #credits = 0;
   #connections = 0;
   #stopped = false;
+  readonly #stop = new AbortController();
   #wake: (() => void) | null = null;
   #rang = false;
   #told_skew = 0;
@@ -119,6 +121,7 @@ export class Sender {
 
   async close(): Promise<void> {
     this.#stopped = true;
+    this.#stop.abort();
     this.#link?.close(new Error('closed by us'));
     this.#ring();
     this.#changed();
@@ -201,7 +204,7 @@ export class Sender {
 
   async #connect(): Promise<Link> {
     const { clock, random, dial } = this.#options;
-    const wire = await dial();
+    const wire = await dial(this.#stop.signal);
     this.#connections += 1;
     const resumed = this.#resumed();
     const link = new Link(wire, {

@@ -105,7 +105,7 @@ verifies(
   'what is not acknowledged is sent again, later each time, until it is',
   async () => {
     const toy = new ToyCollector();
-    const { live, socket } = setUp();
+    const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 100 } });
     toy.behaviour.acks = false;
     const times: number[] = [];
     toy.behaviour.onMessage = ({ type }) => {
@@ -118,8 +118,8 @@ verifies(
     await until(() => times.length === 4, 'three repetitions');
     expect(session.sender.done).toBe(false);
     const gaps = times.slice(1).map((at, i) => at - (times[i] as number));
-    // 40, 80, 160: each at least twice as long as the first before it, with some room for a slow machine.
-    expect((gaps[0] as number) > 30 && (gaps[1] as number) > 65 && (gaps[2] as number) > 140).toBe(
+    // 100, 200, 400, with room for a slow machine.
+    expect((gaps[0] as number) > 50 && (gaps[1] as number) > 120 && (gaps[2] as number) > 250).toBe(
       true,
     );
     toy.behaviour.acks = true;
