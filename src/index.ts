@@ -6,10 +6,11 @@
 
 import { agentOf } from './app/agent-of.ts';
 import { eventsOf } from './app/convert.ts';
+import { startSentRun } from './app/live-run.ts';
 import { startRecord } from './app/record.ts';
 import type { EventSink } from './app/recorder.ts';
 import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
-import { type RunControl, startRun } from './app/run.ts';
+import type { RunControl } from './app/run.ts';
 import { type InputAnswer, refused } from './app/run-input.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
@@ -91,7 +92,10 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
 
 /** Runs an agent. `signal` aborts it. */
 export function run(options: RunOptions & { signal?: AbortSignal }): Run {
-  return handle(async (sink) => startRun(await prepareRun(options), [sink]), options.signal);
+  return handle(
+    async (sink) => startSentRun(await prepareRun(options), [sink], () => {}),
+    options.signal,
+  );
 }
 
 /** Records the message objects of an agent's SDK as they come, like a run. `signal` stops the reading. */

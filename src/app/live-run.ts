@@ -19,7 +19,8 @@ import {
   undeliveredText,
 } from './live-sender.ts';
 import type { EventSink } from './recorder.ts';
-import type { RunControl } from './run.ts';
+import type { RunRequest } from './request.ts';
+import { type RunControl, startRun } from './run.ts';
 
 /** Where a run is sent, kept with its spool so that a recovery can finish it. */
 export interface LiveRunConfig {
@@ -72,6 +73,25 @@ export function inputTo(control: Talk, { type, data }: WireMessage): InputAnswer
 /** Throws a TachoError for an address or a token file that cannot be used. */
 export function startLiveRun(config: LiveRunConfig, options: LiveRunOptions): LiveRun {
   return new SentRun(config, options);
+}
+
+/** Starts a run that is sent to its collector as well, where it has one; its result waits for the last acknowledgements. */
+export async function startSentRun(
+  request: RunRequest,
+  sinks: readonly EventSink[],
+  say: (text: string) => void,
+): Promise<RunControl> {
+  const { live: config, state_dir, clock } = request;
+  if (config === null) return startRun(request, sinks);
+  const live = startLiveRun(config, { state_dir, clock, say });
+  try {
+    const control = await startRun(request, [...sinks, live.sink]);
+    live.onInput((message) => inputTo(control, message));
+    return { ...control, result: control.result.finally(() => live.end()) };
+  } catch (error) {
+    await live.end();
+    throw error;
+  }
 }
 
 class SentRun implements LiveRun {

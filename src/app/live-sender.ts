@@ -106,7 +106,7 @@ class OutboxSender implements LiveSender {
     this.#target = { url, token_file: token_file ?? null, ca: ca ?? null };
     const { version } = JSON.parse(readFileSync(`${packageRoot()}/package.json`, 'utf8'));
     this.#sender = new Sender({
-      dial: () => dial(address, { ca, lock: takeLock }),
+      dial: (signal) => dial(address, { ca, signal, lock: takeLock }),
       token: options.token ?? (token_file ? readToken(token_file) : null),
       client: { name: 'tacho', version, capabilities: onInput === undefined ? [] : ['input'] },
       clock: options.clock ?? systemClock,

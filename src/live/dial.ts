@@ -11,6 +11,8 @@ export interface DialOptions {
   /** A file with the certificates that vouch for the collector's, beside the system's. */
   ca?: string | null | undefined;
   wait_ms?: number | undefined;
+  /** Gives the attempt up. */
+  signal?: AbortSignal | undefined;
   /** Two of ours would mix on a pipe: gives what releases it, null while another has it. */
   lock?: ((path: string) => (() => void) | null) | undefined;
 }
@@ -56,7 +58,7 @@ function certificates(path: string): Buffer {
 async function connected(
   address: Address,
   open: () => Socket,
-  { wait_ms = LIMITS.live_dial_ms }: DialOptions,
+  { wait_ms = LIMITS.live_dial_ms, signal }: DialOptions,
 ): Promise<Duplex> {
   const socket = open();
   const ready = address.kind === 'tcp' && address.tls ? 'secureConnect' : 'connect';
@@ -65,14 +67,20 @@ async function connected(
       () => socket.destroy(new Error(`no answer in ${wait_ms / 1000} s`)),
       wait_ms,
     );
-    const fail = (error: Error) => {
+    const giveUp = () => socket.destroy(new Error('given up'));
+    signal?.addEventListener('abort', giveUp, { once: true });
+    const settle = () => {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+    };
+    const fail = (error: Error) => {
+      settle();
       socket.destroy();
       reject(failed(address, reasonOf(error)));
     };
     socket.once('error', fail);
     socket.once(ready, () => {
-      clearTimeout(timer);
+      settle();
       socket.off('error', fail);
       resolve(socket);
     });

@@ -3,59 +3,21 @@
  * credits allow, and begins again when the connection is lost (LP-7, LP-8, LP-10, LP-11).
  * Contract: it holds no messages, it reads them from their source; only a refusal for good ends it.
  */
-import type { Duplex } from 'node:stream';
-import type { Clock } from '../lib/clock.ts';
-import type { RandomSource } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { CLIENT_MESSAGE_TYPES, LIVE_VERSION, URGENT_TYPES } from '../model/live-words.ts';
 import { Delivery, type Failure, type MessageSource } from './delivery.ts';
+import { refusalOf } from './input.ts';
 import { type Hello, Link, Refused } from './link.ts';
 import type { WireMessage } from './messages.ts';
+import type { Notice, SenderOptions, SenderSession, SenderTimes } from './sender-types.ts';
 
-/** What became of a `user_input`, `interrupt` or `tool_confirmation_response`. */
-export type InputAnswer =
-  | { taken: true }
-  | { taken: false; why: string; state: string; allowed: readonly string[] };
-
-export type Notice =
-  | { kind: 'connected' }
-  | { kind: 'lost'; why: string; retry_ms: number }
-  /** The collector's clock is ahead by so much (LP-17); told again when it changes. */
-  | { kind: 'skew'; skew_ms: number }
-  /** `final`: nothing more is tried, for this session or (null) for all. */
-  | ({ kind: 'refused'; session_id: string | null; final: boolean } & Failure);
-
-export interface SenderTimes {
-  retry_ms: number;
-  retry_ms_max: number;
-  resend_ms: number;
-  resend_ms_max: number;
-  hello_ms: number;
-}
-
-export interface SenderOptions {
-  dial(): Promise<Duplex>;
-  token: string | null;
-  client: Hello['client_info'];
-  clock: Clock;
-  random: RandomSource;
-  times?: Partial<SenderTimes>;
-  onInput?: (message: WireMessage) => InputAnswer | Promise<InputAnswer>;
-  onNotice?: (notice: Notice) => void;
-}
-
-export interface SenderSession {
-  readonly acked: number;
-  /** Everything that is there is acknowledged. */
-  readonly done: boolean;
-  readonly failure: Failure | null;
-  /** There are new messages. */
-  wake(): void;
-  /** Resolves when all that is there is acknowledged (true), or it cannot be, or the time is over. */
-  settled(wait_ms: number): Promise<boolean>;
-  /** No more of this one. */
-  drop(): void;
-}
+export type {
+  InputAnswer,
+  Notice,
+  SenderOptions,
+  SenderSession,
+  SenderTimes,
+} from './sender-types.ts';
 
 const TIMES: SenderTimes = {
   retry_ms: LIMITS.live_retry_ms,
@@ -77,6 +39,7 @@ export class Sender {
   #credits = 0;
   #connections = 0;
   #stopped = false;
+  readonly #stop = new AbortController();
   #wake: (() => void) | null = null;
   #rang = false;
   #told_skew = 0;
@@ -119,6 +82,7 @@ export class Sender {
 
   async close(): Promise<void> {
     this.#stopped = true;
+    this.#stop.abort();
     this.#link?.close(new Error('closed by us'));
     this.#ring();
     this.#changed();
@@ -201,7 +165,7 @@ export class Sender {
 
   async #connect(): Promise<Link> {
     const { clock, random, dial } = this.#options;
-    const wire = await dial();
+    const wire = await dial(this.#stop.signal);
     this.#connections += 1;
     const resumed = this.#resumed();
     const link = new Link(wire, {
@@ -330,23 +294,8 @@ export class Sender {
   }
 
   async #input(link: Link, message: WireMessage): Promise<void> {
-    const answer = await answerOf(this.#options.onInput, message);
-    if (answer.taken) return;
-    const { correlation_id = null, message_id = null, seq = null } = message;
-    const data = {
-      error_code: 'INPUT_INJECTION_RESTRICTED',
-      message: answer.why,
-      severity: 'error' as const,
-      retriable: true,
-      details: {
-        current_state: answer.state,
-        allowed_states: answer.allowed,
-        attempted_input_type: message.type,
-        session_phase: answer.state,
-      },
-      caused_by: { correlation_id, message_id, seq },
-    };
-    link.say('error', data, message.session_id ?? null);
+    const refusal = await refusalOf(this.#options.onInput, message);
+    if (refusal !== null) link.say('error', refusal, message.session_id ?? null);
   }
 
   #skew(skew_ms: number): void {
@@ -364,22 +313,3 @@ export class Sender {
 
 /** What is read of one session before the next has its turn. */
 const PIECE_BYTES = 64 * 1024;
-
-const NO_INPUT: InputAnswer = {
-  taken: false,
-  why: 'this session takes no input',
-  state: 'no_input',
-  allowed: [],
-};
-
-async function answerOf(
-  take: SenderOptions['onInput'],
-  message: WireMessage,
-): Promise<InputAnswer> {
-  if (take === undefined) return NO_INPUT;
-  try {
-    return await take(message);
-  } catch (error) {
-    return { taken: false, why: (error as Error).message, state: 'failed', allowed: [] };
-  }
-}

@@ -1,10 +1,10 @@
 /** `tacho emit`, `tacho run --live` and the library's `connect`, as they are built, with a toy collector. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { readText } from '../../src/live/messages.ts';
 import { type Message, ToyCollector } from '../toy-collector.ts';
-import { demo, finished, kill, type Row, root, until, usePlace } from './cli.ts';
+import { demo, finished, kill, linesOf, root, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -153,23 +153,25 @@ verifies(
   'run --live sends every call as it was, ends the session, and leaves nothing behind',
   async () => {
     const { toy, url } = await collector();
-    const run = await tacho(demo('tools', '--live', url));
+    const path = join(place.folder, 'events.jsonl');
+    const run = await tacho(demo('tools', '--live', url, '--events', path));
     expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' });
     const run_id = run.records[0].run_id as string;
     const messages = toy.messages(run_id);
     expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, i) => i + 1));
     expect(faults(messages)).toEqual([]);
     expect([messages[0].type, messages.at(-1).type]).toEqual(['session_start', 'session_end']);
-    const calls = run.records.filter(
-      (record: Row) => record.event === 'tool_start' || record.type === 'tool_start',
-    );
+    const events = linesOf(readFileSync(path, 'utf8'));
+    const called = events.filter(({ kind }) => kind === 'call_requested').map(({ data }) => data);
     const requests = messages.filter(({ type }) => type === 'tool_call_request');
-    const responses = messages.filter(({ type }) => type === 'tool_call_response');
     expect(requests.length).toBeGreaterThan(1);
-    expect(responses.map(({ data }) => data.call_id).sort()).toEqual(
-      requests.map(({ data }) => data.call_id).sort(),
+    expect(requests.map(({ data }) => [data.call_id, data.args])).toEqual(
+      called.map((data) => [data.call_id, data.input]),
     );
-    if (calls.length > 0) expect(requests).toHaveLength(calls.length);
+    const answered = messages.filter(({ type }) => type === 'tool_call_response');
+    expect(answered.map(({ data }) => data.call_id).sort()).toEqual(
+      called.map((data) => data.call_id).sort(),
+    );
     expect(outbox()).toEqual([]);
   },
 );
@@ -243,3 +245,20 @@ verifies(
     expect(outbox()).toEqual([]);
   },
 );
+
+verifies('LP-8', 'a run of the library is sent as well', async () => {
+  const { toy, url } = await collector();
+  const { run } = (await import(
+    join(root, 'dist/index.js')
+  )) as typeof import('../../src/index.ts');
+  const { run_id } = await run({
+    agent: 'demo',
+    prompt: 'please',
+    cwd: place.work,
+    state_dir: place.state,
+    args: ['--speed', '0'],
+    live: { url, token_file: null, ca: null, call_timeout_ms: null, trace: null },
+  }).outcome;
+  expect(toy.messages(run_id).at(-1)?.type).toBe('session_end');
+  expect(outbox()).toEqual([]);
+});

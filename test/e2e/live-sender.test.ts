@@ -1,8 +1,17 @@
 /** The sender against a collector that is slow, deaf, away, forgetful or wrong. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, constants, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs';
-import { Socket } from 'node:net';
+import {
+  chmodSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
 import { deliver } from '../../src/app/deliver.ts';
 import { livePaths } from '../../src/app/live-paths.ts';
@@ -96,7 +105,7 @@ verifies(
   'what is not acknowledged is sent again, later each time, until it is',
   async () => {
     const toy = new ToyCollector();
-    const { live, socket } = setUp();
+    const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 100 } });
     toy.behaviour.acks = false;
     const times: number[] = [];
     toy.behaviour.onMessage = ({ type }) => {
@@ -109,8 +118,8 @@ verifies(
     await until(() => times.length === 4, 'three repetitions');
     expect(session.sender.done).toBe(false);
     const gaps = times.slice(1).map((at, i) => at - (times[i] as number));
-    // 40, 80, 160: each at least twice as long as the first before it, with some room for a slow machine.
-    expect((gaps[0] as number) > 30 && (gaps[1] as number) > 65 && (gaps[2] as number) > 140).toBe(
+    // 100, 200, 400, with room for a slow machine.
+    expect((gaps[0] as number) > 50 && (gaps[1] as number) > 120 && (gaps[2] as number) > 250).toBe(
       true,
     );
     toy.behaviour.acks = true;
@@ -351,5 +360,37 @@ verifies(
     await live.close();
     expect(await second.settled(30_000)).toBe(true);
     await second.close();
+  },
+);
+
+verifies(
+  'LP-13',
+  'over TLS: a collector whose certificate is vouched for is trusted, another is not',
+  async () => {
+    const state = testFolder();
+    const [key, cert] = [join(state, 'key'), join(state, 'cert')];
+    const make = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;
+    expect(spawnSync('openssl', make.split(' ')).status).toBe(0);
+    const toy = new ToyCollector();
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) =>
+      toy.serve(socket),
+    );
+    server.on('tlsClientError', () => {});
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `tls://localhost:${(server.address() as AddressInfo).port}`;
+    const { outbox } = livePaths(state);
+    const notices: Notice[] = [];
+    const onNotice = (notice: Notice) => void notices.push(notice);
+    const wary = openLive({ url, outbox, times: TIMES, onNotice });
+    wary.open('s').say([end('s', 1)]);
+    await until(() => notices.some(({ kind }) => kind === 'lost'), 'a refusal');
+    await wary.close();
+    expect(toy.came).toEqual([]);
+    const live = openLive({ url, ca: cert, outbox, times: TIMES });
+    live.open('s');
+    expect(await live.settled(30_000)).toBe(true);
+    await live.close();
+    expect(numbers(toy.messages('s'))).toEqual([1]);
   },
 );
