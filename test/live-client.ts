@@ -83,7 +83,10 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
   const received: Message[] = [];
   const lines: string[] = [];
   let rest = '';
-  let wake: () => void = () => {};
+  const waiting = new Set<() => void>();
+  const wake = () => {
+    for (const done of waiting) done();
+  };
   input.setEncoding('utf8');
   input.on('data', (text: string) => {
     const pieces = (rest + text).split('\n');
@@ -119,11 +122,13 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
           throw new Error(`waited in vain for ${what}; the last messages: ${last}`);
         }
         await new Promise<void>((done) => {
-          const timer = setTimeout(done, 1_000);
-          wake = () => {
+          const timer = setTimeout(() => go(), 1_000);
+          const go = () => {
             clearTimeout(timer);
+            waiting.delete(go);
             done();
           };
+          waiting.add(go);
         });
       }
     },
