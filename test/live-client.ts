@@ -79,6 +79,16 @@ export const acks = (session_id: string, seq: number) => (one: Message) =>
   one.type === 'ack' &&
   one.data.acked.some((ack: Message) => ack.session_id === session_id && ack.seq >= seq);
 
+/** A pipe may begin in the middle of what was another's. */
+function parsed(line: string, first: boolean): Message {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    if (first) return null;
+    throw error;
+  }
+}
+
 export function clientOf(input: Readable, output: Writable): LiveClient {
   const received: Message[] = [];
   const lines: string[] = [];
@@ -92,8 +102,10 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
     const pieces = (rest + text).split('\n');
     rest = pieces.pop() ?? '';
     for (const line of pieces) {
+      const one = parsed(line, received.length === 0);
+      if (one === null) continue;
       lines.push(line);
-      received.push(JSON.parse(line));
+      received.push(one);
     }
     wake();
   });

@@ -129,6 +129,7 @@ export interface Connection {
   /** With the journal, not yet durable. */
   pending: number;
   pending_bytes: number;
+  /** What the peer has left and what it has under way are never more. */
   credits: number;
   over_told: boolean;
   paused: boolean;
@@ -162,6 +163,8 @@ export interface LiveSession {
   last_seq: number;
   /** Open calls and their last signs of life. */
   calls: Map<string, number>;
+  /** That it has too many. */
+  calls_told: boolean;
   counters: { messages: number; requests: number; responses: number; abandoned: number };
 }
 
