@@ -151,8 +151,8 @@ export interface Subscription {
   types: ReadonlySet<string> | null;
   from_seq: number | null;
   abort: AbortController;
-  /** Stored since its peer stopped reading; null while it reads. */
-  behind: number | null;
+  /** Stored since its peer stopped reading. */
+  behind: number;
 }
 
 export interface LiveSession {
@@ -175,6 +175,8 @@ export interface Hub {
   sessions: Map<string, LiveSession>;
   counters: Counters;
   pending_bytes: number;
+  /** Subscriptions whose peers have stopped reading. */
+  stalled: Set<Subscription>;
   /** Message id of forwarded input → who sent it. */
   routes: Map<string, Connection>;
   next_id: number;
@@ -203,6 +205,7 @@ export function createHub(options: CollectorOptions): Hub {
       limits: {},
     },
     pending_bytes: 0,
+    stalled: new Set(),
     routes: new Map(),
     next_id: 0,
     stopping: false,

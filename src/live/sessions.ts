@@ -26,10 +26,11 @@ export function claim(
   { take_over }: { take_over: boolean },
 ): Claim {
   const known = hub.sessions.get(id);
-  if (known !== undefined) {
-    if (known.owner === connection) return { session: known };
-    if (known.owner !== null && !take_over) return { held_by: known.owner };
-    if (known.owner !== null) dispossess(hub, known, known.owner);
+  const owner = known?.owner ?? null;
+  if (known !== undefined && owner === connection) return { session: known };
+  if (known !== undefined && owner !== null && !isLeaving(owner)) {
+    if (!take_over) return { held_by: owner };
+    dispossess(hub, known, owner);
   }
   if (known === undefined && !makeRoom(hub)) return { full: true };
   const session = known ?? newSession(id);
@@ -40,6 +41,10 @@ export function claim(
   hub.sessions.set(id, session);
   return { session };
 }
+
+/** It will send no more: whoever comes next need not wait for the end of its goodbyes. */
+const isLeaving = ({ phase, ended }: Connection) =>
+  ended || phase === 'closing' || phase === 'closed';
 
 function newSession(id: string): LiveSession {
   const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };

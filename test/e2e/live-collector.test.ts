@@ -200,6 +200,25 @@ verifies(
 );
 
 verifies(
+  'LP-11',
+  'a session goes on without resuming it when the connection before has ended its side',
+  async () => {
+    const { connect } = await running();
+    const first = await connect();
+    await first.handshake();
+    first.send(start('s'));
+    await first.wait(acks('s', 1));
+    first.end();
+    await first.closed;
+    const second = await connect();
+    await second.handshake();
+    second.send(request('s', 2));
+    await second.wait(acks('s', 2));
+    expect(second.received.filter(isError('SESSION_COLLISION'))).toEqual([]);
+  },
+);
+
+verifies(
   'LP-17',
   'a clock that differs by more than 100 ms is told once and counted, and nothing is corrected',
   async () => {

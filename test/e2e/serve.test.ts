@@ -1,9 +1,11 @@
 /** `tacho serve` as a program: what it says, how it ends, what it refuses. */
+import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import {
   acks,
+  clientOf,
   connectPipe,
   connectSocket,
   hello,
@@ -12,7 +14,7 @@ import {
   message,
   request,
 } from '../live-client.ts';
-import { filesBelow, kill, type Started, until, usePlace } from './cli.ts';
+import { bin, filesBelow, kill, type Started, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -160,3 +162,16 @@ verifies(
     expect((await done).code).toBe(0);
   },
 );
+
+verifies('LP-12', 'a signal ends it on stdio, too, though stdin stays open', async () => {
+  const child = spawn(process.execPath, [bin, 'serve', '--stdio', '--no-dashboard'], {
+    cwd: place.work,
+    env: { ...process.env, TACHO_HOME: place.state },
+  });
+  const code = new Promise((resolve) => child.on('close', resolve));
+  child.stderr.resume();
+  const client = clientOf(child.stdout, child.stdin);
+  await store(client, 's');
+  child.kill('SIGTERM');
+  expect(await code).toBe(0);
+});
