@@ -219,6 +219,21 @@ verifies(
 );
 
 verifies(
+  ['LP-11', 'LP-15'],
+  'a collector that was held up itself gives nobody up for it',
+  async () => {
+    const { connect } = await running({ limits: { heartbeat_ms: 100 } });
+    const client = await connect();
+    await client.handshake();
+    const end = performance.now() + 1_000;
+    while (performance.now() < end);
+    client.send(start('s'));
+    await client.wait(acks('s', 1));
+    expect(client.received.filter(isError('CONNECTION_TIMEOUT'))).toEqual([]);
+  },
+);
+
+verifies(
   'LP-17',
   'a clock that differs by more than 100 ms is told once and counted, and nothing is corrected',
   async () => {
