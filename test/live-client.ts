@@ -79,18 +79,33 @@ export const acks = (session_id: string, seq: number) => (one: Message) =>
   one.type === 'ack' &&
   one.data.acked.some((ack: Message) => ack.session_id === session_id && ack.seq >= seq);
 
+/** A pipe may begin in the middle of what was another's. */
+function parsed(line: string, first: boolean): Message {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    if (first) return null;
+    throw error;
+  }
+}
+
 export function clientOf(input: Readable, output: Writable): LiveClient {
   const received: Message[] = [];
   const lines: string[] = [];
   let rest = '';
-  let wake: () => void = () => {};
+  const waiting = new Set<() => void>();
+  const wake = () => {
+    for (const done of waiting) done();
+  };
   input.setEncoding('utf8');
   input.on('data', (text: string) => {
     const pieces = (rest + text).split('\n');
     rest = pieces.pop() ?? '';
     for (const line of pieces) {
+      const one = parsed(line, received.length === 0);
+      if (one === null) continue;
       lines.push(line);
-      received.push(JSON.parse(line));
+      received.push(one);
     }
     wake();
   });
@@ -119,11 +134,13 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
           throw new Error(`waited in vain for ${what}; the last messages: ${last}`);
         }
         await new Promise<void>((done) => {
-          const timer = setTimeout(done, 1_000);
-          wake = () => {
+          const timer = setTimeout(() => go(), 1_000);
+          const go = () => {
             clearTimeout(timer);
+            waiting.delete(go);
             done();
           };
+          waiting.add(go);
         });
       }
     },

@@ -12,6 +12,17 @@ export interface ServeRequest {
   state_flag: string | undefined;
 }
 
+/** With V8's own choice the space for young objects, and with it the memory, grows by 100 MB under load. */
+const SMALL_YOUNG_SPACE = '--max-semi-space-size=1';
+
+/** Begins again as the same process with that choice, where the system can; what it was started with stays as it is. */
+function beginSmall(): void {
+  const { execve, execArgv, execPath, argv, env } = process;
+  const started = env.TACHO_LAUNCHER_FD !== undefined || execArgv.includes(SMALL_YOUNG_SPACE);
+  if (started || execve === undefined || process.platform === 'win32') return;
+  execve.call(process, execPath, [execPath, SMALL_YOUNG_SPACE, ...execArgv, ...argv.slice(1)], env);
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export async function serveCommand({ flags, state_flag }: ServeRequest, io: Io): Promise<number> {
@@ -19,6 +30,7 @@ export async function serveCommand({ flags, state_flag }: ServeRequest, io: Io):
     throw new TachoError('usage', '--stdio speaks the protocol on stdout: leave out --json', {
       stage: 'live',
     });
+  beginSmall();
   const signal = nextSignal();
   try {
     await serveUntil(signal.came, { flags, state_flag }, io);

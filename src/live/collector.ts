@@ -32,7 +32,13 @@ export interface Collector {
 
 export function createCollector(options: CollectorOptions): Collector {
   const hub = createHub(options);
-  const timer = setInterval(() => look(hub), Math.min(1_000, hub.limits.heartbeat_ms / 4));
+  const every_ms = Math.min(1_000, hub.limits.heartbeat_ms / 4);
+  let looked_ms = options.clock.elapsed();
+  const timer = setInterval(() => {
+    const now = options.clock.elapsed();
+    look(hub, Math.max(0, now - looked_ms - every_ms));
+    looked_ms = now;
+  }, every_ms);
   timer.unref();
   return {
     accept: (wire) => openConnection(hub, wire),
@@ -48,9 +54,15 @@ export function createCollector(options: CollectorOptions): Collector {
   };
 }
 
-/** What time brings: heartbeats, peers that are gone, tokens that expire, calls without a sign of life. */
-function look(hub: Hub): void {
-  for (const connection of hub.connections) lookAt(hub, connection);
+/**
+ * What time brings: heartbeats, peers that are gone, tokens that expire, calls without a sign of life. `late_ms`: how long
+ * this process itself was held up, as by a sleeping machine; for that time nobody else is to blame.
+ */
+function look(hub: Hub, late_ms: number): void {
+  for (const connection of hub.connections) {
+    connection.heard_ms += late_ms;
+    lookAt(hub, connection);
+  }
   abandonCalls(hub);
 }
 

@@ -129,6 +129,7 @@ export interface Connection {
   /** With the journal, not yet durable. */
   pending: number;
   pending_bytes: number;
+  /** What the peer has left and what it has under way are never more. */
   credits: number;
   over_told: boolean;
   paused: boolean;
@@ -150,8 +151,8 @@ export interface Subscription {
   types: ReadonlySet<string> | null;
   from_seq: number | null;
   abort: AbortController;
-  /** Stored since its peer stopped reading; null while it reads. */
-  behind: number | null;
+  /** Stored since its peer stopped reading. */
+  behind: number;
 }
 
 export interface LiveSession {
@@ -162,6 +163,8 @@ export interface LiveSession {
   last_seq: number;
   /** Open calls and their last signs of life. */
   calls: Map<string, number>;
+  /** That it has too many. */
+  calls_told: boolean;
   counters: { messages: number; requests: number; responses: number; abandoned: number };
 }
 
@@ -172,6 +175,8 @@ export interface Hub {
   sessions: Map<string, LiveSession>;
   counters: Counters;
   pending_bytes: number;
+  /** Subscriptions whose peers have stopped reading. */
+  stalled: Set<Subscription>;
   /** Message id of forwarded input → who sent it. */
   routes: Map<string, Connection>;
   next_id: number;
@@ -200,6 +205,7 @@ export function createHub(options: CollectorOptions): Hub {
       limits: {},
     },
     pending_bytes: 0,
+    stalled: new Set(),
     routes: new Map(),
     next_id: 0,
     stopping: false,

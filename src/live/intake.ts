@@ -237,25 +237,25 @@ function unstored(hub: Hub, connection: Connection, batch: readonly Taken[], err
   });
 }
 
-/** Gives new credits when half are used up and there is room (LP-10). */
+/**
+ * Gives new credits when half are used up and there is room (LP-10). What the peer is told replaces its count, but what it
+ * has left may be under way already: so it is told only what comes to that, and never has more than we reckon with.
+ */
 export function replenish(hub: Hub, connection: Connection): void {
   const { credits } = hub.limits;
   if (connection.phase !== 'open') return;
-  const half = credits / 2;
-  if (connection.credits > half || connection.pending >= half) return;
+  if (connection.credits > credits / 2 || connection.pending > credits / 4) return;
+  const left = Math.max(0, connection.credits);
   connection.credits = credits - connection.pending;
   connection.over_told = false;
-  const data = { available_credits: connection.credits, capacity: credits };
+  const data = { available_credits: connection.credits - left, capacity: credits };
   say(hub, connection, messageOf(hub, 'flow_control', data));
 }
 
-/**
- * Whether the peer goes on without credits. What was under way when it got new ones counts against those: only beyond
- * twice the credits it is sure.
- */
+/** Whether the peer goes on without credits. */
 export function isOver(hub: Hub, connection: Connection): boolean {
   const { credits } = hub.limits;
-  if (connection.credits > -credits) return false;
+  if (connection.credits >= 0) return false;
   if (connection.over_told) return true;
   connection.over_told = true;
   countLimit(hub, 'credits');

@@ -26,10 +26,11 @@ export function claim(
   { take_over }: { take_over: boolean },
 ): Claim {
   const known = hub.sessions.get(id);
-  if (known !== undefined) {
-    if (known.owner === connection) return { session: known };
-    if (known.owner !== null && !take_over) return { held_by: known.owner };
-    if (known.owner !== null) dispossess(hub, known, known.owner);
+  const owner = known?.owner ?? null;
+  if (known !== undefined && owner === connection) return { session: known };
+  if (known !== undefined && owner !== null && !isLeaving(owner)) {
+    if (!take_over) return { held_by: owner };
+    dispossess(hub, known, owner);
   }
   if (known === undefined && !makeRoom(hub)) return { full: true };
   const session = known ?? newSession(id);
@@ -41,9 +42,21 @@ export function claim(
   return { session };
 }
 
+/** It will send no more: whoever comes next need not wait for the end of its goodbyes. */
+const isLeaving = ({ phase, ended }: Connection) =>
+  ended || phase === 'closing' || phase === 'closed';
+
 function newSession(id: string): LiveSession {
   const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
-  return { id, owner: null, status: 'active', last_seq: 0, calls: new Map(), counters };
+  return {
+    id,
+    owner: null,
+    status: 'active',
+    last_seq: 0,
+    calls: new Map(),
+    calls_told: false,
+    counters,
+  };
 }
 
 /** Forgets one that nobody sends for or that has ended. */
@@ -90,18 +103,21 @@ export function note(hub: Hub, { session, message, seq }: Taken): void {
 
 function open(
   hub: Hub,
-  { calls, owner }: LiveSession,
+  session: LiveSession,
   { call_id, now, message }: { call_id: string; now: number; message: object },
 ): void {
   const { open_calls_max } = hub.limits;
+  const { calls, owner } = session;
   if (calls.size < open_calls_max) {
     calls.set(call_id, now);
+    session.calls_told = false;
     return;
   }
   countLimit(hub, 'open_calls_max');
-  if (owner === null) return;
+  if (owner === null || session.calls_told) return;
+  session.calls_told = true;
   complain(hub, owner, 'CAPACITY_EXHAUSTED', {
-    message: `the session has ${open_calls_max} open calls: this one is stored, and not watched`,
+    message: `the session has ${open_calls_max} open calls: more are stored, and not watched`,
     about: message,
     severity: 'warning',
     details: { current_capacity: calls.size, max_capacity: open_calls_max },

@@ -51,7 +51,7 @@ export function subscribe(hub: Hub, connection: Connection, message: WireMessage
     types: setOf(filter.types),
     from_seq: filter.from_seq ?? null,
     abort: new AbortController(),
-    behind: null,
+    behind: 0,
   };
   connection.subscriptions.add(subscription);
   void pump(hub, connection, subscription);
@@ -94,13 +94,10 @@ export function endSubscriptions({ subscriptions }: Connection): void {
 
 /** Counts for those that stopped reading what passes them by. */
 export function noteBehind(hub: Hub, { session, seq, message }: Taken): void {
-  for (const { subscriptions } of hub.connections) {
-    for (const subscription of subscriptions) {
-      if (subscription.behind === null) continue;
-      if (!matches(subscription, session.id, seq)) continue;
-      if (subscription.types === null || subscription.types.has(message.type))
-        subscription.behind += 1;
-    }
+  for (const subscription of hub.stalled) {
+    if (!matches(subscription, session.id, seq)) continue;
+    if (subscription.types === null || subscription.types.has(message.type))
+      subscription.behind += 1;
   }
 }
 
@@ -156,10 +153,11 @@ async function stalled(
   const { clock } = hub.options;
   const since = clock.elapsed();
   subscription.behind = 0;
+  hub.stalled.add(subscription);
   connection.drain ??= drained(connection);
   await connection.drain;
+  hub.stalled.delete(subscription);
   const { behind } = subscription;
-  subscription.behind = null;
   const waited = clock.elapsed() - since;
   if (subscription.abort.signal.aborted || waited < hub.limits.behind_ms) return;
   complain(hub, connection, 'CAPACITY_EXHAUSTED', {

@@ -43,6 +43,31 @@ const bodies = (entries: readonly JournalEntry[]) =>
   entries.map(({ source, seq, body }): [string, number, string] => [source, seq, body]);
 
 describe('appending', () => {
+  verifies(
+    'ST-2',
+    'the last number is told behind what is queued, however much others go on appending',
+    async () => {
+      const journal = openJournal(journalDir());
+      let going = true;
+      const busy = (async () => {
+        let seq = 0;
+        let last: Promise<unknown> = Promise.resolve();
+        // The next append is always queued before the one under way is done: the journal never rests.
+        while (going) {
+          const before = last;
+          last = journal.append([entry(++seq, '1', 'busy')]);
+          await before;
+        }
+        await last;
+      })();
+      void journal.append([entry(1, '1'), entry(2, '2')]);
+      expect(await journal.lastSeq('s', 'main')).toBe(2);
+      going = false;
+      await busy;
+      await journal.close();
+    },
+  );
+
   verifies('ST-2', 'what was appended is read back byte for byte and in order', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);

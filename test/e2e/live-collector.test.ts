@@ -103,6 +103,7 @@ verifies(
     const told = client.received.filter(isError('CAPACITY_EXHAUSTED'));
     expect(told.length).toBeGreaterThan(0);
     expect(told[0].data).toMatchObject({ severity: 'warning', details: { max_capacity: 4 } });
+    expect(told[0].data.message).toMatch(/no credits are left/);
     expect(collector.counters.stored).toBe(3001);
   },
 );
@@ -195,6 +196,40 @@ verifies(
     const from = first.received.length;
     first.send(request('s', 3));
     await first.wait(isError('SESSION_COLLISION'), 'a second collision', from);
+  },
+);
+
+verifies(
+  'LP-11',
+  'a session goes on without resuming it when the connection before has ended its side',
+  async () => {
+    const { connect } = await running();
+    const first = await connect();
+    await first.handshake();
+    first.send(start('s'));
+    await first.wait(acks('s', 1));
+    first.end();
+    await first.closed;
+    const second = await connect();
+    await second.handshake();
+    second.send(request('s', 2));
+    await second.wait(acks('s', 2));
+    expect(second.received.filter(isError('SESSION_COLLISION'))).toEqual([]);
+  },
+);
+
+verifies(
+  ['LP-11', 'LP-15'],
+  'a collector that was held up itself gives nobody up for it',
+  async () => {
+    const { connect } = await running({ limits: { heartbeat_ms: 100 } });
+    const client = await connect();
+    await client.handshake();
+    const end = performance.now() + 1_000;
+    while (performance.now() < end);
+    client.send(start('s'));
+    await client.wait(acks('s', 1));
+    expect(client.received.filter(isError('CONNECTION_TIMEOUT'))).toEqual([]);
   },
 );
 

@@ -195,7 +195,9 @@ verifies(
   'a token may do what it says, for the sessions it names, until it expires',
   async () => {
     const folder = testFolder();
-    const expires_at = new Date(Date.now() + 2_500).toISOString();
+    let ahead_ms = 0;
+    const clock = { now: () => Date.now() + ahead_ms, elapsed: () => performance.now() };
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const tokens = [
       { token: 'sender', permissions: ['send'], sessions: ['mine'] },
       { token: 'reader', permissions: ['subscribe'], sessions: ['mine'] },
@@ -203,7 +205,7 @@ verifies(
       { token: 'gone', permissions: ['send'], expires_at: '2020-01-01T00:00:00.000Z' },
     ];
     const token_file = secret(folder, 'tokens', JSON.stringify({ tokens }));
-    const port = portOf(await running(folder, { tcp: ':0', token_file }));
+    const port = portOf(await running(folder, { tcp: ':0', token_file, clock }));
     const brief = await toPort(port);
     expect((await brief.handshake({ token: 'brief' })).data.success).toBe(true);
     const gone = await toPort(port);
@@ -235,6 +237,7 @@ verifies(
     expect(seen.session_id).toBe('mine');
     expect(reader.received.filter(({ session_id }) => session_id === 'other')).toEqual([]);
 
+    ahead_ms = 3_600_001;
     await brief.wait(isDenied(/expired/));
     await brief.closed;
   },

@@ -5,9 +5,12 @@ import type { Accept, Listener } from './listener.ts';
 
 /** `out` writes without blocking the event loop, as Node's own stdout does on a full pipe. */
 export function listenStdio(input: Readable, out: FdWriter, accept: Accept): Listener {
+  let closed = false;
   const stream = new Duplex({
     allowHalfOpen: true,
-    read: () => void input.resume(),
+    read() {
+      if (!closed) input.resume();
+    },
     write(chunk: Buffer, _encoding, done) {
       out.write(chunk).then(() => done(out.gone ? new Error('stdout was closed') : null));
     },
@@ -23,7 +26,9 @@ export function listenStdio(input: Readable, out: FdWriter, accept: Accept): Lis
   return {
     address: { kind: 'stdio' },
     async close() {
-      input.pause();
+      closed = true;
+      // An open stdin would keep the process.
+      input.destroy();
     },
     ended,
   };

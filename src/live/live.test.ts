@@ -1,0 +1,64 @@
+/** The small pure parts of the collector. */
+import { expect, test } from 'vitest';
+import { LIVE_CHECKS } from '../model/generated/live.ts';
+import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './auth.ts';
+import { causeOf, errorCodeOf, errorMessage, LIVE_ERRORS, type LiveErrorCode } from './errors.ts';
+import { cutBeforeHandshake } from './transports/pipe-handshake.ts';
+
+test('every error code makes a message that the schema of errors takes', () => {
+  for (const code of Object.keys(LIVE_ERRORS) as LiveErrorCode[]) {
+    const options = { now: 0, message_id: 'm', details: { a: 1 }, session_id: 's' };
+    const made = errorMessage(code, 'why', options);
+    expect([code, LIVE_CHECKS.error?.(made)]).toEqual([code, true]);
+    expect(made.timestamp).toBe('1970-01-01T00:00:00.000Z');
+  }
+});
+
+test('what others call an unknown type is the same code, and an unknown code is none', () => {
+  expect(errorCodeOf('UNKNOWN_MESSAGE_TYPE')).toBe('INVALID_MESSAGE_TYPE');
+  expect(errorCodeOf('AUTH_FAILED')).toBe('AUTH_FAILED');
+  expect(errorCodeOf('toString')).toBe(null);
+});
+
+test('an error is linked to what caused it as far as that could be read', () => {
+  expect(causeOf(null)).toBe(null);
+  expect(causeOf({ message_id: 'm', seq: 3, correlation_id: 7 })).toEqual({
+    correlation_id: null,
+    message_id: 'm',
+    seq: 3,
+  });
+  expect(causeOf({ seq: -1 })).toMatchObject({ seq: null });
+});
+
+test('a token is known whole, until it expires', () => {
+  const text = JSON.stringify({
+    tokens: [
+      { token: 'a', permissions: ['send'], sessions: ['s'] },
+      { token: 'b', permissions: ['subscribe'], expires_at: '1970-01-01T00:00:01.000Z' },
+    ],
+  });
+  const tokens = parseTokens(text, 'F');
+  expect(grantFor(tokens, 'a', 0)?.permissions).toEqual(new Set(['send']));
+  expect(grantFor(tokens, 'ab', 0)).toBe(null);
+  expect(grantFor(tokens, '', 0)).toBe(null);
+  expect(grantFor(tokens, 'b', 999)).not.toBe(null);
+  expect(grantFor(tokens, 'b', 1000)).toBe(null);
+  expect(hasExpired(FULL_GRANT, Number.MAX_SAFE_INTEGER)).toBe(false);
+  const grant = grantFor(tokens, 'a', 0) ?? FULL_GRANT;
+  expect(refusalOf(grant, 'send', 's')).toBe(null);
+  expect(refusalOf(grant, 'send', 't')).toMatch(/session/);
+  expect(refusalOf(grant, 'inject', 's')).toMatch(/inject/);
+});
+
+test('a handshake is found behind the torn line of a writer that was killed', () => {
+  const shake = '{"type":"handshake_request","data":{"client_info":{"name":"{"}}}';
+  const cut = (text: string) => cutBeforeHandshake(Buffer.from(text));
+  expect(cut(shake)).toBe(0);
+  expect(cut(`{"type":"tool_call_requ${shake}`)).toBe(23);
+  expect(cut(`{"ty${shake.replace('"data"', '"é"')}`)).toBe(4);
+  expect(cut(`{"data":{"a":1},"type":"handshake_request"}`)).toBe(0);
+  expect(cut(`torn{"data":{"a":1},"type":"handshake_request"}`)).toBe(4);
+  expect(cut('{"type":"user_input","data":{"content":"\\"handshake_request\\""}}')).toBe(null);
+  expect(cut('{"type":"user_input","content":"handshake_request"}')).toBe(null);
+  expect(cut('nothing')).toBe(null);
+});

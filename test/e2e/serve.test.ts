@@ -1,0 +1,177 @@
+/** `tacho serve` as a program: what it says, how it ends, what it refuses. */
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import {
+  acks,
+  clientOf,
+  connectPipe,
+  connectSocket,
+  hello,
+  isType,
+  type LiveClient,
+  message,
+  request,
+} from '../live-client.ts';
+import { bin, filesBelow, kill, type Started, until, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+
+/** Started, and what it said when it was ready. */
+async function serving(...args: string[]): Promise<Started & { listening: string[] }> {
+  let said = '';
+  const started = place.start(['serve', '--json', ...args], {
+    seen: (sofar) => {
+      said = sofar;
+    },
+  });
+  await until(() => said.includes('\n'), 'the collector');
+  const { listening, pid } = JSON.parse(said);
+  expect(pid).toBe(started.pid);
+  return { ...started, listening };
+}
+
+const start = (session: string) => message('session_start', session, 1, { agent: 'toy' });
+
+async function store(client: LiveClient, session: string): Promise<void> {
+  await client.handshake();
+  client.send(start(session));
+  await client.wait(acks(session, 1));
+}
+
+verifies(
+  'LP-12',
+  'it listens on several transports at once, says where, and ends in good order',
+  async () => {
+    const pipe = join(place.folder, 'own/pair');
+    const args = ['--tcp', '127.0.0.1:0', '--pipe', pipe, '--socket', join(place.folder, 'own/s')];
+    const { listening, pid, done } = await serving(...args);
+    expect(listening).toEqual([
+      `unix:${place.folder}/own/s`,
+      expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:[1-9]\d*$/),
+      `pipe:${pipe}`,
+    ]);
+    const clients = [
+      await connectSocket({ path: join(place.folder, 'own/s') }),
+      await connectSocket({ host: '127.0.0.1', port: Number(listening[1]?.split(':').pop()) }),
+      connectPipe(pipe),
+    ];
+    for (const [i, client] of clients.entries()) await store(client, `s${i}`);
+    kill(pid, 'SIGTERM');
+    const { code, stderr } = await done;
+    expect(code).toBe(0);
+    for (const address of listening) expect(stderr).toContain(`listening on ${address}\n`);
+    expect(stderr).toContain('note: there is no dashboard in this version\n');
+    for (const client of clients) await client.closed;
+    expect(existsSync(`${pipe}.in`)).toBe(false);
+  },
+);
+
+verifies(
+  'LP-12',
+  'on stdin and stdout it speaks nothing but the protocol, and ends with stdin',
+  async () => {
+    const input = `${JSON.stringify(hello())}\n${JSON.stringify(start('s'))}`.replace(
+      '{"agent"',
+      '{ "agent"',
+    );
+    const body = input.replace(
+      /"type":"session_start"/,
+      '"ack_required":true,"type":"session_start"',
+    );
+    const { code, records, stdout, stderr } = await place.tacho(
+      ['serve', '--stdio', '--no-dashboard'],
+      { input: body },
+    );
+    expect(code).toBe(0);
+    expect(stdout.endsWith('\n')).toBe(true);
+    expect(records.filter(({ type }) => type !== 'error').map(({ type }) => type)).toEqual([
+      'handshake_response',
+      'ack',
+    ]);
+    expect(stderr).toBe('listening on stdio:\n');
+  },
+);
+
+verifies('LP-13', 'what it cannot do is said, with the exit code of a usage error', async () => {
+  const wrong: [string[], RegExp][] = [
+    [['--stdio', '--json'], /leave out --json/],
+    [['--tcp', '0.0.0.0:0'], /needs --token-file, --tls-cert, --tls-key/],
+    [['--tcp', '7070'], /give HOST:PORT/],
+    [['--tls-cert', 'x'], /--tls-cert and --tls-key together/],
+    [['--heartbeat', '0'], /seconds/],
+    [['--socket', `/${'x'.repeat(200)}`], /may have 100 bytes/],
+  ];
+  for (const [args, said] of wrong) {
+    const { code, stderr } = await place.tacho(['serve', ...args]);
+    expect([args, code]).toEqual([args, 2]);
+    expect(stderr).toMatch(said);
+  }
+  const open = join(place.folder, 'token');
+  writeFileSync(open, 'secret', { mode: 0o644 });
+  const { code, stderr } = await place.tacho(['serve', '--token-file', open]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/chmod 600/);
+  expect(stderr).not.toContain('secret');
+});
+
+verifies(
+  'LP-13',
+  'a second collector of a state folder is refused while the first works, and takes over from a dead one',
+  async () => {
+    const first = await serving();
+    const second = await place.tacho(['serve']);
+    expect(second.code).toBe(70);
+    expect(second.stderr).toMatch(/a collector works on this state folder already/);
+    kill(first.pid, 'SIGKILL');
+    await first.done;
+    const third = await serving();
+    await store(await connectSocket({ path: join(place.state, 'live/collector.sock') }), 's');
+    kill(third.pid, 'SIGINT');
+    expect((await third.done).code).toBe(0);
+  },
+);
+
+verifies(
+  ['LP-12', 'LP-15'],
+  'a pipe is whole again for the next peer when one died in the middle of a line and never read its answers',
+  async () => {
+    const pipe = join(place.folder, 'own/pair');
+    const { pid, done } = await serving('--pipe', pipe);
+    const first = connectPipe(pipe);
+    await store(first, 's');
+    first.pause();
+    first.send(...Array.from({ length: 2000 }, () => 'rubbish\n'));
+    first.send(request('s', 2), '{"type":"tool_call_requ');
+    const kept = () => filesBelow(join(place.state, 'live/journal'));
+    await until(() => kept().some(({ bytes }) => bytes.includes('s-2')), 'the second message');
+    first.destroy();
+    const second = connectPipe(pipe);
+    const { data } = await second.handshake({ resume: { session_id: 's', last_seq: 1 } });
+    expect(data.resume_from_seq).toBe(3);
+    // What stood in the pipe it may have read before it said a word; what was queued behind that is gone.
+    expect(second.received.length).toBeLessThan(1_000);
+    const answered = second.received.findIndex(isType('handshake_response'));
+    second.send(request('s', 3));
+    await second.wait(acks('s', 3));
+    const since = second.received.slice(answered + 1).filter(({ data }) => !data.details?.reason);
+    expect(since.map(({ type }) => type)).toEqual(['ack']);
+    kill(pid, 'SIGTERM');
+    expect((await done).code).toBe(0);
+  },
+);
+
+verifies('LP-12', 'a signal ends it on stdio, too, though stdin stays open', async () => {
+  const child = spawn(process.execPath, [bin, 'serve', '--stdio', '--no-dashboard'], {
+    cwd: place.work,
+    env: { ...process.env, TACHO_HOME: place.state },
+  });
+  const code = new Promise((resolve) => child.on('close', resolve));
+  child.stderr.resume();
+  const client = clientOf(child.stdout, child.stdin);
+  await store(client, 's');
+  child.kill('SIGTERM');
+  expect(await code).toBe(0);
+});
