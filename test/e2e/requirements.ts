@@ -172,8 +172,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('RO', OUTCOMES, now),
   ...requirements('TR', TRANSCRIPTS, now),
   ...requirements('ST', STORE, now),
-  ...requirements('LP', LIVE, inPart('D')),
-  ...requirements('CF', CONFORMANCE, inPart('D')),
+  ...requirements('LP', LIVE, now),
+  ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];
