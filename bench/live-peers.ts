@@ -1,8 +1,9 @@
 /** The two ends of the live benchmarks: a collector process (ours, or a bare one that reads, syncs and answers), and a sender. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 /** Does the same reads and writes with nothing around them: lines in, one write and sync for what has come, an answer. */
 const BARE = `
@@ -105,14 +106,14 @@ export function lineOf(session_id: string, seq: number): string {
   })}\n`;
 }
 
-const HELLO = () =>
+export const HELLO = (role = 'agent') =>
   `${JSON.stringify({
     type: 'handshake_request',
     timestamp: stamp(),
     message_id: 'hello',
     data: {
       version: '1.0',
-      role: 'agent',
+      role,
       client_info: { name: 'bench', version: '1', capabilities: [] },
       resume: null,
       token: null,
@@ -187,7 +188,7 @@ export async function sendTo(peer: Peer, load: Load): Promise<Sent> {
 // biome-ignore lint/suspicious/noExplicitAny: messages are read loosely here
 type Loose = any;
 
-export function readLines(socket: Socket, take: (message: Loose) => void): void {
+export function readLines(socket: Readable, take: (message: Loose) => void): void {
   let rest = '';
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {

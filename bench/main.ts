@@ -16,6 +16,7 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   eval: () => import('./eval.ts'),
   validate: () => import('./validate.ts'),
   live: () => import('./live.ts'),
+  'live-run': () => import('./live-run.ts'),
   'package-size': () => import('./package-size.ts'),
 };
 
