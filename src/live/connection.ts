@@ -22,8 +22,12 @@ import { readMessage } from './messages.ts';
 import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
-/** A web page can make a browser send these to a port of this machine. */
-const HTTP = /^[A-Z]{3,10} \S{1,8000} HTTP\/\d/;
+/**
+ * A web page can make a browser send a request to a port of this machine, with a body of the page's choice. Its word and
+ * its address may be of any kind and length, with braces too; the end of the line gives it away.
+ */
+const HTTP = / HTTP\/\d(?:\.\d)?\s*$/;
+const HTTP_END_BYTES = 20;
 
 export function openConnection(hub: Hub, wire: Wire): void {
   const now = hub.options.clock.elapsed();
@@ -39,7 +43,6 @@ export function openConnection(hub: Hub, wire: Wire): void {
     ),
     phase: 'new',
     grant: FULL_GRANT,
-    name: '',
     ended: false,
     held: [],
     hello_bytes: 0,
@@ -143,7 +146,7 @@ function takeLine(hub: Hub, connection: Connection, line: Buffer): void {
     return;
   }
   if (phase === 'closing' || phase === 'closed') return;
-  if (phase === 'new' && HTTP.test(line.toString('latin1', 0, 9000))) {
+  if (phase === 'new' && HTTP.test(line.toString('latin1', line.length - HTTP_END_BYTES))) {
     connection.phase = 'closing';
     connection.wire.stream.destroy();
     return;

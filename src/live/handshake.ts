@@ -31,7 +31,6 @@ export async function greet(
     return false;
   }
   connection.grant = grant;
-  connection.name = request.client_info.name;
   connection.credits = hub.limits.credits;
   const resumed = await resume(hub, connection, request);
   if (typeof resumed === 'object' && resumed !== null) {

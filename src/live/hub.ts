@@ -119,7 +119,6 @@ export interface Connection {
   /** new: not greeted; greeting: the answer waits for the journal; closing: said goodbye, reads nothing more. */
   phase: 'new' | 'greeting' | 'open' | 'closing' | 'closed';
   grant: Grant;
-  name: string;
   /** The peer has ended its side. */
   ended: boolean;
   /** Lines that came while the greeting waited. */

@@ -83,7 +83,7 @@ function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, te
     complain(hub, connection, 'MISSING_REQUIRED_FIELD', { message: why, about: message, details });
     return;
   }
-  const fault = idFault(session_id, seq);
+  const fault = seqFault(seq);
   if (fault !== null) {
     complain(hub, connection, 'INVALID_FIELD_TYPE', { ...fault, about: message });
     return;
@@ -119,18 +119,11 @@ function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, te
 }
 
 /** What the journal would refuse as a fault of ours. */
-function idFault(session_id: string, seq: number) {
-  if (session_id.length > LIMITS.journal_id_chars_max) {
-    const expected = `a string of at most ${LIMITS.journal_id_chars_max} characters`;
-    const details = { field: 'session_id', expected, received_type: 'string' };
-    return { message: `the field session_id must be ${expected}`, details };
-  }
-  if (seq > LIMITS.session_events_max) {
-    const expected = `a number up to ${LIMITS.session_events_max}`;
-    const details = { field: 'seq', expected, received_type: 'number' };
-    return { message: `the field seq must be ${expected}`, details };
-  }
-  return null;
+function seqFault(seq: number) {
+  if (seq <= LIMITS.session_events_max) return null;
+  const expected = `a number up to ${LIMITS.session_events_max}`;
+  const details = { field: 'seq', expected, received_type: 'number' };
+  return { message: `the field seq must be ${expected}`, details };
 }
 
 /** Hands what a piece of input held to the journal. `after`: when it is durable or has failed. */

@@ -1,4 +1,5 @@
 /** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
+import { LIMITS } from '../lib/limits.ts';
 import type { LiveMessage } from '../model/live.ts';
 import {
   type Connection,
@@ -154,8 +155,14 @@ export function snapshotOf(
   more: Record<string, unknown> = {},
 ): LiveMessage<'session_state'> {
   const { id: session_id, status, last_seq, calls, counters } = session;
-  const open_calls = [...calls.keys()];
-  const data = { status, open_calls, last_seq, counters: { ...counters }, ...more };
+  const open_calls = [...calls.keys().take(LIMITS.live_open_calls_named_max)];
+  const data = {
+    status,
+    open_calls,
+    last_seq,
+    counters: { ...counters, open_calls: calls.size },
+    ...more,
+  };
   return messageOf(hub, 'session_state', data, { session_id });
 }
 

@@ -45,8 +45,18 @@ export function subscribe(hub: Hub, connection: Connection, message: WireMessage
     return;
   }
   const filter = ((message.data as LiveDataOf<'subscribe_events'>).filter ?? {}) as Filter;
+  const key = keyOf(filter);
+  if (key.length > LIMITS.live_filter_chars_max) {
+    const max_capacity = LIMITS.live_filter_chars_max;
+    complain(hub, connection, 'CAPACITY_EXHAUSTED', {
+      message: `a filter may have ${max_capacity} characters: name fewer sessions, or subscribe more than once`,
+      about: message,
+      details: { field: 'data.filter', current_capacity: key.length, max_capacity },
+    });
+    return;
+  }
   const subscription: Subscription = {
-    key: keyOf(filter),
+    key,
     session_ids: allowed(setOf(filter.session_ids), connection.grant.sessions),
     types: setOf(filter.types),
     from_seq: filter.from_seq ?? null,

@@ -278,12 +278,21 @@ verifies(
     const folder = testFolder();
     const serving = await running(folder, { tcp: ':0' });
     const body = `${JSON.stringify(hello())}\n${JSON.stringify(start('s'))}\n`;
-    const client = await toPort(portOf(serving));
-    client.send(
-      `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    await client.closed;
-    expect(client.received).toEqual([]);
+    const head = `Host: localhost\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const asked = [
+      'POST /',
+      `POST /${'a'.repeat(20_000)}`,
+      'POST /?{"type":"heartbeat"}',
+      // Of its own site, which may be a name for this machine, a page may ask by any word.
+      'own-word /',
+      'post /',
+    ];
+    for (const first of asked) {
+      const client = await toPort(portOf(serving));
+      client.send(`${first} HTTP/1.1\r\n${head}${body}`);
+      await client.closed;
+      expect(client.received).toEqual([]);
+    }
     expect(serving.collector.counters.stored).toBe(0);
   },
 );
