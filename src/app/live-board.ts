@@ -13,7 +13,8 @@ import { createFailingLog } from './failing-log.ts';
 import type { LivePaths } from './live-paths.ts';
 
 export interface TakeContext {
-  received_ms: number;
+  /** Null: not known. */
+  received_ms: number | null;
   /** Which connection it came on, as people may read it; null: none. */
   connection: string | null;
 }
@@ -114,11 +115,12 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
     take(read, { received_ms, connection }) {
       lines += 1;
       told.length = 0;
-      judge.push({ ...read, line: lines, received_ms });
-      sessions.count(read, received_ms, told);
+      const now_ms = received_ms ?? clock.now();
+      judge.push({ ...read, line: lines, ...(received_ms !== null && { received_ms }) });
+      sessions.count(read, now_ms, told);
       if (told.length > 0)
         log.add(
-          { received_at: new Date(received_ms).toISOString(), connection, failed: told },
+          { received_at: new Date(now_ms).toISOString(), connection, failed: told },
           read.text,
         );
       writeSoon();

@@ -122,7 +122,7 @@ function transports(options: ServeOptions, tls: Tls, default_socket: string) {
   const alone = tcp === undefined && pipe === undefined && stdio === undefined;
   const socket = options.socket ?? (alone ? default_socket : undefined);
   const list: ((accept: Accept) => Promise<Listener> | Listener)[] = [];
-  if (socket !== undefined) list.push((accept) => listenUnix(socketPath(socket), accept));
+  if (socket !== undefined) list.push((accept) => listenUnix(socketPath(socket), accept, takeLock));
   if (tcp !== undefined) list.push((accept) => listenTcp({ ...parseHostPort(tcp), tls }, accept));
   if (pipe !== undefined) list.push((accept) => listenPipe(pipe, accept));
   if (stdio !== undefined) list.push((accept) => listenStdio(stdio.input, stdio.out, accept));

@@ -43,6 +43,7 @@ export function openConnection(hub: Hub, wire: Wire): void {
     ),
     phase: 'new',
     grant: FULL_GRANT,
+    role: 'agent',
     ended: false,
     held: [],
     hello_bytes: 0,
@@ -57,9 +58,12 @@ export function openConnection(hub: Hub, wire: Wire): void {
     heard_ms: now,
     beat_ms: now,
     closing_ms: 0,
+    skews_ms: [],
     skew_told_ms: null,
     subscriptions: new Set(),
     drain: null,
+    window: null,
+    refill: null,
   };
   hub.connections.add(connection);
   hub.counters.connections += 1;
@@ -153,7 +157,9 @@ function takeLine(hub: Hub, connection: Connection, line: Buffer): void {
   }
   hub.counters.messages += 1;
   const read = readMessage(line);
-  const received_ms = hub.options.clock.now();
+  // What lay waiting while we started came at a time that nobody knows.
+  const waiting = phase === 'new' && connection.wire.waited_ms > 0;
+  const received_ms = waiting ? null : hub.options.clock.now();
   hub.options.board?.take(read, { received_ms, connection: connection.id });
   spend(connection, read.message?.type);
   if (read.fault !== null) {

@@ -31,6 +31,7 @@ export async function greet(
     return false;
   }
   connection.grant = grant;
+  connection.role = request.role;
   connection.credits = hub.limits.credits;
   const resumed = await resume(hub, connection, request);
   if (typeof resumed === 'object' && resumed !== null) {

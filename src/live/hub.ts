@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Lines } from '../lib/lines.ts';
 import type { LiveDataOf, LiveMessage } from '../model/live.ts';
-import type { LiveType, SESSION_STATUSES } from '../model/live-words.ts';
+import type { LiveRole, LiveType, SESSION_STATUSES } from '../model/live-words.ts';
 import type { Grant, Tokens } from './auth.ts';
 import { causeOf, errorMessage, type LiveErrorCode, type Severity } from './errors.ts';
 import type { ReadMessage, WireMessage } from './messages.ts';
@@ -16,6 +16,8 @@ export interface Wire {
   peer: string;
   /** Only this user can reach it: no token is asked for. */
   private: boolean;
+  /** How long bytes may have waited before it was opened, as at a slow start; 0 where they cannot. */
+  waited_ms: number;
 }
 
 /** Where messages are kept. An append resolves only after all of it is synced. */
@@ -47,8 +49,8 @@ export interface LiveReader {
 
 /** Rules count here. Must not throw. */
 export interface Board {
-  /** Every line that was read, good or bad, before it is stored. */
-  take(read: ReadMessage, context: { received_ms: number; connection: string }): void;
+  /** Every line that was read, good or bad, before it is stored. `received_ms`: null where it lay waiting. */
+  take(read: ReadMessage, context: { received_ms: number | null; connection: string }): void;
   /** Every message that the collector makes: answers, acknowledgements, handshakes. */
   sent(text: string): void;
 }
@@ -119,6 +121,7 @@ export interface Connection {
   /** new: not greeted; greeting: the answer waits for the journal; closing: said goodbye, reads nothing more. */
   phase: 'new' | 'greeting' | 'open' | 'closing' | 'closed';
   grant: Grant;
+  role: LiveRole;
   /** The peer has ended its side. */
   ended: boolean;
   /** Lines that came while the greeting waited. */
@@ -139,9 +142,15 @@ export interface Connection {
   /** The last heartbeat of ours. */
   beat_ms: number;
   closing_ms: number;
+  /** The last measurements, the newest last. */
+  skews_ms: number[];
   skew_told_ms: number | null;
   subscriptions: Set<Subscription>;
   drain: Promise<void> | null;
+  /** Messages that the peer wants to be sent at most; null: it has not said. */
+  window: number | null;
+  /** Those that wait for it to say more. */
+  refill: PromiseWithResolvers<void> | null;
 }
 
 export interface Subscription {

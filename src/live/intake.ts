@@ -4,6 +4,7 @@ import {
   AGENT_MESSAGE_TYPES,
   CLIENT_MESSAGE_TYPES,
   CONTROL_MESSAGE_TYPES,
+  type LiveRole,
   URGENT_TYPES,
 } from '../model/live-words.ts';
 import { refusalOf } from './auth.ts';
@@ -20,7 +21,7 @@ import {
 import { type WireMessage, wantsAck } from './messages.ts';
 import { claim, infoOf, note } from './sessions.ts';
 import { compareClocks } from './skew.ts';
-import { LIVE_SOURCE, noteBehind, subscribe, unsubscribe } from './subscriptions.ts';
+import { LIVE_SOURCE, noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
 
 type Handler = (hub: Hub, connection: Connection, message: WireMessage, text: string) => void;
 
@@ -30,7 +31,16 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   subscribe_events: withSubscribe(subscribe),
   unsubscribe_events: withSubscribe(unsubscribe),
   heartbeat: compareClocks,
+  flow_control: takeWindow,
   error: takeError,
+};
+
+/** Whose a message is, where it is only one role's. */
+const ROLES: Readonly<Record<string, LiveRole>> = {
+  ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, 'agent'])),
+  ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, 'client'])),
+  subscribe_events: 'client',
+  unsubscribe_events: 'client',
 };
 
 const FREE: ReadonlySet<unknown> = new Set([...CONTROL_MESSAGE_TYPES, ...URGENT_TYPES]);
@@ -40,14 +50,24 @@ export function spend(connection: Connection, type: unknown): void {
   if (!FREE.has(type)) connection.credits -= 1;
 }
 
-/** What a collector itself sends (ack, flow_control, handshake_response) says nothing to it. */
+/** What a collector itself sends (ack, handshake_response) says nothing to it. */
 export function takeMessage(
   hub: Hub,
   connection: Connection,
   message: WireMessage,
   text: string,
 ): void {
-  HANDLERS[message.type]?.(hub, connection, message, text);
+  const { type } = message;
+  const role = ROLES[type];
+  if (role === undefined || role === connection.role)
+    HANDLERS[type]?.(hub, connection, message, text);
+  else
+    refuse(
+      hub,
+      connection,
+      message,
+      `${type} is sent by the role ${role}: the handshake of this connection said ${connection.role}`,
+    );
 }
 
 function withSubscribe(handler: Handler): Handler {

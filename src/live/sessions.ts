@@ -143,7 +143,9 @@ export function loseSessions(hub: Hub, connection: Connection): void {
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
-    if (session.status === 'ended') continue;
+    // One of which nothing was ever stored was only asked for.
+    if (session.last_seq === 0) hub.sessions.delete(session.id);
+    if (session.last_seq === 0 || session.status === 'ended') continue;
     session.status = 'lost';
     publish(hub, session);
   }

@@ -5,6 +5,7 @@
  */
 import { LIMITS } from '../lib/limits.ts';
 import type { LiveDataOf } from '../model/live.ts';
+import { URGENT_TYPES } from '../model/live-words.ts';
 import {
   type Connection,
   complain,
@@ -127,8 +128,11 @@ async function pump(hub: Hub, connection: Connection, subscription: Subscription
       if (seq <= (last.get(session) ?? 0)) continue;
       remember(last, session, seq);
       if (types !== null && !types.has(typeOf(body))) continue;
+      if (!(await mayPass(hub, connection, subscription, body))) return;
       write(hub, connection, body);
-      if (connection.wire.stream.writableNeedDrain) await stalled(hub, connection, subscription);
+      if (!connection.wire.stream.writableNeedDrain) continue;
+      connection.drain ??= drained(connection);
+      await stalled(hub, connection, subscription, connection.drain);
     }
   } catch (error) {
     connection.subscriptions.delete(subscription);
@@ -137,6 +141,39 @@ async function pump(hub: Hub, connection: Connection, subscription: Subscription
       details: { filter: JSON.parse(subscription.key) },
     });
   }
+}
+
+/** A subscriber says how many messages it has room for; that replaces what it said before (LP-10). */
+export function takeWindow(_hub: Hub, connection: Connection, { data }: WireMessage): void {
+  connection.window = (data as LiveDataOf<'flow_control'>).available_credits;
+  connection.refill?.resolve();
+  connection.refill = null;
+}
+
+/** Waits while the peer has said that it has no room; false when the subscription has ended. */
+async function mayPass(
+  hub: Hub,
+  connection: Connection,
+  subscription: Subscription,
+  body: string,
+): Promise<boolean> {
+  if (connection.window === null || URGENT_TYPES.has(typeOf(body))) return true;
+  const { signal } = subscription.abort;
+  while (connection.window <= 0 && !signal.aborted) {
+    connection.refill ??= Promise.withResolvers();
+    const ended = Promise.withResolvers<void>();
+    const end = () => ended.resolve();
+    signal.addEventListener('abort', end);
+    await stalled(
+      hub,
+      connection,
+      subscription,
+      Promise.race([connection.refill.promise, ended.promise]),
+    );
+    signal.removeEventListener('abort', end);
+  }
+  connection.window -= 1;
+  return !signal.aborted;
 }
 
 /** Those used last: an entry that comes twice comes twice close together. */
@@ -159,13 +196,13 @@ async function stalled(
   hub: Hub,
   connection: Connection,
   subscription: Subscription,
+  wait: Promise<void>,
 ): Promise<void> {
   const { clock } = hub.options;
   const since = clock.elapsed();
   subscription.behind = 0;
   hub.stalled.add(subscription);
-  connection.drain ??= drained(connection);
-  await connection.drain;
+  await wait;
   hub.stalled.delete(subscription);
   const { behind } = subscription;
   const waited = clock.elapsed() - since;

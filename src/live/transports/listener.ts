@@ -43,5 +43,5 @@ export function closed(server: Server): Promise<void> {
 /** Errors before the collector listens must not end the process. */
 export function wireOf(stream: Socket, peer: string, is_private: boolean): Wire {
   stream.on('error', () => {});
-  return { stream, peer, private: is_private };
+  return { stream, peer, private: is_private, waited_ms: 0 };
 }

@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import {
   type Accept,
   closed,
@@ -41,7 +42,11 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
 function serverOf({ tls }: TcpOptions, take: (socket: Socket) => void): Server {
   if (tls === null) return createServer(SERVER_OPTIONS, take);
   try {
-    const server = createTlsServer({ ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' }, take);
+    const options = { ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' } as const;
+    const handshakeTimeout = LIMITS.live_hello_ms;
+    const server = createTlsServer({ ...options, handshakeTimeout }, take);
+    // Those that have not finished TLS are not among the collector's connections yet.
+    server.maxConnections = 2 * LIMITS.live_connections_max;
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return server;
   } catch (cause) {
