@@ -213,19 +213,27 @@ verifies(
 
     const reader = await toPort(port);
     await reader.handshake({ role: 'client', token: 'reader' });
-    reader.send(control('subscribe_events', {}), start('mine'));
+    reader.send(control('subscribe_events', {}));
     reader.send(control('interrupt', {}, { session_id: 'mine' }));
+    reader.send(control('subscribe_events', { filter: { session_ids: ['mine', 'other'] } }));
     const isDenied = (what: RegExp) => (one: { type: string; data: { message: string } }) =>
       isError('AUTH_FAILED')(one) && what.test(one.data.message);
-    await reader.wait(isDenied(/may not send/));
     await reader.wait(isDenied(/may not inject/));
+    await reader.wait(isDenied(/not for these sessions/));
+    const forger = await toPort(port);
+    await forger.handshake({ token: 'reader' });
+    forger.send(start('mine'));
+    await forger.wait(isDenied(/may not send/));
 
     brief.send(start('other'));
     await brief.wait(acks('other', 1));
     const sender = await toPort(port);
     await sender.handshake({ token: 'sender' });
-    sender.send(control('subscribe_events', {}), start('other'), start('mine'));
-    await sender.wait(isDenied(/may not subscribe/));
+    sender.send(start('other'), start('mine'));
+    const spy = await toPort(port);
+    await spy.handshake({ role: 'client', token: 'sender' });
+    spy.send(control('subscribe_events', {}));
+    await spy.wait(isDenied(/may not subscribe/));
     await sender.wait(isDenied(/not for this session/));
     await sender.wait(acks('mine', 1));
     const resumed = await sender.handshake({
