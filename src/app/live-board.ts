@@ -121,7 +121,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       if (told.length > 0)
         log.add(
           { received_at: new Date(now_ms).toISOString(), connection, failed: told },
-          read.text,
+          withoutToken(read),
         );
       writeSoon();
     },
@@ -172,6 +172,19 @@ class SessionBoards {
     this.#all.set(id, session);
     return session;
   }
+}
+
+const HIDDEN = '[REDACTED:token]';
+
+/** What is kept of a line: all of it, but for the token of a handshake. */
+function withoutToken({ message, text }: ReadMessage): string {
+  if (message === null)
+    return text.includes('handshake_request')
+      ? text.replace(/("token"\s*:\s*)"(?:[^"\\]|\\.)*/g, `$1"${HIDDEN}`)
+      : text;
+  const data = message.data as { token?: unknown } | null | undefined;
+  if (message.type !== 'handshake_request' || typeof data?.token !== 'string') return text;
+  return JSON.stringify({ ...message, data: { ...data, token: HIDDEN } });
 }
 
 /** The board as a collector wrote it last. */

@@ -102,6 +102,8 @@ function planOf(options: ServeOptions) {
   const { tcp, token_file, tls_cert, tls_key } = options;
   if ((tls_cert === undefined) !== (tls_key === undefined))
     throw usage('give --tls-cert and --tls-key together');
+  if (tls_cert !== undefined && tcp === undefined)
+    throw usage('--tls-cert and --tls-key are for --tcp: give its HOST:PORT');
   if (tcp !== undefined && !isLoopback(parseHostPort(tcp).host)) {
     const missing = [
       ...(token_file === undefined ? ['--token-file'] : []),

@@ -328,6 +328,30 @@ verifies(
   },
 );
 
+verifies('LP-13', 'no token is written to disk, not even of a handshake that failed', async () => {
+  const folder = testFolder();
+  const token_file = secret(folder, 'token', 'sekrit-4711');
+  const serving = await running(folder, { tcp: ':0', token_file });
+  const client = await toPort(portOf(serving));
+  const token = 'sekrit-4711';
+  client.send(hello({ token, role: 'king' }), `${JSON.stringify(hello({ token })).slice(0, -2)}\n`);
+  await client.wait(isError('INVALID_FIELD_TYPE'));
+  await client.wait(isError('INVALID_JSON_FORMAT'));
+  // With a clock that is far behind it fails a rule, too.
+  await client.handshake({ token }, { timestamp: '2020-01-01T00:00:00.000Z' });
+  const failing = readFileSync(join(folder, 'state/live/failing.jsonl'), 'utf8');
+  expect(failing.trim().split('\n')).toHaveLength(3);
+  expect(failing).not.toContain(token);
+  expect(failing).toContain('REDACTED');
+});
+
+verifies('LP-13', 'TLS files without a port are a mistake, and said to be one', async () => {
+  const folder = testFolder();
+  const files = { tls_cert: join(folder, 'c'), tls_key: join(folder, 'k') };
+  const made = serve({ state_dir: join(folder, 'state'), version: '0', ...files });
+  await expect(made).rejects.toThrow(/are for --tcp/);
+});
+
 verifies('LP-13', 'a port that is taken is said with what to do', async () => {
   const folder = testFolder();
   const server = createServer().listen(0, '127.0.0.1');
