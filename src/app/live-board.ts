@@ -90,8 +90,9 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   function write(): void {
     timer = null;
     written_ms = clock.now();
-    judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
     try {
+      // Asking for the memory opens a file, too: there may be no descriptor left.
+      judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
       const file = startPrivate(paths.board, 'board', false);
       try {
         file.write(Buffer.from(`${JSON.stringify(state())}\n`));

@@ -23,25 +23,32 @@ const isWindowsPipe = (path: string) =>
 /** Gives the lock back; null while another has it. */
 export type Lock = (path: string) => (() => void) | null;
 
-/** `lock`: of those that find the same stale socket one takes it over. */
-export async function listenUnix(path: string, accept: Accept, lock: Lock): Promise<Listener> {
-  if (isWindowsPipe(path)) return listenAt(path, accept);
+export interface UnixOptions {
+  path: string;
+  /** Of those that find the same stale socket one takes it over. */
+  lock: Lock;
+  sockets_max: number;
+}
+
+export async function listenUnix(options: UnixOptions, accept: Accept): Promise<Listener> {
+  const { path, lock } = options;
+  if (isWindowsPipe(path)) return listenAt(options, accept);
   privateFolder(path);
   const release = lock(`${path}.lock`);
   if (release === null) throw inUse(path);
   try {
     const found = standing(path);
     if (found !== null) await takeOver(path, found);
-    return await listenAt(path, accept);
+    return await listenAt(options, accept);
   } finally {
     release();
   }
 }
 
-async function listenAt(path: string, accept: Accept): Promise<Listener> {
+async function listenAt({ path, sockets_max }: UnixOptions, accept: Accept): Promise<Listener> {
   const server = createServer(SERVER_OPTIONS, (socket) => accept(wireOf(socket, 'unix', true)));
   try {
-    await listening(server, { path });
+    await listening(server, sockets_max, { path });
     if (!isWindowsPipe(path)) chmodSync(path, 0o600);
   } catch (cause) {
     server.close();
