@@ -101,6 +101,8 @@ type Tls = { cert: string; key: string } | null;
 /** Anything but this machine's own addresses needs a token and TLS (LP-13). */
 function planOf(options: ServeOptions) {
   const { tcp, token_file, tls_cert, tls_key } = options;
+  for (const name of ['socket', 'pipe', 'token_file', 'tls_cert', 'tls_key'] as const)
+    if (options[name] === '') throw usage(`--${name.replace('_', '-')}: give a path`);
   if ((tls_cert === undefined) !== (tls_key === undefined))
     throw usage('give --tls-cert and --tls-key together');
   if (tls_cert !== undefined && tcp === undefined)
