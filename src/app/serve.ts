@@ -43,6 +43,8 @@ export interface ServeOptions {
 
 export interface Serving {
   listening: string[];
+  /** Where a damaged index was put; the new one is filled from the journal. */
+  moved_to: string | null;
   collector: Collector;
   /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
   ended: Promise<void>;
@@ -93,7 +95,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const left = deliverLeft(options.state_dir);
   const listening = listeners.map(({ address }) => addressText(address));
   const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
-  return { listening, collector, ended, stop: () => left().then(stop) };
+  const { moved_to } = index;
+  return { listening, moved_to, collector, ended, stop: () => left().then(stop) };
 }
 
 type Tls = { cert: string; key: string } | null;

@@ -185,7 +185,7 @@ export interface Hub {
   pending_bytes: number;
   /** Subscriptions whose peers have stopped reading. */
   stalled: Set<Subscription>;
-  /** Message id of forwarded input → who sent it. */
+  /** Agent and message id of forwarded input → who sent it. */
   routes: Map<string, Connection>;
   next_id: number;
   stopping: boolean;

@@ -86,7 +86,7 @@ function takeInput(hub: Hub, connection: Connection, message: WireMessage, text:
 
 /** An error is never answered with an error. */
 function takeError(hub: Hub, connection: Connection, message: WireMessage, text: string): void {
-  routeAnswer(hub, message, text);
+  routeAnswer(hub, connection, message, text);
   const numbered = (message.seq ?? 0) > 0 && (message.session_id ?? '') !== '';
   if (numbered) takeNumbered(hub, connection, message, text);
 }

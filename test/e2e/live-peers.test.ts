@@ -134,3 +134,37 @@ verifies('LP-11', 'a session that was only asked for leaves nothing behind', asy
   }, 'the session that is lost');
   expect(watcher.received.filter(({ session_id }) => session_id === 'none')).toEqual([]);
 });
+
+verifies(
+  ['LP-14', 'LP-15'],
+  "only the agent that was given a client's message can answer it, and once",
+  async () => {
+    const { connect } = await running();
+    const [agent, stranger, watcher] = [await connect(), await connect(), await connect()];
+    await agent.handshake();
+    await stranger.handshake();
+    await watcher.handshake({ role: 'client' });
+    agent.send(start('s'));
+    await agent.wait(acks('s', 1));
+    const asked = control('user_input', { content: 'go on' }, { session_id: 's' });
+    watcher.send(asked);
+    await agent.wait(({ type }) => type === 'user_input');
+    const answer = (text: string) =>
+      control('error', {
+        error_code: 'INPUT_INJECTION_RESTRICTED',
+        message: text,
+        severity: 'error',
+        retriable: true,
+        caused_by: { message_id: asked.message_id },
+      });
+    stranger.send(answer('forged'), start('t'));
+    await stranger.wait(acks('t', 1));
+    agent.send(answer('real'), answer('again'), request('s', 2));
+    await agent.wait(acks('s', 2));
+    const done = subscribe();
+    watcher.send(done);
+    await watcher.wait(confirms(done));
+    const told = watcher.received.filter(({ type }) => type === 'error');
+    expect(told.map(({ data }) => data.message)).toEqual(['real']);
+  },
+);
