@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const board = createBoard(paths, clock);
   const collector = createCollector({
     journal,
-    reader: createLiveReader(state.journal),
+    reader: createLiveReader(state.journal, index),
     clock,
     newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
     version: options.version,

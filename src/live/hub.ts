@@ -9,6 +9,9 @@ import type { Grant, Tokens } from './auth.ts';
 import { causeOf, errorMessage, type LiveErrorCode, type Severity } from './errors.ts';
 import type { ReadMessage, WireMessage } from './messages.ts';
 
+/** The journal's source of what agents sent. */
+export const LIVE_SOURCE = 'live';
+
 /** Bytes in both directions, whatever carries them. */
 export interface Wire {
   stream: Duplex;
@@ -45,6 +48,8 @@ export interface LiveReader {
     signal: AbortSignal,
     filter: StoredFilter,
   ): AsyncIterable<StoredMessage>;
+  /** All that is kept of one session, in order. */
+  session(id: string): AsyncIterable<StoredMessage>;
 }
 
 /** Rules count here. Must not throw. */

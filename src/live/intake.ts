@@ -14,6 +14,7 @@ import {
   complain,
   countLimit,
   type Hub,
+  LIVE_SOURCE,
   messageOf,
   say,
   type Taken,
@@ -21,7 +22,7 @@ import {
 import { type WireMessage, wantsAck } from './messages.ts';
 import { claim, infoOf, note } from './sessions.ts';
 import { compareClocks } from './skew.ts';
-import { LIVE_SOURCE, noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
+import { noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
 
 type Handler = (hub: Hub, connection: Connection, message: WireMessage, text: string) => void;
 

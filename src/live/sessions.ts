@@ -6,12 +6,14 @@ import {
   complain,
   countLimit,
   type Hub,
+  LIVE_SOURCE,
   type LiveSession,
   messageOf,
   type Subscription,
   sayIfRoom,
   type Taken,
 } from './hub.ts';
+import { readText } from './messages.ts';
 
 export type Claim =
   | { session: LiveSession }
@@ -166,6 +168,29 @@ export function snapshotOf(
     ...more,
   };
   return messageOf(hub, 'session_state', data, { session_id });
+}
+
+/**
+ * A session of which nothing came since this collector began, as the journal has it: counted again from its messages, once.
+ * Null when there is none.
+ */
+export async function recall(
+  hub: Hub,
+  id: string,
+  signal: AbortSignal,
+): Promise<LiveSession | null> {
+  const session = newSession(id);
+  for await (const { source, seq, body } of hub.options.reader.session(id)) {
+    if (signal.aborted) return null;
+    if (source !== LIVE_SOURCE) continue;
+    const { message, fault } = readText(body);
+    if (fault === null) note(hub, { session, message, seq, text: body });
+  }
+  // Where it has gone on meanwhile, its messages tell.
+  if (hub.sessions.has(id) || session.last_seq === 0) return null;
+  if (session.status === 'active') session.status = 'lost';
+  if (makeRoom(hub)) hub.sessions.set(id, session);
+  return session;
 }
 
 export const wantsState = ({ session_ids, types }: Subscription, id: string) =>

@@ -12,6 +12,7 @@ import {
   countLimit,
   type Hub,
   hasRoom,
+  LIVE_SOURCE,
   messageOf,
   type StoredMessage,
   type Subscription,
@@ -21,10 +22,7 @@ import {
   write,
 } from './hub.ts';
 import type { WireMessage } from './messages.ts';
-import { snapshotOf, wantsState } from './sessions.ts';
-
-/** The journal's source of what agents sent. */
-export const LIVE_SOURCE = 'live';
+import { recall, snapshotOf, wantsState } from './sessions.ts';
 
 type Filter = NonNullable<LiveDataOf<'subscribe_events'>['filter']>;
 
@@ -77,7 +75,27 @@ export function subscribe(hub: Hub, connection: Connection, message: WireMessage
   for (const session of hub.sessions.values()) {
     if (wantsState(subscription, session.id)) sayIfRoom(hub, connection, snapshotOf(hub, session));
   }
+  void tellOld(hub, connection, subscription);
 }
+
+/** The state of sessions asked for by name that only the journal knows: those of before a restart. */
+async function tellOld(
+  hub: Hub,
+  connection: Connection,
+  subscription: Subscription,
+): Promise<void> {
+  const { signal } = subscription.abort;
+  const wanted = [...(subscription.session_ids ?? [])].filter((id) => wantsState(subscription, id));
+  for (const id of wanted.filter((one) => !hub.sessions.has(one)).slice(0, RECALLED_MAX)) {
+    // A journal that cannot be read is told by the subscription itself.
+    const session = await recall(hub, id, signal).catch(() => null);
+    if (signal.aborted) return;
+    if (session !== null) sayIfRoom(hub, connection, snapshotOf(hub, session));
+  }
+}
+
+/** Sessions that one subscription has read from the beginning for their states. */
+const RECALLED_MAX = 16;
 
 /** That it holds from here on: an acknowledgement of nothing stored, linked to the request. */
 function confirm(hub: Hub, connection: Connection, { message_id = null }: WireMessage): void {

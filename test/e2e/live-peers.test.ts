@@ -1,7 +1,11 @@
 /** Peers of a collector that keep to the protocol badly or oddly: roles, their own credits, clocks, silence. */
-import { expect } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { serve } from '../../src/app/serve.ts';
+import { testFolder } from '../fixtures/folder.ts';
 import {
   acks,
+  connectSocket,
   control,
   isError,
   type LiveClient,
@@ -166,5 +170,44 @@ verifies(
     await watcher.wait(confirms(done));
     const told = watcher.received.filter(({ type }) => type === 'error');
     expect(told.map(({ data }) => data.message)).toEqual(['real']);
+  },
+);
+
+verifies(
+  'LP-11',
+  'after a restart a subscriber that names a session is told its state, counted from what is stored',
+  async () => {
+    const folder = testFolder();
+    const options = { state_dir: join(folder, 'state'), version: '0' };
+    const path = join(folder, 'state/live/collector.sock');
+    const first = await serve(options);
+    const agent = await connectSocket({ path });
+    await agent.handshake();
+    const open = request('open', 2, 'c');
+    agent.send(start('open'), open, start('over'));
+    agent.send(message('session_end', 'over', 2, { status: 'ok' }));
+    await agent.wait(acks('open', 2));
+    await agent.wait(acks('over', 2));
+    agent.destroy();
+    await first.stop();
+    const second = await serve(options);
+    const watcher = await connectSocket({ path });
+    onTestFinished(async () => {
+      watcher.destroy();
+      await second.stop();
+    });
+    await watcher.handshake({ role: 'client' });
+    watcher.send(subscribe({ session_ids: ['open', 'over', 'none'] }));
+    const stateOf = async (id: string) =>
+      (await watcher.wait((one) => one.type === 'session_state' && one.session_id === id)).data;
+    expect(await stateOf('open')).toMatchObject({
+      status: 'lost',
+      open_calls: ['c'],
+      last_seq: 2,
+      counters: { messages: 2, requests: 1 },
+    });
+    expect(await stateOf('over')).toMatchObject({ status: 'ended', open_calls: [], last_seq: 2 });
+    await subscribed(watcher);
+    expect(watcher.received.filter(({ session_id }) => session_id === 'none')).toEqual([]);
   },
 );
