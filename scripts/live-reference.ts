@@ -1,5 +1,6 @@
 /** docs/reference/live-protocol.md: messages and rules from the sources, so that they cannot fall behind. */
 import { LIVE_RULES } from '../src/conformance/rules.ts';
+import { LIMITS } from '../src/lib/limits.ts';
 import { LiveSchemas } from '../src/model/live.ts';
 import {
   ACKED_TYPES,
@@ -96,7 +97,7 @@ const ERRORS = [
   ],
   [
     'INVALID_FIELD_TYPE',
-    'a field is of another type, or null where it may not be',
+    'a field is of another type, null where it may not be, or an id that is too long',
     'field, expected, received_type',
   ],
   [
@@ -104,11 +105,20 @@ const ERRORS = [
     'the number is not the one that is due',
     'field, expected_seq, received_seq',
   ],
+  [
+    'INVALID_MESSAGE_FORMAT',
+    "as a warning: the sender's clock is more than 100 ms off",
+    'field, reason, clock_skew_ms, max_skew_ms',
+  ],
   ['MESSAGE_TOO_LARGE', 'the line is over the limit', ''],
   ['DUPLICATE_CONFLICT', 'same session and number, other content', ''],
-  ['AUTH_FAILED', 'no handshake yet, or a token that does not do', ''],
+  ['AUTH_FAILED', 'no handshake yet, a message of the other role, or a token that does not do', ''],
   ['SESSION_COLLISION', 'another connection has the session', 'conflicting_session_id'],
-  ['CAPACITY_EXHAUSTED', 'more was sent than there were credits for', ''],
+  [
+    'CAPACITY_EXHAUSTED',
+    'a limit is met: credits, sessions, connections, the disk; as a warning: a subscriber was behind',
+    'current_capacity, max_capacity, pending_messages',
+  ],
   ['INPUT_INJECTION_RESTRICTED', "the session's agent takes no input", ''],
   ['TOOL_TIMEOUT', "in a response's `error`: the call took longer than it may", ''],
 ];
@@ -137,9 +147,11 @@ export function liveReference(): string[] {
       ['field', 'what'],
       ENVELOPE.map(([name = '', what = '']) => [code(name), what]),
     ),
+    `Ids (\`session_id\`, \`correlation_id\`, \`message_id\`, \`call_id\`) have at most ${LIMITS.live_id_chars_max} characters.`,
     `Messages of an agent, numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
     `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
     `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
+    'Whose a message may be is what the handshake said: those of an agent need the role `agent`, those of a client and\nsubscriptions the role `client`. A subscriber may send `flow_control` itself: it is sent so many messages more, and no\nothers but `error`, `interrupt` and `session_end`, until it says a new number.',
     '## Types',
     ...types.map(typeText),
     '## Errors',

@@ -13,7 +13,8 @@ import { createFailingLog } from './failing-log.ts';
 import type { LivePaths } from './live-paths.ts';
 
 export interface TakeContext {
-  received_ms: number;
+  /** Null: not known. */
+  received_ms: number | null;
   /** Which connection it came on, as people may read it; null: none. */
   connection: string | null;
 }
@@ -89,8 +90,9 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   function write(): void {
     timer = null;
     written_ms = clock.now();
-    judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
     try {
+      // Asking for the memory opens a file, too: there may be no descriptor left.
+      judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
       const file = startPrivate(paths.board, 'board', false);
       try {
         file.write(Buffer.from(`${JSON.stringify(state())}\n`));
@@ -114,12 +116,13 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
     take(read, { received_ms, connection }) {
       lines += 1;
       told.length = 0;
-      judge.push({ ...read, line: lines, received_ms });
-      sessions.count(read, received_ms, told);
+      const now_ms = received_ms ?? clock.now();
+      judge.push({ ...read, line: lines, ...(received_ms !== null && { received_ms }) });
+      sessions.count(read, now_ms, told);
       if (told.length > 0)
         log.add(
-          { received_at: new Date(received_ms).toISOString(), connection, failed: told },
-          read.text,
+          { received_at: new Date(now_ms).toISOString(), connection, failed: told },
+          withoutToken(read),
         );
       writeSoon();
     },
@@ -170,6 +173,19 @@ class SessionBoards {
     this.#all.set(id, session);
     return session;
   }
+}
+
+const HIDDEN = '[REDACTED:token]';
+
+/** What is kept of a line: all of it, but for the token of a handshake. */
+function withoutToken({ message, text }: ReadMessage): string {
+  if (message === null)
+    return text.includes('handshake_request')
+      ? text.replace(/("token"\s*:\s*)"(?:[^"\\]|\\.)*/g, `$1"${HIDDEN}`)
+      : text;
+  const data = message.data as { token?: unknown } | null | undefined;
+  if (message.type !== 'handshake_request' || typeof data?.token !== 'string') return text;
+  return JSON.stringify({ ...message, data: { ...data, token: HIDDEN } });
 }
 
 /** The board as a collector wrote it last. */

@@ -2,16 +2,18 @@
 import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LiveReader } from '../live/hub.ts';
+import type { PositionIndex } from '../store/catalogue.ts';
 import { openRead } from '../store/files.ts';
 import { follow } from '../store/follow.ts';
-import type { Cursor } from '../store/journal-read.ts';
+import { type Cursor, readSession } from '../store/journal-read.ts';
 import { listSegments, segmentBytes } from '../store/scan.ts';
 
 const LF = 10;
 const PIECE_BYTES = 64 * 1024;
 
-export function createLiveReader(dir: string): LiveReader {
+export function createLiveReader(dir: string, index: PositionIndex): LiveReader {
   return {
+    session: (id) => readSession(dir, id, { index }),
     follow: (from, signal, filter) =>
       follow(dir, from === 'start' ? {} : endsOf(dir), signal, filter),
   };

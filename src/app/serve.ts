@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import type { FdWriter } from '../lib/fd-writer.ts';
 import { newRunId, systemRandom } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { addressText, isLoopback, parseHostPort, socketPath } from '../live/address.ts';
 import { readTokenFile } from '../live/auth.ts';
 import { type Collector, createCollector } from '../live/collector.ts';
@@ -42,6 +43,8 @@ export interface ServeOptions {
 
 export interface Serving {
   listening: string[];
+  /** Where a damaged index was put; the new one is filled from the journal. */
+  moved_to: string | null;
   collector: Collector;
   /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
   ended: Promise<void>;
@@ -63,13 +66,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const board = createBoard(paths, clock);
   const collector = createCollector({
     journal,
-    reader: createLiveReader(state.journal),
+    reader: createLiveReader(state.journal, index),
     clock,
     newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
     version: options.version,
     tokens: plan.tokens,
     board,
-    limits: options.limits,
+    limits: { connections_max: plan.connections_max, ...options.limits },
   });
   const listeners: Listener[] = [];
   const stop = async () => {
@@ -82,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
   try {
     const accept = (wire: Parameters<Accept>[0]) => collector.accept(wire);
-    for (const listen of transports(options, plan.tls, paths.socket)) {
+    for (const listen of transports(options, plan, paths.socket)) {
       listeners.push(await listen(accept));
     }
   } catch (error) {
@@ -92,7 +95,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const left = deliverLeft(options.state_dir);
   const listening = listeners.map(({ address }) => addressText(address));
   const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
-  return { listening, collector, ended, stop: () => left().then(stop) };
+  const { moved_to } = index;
+  return { listening, moved_to, collector, ended, stop: () => left().then(stop) };
 }
 
 type Tls = { cert: string; key: string } | null;
@@ -100,8 +104,12 @@ type Tls = { cert: string; key: string } | null;
 /** Anything but this machine's own addresses needs a token and TLS (LP-13). */
 function planOf(options: ServeOptions) {
   const { tcp, token_file, tls_cert, tls_key } = options;
+  for (const name of ['socket', 'pipe', 'token_file', 'tls_cert', 'tls_key'] as const)
+    if (options[name] === '') throw usage(`--${name.replace('_', '-')}: give a path`);
   if ((tls_cert === undefined) !== (tls_key === undefined))
     throw usage('give --tls-cert and --tls-key together');
+  if (tls_cert !== undefined && tcp === undefined)
+    throw usage('--tls-cert and --tls-key are for --tcp: give its HOST:PORT');
   if (tcp !== undefined && !isLoopback(parseHostPort(tcp).host)) {
     const missing = [
       ...(token_file === undefined ? ['--token-file'] : []),
@@ -114,19 +122,60 @@ function planOf(options: ServeOptions) {
     tls_cert === undefined || tls_key === undefined
       ? null
       : { cert: textOf(tls_cert), key: textOf(tls_key) };
-  return { tls, tokens: token_file === undefined ? null : readTokenFile(token_file) };
+  return {
+    tls,
+    tokens: token_file === undefined ? null : readTokenFile(token_file),
+    connections_max: connectionsMax(),
+  };
 }
 
-function transports(options: ServeOptions, tls: Tls, default_socket: string) {
+interface Plan {
+  tls: Tls;
+  connections_max: number;
+}
+
+/** Sockets beyond the collector's connections: of peers that are told that there are too many. */
+const SPARE_SOCKETS = 16;
+
+function transports(options: ServeOptions, { tls, connections_max }: Plan, default_socket: string) {
   const { tcp, pipe, stdio } = options;
+  const sockets_max = connections_max + SPARE_SOCKETS;
   const alone = tcp === undefined && pipe === undefined && stdio === undefined;
   const socket = options.socket ?? (alone ? default_socket : undefined);
   const list: ((accept: Accept) => Promise<Listener> | Listener)[] = [];
-  if (socket !== undefined) list.push((accept) => listenUnix(socketPath(socket), accept));
-  if (tcp !== undefined) list.push((accept) => listenTcp({ ...parseHostPort(tcp), tls }, accept));
+  if (socket !== undefined) {
+    const path = socketPath(socket);
+    list.push((accept) => listenUnix({ path, lock: takeLock, sockets_max }, accept));
+  }
+  if (tcp !== undefined) {
+    const where = { ...parseHostPort(tcp), tls, sockets_max };
+    list.push((accept) => listenTcp(where, accept));
+  }
   if (pipe !== undefined) list.push((accept) => listenPipe(pipe, accept));
   if (stdio !== undefined) list.push((accept) => listenStdio(stdio.input, stdio.out, accept));
   return list;
+}
+
+/** For the journal, the index, and what else a process has open. */
+const OWN_FILES = 64;
+
+/** Peers must not use up the files that the collector itself needs; one that reads the journal costs two. */
+function connectionsMax(): number {
+  const room = Math.floor((openFilesMax() - OWN_FILES) / 2) - SPARE_SOCKETS;
+  return Math.min(LIMITS.live_connections_max, Math.max(MIN_CONNECTIONS, room));
+}
+
+const MIN_CONNECTIONS = 8;
+
+/** How many files this process may open; where the system does not say, as many as it likes. */
+function openFilesMax(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const found = /^Max open files\s+(\d+)/m.exec(limits);
+    return found === null ? Number.POSITIVE_INFINITY : Number(found[1]);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function textOf(path: string): string {

@@ -57,7 +57,11 @@ async function serveUntil(
     tls_key: flags.tlsKey,
     ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
   });
-  const { listening } = serving;
+  const { listening, moved_to } = serving;
+  if (moved_to !== null)
+    await io.err.write(
+      `warning: the index was damaged and is now ${forTerminal(moved_to)}; it is made anew from the journal\n`,
+    );
   if (flags.dashboard) await io.err.write('note: there is no dashboard in this version\n');
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
   if (flags.json) await io.out.write(`${JSON.stringify({ listening, pid: process.pid })}\n`);

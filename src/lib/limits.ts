@@ -131,6 +131,10 @@ export const LIMITS = {
   judged_chars_max: 60_000,
   /** A message of the live protocol; as for every other line. */
   live_message_bytes_max: 8 * 1024 * 1024,
+  /** Ids of sessions, calls and messages: those of open calls are kept. As in the journal. */
+  live_id_chars_max: 1_024,
+  /** A filter of a subscription, as JSON: some 2,000 session ids. */
+  live_filter_chars_max: 64 * 1024,
   /** Connections to a collector: one a running agent and one a watcher; 1,000 idle ones cost some 20 MB. */
   live_connections_max: 2_048,
   /** Sessions that a collector has open at once. */

@@ -3,7 +3,7 @@
  * Contract: a token is compared with every known one in constant time; a file that others can read is refused.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { isoTime } from '../lib/iso-time.ts';
 import { LIVE_PERMISSIONS, type LivePermission } from '../model/live-words.ts';
@@ -33,7 +33,8 @@ const invalid = (text: string) => new TachoError('config_invalid', text, { stage
 export function readTokenFile(path: string): Tokens {
   let fd: number;
   try {
-    fd = openSync(path, 'r');
+    // Opening a pipe would wait for somebody to write to it.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }

@@ -12,6 +12,7 @@ import {
   complain,
   createHub,
   type Hub,
+  hasRoom,
   messageOf,
   sayIfRoom,
   type Wire,
@@ -83,7 +84,8 @@ function lookAt(hub: Hub, connection: Connection): void {
     });
     farewell(hub, connection);
   } else if (
-    !connection.paused &&
+    // One that is not read for want of room on our side may well live; one that does not read is gone.
+    !(connection.paused && hasRoom(hub, connection)) &&
     now - connection.heard_ms > heartbeat_ms * heartbeats_missed_max
   ) {
     const message = `nothing was heard for ${heartbeats_missed_max} heartbeats`;

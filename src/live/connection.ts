@@ -22,8 +22,12 @@ import { readMessage } from './messages.ts';
 import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
-/** A web page can make a browser send these to a port of this machine. */
-const HTTP = /^[A-Z]{3,10} \S{1,8000} HTTP\/\d/;
+/**
+ * A web page can make a browser send a request to a port of this machine, with a body of the page's choice. Its word and
+ * its address may be of any kind and length, with braces too; the end of the line gives it away.
+ */
+const HTTP = / HTTP\/\d(?:\.\d)?\s*$/;
+const HTTP_END_BYTES = 20;
 
 export function openConnection(hub: Hub, wire: Wire): void {
   const now = hub.options.clock.elapsed();
@@ -39,7 +43,7 @@ export function openConnection(hub: Hub, wire: Wire): void {
     ),
     phase: 'new',
     grant: FULL_GRANT,
-    name: '',
+    role: 'agent',
     ended: false,
     held: [],
     hello_bytes: 0,
@@ -54,9 +58,12 @@ export function openConnection(hub: Hub, wire: Wire): void {
     heard_ms: now,
     beat_ms: now,
     closing_ms: 0,
+    skews_ms: [],
     skew_told_ms: null,
     subscriptions: new Set(),
     drain: null,
+    window: null,
+    refill: null,
   };
   hub.connections.add(connection);
   hub.counters.connections += 1;
@@ -143,14 +150,16 @@ function takeLine(hub: Hub, connection: Connection, line: Buffer): void {
     return;
   }
   if (phase === 'closing' || phase === 'closed') return;
-  if (phase === 'new' && HTTP.test(line.toString('latin1', 0, 9000))) {
+  if (phase === 'new' && HTTP.test(line.toString('latin1', line.length - HTTP_END_BYTES))) {
     connection.phase = 'closing';
     connection.wire.stream.destroy();
     return;
   }
   hub.counters.messages += 1;
   const read = readMessage(line);
-  const received_ms = hub.options.clock.now();
+  // What lay waiting while we started came at a time that nobody knows.
+  const waiting = phase === 'new' && connection.wire.waited_ms > 0;
+  const received_ms = waiting ? null : hub.options.clock.now();
   hub.options.board?.take(read, { received_ms, connection: connection.id });
   spend(connection, read.message?.type);
   if (read.fault !== null) {

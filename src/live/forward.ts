@@ -24,13 +24,16 @@ export function forward(hub: Hub, from: Connection, message: WireMessage, text: 
     return;
   }
   hub.counters.forwarded += 1;
-  remember(hub, message.message_id ?? '', from);
+  remember(hub, routeOf(owner, message.message_id ?? ''), from);
   write(hub, owner, text);
 }
 
-function remember({ routes }: Hub, message_id: string, from: Connection): void {
-  routes.delete(message_id);
-  routes.set(message_id, from);
+/** Only the agent that was given a message can answer it. */
+const routeOf = (agent: Connection, message_id: string) => `${agent.id}\n${message_id}`;
+
+function remember({ routes }: Hub, route: string, from: Connection): void {
+  routes.delete(route);
+  routes.set(route, from);
   if (routes.size <= LIMITS.live_routes_max) return;
   for (const oldest of routes.keys()) {
     routes.delete(oldest);
@@ -38,10 +41,13 @@ function remember({ routes }: Hub, message_id: string, from: Connection): void {
   }
 }
 
-/** An agent's error about a message that was forwarded to it goes to whoever sent that. */
-export function routeAnswer(hub: Hub, message: WireMessage, text: string): void {
+/** An agent's error about a message that was forwarded to it goes to whoever sent that, once. */
+export function routeAnswer(hub: Hub, agent: Connection, message: WireMessage, text: string): void {
   const { caused_by } = message.data as { caused_by?: { message_id?: string | null } | null };
   const id = caused_by?.message_id;
-  const to = id === null || id === undefined ? undefined : hub.routes.get(id);
+  if (id === null || id === undefined) return;
+  const route = routeOf(agent, id);
+  const to = hub.routes.get(route);
+  hub.routes.delete(route);
   if (to !== undefined && to.phase === 'open') write(hub, to, text);
 }

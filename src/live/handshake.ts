@@ -3,11 +3,10 @@ import type { LiveDataOf } from '../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../model/live-words.ts';
 import { FULL_GRANT, type Grant, grantFor, refusalOf } from './auth.ts';
 import type { LiveErrorCode } from './errors.ts';
-import { type Connection, countLimit, type Hub, messageOf, say } from './hub.ts';
+import { type Connection, countLimit, type Hub, LIVE_SOURCE, messageOf, say } from './hub.ts';
 import type { WireMessage } from './messages.ts';
 import { claim } from './sessions.ts';
 import { compareClocks } from './skew.ts';
-import { LIVE_SOURCE } from './subscriptions.ts';
 
 interface Refusal {
   error_code: LiveErrorCode;
@@ -31,7 +30,7 @@ export async function greet(
     return false;
   }
   connection.grant = grant;
-  connection.name = request.client_info.name;
+  connection.role = request.role;
   connection.credits = hub.limits.credits;
   const resumed = await resume(hub, connection, request);
   if (typeof resumed === 'object' && resumed !== null) {

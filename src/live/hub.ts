@@ -4,10 +4,13 @@ import type { Clock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Lines } from '../lib/lines.ts';
 import type { LiveDataOf, LiveMessage } from '../model/live.ts';
-import type { LiveType, SESSION_STATUSES } from '../model/live-words.ts';
+import type { LiveRole, LiveType, SESSION_STATUSES } from '../model/live-words.ts';
 import type { Grant, Tokens } from './auth.ts';
 import { causeOf, errorMessage, type LiveErrorCode, type Severity } from './errors.ts';
 import type { ReadMessage, WireMessage } from './messages.ts';
+
+/** The journal's source of what agents sent. */
+export const LIVE_SOURCE = 'live';
 
 /** Bytes in both directions, whatever carries them. */
 export interface Wire {
@@ -16,6 +19,8 @@ export interface Wire {
   peer: string;
   /** Only this user can reach it: no token is asked for. */
   private: boolean;
+  /** How long bytes may have waited before it was opened, as at a slow start; 0 where they cannot. */
+  waited_ms: number;
 }
 
 /** Where messages are kept. An append resolves only after all of it is synced. */
@@ -43,12 +48,14 @@ export interface LiveReader {
     signal: AbortSignal,
     filter: StoredFilter,
   ): AsyncIterable<StoredMessage>;
+  /** All that is kept of one session, in order. */
+  session(id: string): AsyncIterable<StoredMessage>;
 }
 
 /** Rules count here. Must not throw. */
 export interface Board {
-  /** Every line that was read, good or bad, before it is stored. */
-  take(read: ReadMessage, context: { received_ms: number; connection: string }): void;
+  /** Every line that was read, good or bad, before it is stored. `received_ms`: null where it lay waiting. */
+  take(read: ReadMessage, context: { received_ms: number | null; connection: string }): void;
   /** Every message that the collector makes: answers, acknowledgements, handshakes. */
   sent(text: string): void;
 }
@@ -119,7 +126,7 @@ export interface Connection {
   /** new: not greeted; greeting: the answer waits for the journal; closing: said goodbye, reads nothing more. */
   phase: 'new' | 'greeting' | 'open' | 'closing' | 'closed';
   grant: Grant;
-  name: string;
+  role: LiveRole;
   /** The peer has ended its side. */
   ended: boolean;
   /** Lines that came while the greeting waited. */
@@ -140,9 +147,15 @@ export interface Connection {
   /** The last heartbeat of ours. */
   beat_ms: number;
   closing_ms: number;
+  /** The last measurements, the newest last. */
+  skews_ms: number[];
   skew_told_ms: number | null;
   subscriptions: Set<Subscription>;
   drain: Promise<void> | null;
+  /** Messages that the peer wants to be sent at most; null: it has not said. */
+  window: number | null;
+  /** Those that wait for it to say more. */
+  refill: PromiseWithResolvers<void> | null;
 }
 
 export interface Subscription {
@@ -177,7 +190,7 @@ export interface Hub {
   pending_bytes: number;
   /** Subscriptions whose peers have stopped reading. */
   stalled: Set<Subscription>;
-  /** Message id of forwarded input → who sent it. */
+  /** Agent and message id of forwarded input → who sent it. */
   routes: Map<string, Connection>;
   next_id: number;
   stopping: boolean;

@@ -4,6 +4,7 @@ import {
   AGENT_MESSAGE_TYPES,
   CLIENT_MESSAGE_TYPES,
   CONTROL_MESSAGE_TYPES,
+  type LiveRole,
   URGENT_TYPES,
 } from '../model/live-words.ts';
 import { refusalOf } from './auth.ts';
@@ -13,6 +14,7 @@ import {
   complain,
   countLimit,
   type Hub,
+  LIVE_SOURCE,
   messageOf,
   say,
   type Taken,
@@ -20,7 +22,7 @@ import {
 import { type WireMessage, wantsAck } from './messages.ts';
 import { claim, infoOf, note } from './sessions.ts';
 import { compareClocks } from './skew.ts';
-import { LIVE_SOURCE, noteBehind, subscribe, unsubscribe } from './subscriptions.ts';
+import { noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
 
 type Handler = (hub: Hub, connection: Connection, message: WireMessage, text: string) => void;
 
@@ -30,7 +32,16 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   subscribe_events: withSubscribe(subscribe),
   unsubscribe_events: withSubscribe(unsubscribe),
   heartbeat: compareClocks,
+  flow_control: takeWindow,
   error: takeError,
+};
+
+/** Whose a message is, where it is only one role's. */
+const ROLES: Readonly<Record<string, LiveRole>> = {
+  ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, 'agent'])),
+  ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, 'client'])),
+  subscribe_events: 'client',
+  unsubscribe_events: 'client',
 };
 
 const FREE: ReadonlySet<unknown> = new Set([...CONTROL_MESSAGE_TYPES, ...URGENT_TYPES]);
@@ -40,14 +51,24 @@ export function spend(connection: Connection, type: unknown): void {
   if (!FREE.has(type)) connection.credits -= 1;
 }
 
-/** What a collector itself sends (ack, flow_control, handshake_response) says nothing to it. */
+/** What a collector itself sends (ack, handshake_response) says nothing to it. */
 export function takeMessage(
   hub: Hub,
   connection: Connection,
   message: WireMessage,
   text: string,
 ): void {
-  HANDLERS[message.type]?.(hub, connection, message, text);
+  const { type } = message;
+  const role = ROLES[type];
+  if (role === undefined || role === connection.role)
+    HANDLERS[type]?.(hub, connection, message, text);
+  else
+    refuse(
+      hub,
+      connection,
+      message,
+      `${type} is sent by the role ${role}: the handshake of this connection said ${connection.role}`,
+    );
 }
 
 function withSubscribe(handler: Handler): Handler {
@@ -66,7 +87,7 @@ function takeInput(hub: Hub, connection: Connection, message: WireMessage, text:
 
 /** An error is never answered with an error. */
 function takeError(hub: Hub, connection: Connection, message: WireMessage, text: string): void {
-  routeAnswer(hub, message, text);
+  routeAnswer(hub, connection, message, text);
   const numbered = (message.seq ?? 0) > 0 && (message.session_id ?? '') !== '';
   if (numbered) takeNumbered(hub, connection, message, text);
 }
@@ -83,7 +104,7 @@ function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, te
     complain(hub, connection, 'MISSING_REQUIRED_FIELD', { message: why, about: message, details });
     return;
   }
-  const fault = idFault(session_id, seq);
+  const fault = seqFault(seq);
   if (fault !== null) {
     complain(hub, connection, 'INVALID_FIELD_TYPE', { ...fault, about: message });
     return;
@@ -119,18 +140,11 @@ function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, te
 }
 
 /** What the journal would refuse as a fault of ours. */
-function idFault(session_id: string, seq: number) {
-  if (session_id.length > LIMITS.journal_id_chars_max) {
-    const expected = `a string of at most ${LIMITS.journal_id_chars_max} characters`;
-    const details = { field: 'session_id', expected, received_type: 'string' };
-    return { message: `the field session_id must be ${expected}`, details };
-  }
-  if (seq > LIMITS.session_events_max) {
-    const expected = `a number up to ${LIMITS.session_events_max}`;
-    const details = { field: 'seq', expected, received_type: 'number' };
-    return { message: `the field seq must be ${expected}`, details };
-  }
-  return null;
+function seqFault(seq: number) {
+  if (seq <= LIMITS.session_events_max) return null;
+  const expected = `a number up to ${LIMITS.session_events_max}`;
+  const details = { field: 'seq', expected, received_type: 'number' };
+  return { message: `the field seq must be ${expected}`, details };
 }
 
 /** Hands what a piece of input held to the journal. `after`: when it is durable or has failed. */

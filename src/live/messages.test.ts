@@ -265,3 +265,52 @@ test('bytes that are no UTF-8 are refused whole', () => {
     fault: { code: 'INVALID_NDJSON_FORMAT' },
   });
 });
+
+verifies(
+  'LP-16',
+  'an id that is too long is refused by name, and not even the answer keeps it',
+  () => {
+    const long = 'x'.repeat(1_025);
+    const base = whole('tool_call_request');
+    const broken: [string, Map][] = [
+      ['session_id', { ...base, session_id: long }],
+      ['correlation_id', { ...base, correlation_id: long }],
+      ['message_id', { ...base, message_id: long }],
+      ['data.call_id', { ...base, data: { ...(base.data as Map), call_id: long } }],
+      ['trace.traceparent', { ...base, trace: { traceparent: long } }],
+      [
+        'data.message.id',
+        { ...whole('message_start'), data: { message: { id: long, role: 'x' } } },
+      ],
+      ['data.message_id', { ...whole('message_stop'), data: { message_id: long } }],
+      ['session_id', { type: 'unheard_of', session_id: long, message_id: 'm' }],
+    ];
+    for (const [field, value] of broken) {
+      const { fault, message } = readText(JSON.stringify(value));
+      expect(fault).toMatchObject({ code: 'INVALID_FIELD_TYPE', field });
+      expect(JSON.stringify(message)).not.toContain(long);
+      expect(message?.type).toBe(value.type);
+    }
+    const short = { ...base, session_id: 'x'.repeat(1_024) };
+    expect(readText(JSON.stringify(short)).fault).toBe(null);
+  },
+);
+
+verifies('LP-1', 'a message without a type, or with one that is no text, is told just that', () => {
+  for (const text of ['{}', '{"type":""}', '{"data":{}}'])
+    expect(readText(text).fault).toMatchObject({
+      code: 'MISSING_REQUIRED_FIELD',
+      message: 'the field type is missing',
+      details: { missing_field: 'type' },
+    });
+  for (const [type, received_type] of [
+    ['null', 'null'],
+    ['5', 'number'],
+    ['[]', 'array'],
+  ])
+    expect(readText(`{"type":${type}}`).fault).toMatchObject({
+      code: 'INVALID_FIELD_TYPE',
+      field: 'type',
+      details: { received_type },
+    });
+});

@@ -50,9 +50,11 @@ export function readText(text: string): ReadMessage {
 }
 
 function judged(value: Record<string, unknown>, text: string): ReadMessage {
+  const long = longIdOf(value);
+  if (long !== null) return { fault: longId(long), message: withoutLong(value), text };
   const { type } = value;
   if (typeof type !== 'string' || type === '')
-    return { fault: faultOf('heartbeat', { ...value, type: type ?? '' }), message: value, text };
+    return { fault: noType(value), message: value, text };
   const check = Object.hasOwn(LIVE_CHECKS, type) ? LIVE_CHECKS[type] : undefined;
   if (check === undefined) return { fault: unknownType(type), message: value, text };
   if (!check(value)) return { fault: faultOf(type, value), message: value, text };
@@ -74,6 +76,74 @@ function badLine(text: string, code: Fault['code'], why: string): ReadMessage {
 
 function tooDeep(text: string): ReadMessage {
   return badLine(text, 'INVALID_NDJSON_FORMAT', `nested deeper than ${LIMITS.depth_max} levels`);
+}
+
+type Fields = Record<string, unknown>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const isLong = (value: unknown) =>
+  typeof value === 'string' && value.length > LIMITS.live_id_chars_max;
+
+const ENVELOPE_IDS = ['session_id', 'correlation_id', 'message_id'] as const;
+
+/** Ids are kept while their calls are open, so they must be short; names the first that is not. */
+function longIdOf(value: Fields): string | null {
+  for (const name of ENVELOPE_IDS) if (isLong(value[name])) return name;
+  const data = fieldsOf(value.data);
+  if (isLong(data.call_id)) return 'data.call_id';
+  if (isLong(data.message_id)) return 'data.message_id';
+  if (isLong(fieldsOf(data.message).id)) return 'data.message.id';
+  if (isLong(fieldsOf(data.resume).session_id)) return 'data.resume.session_id';
+  return isLong(fieldsOf(value.trace).traceparent) ? 'trace.traceparent' : null;
+}
+
+/** What names the message, for the answer. */
+function withoutLong(value: Fields): Fields {
+  const names = ['type', 'timestamp', 'seq', ...ENVELOPE_IDS];
+  return Object.fromEntries(
+    names.filter((name) => !isLong(value[name])).map((name) => [name, value[name]]),
+  );
+}
+
+function longId(field: string): Fault {
+  const expected = `text of at most ${LIMITS.live_id_chars_max} characters`;
+  return {
+    code: 'INVALID_FIELD_TYPE',
+    field,
+    message: `the field ${field} must be ${expected}`,
+    details: { field, expected, received_type: 'string' },
+  };
+}
+
+function noType({ type = '', ...others }: Fields): Fault {
+  const received = type === null ? 'null' : Array.isArray(type) ? 'array' : typeof type;
+  if (type !== '')
+    return {
+      code: 'INVALID_FIELD_TYPE',
+      field: 'type',
+      message: `the field type must be text, not ${received}`,
+      details: { field: 'type', expected: 'text', received_type: received },
+    };
+  return {
+    code: 'MISSING_REQUIRED_FIELD',
+    field: 'type',
+    message: 'the field type is missing',
+    details: {
+      missing_field: 'type',
+      received_fields: Object.keys(others).slice(0, 50),
+      expected_fields: [
+        'type',
+        'timestamp',
+        ...ENVELOPE_IDS,
+        'seq',
+        'ack_required',
+        'trace',
+        'data',
+      ],
+    },
+  };
 }
 
 function noTime(text: string): Fault {

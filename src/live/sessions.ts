@@ -1,16 +1,19 @@
 /** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
+import { LIMITS } from '../lib/limits.ts';
 import type { LiveMessage } from '../model/live.ts';
 import {
   type Connection,
   complain,
   countLimit,
   type Hub,
+  LIVE_SOURCE,
   type LiveSession,
   messageOf,
   type Subscription,
   sayIfRoom,
   type Taken,
 } from './hub.ts';
+import { readText } from './messages.ts';
 
 export type Claim =
   | { session: LiveSession }
@@ -142,7 +145,9 @@ export function loseSessions(hub: Hub, connection: Connection): void {
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
-    if (session.status === 'ended') continue;
+    // One of which nothing was ever stored was only asked for.
+    if (session.last_seq === 0) hub.sessions.delete(session.id);
+    if (session.last_seq === 0 || session.status === 'ended') continue;
     session.status = 'lost';
     publish(hub, session);
   }
@@ -154,9 +159,38 @@ export function snapshotOf(
   more: Record<string, unknown> = {},
 ): LiveMessage<'session_state'> {
   const { id: session_id, status, last_seq, calls, counters } = session;
-  const open_calls = [...calls.keys()];
-  const data = { status, open_calls, last_seq, counters: { ...counters }, ...more };
+  const open_calls = [...calls.keys().take(LIMITS.live_open_calls_named_max)];
+  const data = {
+    status,
+    open_calls,
+    last_seq,
+    counters: { ...counters, open_calls: calls.size },
+    ...more,
+  };
   return messageOf(hub, 'session_state', data, { session_id });
+}
+
+/**
+ * A session of which nothing came since this collector began, as the journal has it: counted again from its messages, once.
+ * Null when there is none.
+ */
+export async function recall(
+  hub: Hub,
+  id: string,
+  signal: AbortSignal,
+): Promise<LiveSession | null> {
+  const session = newSession(id);
+  for await (const { source, seq, body } of hub.options.reader.session(id)) {
+    if (signal.aborted) return null;
+    if (source !== LIVE_SOURCE) continue;
+    const { message, fault } = readText(body);
+    if (fault === null) note(hub, { session, message, seq, text: body });
+  }
+  // Where it has gone on meanwhile, its messages tell.
+  if (hub.sessions.has(id) || session.last_seq === 0) return null;
+  if (session.status === 'active') session.status = 'lost';
+  if (makeRoom(hub)) hub.sessions.set(id, session);
+  return session;
 }
 
 export const wantsState = ({ session_ids, types }: Subscription, id: string) =>

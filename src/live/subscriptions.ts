@@ -5,12 +5,14 @@
  */
 import { LIMITS } from '../lib/limits.ts';
 import type { LiveDataOf } from '../model/live.ts';
+import { URGENT_TYPES } from '../model/live-words.ts';
 import {
   type Connection,
   complain,
   countLimit,
   type Hub,
   hasRoom,
+  LIVE_SOURCE,
   messageOf,
   type StoredMessage,
   type Subscription,
@@ -20,10 +22,7 @@ import {
   write,
 } from './hub.ts';
 import type { WireMessage } from './messages.ts';
-import { snapshotOf, wantsState } from './sessions.ts';
-
-/** The journal's source of what agents sent. */
-export const LIVE_SOURCE = 'live';
+import { recall, snapshotOf, wantsState } from './sessions.ts';
 
 type Filter = NonNullable<LiveDataOf<'subscribe_events'>['filter']>;
 
@@ -45,9 +44,26 @@ export function subscribe(hub: Hub, connection: Connection, message: WireMessage
     return;
   }
   const filter = ((message.data as LiveDataOf<'subscribe_events'>).filter ?? {}) as Filter;
+  const key = keyOf(filter);
+  if (key.length > LIMITS.live_filter_chars_max) {
+    const max_capacity = LIMITS.live_filter_chars_max;
+    complain(hub, connection, 'CAPACITY_EXHAUSTED', {
+      message: `a filter may have ${max_capacity} characters: name fewer sessions, or subscribe more than once`,
+      about: message,
+      details: { field: 'data.filter', current_capacity: key.length, max_capacity },
+    });
+    return;
+  }
+  const { sessions } = connection.grant;
+  if (sessions !== null && filter.session_ids?.some((id) => !sessions.has(id))) {
+    const why = 'this token is not for these sessions';
+    complain(hub, connection, 'AUTH_FAILED', { message: why, about: message, severity: 'error' });
+    return;
+  }
   const subscription: Subscription = {
-    key: keyOf(filter),
-    session_ids: allowed(setOf(filter.session_ids), connection.grant.sessions),
+    key,
+    // A token for some sessions sees no others.
+    session_ids: setOf(filter.session_ids) ?? sessions,
     types: setOf(filter.types),
     from_seq: filter.from_seq ?? null,
     abort: new AbortController(),
@@ -59,16 +75,27 @@ export function subscribe(hub: Hub, connection: Connection, message: WireMessage
   for (const session of hub.sessions.values()) {
     if (wantsState(subscription, session.id)) sayIfRoom(hub, connection, snapshotOf(hub, session));
   }
+  void tellOld(hub, connection, subscription);
 }
 
-/** A token for some sessions sees no others. */
-function allowed(
-  wanted: ReadonlySet<string> | null,
-  granted: ReadonlySet<string> | null,
-): ReadonlySet<string> | null {
-  if (granted === null || wanted === null) return wanted ?? granted;
-  return wanted.intersection(granted);
+/** The state of sessions asked for by name that only the journal knows: those of before a restart. */
+async function tellOld(
+  hub: Hub,
+  connection: Connection,
+  subscription: Subscription,
+): Promise<void> {
+  const { signal } = subscription.abort;
+  const wanted = [...(subscription.session_ids ?? [])].filter((id) => wantsState(subscription, id));
+  for (const id of wanted.filter((one) => !hub.sessions.has(one)).slice(0, RECALLED_MAX)) {
+    // A journal that cannot be read is told by the subscription itself.
+    const session = await recall(hub, id, signal).catch(() => null);
+    if (signal.aborted) return;
+    if (session !== null) sayIfRoom(hub, connection, snapshotOf(hub, session));
+  }
 }
+
+/** Sessions that one subscription has read from the beginning for their states. */
+const RECALLED_MAX = 16;
 
 /** That it holds from here on: an acknowledgement of nothing stored, linked to the request. */
 function confirm(hub: Hub, connection: Connection, { message_id = null }: WireMessage): void {
@@ -117,8 +144,11 @@ async function pump(hub: Hub, connection: Connection, subscription: Subscription
       if (seq <= (last.get(session) ?? 0)) continue;
       remember(last, session, seq);
       if (types !== null && !types.has(typeOf(body))) continue;
+      if (!(await mayPass(hub, connection, subscription, body))) return;
       write(hub, connection, body);
-      if (connection.wire.stream.writableNeedDrain) await stalled(hub, connection, subscription);
+      if (!connection.wire.stream.writableNeedDrain) continue;
+      connection.drain ??= drained(connection);
+      await stalled(hub, connection, subscription, connection.drain);
     }
   } catch (error) {
     connection.subscriptions.delete(subscription);
@@ -127,6 +157,39 @@ async function pump(hub: Hub, connection: Connection, subscription: Subscription
       details: { filter: JSON.parse(subscription.key) },
     });
   }
+}
+
+/** A subscriber says how many messages it has room for; that replaces what it said before (LP-10). */
+export function takeWindow(_hub: Hub, connection: Connection, { data }: WireMessage): void {
+  connection.window = (data as LiveDataOf<'flow_control'>).available_credits;
+  connection.refill?.resolve();
+  connection.refill = null;
+}
+
+/** Waits while the peer has said that it has no room; false when the subscription has ended. */
+async function mayPass(
+  hub: Hub,
+  connection: Connection,
+  subscription: Subscription,
+  body: string,
+): Promise<boolean> {
+  if (connection.window === null || URGENT_TYPES.has(typeOf(body))) return true;
+  const { signal } = subscription.abort;
+  while (connection.window <= 0 && !signal.aborted) {
+    connection.refill ??= Promise.withResolvers();
+    const ended = Promise.withResolvers<void>();
+    const end = () => ended.resolve();
+    signal.addEventListener('abort', end);
+    await stalled(
+      hub,
+      connection,
+      subscription,
+      Promise.race([connection.refill.promise, ended.promise]),
+    );
+    signal.removeEventListener('abort', end);
+  }
+  connection.window -= 1;
+  return !signal.aborted;
 }
 
 /** Those used last: an entry that comes twice comes twice close together. */
@@ -149,19 +212,19 @@ async function stalled(
   hub: Hub,
   connection: Connection,
   subscription: Subscription,
+  wait: Promise<void>,
 ): Promise<void> {
   const { clock } = hub.options;
   const since = clock.elapsed();
   subscription.behind = 0;
   hub.stalled.add(subscription);
-  connection.drain ??= drained(connection);
-  await connection.drain;
+  await wait;
   hub.stalled.delete(subscription);
   const { behind } = subscription;
   const waited = clock.elapsed() - since;
   if (subscription.abort.signal.aborted || waited < hub.limits.behind_ms) return;
   complain(hub, connection, 'CAPACITY_EXHAUSTED', {
-    message: `this subscriber did not read for ${Math.round(waited)} ms: it gets what it missed now`,
+    message: `this subscriber took nothing for ${Math.round(waited)} ms: it gets what it missed now`,
     severity: 'warning',
     details: {
       pending_messages: behind,

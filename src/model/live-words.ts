@@ -68,6 +68,7 @@ export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error', 'interrupt', 'session_end']);
 
 export const LIVE_ROLES = ['agent', 'client'] as const;
+export type LiveRole = (typeof LIVE_ROLES)[number];
 export const LIVE_PERMISSIONS = ['subscribe', 'send', 'inject'] as const;
 export type LivePermission = (typeof LIVE_PERMISSIONS)[number];
 export const EXECUTION_STATUSES = ['running', 'paused', 'cancelled', 'failed'] as const;

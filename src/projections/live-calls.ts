@@ -84,7 +84,7 @@ export class LiveCalls {
   /** An id that is used again gets a name of its own. */
   newId(call_id: string): string {
     const earlier = this.answered(call_id);
-    if (earlier === undefined) return call_id === '' ? '(none)' : call_id;
+    if (earlier === undefined) return call_id === '' ? '(none)' : shortId(call_id);
     const match = /^(.*)#(\d+)$/s.exec(earlier);
     return match === null ? `${earlier}#2` : `${match[1]}#${Number(match[2]) + 1}`;
   }
@@ -177,4 +177,11 @@ function forget(map: Map<string, string>, most: number): void {
     if (map.size <= most) return;
     map.delete(oldest);
   }
+}
+
+/** With the session's it must fit into an id of the protocol; both ends and the length tell long ones apart. */
+function shortId(id: string): string {
+  const half = Math.floor(LIMITS.live_id_chars_max / 4);
+  if (id.length <= half * 2) return id;
+  return `${id.slice(0, half)}(${id.length})${id.slice(-half)}`.toWellFormed();
 }

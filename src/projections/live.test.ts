@@ -4,6 +4,7 @@ import { createMaker, type MakeEvent } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { type Data, faultsOf, inputOf, outputOf, textsOf, wire } from '../../test/live-stream.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { readText } from '../live/messages.ts';
 import type { Event } from '../model/event.ts';
 import type { LiveMessage } from '../model/live.ts';
 import { EVENT_KINDS } from '../model/words.ts';
@@ -471,4 +472,20 @@ verifies(['LP-3', 'LP-4', 'LP-6'], 'whatever events come, the session is in good
     }),
     { numRuns: 500 },
   );
+});
+
+test('a call id that is too long for the protocol is shortened, and stays one on all messages of its call', () => {
+  const make = createMaker();
+  const ids = ['a', 'b'].map((end) => `${'x'.repeat(5_000)}${end}`);
+  const messages = run([
+    make('run_started'),
+    ...ids.map((call_id) => make('call_requested', { call_id })),
+    ...ids.map((call_id) => make('call_finished', { call_id })),
+    make('run_finished'),
+  ]);
+  expect(faultsOf(messages, session_id)).toEqual([]);
+  const asked = dataOf(messages, 'tool_call_request').map(({ call_id }) => call_id);
+  expect(new Set(asked).size).toBe(2);
+  expect(dataOf(messages, 'tool_call_response').map(({ call_id }) => call_id)).toEqual(asked);
+  for (const message of messages) expect(readText(JSON.stringify(message)).fault).toBe(null);
 });

@@ -2,62 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
+import { serve } from '../../src/app/serve.ts';
 import { readSession } from '../../src/store/journal-read.ts';
-import { testFolder } from '../fixtures/folder.ts';
-import {
-  acks,
-  connectSocket,
-  control,
-  isError,
-  isType,
-  type LiveClient,
-  type Message,
-  message,
-  request,
-} from '../live-client.ts';
+import { acks, control, isError, isType, message, request } from '../live-client.ts';
+import { many, running, start, subscribe, subscribed } from '../live-running.ts';
 import { until } from './cli.ts';
 import { verifies } from './verifies.ts';
-
-interface Running extends Serving {
-  folder: string;
-  connect(): Promise<LiveClient>;
-}
-
-/** A collector in this process, on the socket of a new state folder; stopped after the test. */
-async function running(options: Partial<ServeOptions> = {}): Promise<Running> {
-  const folder = testFolder();
-  const serving = await serve({ state_dir: join(folder, 'state'), version: '0', ...options });
-  const clients: LiveClient[] = [];
-  onTestFinished(async () => {
-    for (const client of clients) client.destroy();
-    await serving.stop();
-  });
-  const path = join(folder, 'state/live/collector.sock');
-  return {
-    ...serving,
-    folder,
-    async connect() {
-      const client = await connectSocket({ path });
-      clients.push(client);
-      return client;
-    },
-  };
-}
-
-const start = (session: string) => message('session_start', session, 1, { agent: 'toy' });
-const many = (session: string, from: number, count: number) =>
-  Array.from({ length: count }, (_, i) => request(session, from + i));
-const subscribe = (filter: object = {}) =>
-  control('subscribe_events', { filter }, { ack_required: true });
-const confirms = (asked: Message) => (one: Message) =>
-  one.type === 'ack' && one.correlation_id === asked.message_id;
-
-async function subscribed(client: LiveClient, filter: object = {}): Promise<void> {
-  const asked = subscribe(filter);
-  client.send(asked);
-  await client.wait(confirms(asked));
-}
 
 verifies(
   'LP-10',
@@ -282,10 +232,14 @@ verifies(
     );
     expect(calls.data).toMatchObject({ severity: 'warning', caused_by: { message_id: 'a-4' } });
     await client.wait(acks('a', 4));
-    client.send(subscribe(), subscribe());
-    await client.wait((one) => one.type === 'error' && /subscriptions/.test(one.data.message));
     const second = await connect();
-    await second.handshake();
+    await second.handshake({ role: 'client' });
+    second.send(subscribe(), subscribe());
+    await second.wait((one) => one.type === 'error' && /subscriptions/.test(one.data.message));
+    second.send(control('unsubscribe_events', {}));
+    const session_ids = Array.from({ length: 70 }, (_, i) => `${i}${'x'.repeat(1_000)}`);
+    second.send(subscribe({ session_ids }));
+    await second.wait((one) => one.type === 'error' && /a filter may have/.test(one.data.message));
     const third = await connect();
     await third.wait(isError('CAPACITY_EXHAUSTED'));
     await third.closed;
@@ -323,11 +277,15 @@ verifies('LP-16', 'a call without a sign of life is given up, counted and told',
   });
   const client = await connect();
   await client.handshake();
-  await subscribed(client);
-  const beat = setInterval(() => client.send(control('heartbeat', {})), 100);
+  const watcher = await connect();
+  await watcher.handshake({ role: 'client' });
+  await subscribed(watcher);
+  const beat = setInterval(() => {
+    for (const one of [client, watcher]) one.send(control('heartbeat', {}));
+  }, 100);
   onTestFinished(() => clearInterval(beat));
   client.send(start('s'), request('s', 2, 'stuck'));
-  const state = await client.wait((one) => one.data.abandoned_calls !== undefined);
+  const state = await watcher.wait((one) => one.data.abandoned_calls !== undefined);
   expect(state).toMatchObject({
     type: 'session_state',
     session_id: 's',

@@ -213,19 +213,27 @@ verifies(
 
     const reader = await toPort(port);
     await reader.handshake({ role: 'client', token: 'reader' });
-    reader.send(control('subscribe_events', {}), start('mine'));
+    reader.send(control('subscribe_events', {}));
     reader.send(control('interrupt', {}, { session_id: 'mine' }));
+    reader.send(control('subscribe_events', { filter: { session_ids: ['mine', 'other'] } }));
     const isDenied = (what: RegExp) => (one: { type: string; data: { message: string } }) =>
       isError('AUTH_FAILED')(one) && what.test(one.data.message);
-    await reader.wait(isDenied(/may not send/));
     await reader.wait(isDenied(/may not inject/));
+    await reader.wait(isDenied(/not for these sessions/));
+    const forger = await toPort(port);
+    await forger.handshake({ token: 'reader' });
+    forger.send(start('mine'));
+    await forger.wait(isDenied(/may not send/));
 
     brief.send(start('other'));
     await brief.wait(acks('other', 1));
     const sender = await toPort(port);
     await sender.handshake({ token: 'sender' });
-    sender.send(control('subscribe_events', {}), start('other'), start('mine'));
-    await sender.wait(isDenied(/may not subscribe/));
+    sender.send(start('other'), start('mine'));
+    const spy = await toPort(port);
+    await spy.handshake({ role: 'client', token: 'sender' });
+    spy.send(control('subscribe_events', {}));
+    await spy.wait(isDenied(/may not subscribe/));
     await sender.wait(isDenied(/not for this session/));
     await sender.wait(acks('mine', 1));
     const resumed = await sender.handshake({
@@ -278,12 +286,21 @@ verifies(
     const folder = testFolder();
     const serving = await running(folder, { tcp: ':0' });
     const body = `${JSON.stringify(hello())}\n${JSON.stringify(start('s'))}\n`;
-    const client = await toPort(portOf(serving));
-    client.send(
-      `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
-    await client.closed;
-    expect(client.received).toEqual([]);
+    const head = `Host: localhost\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const asked = [
+      'POST /',
+      `POST /${'a'.repeat(20_000)}`,
+      'POST /?{"type":"heartbeat"}',
+      // Of its own site, which may be a name for this machine, a page may ask by any word.
+      'own-word /',
+      'post /',
+    ];
+    for (const first of asked) {
+      const client = await toPort(portOf(serving));
+      client.send(`${first} HTTP/1.1\r\n${head}${body}`);
+      await client.closed;
+      expect(client.received).toEqual([]);
+    }
     expect(serving.collector.counters.stored).toBe(0);
   },
 );
@@ -310,6 +327,30 @@ verifies(
     expect(serving.collector.counters.limits.hello_bytes_max).toBe(1);
   },
 );
+
+verifies('LP-13', 'no token is written to disk, not even of a handshake that failed', async () => {
+  const folder = testFolder();
+  const token_file = secret(folder, 'token', 'sekrit-4711');
+  const serving = await running(folder, { tcp: ':0', token_file });
+  const client = await toPort(portOf(serving));
+  const token = 'sekrit-4711';
+  client.send(hello({ token, role: 'king' }), `${JSON.stringify(hello({ token })).slice(0, -2)}\n`);
+  await client.wait(isError('INVALID_FIELD_TYPE'));
+  await client.wait(isError('INVALID_JSON_FORMAT'));
+  // With a clock that is far behind it fails a rule, too.
+  await client.handshake({ token }, { timestamp: '2020-01-01T00:00:00.000Z' });
+  const failing = readFileSync(join(folder, 'state/live/failing.jsonl'), 'utf8');
+  expect(failing.trim().split('\n')).toHaveLength(3);
+  expect(failing).not.toContain(token);
+  expect(failing).toContain('REDACTED');
+});
+
+verifies('LP-13', 'TLS files without a port are a mistake, and said to be one', async () => {
+  const folder = testFolder();
+  const files = { tls_cert: join(folder, 'c'), tls_key: join(folder, 'k') };
+  const made = serve({ state_dir: join(folder, 'state'), version: '0', ...files });
+  await expect(made).rejects.toThrow(/are for --tcp/);
+});
 
 verifies('LP-13', 'a port that is taken is said with what to do', async () => {
   const folder = testFolder();

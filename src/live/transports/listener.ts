@@ -22,7 +22,9 @@ export const SERVER_OPTIONS = { allowHalfOpen: true, noDelay: true, keepAlive: t
 /** Peers that all come back at once after a restart; the system may allow fewer. */
 const BACKLOG = 2_048;
 
-export function listening(server: Server, where: object): Promise<void> {
+/** `sockets_max`: more than the collector takes, so that it can still say why; beyond it the system hangs up. */
+export function listening(server: Server, sockets_max: number, where: object): Promise<void> {
+  server.maxConnections = sockets_max;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ backlog: BACKLOG, ...where }, () => {
@@ -43,5 +45,5 @@ export function closed(server: Server): Promise<void> {
 /** Errors before the collector listens must not end the process. */
 export function wireOf(stream: Socket, peer: string, is_private: boolean): Wire {
   stream.on('error', () => {});
-  return { stream, peer, private: is_private };
+  return { stream, peer, private: is_private, waited_ms: 0 };
 }

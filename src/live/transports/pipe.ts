@@ -28,7 +28,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
   function begin(): Peer {
     peer?.end();
     peer = createPeer(paths.out, input);
-    accept({ stream: peer.stream, peer: `pipe ${path}`, private: true });
+    accept({ stream: peer.stream, peer: `pipe ${path}`, private: true, waited_ms: 0 });
     return peer;
   }
 

@@ -21,7 +21,9 @@ export function privateFolder(path: string): void {
   if (process.platform === 'win32') return;
   if (stat.uid !== process.getuid?.()) throw unusable(`${folder}: belongs to another user`);
   if ((stat.mode & 0o077) !== 0)
-    throw unusable(`${folder}: others can enter this folder: chmod 700 it, or choose another`);
+    throw unusable(
+      `${folder}: others can enter this folder: choose one that is yours alone (mkdir -m 700), or leave the option out for the one in the state folder`,
+    );
 }
 
 /** What stands at the path; null for nothing. A link is never followed. */

@@ -22,7 +22,9 @@ export function listenStdio(input: Readable, out: FdWriter, accept: Accept): Lis
   input.on('error', (error) => stream.destroy(error));
   const ended = new Promise<void>((resolve) => stream.on('close', () => resolve()));
   stream.on('error', () => {});
-  accept({ stream, peer: 'stdio', private: true });
+  // Whoever started this process may have written before it ran.
+  const waited_ms = process.uptime() * 1000;
+  accept({ stream, peer: 'stdio', private: true, waited_ms });
   return {
     address: { kind: 'stdio' },
     async close() {

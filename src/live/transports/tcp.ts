@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import {
   type Accept,
   closed,
@@ -17,6 +18,8 @@ export interface TcpOptions {
   port: number;
   /** PEM texts. */
   tls: { cert: string; key: string } | null;
+  /** Those that have not finished TLS are not among the collector's connections yet. */
+  sockets_max: number;
 }
 
 export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Listener> {
@@ -25,7 +28,7 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
     accept(wireOf(socket, `tcp ${socket.remoteAddress}:${socket.remotePort}`, false)),
   );
   try {
-    await listening(server, { host, port });
+    await listening(server, options.sockets_max, { host, port });
   } catch (cause) {
     const text = `${host}:${port}: cannot listen: ${(cause as Error).message}: choose another --tcp`;
     throw new TachoError('state_unusable', text, { stage: 'live', cause });
@@ -41,7 +44,9 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
 function serverOf({ tls }: TcpOptions, take: (socket: Socket) => void): Server {
   if (tls === null) return createServer(SERVER_OPTIONS, take);
   try {
-    const server = createTlsServer({ ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' }, take);
+    const options = { ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' } as const;
+    const handshakeTimeout = LIMITS.live_hello_ms;
+    const server = createTlsServer({ ...options, handshakeTimeout }, take);
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return server;
   } catch (cause) {

@@ -20,15 +20,35 @@ import { privateFolder, standing, unusable } from './private-place.ts';
 const isWindowsPipe = (path: string) =>
   process.platform === 'win32' && path.startsWith('\\\\.\\pipe\\');
 
-export async function listenUnix(path: string, accept: Accept): Promise<Listener> {
-  const server = createServer(SERVER_OPTIONS, (socket) => accept(wireOf(socket, 'unix', true)));
-  if (!isWindowsPipe(path)) {
-    privateFolder(path);
+/** Gives the lock back; null while another has it. */
+export type Lock = (path: string) => (() => void) | null;
+
+export interface UnixOptions {
+  path: string;
+  /** Of those that find the same stale socket one takes it over. */
+  lock: Lock;
+  sockets_max: number;
+}
+
+export async function listenUnix(options: UnixOptions, accept: Accept): Promise<Listener> {
+  const { path, lock } = options;
+  if (isWindowsPipe(path)) return listenAt(options, accept);
+  privateFolder(path);
+  const release = lock(`${path}.lock`);
+  if (release === null) throw inUse(path);
+  try {
     const found = standing(path);
     if (found !== null) await takeOver(path, found);
+    return await listenAt(options, accept);
+  } finally {
+    release();
   }
+}
+
+async function listenAt({ path, sockets_max }: UnixOptions, accept: Accept): Promise<Listener> {
+  const server = createServer(SERVER_OPTIONS, (socket) => accept(wireOf(socket, 'unix', true)));
   try {
-    await listening(server, { path });
+    await listening(server, sockets_max, { path });
     if (!isWindowsPipe(path)) chmodSync(path, 0o600);
   } catch (cause) {
     server.close();
@@ -51,8 +71,7 @@ async function takeOver(path: string, found: Stats): Promise<void> {
   if (answer === 'alive') throw inUse(path);
   if (answer === 'gone') return;
   if (answer !== 'refused') throw unusable(`${path}: ${answer}`);
-  // Another one may have taken it over since.
-  if (standing(path)?.ino === found.ino) unlinkSync(path);
+  unlinkSync(path);
 }
 
 function probe(path: string): Promise<string> {
