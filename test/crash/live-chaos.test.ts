@@ -1,0 +1,249 @@
+/** Everything at once: bad lines, kills of the collector and of senders, two senders of one session, a clock that goes back. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { type LiveOptions, openLive } from '../../src/app/live-sender.ts';
+import { seededRandom } from '../../src/lib/ids.ts';
+import { compose } from '../../src/live/compose.ts';
+import type { Notice } from '../../src/live/sender.ts';
+import { ChaosProxy, FATES } from '../chaos-proxy.ts';
+import { bin, kill, linesOf, until } from '../e2e/cli.ts';
+import { verifies } from '../e2e/verifies.ts';
+import { testFolder } from '../fixtures/folder.ts';
+import { acks, connectSocket, control, isType, type LiveClient, request } from '../live-client.ts';
+import { type ServeProcess, startServe, storedIn } from '../serve-process.ts';
+
+const LONG_MS = 300_000;
+const TIMES = { retry_ms: 10, retry_ms_max: 50, resend_ms: 100, resend_ms_max: 400 };
+const WRITER = join(import.meta.dirname, '../fixtures/live-writer.ts');
+
+/** Silence is found out by heartbeats only, which takes its time. */
+const MANY = [...Array.from({ length: 5 }, () => FATES.slice(0, 4)).flat(), 'silent'] as const;
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+const numbersOf = (lines: readonly string[] = []) =>
+  lines.map((line) => JSON.parse(line).seq as number);
+const socketOf = (url: string) => ({ path: url.replace('unix:', '') });
+
+function said(session_id: string, seq: number, pad = 'é'.repeat((seq * 37) % 500)) {
+  const data = { message_id: 'm', index: 0, delta: pad };
+  return compose('content_block_delta', data, { session_id, seq, at_ms: 1_700_000_000_000 + seq });
+}
+
+const ended = (session_id: string, seq: number) =>
+  compose('session_end', { status: 'ok' }, { session_id, seq, at_ms: 1_800_000_000_000 });
+
+/** In order, by its own connection: every message is acknowledged before the next is sent. */
+async function neighbour(url: string, until_done: Promise<unknown>) {
+  const client = await connectSocket(socketOf(url));
+  await client.handshake();
+  let done = false;
+  void until_done.finally(() => {
+    done = true;
+  });
+  let slowest_ms = 0;
+  let seq = 0;
+  while (!done || seq < 10) {
+    seq += 1;
+    const from = performance.now();
+    client.send(request('neighbour', seq));
+    await client.wait(acks('neighbour', seq), `the neighbour's ${seq}`, client.received.length);
+    slowest_ms = Math.max(slowest_ms, performance.now() - from);
+    await sleep(5);
+  }
+  client.destroy();
+  return { client, seq, slowest_ms };
+}
+
+const faults = (client: LiveClient) =>
+  client.received.filter(isType('error')).filter(({ data }) => data.severity !== 'warning');
+
+async function subscribed(url: string): Promise<LiveClient> {
+  const client = await connectSocket(socketOf(url));
+  await client.handshake({ role: 'client' });
+  client.send(control('subscribe_events', { filter: { from_seq: 0 } }));
+  const beat = setInterval(() => client.send(control('heartbeat', {})), 300);
+  void client.closed.then(() => clearInterval(beat));
+  return client;
+}
+
+const numbered = ({ received, lines }: LiveClient) =>
+  lines.filter((_, i) => typeof received[i].seq === 'number');
+
+/** Three sessions over a bad line, to their ends; resolves when the collector has everything. */
+async function badLine(kind: 'unix' | 'tcp', { url: to }: ServeProcess, folder: string) {
+  const proxy = new ChaosProxy({
+    ...{ seed: kind, to: to.replace('unix:', ''), fates: MANY },
+    ...{ bytes_max: 40_000, delay_ms_max: 4 },
+  });
+  const url = await proxy.listen(kind === 'unix' ? join(folder, 'p') : 0);
+  const live = openLive({ url, outbox: join(folder, 'outbox'), times: TIMES });
+  const sessions = ['a', 'b', 'c'].map((name) => live.open(`${kind}-${name}`));
+  for (const seq of upTo(COUNT)) {
+    for (const session of sessions) session.say([said(session.session_id, seq)]);
+    if (seq % 20 === 0) await sleep(5);
+  }
+  for (const session of sessions) session.say([ended(session.session_id, COUNT + 1)]);
+  expect(await live.settled(150_000)).toBe(true);
+  expect(await live.close()).toEqual([]);
+  // Something of each kind did happen.
+  expect(Object.values(proxy.happened).filter((times) => times === 0)).toEqual([]);
+  return sessions.map(({ session_id }) => session_id);
+}
+
+const COUNT = 1_000;
+
+verifies(
+  ['LP-7', 'LP-8', 'LP-15'],
+  'lines that delay, split, drop, reset and fall silent cost nothing, and no neighbour notices',
+  async () => {
+    const folder = testFolder();
+    const state = join(folder, 'state');
+    const serving = await startServe(state, '--heartbeat', '1');
+    const watcher = await subscribed(serving.url);
+    const work = Promise.all([badLine('unix', serving, folder), badLine('tcp', serving, folder)]);
+    const beside = await neighbour(serving.url, work);
+    const names = (await work).flat();
+    expect(beside.slowest_ms).toBeLessThan(5_000);
+    expect(faults(beside.client)).toEqual([]);
+    const whole = names.length * (COUNT + 1) + beside.seq;
+    await until(() => numbered(watcher).length >= whole, 'everything with the subscriber');
+    watcher.destroy();
+    expect(await serving.end('SIGTERM')).toBe(0);
+    const stored = await storedIn(state);
+    const seen = Map.groupBy(numbered(watcher), (line) => JSON.parse(line).session_id);
+    for (const name of names) {
+      const lines = [...upTo(COUNT).map((seq) => said(name, seq)), ended(name, COUNT + 1)];
+      expect(stored.get(name)).toEqual(lines.map((one) => JSON.stringify(one)));
+    }
+    expect(numbersOf(stored.get('neighbour'))).toEqual(upTo(beside.seq));
+    expect(seen).toEqual(stored);
+    expect(readdirSync(join(folder, 'outbox'))).toEqual([]);
+  },
+  LONG_MS,
+);
+
+const SENDER_KILLS = 25;
+const COLLECTOR_KILLS_LEAST = 10;
+
+/** A program that says more and more in a session, started again and again. */
+class Writers {
+  readonly name: string;
+  readonly #folder: string;
+  readonly #url: string;
+
+  constructor(session: string, folder: string, url: string) {
+    this.name = session;
+    this.#folder = folder;
+    this.#url = url;
+  }
+
+  /** `more`: so many messages and the end; else it goes on for ever. */
+  start(...more: string[]): { child: ChildProcess; ended: Promise<unknown[]> } {
+    const out = openSync(this.#answers, 'a');
+    const args = [WRITER, this.#url, join(this.#folder, 'outbox'), this.name, ...more];
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', out, 'inherit'],
+      // Compiled once for all of them.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compiled') },
+    });
+    closeSync(out);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return { child, ended: once(child, 'exit') };
+  }
+
+  get #answers(): string {
+    return join(this.#folder, `${this.name}.answers`);
+  }
+
+  /** The numbers that were in the outbox for sure. */
+  get numbers(): number[] {
+    return linesOf(readFileSync(this.#answers, 'utf8'));
+  }
+
+  async killed(times: number, random: (count: number) => Uint8Array): Promise<void> {
+    for (let cycle = 0; cycle < times; cycle++) {
+      const before = cycle === 0 ? 0 : this.numbers.length;
+      const { child, ended } = this.start();
+      const [wait = 0, early = 0] = random(2);
+      // One in four at any moment since its start, the others in the middle of their work.
+      if (early >= 64) await until(() => this.numbers.length > before, 'its first words');
+      await sleep(wait / 4);
+      child.kill('SIGKILL');
+      expect((await ended)[1]).toBe('SIGKILL');
+    }
+    expect((await this.start('1').ended)[0]).toBe(0);
+  }
+}
+
+verifies(
+  ['LP-7', 'LP-8', 'LP-9', 'LP-11'],
+  'kills of the collector and of senders at random moments, over a bad line: nothing is lost, nothing comes twice',
+  async () => {
+    const folder = testFolder();
+    const state = join(folder, 'state');
+    const random = seededRandom('kills');
+    let serving = await startServe(state, '--heartbeat', '1');
+    const { url } = serving;
+    const proxy = new ChaosProxy({
+      ...{ seed: 'kills', to: url.replace('unix:', ''), fates: MANY },
+      ...{ bytes_max: 400_000, delay_ms_max: 2 },
+    });
+    const bad_url = await proxy.listen(join(folder, 'p'));
+    const tail = startTail(url, state);
+    const chains = ['one', 'two'].map((name) => new Writers(name, folder, bad_url));
+    const steady = new Writers('steady', folder, url);
+    let done = false;
+    const work = Promise.all([
+      ...chains.map((chain) => chain.killed(SENDER_KILLS, random)),
+      steady.start('20000').ended.then(([code]) => expect(code).toBe(0)),
+    ]).finally(() => {
+      done = true;
+    });
+    let kills = 0;
+    for (; !done; kills++) {
+      await Promise.race([work, sleep(200 + (random(1)[0] as number) * 3)]);
+      if (done) break;
+      await serving.end('SIGKILL');
+      serving = await startServe(state, '--heartbeat', '1');
+    }
+    await work;
+    expect(kills).toBeGreaterThanOrEqual(COLLECTOR_KILLS_LEAST);
+    const stored = await storedIn(state);
+    for (const [name, { numbers }] of [...chains, steady].map((one) => [one.name, one] as const)) {
+      const lines = (stored.get(name) ?? []).map((line) => JSON.parse(line));
+      expect(lines.map(({ seq }) => seq)).toEqual(upTo(lines.length));
+      // A number that is given twice would be one whose first message is lost.
+      expect(numbers.filter((seq, i) => seq <= (numbers[i - 1] ?? 0))).toEqual([]);
+      expect(lines.length).toBe((numbers.at(-1) ?? 0) + 1);
+      expect(lines.at(-1).type).toBe('session_end');
+      const wrong = lines
+        .slice(0, -1)
+        .filter(({ seq, data }) => data.delta.length !== (seq * 37) % 500);
+      expect(wrong).toEqual([]);
+    }
+    const count = [...stored.values()].flat().length;
+    await until(() => tail.lines().length >= count, 'everything with the watcher');
+    expect(Map.groupBy(tail.lines(), (line) => JSON.parse(line).session_id)).toEqual(stored);
+    expect(readdirSync(join(folder, 'outbox'))).toEqual([]);
+    expect(await serving.end('SIGTERM')).toBe(0);
+  },
+  LONG_MS,
+);
+
+/** `tacho tail`, from the first message on. */
+function startTail(url: string, state: string) {
+  const args = [bin, 'tail', '--to', url, '--from', '0', '--json', '--state-dir', state];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const pieces: Buffer[] = [];
+  child.stdout.on('data', (piece: Buffer) => pieces.push(piece));
+  const lines = () => {
+    const all = Buffer.concat(pieces).toString().split('\n').slice(0, -1);
+    return all.filter((line) => !line.includes('"seq":null,"ack_required"'));
+  };
+  return { lines };
+}
