@@ -1,7 +1,5 @@
 /** Everything at once: bad lines, kills of the collector and of senders, two senders of one session, a clock that goes back. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
@@ -11,15 +9,15 @@ import { seededRandom } from '../../src/lib/ids.ts';
 import { parseAddress } from '../../src/live/address.ts';
 import { compose } from '../../src/live/compose.ts';
 import { ChaosProxy, FATES } from '../chaos-proxy.ts';
-import { linesOf, until } from '../e2e/cli.ts';
+import { until } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { acks, connectSocket, control, isType, type LiveClient, request } from '../live-client.ts';
+import { Writers } from '../live-writers.ts';
 import { type ServeProcess, startServe, storedIn } from '../serve-process.ts';
 
 const LONG_MS = 300_000;
 const TIMES = { retry_ms: 10, retry_ms_max: 50, resend_ms: 100, resend_ms_max: 400 };
-const WRITER = join(import.meta.dirname, '../fixtures/live-writer.ts');
 
 /** Silence is found out by heartbeats only, which takes its time. */
 const MANY = [...Array.from({ length: 5 }, () => FATES.slice(0, 4)).flat(), 'silent'] as const;
@@ -130,56 +128,6 @@ verifies(
 const SENDER_KILLS = 25;
 const COLLECTOR_KILLS = 20;
 
-/** A program that says more and more in a session, started again and again. */
-class Writers {
-  readonly name: string;
-  readonly #folder: string;
-  readonly #url: string;
-
-  constructor(session: string, folder: string, url: string) {
-    this.name = session;
-    this.#folder = folder;
-    this.#url = url;
-  }
-
-  /** `more`: so many messages and the end; else it goes on for ever. */
-  start(...more: string[]): { child: ChildProcess; ended: Promise<unknown[]> } {
-    const out = openSync(this.#answers, 'a');
-    const args = [WRITER, this.#url, join(this.#folder, 'outbox'), this.name, ...more];
-    const child = spawn(process.execPath, args, {
-      stdio: ['ignore', out, 'inherit'],
-      // Compiled once for all of them.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compiled') },
-    });
-    closeSync(out);
-    onTestFinished(() => void child.kill('SIGKILL'));
-    return { child, ended: once(child, 'exit') };
-  }
-
-  get #answers(): string {
-    return join(this.#folder, `${this.name}.answers`);
-  }
-
-  /** The numbers that were in the outbox for sure. */
-  get numbers(): number[] {
-    return linesOf(readFileSync(this.#answers, 'utf8'));
-  }
-
-  async killed(times: number, random: (count: number) => Uint8Array): Promise<void> {
-    for (let cycle = 0; cycle < times; cycle++) {
-      const before = cycle === 0 ? 0 : this.numbers.length;
-      const { child, ended } = this.start();
-      const [wait = 0, early = 0] = random(2);
-      // One in four at any moment since its start, the others in the middle of their work.
-      if (early >= 64) await until(() => this.numbers.length > before, 'its first words');
-      await sleep(wait / 4);
-      child.kill('SIGKILL');
-      expect((await ended)[1]).toBe('SIGKILL');
-    }
-    expect((await this.start('1').ended)[0]).toBe(0);
-  }
-}
-
 verifies(
   ['LP-7', 'LP-8', 'LP-9', 'LP-11'],
   'kills of the collector and of senders at random moments, over a bad line: nothing is lost, nothing comes twice',
@@ -209,18 +157,7 @@ verifies(
     proxy.calm = true;
     await work;
     const stored = await storedIn(state);
-    for (const [name, { numbers }] of [...chains, steady].map((one) => [one.name, one] as const)) {
-      const lines = (stored.get(name) ?? []).map((line) => JSON.parse(line));
-      expect(lines.map(({ seq }) => seq)).toEqual(upTo(lines.length));
-      // A number that is given twice would be one whose first message is lost.
-      expect(numbers.filter((seq, i) => seq <= (numbers[i - 1] ?? 0))).toEqual([]);
-      expect(lines.length).toBe((numbers.at(-1) ?? 0) + 1);
-      expect(lines.at(-1).type).toBe('session_end');
-      const wrong = lines
-        .slice(0, -1)
-        .filter(({ seq, data }) => data.delta.length !== (seq * 37) % 500);
-      expect(wrong).toEqual([]);
-    }
+    for (const writers of [...chains, steady]) writers.holdAgainst(stored);
     const count = [...stored.values()].flat().length;
     await until(() => watched().length >= count, 'everything with the watcher');
     expect(Map.groupBy(watched(), (line) => JSON.parse(line).session_id)).toEqual(stored);
