@@ -53,7 +53,8 @@ export function startServe(state: string, ...args: string[]): Promise<ServeProce
 /** What the collector of a state folder has stored: each session's lines, in the order of the journal. */
 export async function storedIn(state: string): Promise<Map<string, string[]>> {
   const sessions = new Map<string, string[]>();
-  for await (const { session, body } of readAll(join(state, 'live/journal'))) {
+  for await (const { session, source, body } of readAll(join(state, 'live/journal'))) {
+    if (source !== 'live') continue;
     const lines = sessions.get(session);
     if (lines === undefined) sessions.set(session, [body]);
     else lines.push(body);

@@ -1,18 +1,26 @@
 /** Everything at once: bad lines, kills of the collector and of senders, two senders of one session, a clock that goes back. */
-import { readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
+import { connect } from '../../src/app/connect.ts';
 import { openLive } from '../../src/app/live-sender.ts';
+import { serve } from '../../src/app/serve.ts';
 import { tail } from '../../src/app/tail.ts';
+import { validateStored } from '../../src/app/validate.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/ids.ts';
 import { parseAddress } from '../../src/live/address.ts';
 import { compose } from '../../src/live/compose.ts';
+import type { Notice } from '../../src/live/sender.ts';
 import { ChaosProxy, FATES } from '../chaos-proxy.ts';
-import { until } from '../e2e/cli.ts';
+import { bin, until } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { acks, connectSocket, control, isType, type LiveClient, request } from '../live-client.ts';
+import { faultsOf } from '../live-stream.ts';
 import { Writers } from '../live-writers.ts';
 import { type ServeProcess, startServe, storedIn } from '../serve-process.ts';
 
@@ -185,3 +193,122 @@ function watch(url: string): () => string[] {
   watching.catch((error: Error) => lines.push(error.message));
   return () => lines;
 }
+
+const lineOf = (session_id: string, seq: number, command: string) =>
+  JSON.stringify({
+    ...request(session_id, seq),
+    timestamp: '2026-03-03T10:00:00.000Z',
+    data: { ...request(session_id, seq).data, args: { command } },
+  });
+
+/** `tacho emit` of these lines, with a state folder of its own: another machine, as far as the collector knows. */
+async function emitted(folder: string, name: string, url: string, lines: readonly string[]) {
+  const file = join(folder, `${name}.jsonl`);
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  const args = ['emit', '--to', url, '--no-end', '--state-dir', join(folder, name), file];
+  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, stderr, kept: readdirSync(join(folder, name, 'outbox')) };
+}
+
+verifies(
+  ['LP-7', 'LP-15'],
+  'two senders of one session: what is the same is stored once, what is not is refused and kept by its sender',
+  async () => {
+    const folder = testFolder();
+    const state = join(folder, 'state');
+    const { url, end } = await startServe(state);
+    const both = upTo(300).map((seq) => lineOf('both', seq, 'same'));
+    const two = ['x', 'y'].map((name) => emitted(folder, name, url, both));
+    for (const { code, stderr } of await Promise.all(two))
+      expect({ code, stderr }).toMatchObject({ code: 0 });
+
+    const mine = upTo(100).map((seq) => lineOf('s', seq, 'mine'));
+    const sendMine = async (from: number, to: number) => {
+      const client = await connectSocket(socketOf(url));
+      const { data } = await client.handshake({ resume: { session_id: 's', last_seq: from - 1 } });
+      expect(data.resume_from_seq).toBe(from);
+      client.send(...mine.slice(from - 1, to).map((line) => `${line}\n`));
+      await client.wait(acks('s', to));
+      client.destroy();
+    };
+    await sendMine(1, 50);
+    const other = upTo(50).map((seq) => lineOf('s', seq, 'other'));
+    const own = upTo(10).map((seq) => lineOf('own', seq, 'own'));
+    const told = await emitted(folder, 'z', url, [...own, ...other]);
+    expect(told.code).toBe(1);
+    expect(told.stderr).toContain('DUPLICATE_CONFLICT');
+    expect(told.kept).toContainEqual(expect.stringMatching(/\.refused$/));
+    // Whoever was first goes on, and what else the other had to say has arrived.
+    await sendMine(51, 100);
+    expect(await end('SIGTERM')).toBe(0);
+    // What was refused is not judged either.
+    const { rules } = await validateStored(state, 's');
+    expect(rules.filter(({ id, verdict }) => id === '7.1' && verdict === 'passed')).toHaveLength(1);
+    expect(await storedIn(state)).toEqual(
+      new Map([
+        ['both', both],
+        ['s', mine],
+        ['own', own],
+      ]),
+    );
+  },
+  LONG_MS,
+);
+
+verifies(
+  ['LP-3', 'LP-7', 'LP-17'],
+  'clocks that go back, at either end and between two collectors, refuse nothing and change no order',
+  async () => {
+    const folder = testFolder();
+    const state_dir = join(folder, 'state');
+    let back_ms = 0;
+    const clock = { ...systemClock, now: () => Date.now() - back_ms };
+    let serving = await serve({ state_dir, version: '0', clock });
+    onTestFinished(() => serving.stop());
+    const url = serving.listening[0] as string;
+    const notices: Notice[] = [];
+    const onNotice = (notice: Notice) => void notices.push(notice);
+    const own = join(folder, 'own');
+    const live = connect(url, { state_dir: own, clock, times: TIMES, onNotice });
+    onTestFinished(() => void live.close());
+    const session = live.session({ agent: 'mine', session_id: 's' });
+    const said_so_far: string[] = [];
+    const talk = async (name: string) => {
+      for (const seq of upTo(50)) {
+        const call = session.request({ name, args: { seq } });
+        session.respond(call, { result: { seq } });
+        said_so_far.push(call);
+      }
+      expect(await live.flush(60_000)).toBe(true);
+    };
+    await talk('before');
+    back_ms = 3_600_000;
+    await talk('an hour earlier');
+    await serving.stop();
+    back_ms = 7 * 86_400_000;
+    serving = await serve({ state_dir, version: '0', clock });
+    await talk('a week earlier');
+    session.end();
+    expect(await live.flush(60_000)).toBe(true);
+    expect(await live.close()).toEqual([]);
+    expect(notices.filter(({ kind }) => kind === 'refused')).toEqual([]);
+    const watcher = await subscribed(url);
+    await watcher.wait(isType('session_end'));
+    watcher.destroy();
+    const lines = (await storedIn(state_dir)).get('s') ?? [];
+    expect(numbersOf(lines)).toEqual(upTo(1 + 3 * 100 + 1));
+    expect(numbered(watcher)).toEqual(lines);
+    const messages = lines.map((line) => JSON.parse(line));
+    const requests = messages.filter(isType('tool_call_request'));
+    expect(requests.map(({ data }) => data.call_id)).toEqual(said_so_far);
+    // Within a session time stands still rather than going back.
+    expect(faultsOf(messages, 's')).toEqual([]);
+  },
+  LONG_MS,
+);
