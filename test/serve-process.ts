@@ -1,5 +1,5 @@
 /** A `tacho serve` process for tests: ended and started again as often as a test likes, with what it has stored. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -15,21 +15,17 @@ export interface ServeProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-const running = new Set<ChildProcess>();
-
 /** Without `args`: on the socket of the state folder. */
 export function startServe(state: string, ...args: string[]): Promise<ServeProcess> {
-  const all = [BIN, 'serve', '--no-dashboard', '--json', '--state-dir', state, ...args];
-  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] });
-  running.add(child);
-  onTestFinished(() => {
-    if (running.delete(child)) child.kill('SIGKILL');
-  });
+  const all = [BIN, 'serve', '--no-dashboard', '--json', ...args];
+  const env = { ...process.env, TACHO_HOME: state };
+  const child = spawn(process.execPath, all, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => {
-    child.once('close', (code) => {
-      running.delete(child);
-      resolve(code);
-    });
+    child.once('close', (code) => resolve(code));
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
   });
   return new Promise((resolve, reject) => {
     let [out, err] = ['', ''];
