@@ -7,6 +7,7 @@ import { fileError, TachoError } from '../lib/errors.ts';
 import type { FdWriter } from '../lib/fd-writer.ts';
 import { newRunId, systemRandom } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { createCollecting } from '../lib/memory.ts';
 import { addressText, isLoopback, parseHostPort, socketPath } from '../live/address.ts';
 import { readTokenFile } from '../live/auth.ts';
 import { type Collector, createCollector } from '../live/collector.ts';
@@ -84,7 +85,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     release();
   };
   try {
-    const accept = (wire: Parameters<Accept>[0]) => collector.accept(wire);
+    const read = createCollecting(LIMITS.live_collect_bytes);
+    const accept = (wire: Parameters<Accept>[0]) => {
+      collector.accept(wire);
+      wire.stream.on('data', (chunk: Buffer) => read(chunk.length));
+    };
     for (const listen of transports(options, plan, paths.socket)) {
       listeners.push(await listen(accept));
     }

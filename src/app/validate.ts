@@ -205,13 +205,17 @@ export async function validateInput(
   return reader.report();
 }
 
+/** The journal's source of what was taken; beside it lies what was refused because its number was taken already. */
+const LIVE_SOURCE = 'live';
+
 /** What the collector of a state folder has stored: one session, or all. */
 export async function validateStored(state_dir: string, session: string | null): Promise<Report> {
   const { journal } = stateDirAt(livePaths(state_dir).dir);
   const judge = createJudge();
   const stored = session === null ? readAll(journal) : readSession(journal, session);
   let line = 0;
-  for await (const { body } of stored) {
+  for await (const { source, body } of stored) {
+    if (source !== LIVE_SOURCE) continue;
     line += 1;
     pushMessage(judge, readText(body), line);
   }

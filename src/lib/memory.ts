@@ -11,21 +11,28 @@ const LATE_COMPILING = '--invocation-count-for-turbofan=200000';
 /** The space for young objects, by now as large as this work needs, would double every few hundred MB read. */
 const YOUNG_SPACE_STAYS = '--semi-space-growth-factor=1';
 
-/** The chunks as they come; garbage is collected every so many bytes. */
+/** To be told of the bytes that were read; garbage is collected every so many of them. */
+export function createCollecting(every_bytes: number): (bytes: number) => void {
+  let bytes = 0;
+  return (more) => {
+    bytes += more;
+    if (bytes <= every_bytes) return;
+    bytes = 0;
+    if (collect === null) {
+      setFlagsFromString('--expose-gc');
+      setFlagsFromString(YOUNG_SPACE_STAYS);
+      collect = runInNewContext('gc') as () => void;
+    }
+    collect();
+  };
+}
+
+/** The chunks as they come, with garbage collected meanwhile. */
 export async function* inFlatMemory(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   setFlagsFromString(LATE_COMPILING);
-  let bytes = 0;
+  const read = createCollecting(LIMITS.collect_every_bytes);
   for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > LIMITS.collect_every_bytes) {
-      bytes = 0;
-      if (collect === null) {
-        setFlagsFromString('--expose-gc');
-        setFlagsFromString(YOUNG_SPACE_STAYS);
-        collect = runInNewContext('gc') as () => void;
-      }
-      collect();
-    }
+    read(chunk.length);
     yield chunk;
   }
 }

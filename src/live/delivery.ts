@@ -111,8 +111,9 @@ export class Delivery {
     this.next = this.acked + 1;
   }
 
-  /** Another connection has the session: ours waits, longer each time. */
+  /** Another connection has the session: ours waits, longer each time. All that was under way is answered so: it counts once. */
   pause(now: number): void {
+    if (now < this.#paused_until) return;
     const { resend_ms, resend_ms_max } = this.#times;
     this.#paused_until = now + Math.min(resend_ms * 2 ** this.#collisions, resend_ms_max);
     this.#collisions += 1;

@@ -1,14 +1,12 @@
 /** kill -9 of the collector at any moment, with a client that sends again what was not acknowledged (LP-9). */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { seededRandom } from '../../src/lib/ids.ts';
-import { readAll } from '../../src/store/journal-read.ts';
-import { bin } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { connectSocket, isType, type LiveClient, request } from '../live-client.ts';
+import { startServe, storedIn } from '../serve-process.ts';
 
 const CYCLES = 100;
 const SESSIONS = ['a', 'b', 'c'];
@@ -17,22 +15,6 @@ const BURST = 200;
 /** The same bytes however often it is sent. */
 const line = (session: string, seq: number) =>
   JSON.stringify({ ...request(session, seq), timestamp: '2026-03-03T10:00:00.000Z' });
-
-function startCollector(folder: string): Promise<ChildProcess> {
-  const env = { PATH: process.env.PATH, HOME: folder, TACHO_HOME: join(folder, 'state') };
-  const child = spawn(process.execPath, [bin, 'serve', '--no-dashboard', '--json'], { env });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return new Promise((resolve, reject) => {
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-    });
-    child.stdout.once('data', () => resolve(child));
-    child.once('close', () => reject(new Error(`the collector did not start: ${said}`)));
-  });
-}
-
-const ended = (child: ChildProcess) => new Promise((resolve) => child.once('close', resolve));
 
 /** Resumes every session and sends a burst of each, mixed; returns where each began. */
 async function sendBurst(client: LiveClient): Promise<Map<string, number>> {
@@ -59,12 +41,12 @@ verifies(
   `${CYCLES} kills of the collector lose no acknowledged message, store none twice and none out of order`,
   async () => {
     const folder = testFolder();
-    const socket = join(folder, 'state/live/collector.sock');
+    const state = join(folder, 'state');
+    const socket = join(state, 'live/collector.sock');
     const random = seededRandom('collector');
     const acked = new Map(SESSIONS.map((id) => [id, 0]));
     for (let cycle = 0; cycle < CYCLES; cycle++) {
-      const child = await startCollector(folder);
-      const gone = ended(child);
+      const serving = await startServe(state);
       const client = await connectSocket({ path: socket });
       const early = cycle % 5 === 0;
       const work = sendBurst(client).then((begun) => {
@@ -73,16 +55,13 @@ verifies(
       // Some die while they greet, the others at work.
       if (!early) await Promise.all([work, client.wait(isType('ack'))]);
       await sleep((random(1)[0] as number) / 12);
-      child.kill('SIGKILL');
+      const gone = serving.end('SIGKILL');
       await Promise.all([gone, client.closed, early ? work.catch(lostConnection) : null]);
       noteAcks(client, acked);
       client.destroy();
     }
-    const stored = new Map<string, string[]>(SESSIONS.map((id) => [id, []]));
-    for await (const entry of readAll(join(folder, 'state/live/journal'))) {
-      expect(entry.source).toBe('live');
-      stored.get(entry.session)?.push(entry.body);
-    }
+    const stored = await storedIn(state);
+    expect([...stored.keys()].sort()).toEqual(SESSIONS);
     for (const [id, bodies] of stored) {
       expect(bodies.length).toBeGreaterThanOrEqual(acked.get(id) as number);
       expect(bodies).toEqual(bodies.map((_, i) => line(id, i + 1)));

@@ -30,7 +30,6 @@ verifies('LP-1', 'a message of the other role is refused, and nothing of it is k
     [watcher, message('session_end', 's', 2, { status: 'ok' })],
     [agent, control('user_input', { content: 'x' }, { session_id: 's' })],
     [agent, control('interrupt', {}, { session_id: 's' })],
-    [agent, subscribe()],
   ];
   for (const [client, one] of wrong) {
     client.send(one);

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { Delivery } from './delivery.ts';
+import type { WireMessage } from './messages.ts';
+
+const source = { session_id: 's', first_seq: 1, last_seq: 500, acked: 0, read: async () => [] };
+const times = { resend_ms: 1_000, resend_ms_max: 60_000 };
+const collision = {
+  type: 'error',
+  data: { error_code: 'SESSION_COLLISION', message: 'x', severity: 'error', retriable: true },
+} as unknown as WireMessage;
+
+test('a session that another connection has waits once for all that was under way, longer the next time', () => {
+  const delivery = new Delivery(source, times);
+  for (let seq = 1; seq <= 300; seq++) delivery.sent(seq, 0);
+  for (let answer = 0; answer < 300; answer++) delivery.error(collision, 10);
+  expect(delivery.due(10)).toBe(1_010);
+  delivery.sent(1, 1_010);
+  delivery.error(collision, 1_020);
+  expect(delivery.due(1_020)).toBe(3_020);
+});

@@ -1,0 +1,65 @@
+/** A `tacho serve` process for tests: ended and started again as often as a test likes, with what it has stored. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { readAll } from '../src/store/journal-read.ts';
+
+const BIN = join(import.meta.dirname, '../bin/tacho.cjs');
+
+export interface ServeProcess {
+  readonly pid: number;
+  /** The first place it listens at. */
+  readonly url: string;
+  /** Ends it with the signal; resolves with its exit code when it is gone. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Without `args`: on the socket of the state folder. */
+export function startServe(state: string, ...args: string[]): Promise<ServeProcess> {
+  const all = [BIN, 'serve', '--no-dashboard', '--json', ...args];
+  const env = { ...process.env, TACHO_HOME: state };
+  const child = spawn(process.execPath, all, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => resolve(code));
+  });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return new Promise((resolve, reject) => {
+    let [out, err] = ['', ''];
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      err += text;
+    });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+      if (!out.includes('\n')) return;
+      const { listening, pid } = JSON.parse(out);
+      const end = (signal: NodeJS.Signals) => {
+        child.kill(signal);
+        return ended;
+      };
+      resolve({ pid, url: listening[0], end });
+    });
+    void ended.then((code) => reject(new Error(`the collector ended with ${code}: ${err}`)));
+  });
+}
+
+/** What the collector of a state folder has stored: each session's lines, in the order of the journal. */
+export async function storedIn(state: string): Promise<Map<string, string[]>> {
+  const sessions = new Map<string, string[]>();
+  for await (const { session, source, body } of readAll(join(state, 'live/journal'))) {
+    if (source !== 'live') continue;
+    const lines = sessions.get(session);
+    if (lines === undefined) sessions.set(session, [body]);
+    else lines.push(body);
+  }
+  return sessions;
+}
+
+/** Resident memory in MB. */
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
