@@ -36,12 +36,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   error: takeError,
 };
 
-/** Whose a message is, where it is only one role's. */
+/** Whose a message is, where it is only one role's. Agents may subscribe, too: stdio has room for one peer only. */
 const ROLES: Readonly<Record<string, LiveRole>> = {
   ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, 'agent'])),
   ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, 'client'])),
-  subscribe_events: 'client',
-  unsubscribe_events: 'client',
 };
 
 const FREE: ReadonlySet<unknown> = new Set([...CONTROL_MESSAGE_TYPES, ...URGENT_TYPES]);
