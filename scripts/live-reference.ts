@@ -151,7 +151,7 @@ export function liveReference(): string[] {
     `Messages of an agent, numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
     `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
     `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
-    'Whose a message may be is what the handshake said: those of an agent need the role `agent`, those of a client the\nrole `client`; either may subscribe. A subscriber may send `flow_control` itself: it is sent so many messages more, and no\nothers but `error`, `interrupt` and `session_end`, until it says a new number.',
+    'Whose a message may be is what the handshake said: those of an agent need the role `agent`, those of a client the role\n`client`; both may subscribe. A subscriber may send `flow_control` itself: it is sent so many messages more, and no\nothers but `error`, `interrupt` and `session_end`, until it says a new number.',
     '## Types',
     ...types.map(typeText),
     '## Errors',

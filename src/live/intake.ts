@@ -36,7 +36,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   error: takeError,
 };
 
-/** Whose a message is, where it is only one role's; agents may watch as clients do. */
+/** Whose a message is, where it is only one role's. Agents may subscribe, too: stdio has room for one peer only. */
 const ROLES: Readonly<Record<string, LiveRole>> = {
   ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, 'agent'])),
   ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, 'client'])),

@@ -39,6 +39,8 @@ verifies('LP-1', 'a message of the other role is refused, and nothing of it is k
     expect(data).toMatchObject({ error_code: 'AUTH_FAILED', severity: 'error' });
     expect(data.message).toMatch(new RegExp(`^${one.type} is sent by the role`));
   }
+  // Where there is one connection only, an agent may read as well.
+  await subscribed(agent);
   agent.send(request('s', 2));
   await agent.wait(acks('s', 2));
   expect(collector.counters.stored).toBe(2);
