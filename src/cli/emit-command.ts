@@ -45,13 +45,15 @@ export async function emitCommand(
       void say(`tacho: ${text}`);
     },
   });
-  const others = deliverLeft(path);
+  let others: (() => Promise<void>) | null = null;
   try {
     const counts = await sent(live, { file, flags }, io);
+    // Not before: a session that was left may be one that the input goes on with.
+    others = deliverLeft(path);
     return await finish(live, { flags, counts }, io);
   } finally {
     await live.close();
-    await others();
+    await others?.();
   }
 }
 
@@ -65,6 +67,7 @@ function sent(
   return emit(inputOf(file), {
     live,
     clock,
+    new_session: flags.session === undefined,
     session_id: flags.session ?? newRunId(clock.now(), randomOf(io.env)).replace(/^r_/, 's_'),
     end: flags.end,
     onBad: (line, why) => {

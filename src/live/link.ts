@@ -123,10 +123,10 @@ export class Link {
     // What cannot be read is the collector's fault, and nothing that we wait for.
     if (read.fault !== null) return;
     const { message } = read;
-    if (message.type === 'handshake_response') {
+    if (message.type === 'handshake_response' && this.#welcome !== null) {
       this.#half_trip_ms = (this.#seen - this.#asked) / 2;
       this.#compare(message.timestamp);
-      this.#welcome?.(message.data as unknown as Welcome);
+      this.#welcome(message.data as unknown as Welcome);
       this.#welcome = null;
     } else if (message.type === 'heartbeat') this.#compare(message.timestamp);
     else this.#options.onMessage(message, read.text);
@@ -136,6 +136,12 @@ export class Link {
     const at_ms = isoTime(timestamp);
     if (at_ms === undefined) return;
     this.#options.onSkew(Math.round(at_ms + this.#half_trip_ms - this.#options.clock.now()));
+  }
+
+  /** Asks where one more session goes on; the answer is a message like others. Returns the id of the question. */
+  resume(session_id: string, last_seq: number): string {
+    this.say('handshake_request', { ...this.#options.hello, resume: { session_id, last_seq } });
+    return `${this.#options.name}-${this.#count}`;
   }
 
   /** Sends a message of the connection itself. */

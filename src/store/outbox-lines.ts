@@ -102,6 +102,15 @@ export class OutboxMap {
     this.bytes += bytes;
   }
 
+  /** What an `acked` line says; where no message stands before it, those up to it were there once. */
+  forgot({ event, seq }: { event: number; seq: number }): void {
+    this.acked = Math.max(this.acked, seq);
+    if (this.last_seq >= this.first_seq) return;
+    this.first_seq = seq + 1;
+    this.last_seq = seq;
+    if (event > 0) this.last_event = { seq: event, messages: Number.MAX_SAFE_INTEGER };
+  }
+
   remember(place: Place): void {
     this.#recent = place;
   }
@@ -156,7 +165,7 @@ export class OutboxMap {
     }
     const size = end - start + 1;
     if (meta.type === 'acked') {
-      this.acked = Math.max(this.acked, meta.seq);
+      this.forgot(meta);
       this.bytes += size;
     } else if (this.last_seq < this.first_seq || meta.seq === this.last_seq + 1)
       this.add(meta, size);
