@@ -77,7 +77,9 @@ async function deliverAll(state_dir: string, work: Work, except: string | undefi
 /** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */
 function wanted(outbox: Outbox, except: string | undefined): boolean {
   const nothing = outbox.acked >= outbox.last_seq && !outbox.ended;
-  if (!nothing && outbox.session_id !== except) return true;
+  // Our own standard streams are not where it was to go.
+  const nowhere = outbox.target.url === 'stdio:' || outbox.session_id === except;
+  if (!nothing && !nowhere) return true;
   const idle_ms = systemClock.now() - outbox.changed_ms;
   if (nothing && idle_ms > LIMITS.live_outbox_idle_ms) outbox.remove();
   else outbox.close();

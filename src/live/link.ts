@@ -30,10 +30,15 @@ export interface LinkOptions {
 /** The collector said no to the handshake. */
 export class Refused extends TachoError {
   readonly error_code: string;
+  readonly reason: string;
 
-  constructor(error_code: string, message: string) {
-    super('refused', message, { stage: 'live', retryable: error_code !== 'AUTH_FAILED' });
+  constructor(error_code: string, reason: string) {
+    super('refused', `${error_code}: ${reason}`, {
+      stage: 'live',
+      retryable: error_code !== 'AUTH_FAILED',
+    });
     this.error_code = error_code;
+    this.reason = reason;
   }
 }
 
@@ -101,7 +106,7 @@ export class Link {
     if (!welcome.success) {
       const { error_code = 'REFUSED', message = 'the collector refused' } = welcome.error ?? {};
       this.close(new Error(message));
-      throw new Refused(error_code, `${error_code}: ${message}`);
+      throw new Refused(error_code, message);
     }
     this.#keepAlive(welcome.heartbeat_interval_ms || LIMITS.live_heartbeat_ms);
     return welcome;

@@ -340,11 +340,11 @@ export class Sender {
     this.#ring();
   }
 
-  #giveUp({ error_code, message }: Refused): void {
-    this.#failure = { error_code, message };
+  #giveUp({ error_code, reason }: Refused): void {
+    this.#failure = { error_code, message: reason };
     for (const delivery of this.#deliveries) delivery.fail(this.#failure);
     this.#stopped = true;
-    this.#link?.close(new Error(message));
+    this.#link?.close(new Error(reason));
     this.#tell({ kind: 'refused', session_id: null, final: true, ...this.#failure });
     this.#changed();
     this.#ring();

@@ -1,4 +1,5 @@
 /** Sessions that go on: many on one connection, known to the collector only, left in the outbox, left open. */
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -10,10 +11,11 @@ import { serve } from '../../src/app/serve.ts';
 import { compose } from '../../src/live/compose.ts';
 import type { Notice } from '../../src/live/sender.ts';
 import { readSession } from '../../src/store/journal-read.ts';
+import { openOutbox } from '../../src/store/outbox.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { acks, connectSocket, hello, isError, request } from '../live-client.ts';
 import { ToyCollector } from '../toy-collector.ts';
-import { kill, until, usePlace } from './cli.ts';
+import { bin, demo, kill, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -272,5 +274,44 @@ verifies(
       expect(await live.settled(30_000)).toBe(true);
       expect([...toy.stored.keys()].sort()).toEqual(['a', 'b', 'c']);
     }
+  },
+);
+
+verifies(
+  'LP-4',
+  'a signal ends the input of emit: calls are answered, the session ended, all delivered',
+  async () => {
+    const toy = new ToyCollector();
+    const url = await toy.listen(join(place.folder, 'c'));
+    const env = { ...process.env, TACHO_HOME: place.state };
+    const child = spawn(process.execPath, [bin, 'emit', '--to', url, '--session', 's'], { env });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    child.stdin.write(line('c1'));
+    await until(() => toy.messages('s').length === 1, 'the call');
+    kill(child.pid as number, 'SIGINT');
+    expect(await ended).toBe(0);
+    expect(toy.messages('s').map(({ type }) => type)).toEqual([
+      'tool_call_request',
+      'tool_call_response',
+      'session_end',
+    ]);
+    expect(outboxes()).toEqual([]);
+  },
+);
+
+verifies(
+  'LP-8',
+  'standard streams that are taken are refused as a way to a collector, and never used to deliver',
+  async () => {
+    const emitted = await tacho(['emit', '--to', 'stdio:'], { input: line('c1') });
+    expect({ code: emitted.code, stdout: emitted.stdout }).toEqual({ code: 2, stdout: '' });
+    const run = await tacho(demo('default', '--live', 'stdio:'));
+    expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 2, stdout: '' });
+    const { outbox } = livePaths(place.state);
+    const left = openOutbox(outbox, { url: 'stdio:', token_file: null, ca: null, session_id: 's' });
+    left?.append([{ event: 0, seq: 1, type: 'session_start', text: '{}' }]);
+    left?.close();
+    expect((await tacho(demo('default'))).stdout).not.toContain('handshake_request');
+    expect(outboxes()).toHaveLength(1);
   },
 );
