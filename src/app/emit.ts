@@ -10,7 +10,7 @@ import { createLines } from '../lib/lines.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../live/compose.ts';
 import { readText, type WireMessage } from '../live/messages.ts';
-import { ACKED_TYPES, AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
 import type { LiveSender, OutSession } from './live-sender.ts';
 
 /** What an agent's side may send; `error` is numbered like the others. */
@@ -138,7 +138,7 @@ class Emitter {
       timestamp: timestampOf(at_ms),
       correlation_id: linked ? correlationOf(session_id, call_id) : null,
       message_id: messageIdOf(session_id, seq),
-      ack_required: ACKED_TYPES.has(type),
+      ack_required: true,
       trace: null,
       data: {},
       ...withoutNull(given),

@@ -230,6 +230,11 @@ class FileOutbox implements Outbox {
 
   append(entries: readonly OutboxEntry[]): void {
     if (entries.length === 0) return;
+    // The number of a file that was closed may be another's by now.
+    if (!this.#open) {
+      const text = `session ${this.session_id}: its connection has been closed`;
+      throw new TachoError('usage', text, { stage: STAGE });
+    }
     const lines = entries.map(lineOf);
     const bytes = Buffer.from(lines.join(''));
     this.#checkRoom(bytes.length);

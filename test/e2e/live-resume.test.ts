@@ -4,6 +4,7 @@ import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { connect as connectTo } from '../../src/app/connect.ts';
 import { deliver } from '../../src/app/deliver.ts';
 import { livePaths } from '../../src/app/live-paths.ts';
 import { openLive } from '../../src/app/live-sender.ts';
@@ -313,5 +314,57 @@ verifies(
     left?.close();
     expect((await tacho(demo('default'))).stdout).not.toContain('handshake_request');
     expect(outboxes()).toHaveLength(1);
+  },
+);
+
+verifies(
+  ['LP-7', 'LP-8'],
+  'the library knows at once when an open session is stored; what is said too late or is no JSON is refused in words',
+  async () => {
+    const folder = testFolder();
+    const serving = await serve({ state_dir: join(folder, 's'), version: '0' });
+    onTestFinished(() => serving.stop());
+    const url = `unix:${join(folder, 's/live/collector.sock')}`;
+    // Were it sent again only, this would not be in time.
+    const live = connectTo(url, { state_dir: join(folder, 't'), times: { resend_ms: 600_000 } });
+    const session = live.session({ agent: 'mine' });
+    expect(await live.flush(30_000)).toBe(true);
+    expect(() => session.request({ name: 'x', args: { n: 1n } })).toThrow(/no JSON can be made/);
+    expect(await live.close()).toEqual([]);
+    expect(() => session.request({ name: 'x' })).toThrow(/connection has been closed/);
+  },
+);
+
+verifies(
+  ['LP-8', 'LP-10'],
+  'a run is watched by the end of its id that is shown; doctor tells what waits, and what is collected',
+  async () => {
+    let said = '';
+    const { pid, done } = place.start(['serve', '--json'], {
+      seen: (text) => {
+        said = text;
+      },
+    });
+    await until(() => said.includes('\n'), 'the collector');
+    const [url] = JSON.parse(said).listening;
+    const ids: string[] = [];
+    for (const script of ['default', 'tools'])
+      ids.push((await tacho(demo(script, '--live', url))).records[0].run_id);
+    const [one = '', two = ''] = ids;
+    for (const more of [[], ['--to', url]])
+      for (const part of [one, one.slice(-6), one.slice(0, -4)]) {
+        const args = ['tail', '--no-follow', '--json', '--session', part, ...more];
+        const seen = new Set((await tacho(args)).records.map(({ session_id }) => session_id));
+        expect([...seen], part).toEqual([one]);
+      }
+    expect(two).not.toBe(one);
+    const away = ['emit', '--to', `unix:${place.folder}/c`, '--wait', '0.1'];
+    expect((await tacho(away, { input: line('c1') })).code).toBe(75);
+    const { stdout, code } = await tacho(['doctor']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/note outbox +1 sessions/);
+    expect(stdout).toMatch(/ok {3}collected +\d/);
+    kill(pid, 'SIGTERM');
+    await done;
   },
 );
