@@ -63,6 +63,15 @@ export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: nu
   return { entries, used };
 }
 
+/** Where the message behind a number begins, in bytes that begin with a line; their length when it is not there. */
+export function offsetBehind(bytes: Buffer, seq: number): number {
+  for (let at = 0, lf = bytes.indexOf(LF); lf >= 0; at = lf + 1, lf = bytes.indexOf(LF, at)) {
+    const meta = metaOf(bytes, at, lf);
+    if (meta !== null && meta.type !== 'acked' && meta.seq > seq) return at;
+  }
+  return bytes.length;
+}
+
 interface Place {
   seq: number;
   offset: number;

@@ -22,6 +22,7 @@ import { fileFor } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import {
   createPrivate,
+  errno,
   openAppend,
   openRead,
   startPrivate,
@@ -34,6 +35,7 @@ import {
   type OutboxEntry,
   OutboxMap,
   type OutboxTarget,
+  offsetBehind,
   outboxEntries,
 } from './outbox-lines.ts';
 import { type Owner, thisOwner } from './owner.ts';
@@ -300,22 +302,28 @@ class FileOutbox implements Outbox {
     }
   }
 
-  /** The messages behind a number, of which all lie behind the offset. */
-  #rest(acked: number, offset: number): OutboxEntry[] {
+  /** The lines of the messages behind a number, of which all lie behind the offset. */
+  #rest(acked: number, offset: number): Buffer {
     const bytes = Buffer.allocUnsafe(this.#map.bytes - offset);
     this.#reading ??= openRead(this.#path);
-    const count = readSync(this.#reading, bytes, 0, bytes.length, offset);
-    const { entries } = outboxEntries(bytes.subarray(0, count));
-    return entries.filter(({ seq }) => seq > acked);
+    if (readSync(this.#reading, bytes, 0, bytes.length, offset) < bytes.length)
+      throw errno('EIO', 'the file is shorter than it was');
+    return bytes.subarray(offsetBehind(bytes, acked));
   }
 
-  #rewrite(acked: number, entries: readonly OutboxEntry[]): void {
+  #rewrite(acked: number, rest: Buffer): void {
     const { last_event, ended } = this.#map;
     const note = lineOf({ event: last_event.seq, seq: acked, type: 'acked', text: '' });
-    const lines = [headLine(this.#head), note, ...entries.map(lineOf)];
+    const pieces = [Buffer.from(headLine(this.#head) + note), rest];
+    const map = new OutboxMap();
     const file = startPrivate(this.#path, STAGE, false);
     try {
-      file.write(Buffer.from(lines.join('')));
+      for (const piece of pieces) {
+        file.write(piece);
+        map.scan(piece);
+      }
+      map.ended = ended;
+      map.last_event = last_event;
       file.commit();
     } finally {
       file.abandon();
@@ -324,13 +332,6 @@ class FileOutbox implements Outbox {
     this.#reading = null;
     this.#fd = openAppend(this.#path);
     this.#open = true;
-    const map = new OutboxMap();
-    map.begin(1, Buffer.byteLength(lines[0] as string) + note.length);
-    map.forgot({ event: last_event.seq, seq: acked });
-    for (const [i, entry] of entries.entries())
-      map.add(entry, Buffer.byteLength(lines[i + 2] as string));
-    map.ended = ended;
-    map.last_event = last_event;
     this.#map = map;
   }
 
