@@ -123,6 +123,17 @@ const ERRORS = [
   ['TOOL_TIMEOUT', "in a response's `error`: the call took longer than it may", ''],
 ];
 
+const CONNECTION = `1. The peer says \`handshake_request\`; nothing else is taken before. The answer says how often heartbeats come, and for how
+   many numbered messages there are credits.
+2. \`resume\` names a session and takes it over from whichever connection had it. \`resume_from_seq\` is the number that its next
+   message must have. A connection that carries several sessions resumes each with a handshake of its own; those change nothing
+   else.
+3. A numbered message costs a credit; \`error\`, \`interrupt\` and \`session_end\` cost none. At none a sender waits for
+   \`flow_control\`, whose \`available_credits\` replaces its count.
+4. \`ack\` says up to which number everything of a session is on disk. What is not acknowledged is sent again after 1 s, 2 s, 4 s,
+   up to 60 s; what comes twice is stored once, and acknowledged whether or not it asks.
+5. Both say \`heartbeat\`. Who is silent for three of them is gone. A sender comes back after 1 s, 2 s, 4 s, up to 60 s.`;
+
 const INTRO = `# The live protocol
 
 How tool events reach others while an agent runs: one JSON object a line (LF, UTF-8, at most 8 MiB), on every transport.
@@ -152,6 +163,8 @@ export function liveReference(): string[] {
     `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
     `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
     'Whose a message may be is what the handshake said: those of an agent need the role `agent`, those of a client the role\n`client`; both may subscribe. A subscriber may send `flow_control` itself: it is sent so many messages more, and no\nothers but `error`, `interrupt` and `session_end`, until it says a new number.',
+    '## A connection',
+    CONNECTION,
     '## Types',
     ...types.map(typeText),
     '## Errors',

@@ -23,6 +23,9 @@ export interface Behaviour {
   token: string | null;
   /** Cut every connection after so many numbered messages. */
   cut_after: number;
+  /** It knows no more handshakes than so many on a connection; whether it says nothing then. */
+  hellos_max: number;
+  silent: boolean;
   /** Called with each message; true: it is not stored. */
   onMessage: (
     message: Message,
@@ -40,6 +43,8 @@ export class ToyCollector {
     skew_ms: 0,
     token: null,
     cut_after: Infinity,
+    hellos_max: Infinity,
+    silent: false,
     onMessage: () => false,
   };
   /** By session: the texts that were stored, in order. */
@@ -84,7 +89,7 @@ export class ToyCollector {
   serve(socket: Socket): void {
     this.sockets.add(socket);
     let rest = '';
-    const state = { greeted: false, count: 0 };
+    const state = { hellos: 0, count: 0 };
     const beat = setInterval(() => {
       if (this.behaviour.beats) this.say(socket, 'heartbeat', {});
     }, this.behaviour.heartbeat_ms);
@@ -101,17 +106,23 @@ export class ToyCollector {
     });
   }
 
-  #take(socket: Socket, text: string, state: { greeted: boolean; count: number }): void {
+  #take(socket: Socket, text: string, state: { hellos: number; count: number }): void {
     const message = JSON.parse(text) as Message;
     this.came.push(message);
     const say = (type: string, data: object, more?: object) => this.say(socket, type, data, more);
     if (message.type === 'handshake_request') {
-      state.greeted = true;
+      state.hellos += 1;
       this.hellos.push(message);
+      if (state.hellos > this.behaviour.hellos_max) {
+        const caused_by = { correlation_id: null, message_id: message.message_id, seq: null };
+        const fault = { message: 'again', severity: 'error', retriable: false, caused_by };
+        if (!this.behaviour.silent) say('error', { error_code: 'INVALID_MESSAGE_TYPE', ...fault });
+        return;
+      }
       say('handshake_response', this.#welcome(message.data));
       return;
     }
-    if (!state.greeted) throw new Error(`before the handshake: ${text}`);
+    if (state.hellos === 0) throw new Error(`before the handshake: ${text}`);
     if (this.behaviour.onMessage(message, say) || message.seq === null) return;
     state.count += 1;
     if (state.count > this.behaviour.cut_after) socket.destroy();

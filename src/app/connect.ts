@@ -143,7 +143,7 @@ class Speaker implements LiveSession {
     this.#at_ms = Math.max(this.#at_ms, this.#parts.clock.now());
     const numbered = { session_id: this.session_id, seq: this.#out.next_seq, at_ms: this.#at_ms };
     const message = compose(type, withBytes(data) as LiveDataOf<T>, numbered);
-    const text = JSON.stringify(message);
+    const text = jsonOf(message);
     const { fault } = readText(text);
     if (fault !== null) throw wrong(fault.message);
     if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
@@ -163,6 +163,14 @@ class Speaker implements LiveSession {
     const error = { code: 'CANCELLED', message: 'the session ended before the call did' };
     for (const call_id of [...this.#open]) this.respond(call_id, { error });
     this.send('session_end', { status, reason, totals });
+  }
+}
+
+function jsonOf(message: LiveMessage): string {
+  try {
+    return JSON.stringify(message);
+  } catch (error) {
+    throw wrong(`${message.type}: no JSON can be made of its data: ${(error as Error).message}`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a killed or cut-off sender left in the outbox is delivered by the next tacho (LP-8). */
 
+import { systemClock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { listOutboxes, type Outbox, takeOutbox } from '../store/outbox.ts';
 import { livePaths } from './live-paths.ts';
@@ -61,39 +62,64 @@ async function deliverAll(state_dir: string, work: Work, except: string | undefi
   const groups = Map.groupBy(taken, ({ target }) => JSON.stringify(target));
   await Promise.all(
     [...groups.values()].map(async (group) => {
+      // Nobody there: the others are given back too, or whoever goes on with one of them could not have it.
+      let away = false;
       for (const outbox of group) {
-        if (work.signal.aborted) outbox.close();
-        else await deliverOne(outbox, work);
+        if (work.signal.aborted || away) {
+          work.left.push(leftOf(outbox));
+          outbox.close();
+        } else away = (await deliverOne(outbox, work)) === 'away';
       }
     }),
   );
 }
 
-/** Those with nothing to do are given back at once. */
+/** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */
 function wanted(outbox: Outbox, except: string | undefined): boolean {
   const nothing = outbox.acked >= outbox.last_seq && !outbox.ended;
-  if (!nothing && outbox.session_id !== except) return true;
-  outbox.close();
+  // Our own standard streams are not where it was to go.
+  const nowhere = outbox.target.url === 'stdio:' || outbox.session_id === except;
+  if (!nothing && !nowhere) return true;
+  const idle_ms = systemClock.now() - outbox.changed_ms;
+  if (nothing && idle_ms > LIMITS.live_outbox_idle_ms) outbox.remove();
+  else outbox.close();
   return false;
 }
 
-/** A connection for each: a handshake resumes one session. */
-async function deliverOne(outbox: Outbox, work: Work): Promise<void> {
+const leftOf = ({ session_id, last_seq, first_seq, acked }: Outbox): Undelivered => ({
+  session_id,
+  messages: last_seq - Math.max(acked, first_seq - 1),
+  refused: null,
+  path: null,
+});
+
+/** A connection for each, so that one that is refused keeps no other from its place. */
+async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'> {
   const { session_id, target, first_seq, last_seq } = outbox;
   const { openLive } = await import('./live-sender.ts');
+  const lost = new AbortController();
   try {
-    const live = openLive({ ...target, outbox: '' });
+    const live = openLive({
+      ...target,
+      outbox: '',
+      onNotice: ({ kind }) => {
+        if (kind === 'lost') lost.abort();
+      },
+    });
     live.adopt(outbox);
     work.under_way.add(live);
-    await Promise.race([live.settled(LIMITS.timeout_ms_max), aborted(work.signal)]);
+    const stop = AbortSignal.any([work.signal, lost.signal]);
+    await Promise.race([live.settled(LIMITS.timeout_ms_max), aborted(stop)]);
     work.under_way.delete(live);
     const left = await live.close();
     if (left.length === 0) work.delivered.push({ session_id, messages: last_seq - first_seq + 1 });
     work.left.push(...left);
+    return lost.signal.aborted ? 'away' : 'tried';
   } catch {
     // A target that cannot even be parsed, or a token that is gone: the next may know better.
+    work.left.push(leftOf(outbox));
     outbox.close();
-    work.left.push({ session_id, messages: last_seq - outbox.acked, refused: null, path: null });
+    return 'tried';
   }
 }
 

@@ -1,12 +1,23 @@
 /** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
-import { readFileSync, statfsSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { lookUpProgram } from '../capture/spawn.ts';
 import { TachoError } from '../lib/errors.ts';
+import { bytesText } from '../lib/figures.ts';
 import { openIndex } from '../store/index-db.ts';
+import { listOutboxes, takeOutbox } from '../store/outbox.ts';
 import { listSpools } from '../store/spool.ts';
-import { openStateDir, type StateDir } from '../store/state-dir.ts';
+import { openStateDir, type StateDir, stateDirAt } from '../store/state-dir.ts';
 import { agentReports } from './agents.ts';
+import { livePaths } from './live-paths.ts';
 
 export interface Finding {
   name: string;
@@ -22,7 +33,14 @@ export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promis
   const findings: Finding[] = [{ name: 'node', ok: true, detail: process.versions.node }];
   const state = openState(state_dir, findings);
   if (state !== null)
-    findings.push(writing(state), disk(state), clock(state), index(state), spool(state));
+    findings.push(
+      writing(state),
+      disk(state),
+      clock(state),
+      index(state),
+      spool(state),
+      ...live(state),
+    );
   findings.push(processes(), git(env), ...(await agents(env)));
   return findings;
 }
@@ -106,6 +124,40 @@ function spool(state: StateDir): Finding {
     ok: null,
     detail: `${count} captures are going on or wait for: tacho runs recover`,
   };
+}
+
+/** Only where there is something of it. */
+function live({ path }: StateDir): Finding[] {
+  const paths = livePaths(path);
+  const waiting = waitingIn(paths.outbox);
+  const bytes = bytesOf(stateDirAt(paths.dir).journal);
+  const refused = filesIn(paths.outbox).filter((name) => name.endsWith('.refused')).length;
+  const sent = `${waiting} sessions are going out or wait for their collectors`;
+  const kept = `${refused} refused ones are kept in ${paths.outbox}`;
+  return [
+    ...(waiting > 0 ? [{ name: 'outbox', ok: null, detail: sent }] : []),
+    ...(refused > 0 ? [{ name: 'refused', ok: null, detail: kept }] : []),
+    ...(bytes > 0 ? [{ name: 'collected', ok: true, detail: bytesText(bytes) }] : []),
+  ];
+}
+
+const filesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+
+const bytesOf = (folder: string) =>
+  filesIn(folder).reduce(
+    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+
+/** Open sessions of which all is delivered wait for nothing. */
+function waitingIn(folder: string): number {
+  let count = 0;
+  for (const path of listOutboxes(folder)) {
+    const outbox = takeOutbox(path);
+    if (outbox === null || outbox.acked < outbox.last_seq) count += 1;
+    outbox?.close();
+  }
+  return count;
 }
 
 function processes(): Finding {

@@ -10,7 +10,7 @@ import { createLines } from '../lib/lines.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../live/compose.ts';
 import { readText, type WireMessage } from '../live/messages.ts';
-import { ACKED_TYPES, AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
 import type { LiveSender, OutSession } from './live-sender.ts';
 
 /** What an agent's side may send; `error` is numbered like the others. */
@@ -26,6 +26,8 @@ export interface EmitOptions {
   live: LiveSender;
   /** For messages that name no session. */
   session_id: string;
+  /** Whether that one was made up just now, so that nobody can know it. */
+  new_session: boolean;
   clock: Clock;
   /** Whether sessions that were begun here are ended here. */
   end: boolean;
@@ -37,19 +39,32 @@ export async function emit(
   options: EmitOptions,
 ): Promise<Emitted> {
   const emitter = new Emitter(options);
+  let read: (() => Promise<void> | void)[] = [];
   const lines = createLines(
     {
       line: (bytes, start, end, { line }) => {
         const some = bytes.subarray(start, end);
-        if (isUtf8(some)) emitter.line(some.toString('utf8').trim(), line);
-        else emitter.bad(line, 'the line is not UTF-8');
+        const text = isUtf8(some) ? some.toString('utf8').trim() : null;
+        if (text === null) read.push(() => emitter.bad(line, 'the line is not UTF-8'));
+        else read.push(() => emitter.line(text, line));
       },
-      oversize: ({ line, bytes }) => emitter.bad(line, `${bytes} bytes are over the limit`),
+      oversize: ({ line, bytes }) =>
+        void read.push(() => emitter.bad(line, `${bytes} bytes are over the limit`)),
     },
     LIMITS.live_message_bytes_max,
   );
-  for await (const chunk of input) lines.push(Buffer.from(chunk));
+  const take = async () => {
+    const some = read;
+    read = [];
+    for (const one of some) await one();
+  };
+  for await (const chunk of input) {
+    lines.push(Buffer.from(chunk));
+    await take();
+    await options.live.room();
+  }
   lines.end();
+  await take();
   if (options.end) emitter.end();
   return emitter.counts;
 }
@@ -77,15 +92,15 @@ class Emitter {
     this.#options.onBad(line, why);
   }
 
-  line(text: string, line: number): void {
+  async line(text: string, line: number): Promise<void> {
     if (text === '') return;
-    const why = this.#take(text);
+    const why = await this.#take(text);
     if (why === null) this.counts.lines += 1;
     else this.bad(line, why);
   }
 
   /** Null, or what is wrong with it. */
-  #take(text: string): string | null {
+  async #take(text: string): Promise<string | null> {
     const read = readText(text);
     if (read.message === null) return read.fault?.message ?? 'no message';
     const given = read.message as Record<string, unknown>;
@@ -96,22 +111,22 @@ class Emitter {
     return whole ? this.#pass(read.message as unknown as WireMessage, text) : this.#complete(given);
   }
 
-  #pass(message: WireMessage, text: string): string | null {
+  async #pass(message: WireMessage, text: string): Promise<string | null> {
     const { session_id, seq } = message as { session_id: string; seq: number };
-    const track = this.#track(session_id, seq);
+    const track = await this.#track(session_id, seq);
     if (seq !== track.out.next_seq)
       return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
     this.#put(track, message, text);
     return null;
   }
 
-  #complete(given: Record<string, unknown>): string | null {
+  async #complete(given: Record<string, unknown>): Promise<string | null> {
     const { type } = given as { type: string };
     const session_id =
       typeof given.session_id === 'string' && given.session_id !== ''
         ? given.session_id
         : this.#options.session_id;
-    const track = this.#track(session_id, 1);
+    const track = await this.#track(session_id, null);
     const seq = track.out.next_seq;
     if (given.seq != null && given.seq !== seq)
       return `the field seq must be ${seq}, the next of session ${session_id}, not ${given.seq}`;
@@ -123,7 +138,7 @@ class Emitter {
       timestamp: timestampOf(at_ms),
       correlation_id: linked ? correlationOf(session_id, call_id) : null,
       message_id: messageIdOf(session_id, seq),
-      ack_required: ACKED_TYPES.has(type),
+      ack_required: true,
       trace: null,
       data: {},
       ...withoutNull(given),
@@ -139,10 +154,13 @@ class Emitter {
     return null;
   }
 
-  #track(session_id: string, first_seq: number): Track {
+  /** `first_seq` null: as the outbox or the collector knows; without both it is a new session. */
+  async #track(session_id: string, first_seq: number | null): Promise<Track> {
     const known = this.#tracks.get(session_id);
     if (known !== undefined) return known;
-    const out = this.#options.live.open(session_id, first_seq);
+    const { live, new_session } = this.#options;
+    const asked = first_seq === null && !(new_session && session_id === this.#options.session_id);
+    const out = live.open(session_id, first_seq ?? (asked ? await live.where(session_id) : 1));
     const begun = out.next_seq === 1;
     const track = { out, begun, at_ms: 0, open: new Set<string>() };
     this.#tracks.set(session_id, track);
@@ -163,7 +181,8 @@ class Emitter {
   end(): void {
     for (const track of this.#tracks.values()) {
       const { out, begun, open } = track;
-      if (!begun || out.outbox.ended) continue;
+      // One of which every line was bad is none.
+      if (!begun || out.outbox.ended || out.next_seq === 1) continue;
       const { session_id } = out;
       const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
       const numbered = { session_id, seq: 0, at_ms };

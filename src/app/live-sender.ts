@@ -1,8 +1,9 @@
 /** A sender with its outboxes: what a session says is on disk first, then on its way (LP-8). */
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { parseAddress } from '../live/address.ts';
 import { messageIdOf, timestampOf } from '../live/compose.ts';
 import { dial } from '../live/dial.ts';
@@ -16,7 +17,7 @@ import {
 } from '../live/sender.ts';
 import type { LiveMessage } from '../model/live.ts';
 import { takeLock } from '../store/lock.ts';
-import { type Outbox, type OutboxTarget, openOutbox } from '../store/outbox.ts';
+import { type Outbox, type OutboxTarget, openOutbox, outboxPath } from '../store/outbox.ts';
 import { packageRoot } from './paths.ts';
 
 export interface LiveTarget {
@@ -54,6 +55,10 @@ export interface LiveSender {
   open(session_id: string, first_seq?: number): OutSession;
   /** One that was left. */
   adopt(outbox: Outbox): OutSession;
+  /** The number with which a session goes on: by the outbox, else by the collector where one answers soon, else 1. */
+  where(session_id: string): Promise<number>;
+  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
+  room(): Promise<void>;
   readonly sessions: readonly OutSession[];
   readonly connected: boolean;
   /** Waits until all is acknowledged, at most so long. */
@@ -130,6 +135,19 @@ class OutboxSender implements LiveSender {
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
+  async where(session_id: string): Promise<number> {
+    if (existsSync(outboxPath(this.#dir, session_id))) return 1;
+    return (await this.#sender.where(session_id, LIMITS.live_where_ms)) ?? 1;
+  }
+
+  async room(): Promise<void> {
+    for (const { outbox, sender } of this.sessions)
+      while (outbox.bytes > LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
+        outbox.trim(sender.acked);
+        if (!(await sender.moved(LIMITS.live_where_ms))) break;
+      }
+  }
+
   adopt(outbox: Outbox): OutSession {
     const session = new FileSession(outbox, this.#sender.add(outbox));
     this.sessions.push(session);
@@ -158,7 +176,11 @@ function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
   else if (failure !== null && FOR_GOOD(failure.error_code)) {
     const refused = `${failure.error_code}: ${failure.message}`;
     return { session_id, messages, refused, path: outbox.setAside() };
-  } else outbox.close(acked);
+  } else {
+    // A run that was killed is finished by what is in its outbox.
+    if (done && outbox.last_event.seq === 0) outbox.trim(acked);
+    outbox.close(acked);
+  }
   return done ? null : { session_id, messages, refused: null, path: null };
 }
 
@@ -180,6 +202,7 @@ class FileSession implements OutSession {
   }
 
   put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
+    if (this.outbox.bytes > LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
     this.outbox.append(messages.map((message) => ({ ...message, event })));
     this.sender.wake();
   }

@@ -19,7 +19,7 @@ import { livePaths } from './live-paths.ts';
 export type Shown = (message: WireMessage, text: string) => Promise<void>;
 
 export interface TailFilter {
-  /** Null: of all. */
+  /** Ids, or of one that tacho made its beginning or the end that is shown; null: of all. */
   sessions: readonly string[] | null;
   /** From this number of every session on; null: only what comes from now on. */
   from: number | null;
@@ -51,7 +51,7 @@ export async function tailStored(
   const last = new Map<string, number>();
   for await (const { session, source, seq, body } of readAll(journal)) {
     if (source !== LIVE_SOURCE || seq < (filter.from ?? 0)) continue;
-    if (filter.sessions !== null && !filter.sessions.includes(session)) continue;
+    if (!isOf(filter, session)) continue;
     // A line that was written twice is one message.
     if (seq <= (last.get(session) ?? 0)) continue;
     last.set(session, seq);
@@ -62,6 +62,22 @@ export async function tailStored(
 }
 
 const LIVE_SOURCE = 'live';
+
+const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
+const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
+
+/** Whether only we can tell which sessions are meant. */
+const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
+
+function isOf({ sessions }: TailFilter, session_id: string): boolean {
+  if (sessions === null || sessions.includes(session_id)) return true;
+  if (!MADE_ID.test(session_id)) return false;
+  return sessions.some(
+    (id) =>
+      isPart(id) &&
+      (session_id.endsWith(id) || session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id)),
+  );
+}
 
 const wanted = ({ types }: TailFilter, type: string) => types === null || types.has(type);
 
@@ -152,7 +168,8 @@ class Watcher {
 
   #subscribe(link: Link, first: boolean): void {
     const { sessions, from } = this.#options;
-    this.#say(link, { session_ids: sessions && [...sessions], types: null, from_seq: from });
+    const session_ids = sessions?.some(isPart) ? null : (sessions?.slice() ?? null);
+    this.#say(link, { session_ids, types: null, from_seq: from });
     if (first || from !== null) return;
     // Only what comes from now on was asked for: what came while nobody listened is asked for by number.
     this.#places.settle();
@@ -174,6 +191,7 @@ class Watcher {
 
   #take(message: WireMessage, text: string, on: On): void {
     const { type, session_id, seq } = message;
+    if (session_id != null && !isOf(this.#options, session_id)) return;
     if (session_id == null || seq == null) {
       this.#aside(message, text, on);
       return;

@@ -7,7 +7,7 @@ import { EXIT_LATER } from '../app/exit-codes.ts';
 import { livePaths } from '../app/live-paths.ts';
 import { type LiveSender, noticeText, openLive, undeliveredText } from '../app/live-sender.ts';
 import { clockOf, randomOf } from '../app/request.ts';
-import { fileError } from '../lib/errors.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId } from '../lib/ids.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
@@ -28,6 +28,10 @@ export async function emitCommand(
   { file, flags, state_dir }: EmitRequest,
   io: Io,
 ): Promise<number> {
+  if (flags.to === 'stdio:' && isStdin(file))
+    throw new TachoError('usage', '--to stdio: reads the answers on standard input: give a FILE', {
+      stage: 'live',
+    });
   const path = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
   const { socket, outbox } = livePaths(openStateDir(path).path);
   const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
@@ -45,26 +49,31 @@ export async function emitCommand(
       void say(`tacho: ${text}`);
     },
   });
-  const others = deliverLeft(path);
+  const { signal: stop, release } = firstSignal();
+  let others: (() => Promise<void>) | null = null;
   try {
-    const counts = await sent(live, { file, flags }, io);
+    const counts = await sent(live, { file, flags, stop }, io);
+    // Not before: a session that was left may be one that the input goes on with.
+    others = deliverLeft(path);
     return await finish(live, { flags, counts }, io);
   } finally {
     await live.close();
-    await others();
+    await others?.();
+    release();
   }
 }
 
 function sent(
   live: LiveSender,
-  { file, flags }: Pick<EmitRequest, 'file' | 'flags'>,
+  { file, flags, stop }: Pick<EmitRequest, 'file' | 'flags'> & { stop: AbortSignal },
   io: Io,
 ): Promise<Emitted> {
   const clock = clockOf(io.env);
   let bad = 0;
-  return emit(inputOf(file), {
+  return emit(inputOf(file, stop), {
     live,
     clock,
+    new_session: flags.session === undefined,
     session_id: flags.session ?? newRunId(clock.now(), randomOf(io.env)).replace(/^r_/, 's_'),
     end: flags.end,
     onBad: (line, why) => {
@@ -74,16 +83,38 @@ function sent(
   });
 }
 
-async function* inputOf(file: string | undefined): AsyncGenerator<Uint8Array> {
-  if (file === undefined || file === '-') {
-    yield* process.stdin as AsyncIterable<Uint8Array>;
-    return;
-  }
+const isStdin = (file: string | undefined) => file === undefined || file === '-';
+
+async function* inputOf(file: string | undefined, stop: AbortSignal): AsyncGenerator<Uint8Array> {
+  const name = file as string;
+  const stream = isStdin(file) ? process.stdin : createReadStream(name);
+  const end = () => void stream.destroy();
+  stop.addEventListener('abort', end);
   try {
-    yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+    yield* stream as AsyncIterable<Uint8Array>;
   } catch (cause) {
-    throw fileError(cause, file, 'input');
+    if (!stop.aborted) throw fileError(cause, isStdin(file) ? 'standard input' : name, 'input');
+  } finally {
+    stop.removeEventListener('abort', end);
   }
+}
+
+/** A terminal may tell us twice at once. */
+const SAME_SIGNAL_MS = 300;
+
+/** The first signal ends the input, and with it the sessions in good order; the next ends the process. */
+function firstSignal(): { signal: AbortSignal; release: () => void } {
+  const first = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const release = () => {
+    for (const name of signals) process.off(name, onSignal);
+  };
+  const onSignal = () => {
+    if (!first.signal.aborted) setTimeout(release, SAME_SIGNAL_MS).unref();
+    first.abort();
+  };
+  for (const name of signals) process.on(name, onSignal);
+  return { signal: first.signal, release };
 }
 
 async function finish(

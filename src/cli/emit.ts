@@ -26,6 +26,7 @@ A line is a message, or the part of one that cannot be guessed: its type and its
 
 Exit codes: 0 all is stored at the collector · 1 lines were bad, or the collector refused · 2 usage
   75 not delivered yet: what is left is in the outbox, and the next tacho sends it
+Ctrl-C ends the input, as its end would; a second one leaves at once.
 
 Examples:
   $ tacho emit --session build-7 messages.jsonl

@@ -86,7 +86,15 @@ function shown({ session_id, seq, text }: Sampled): string {
   return `\n${forTerminal(session_id)}, number ${seq}\n${forTerminal(cut)}\n`;
 }
 
-const VERDICTS: Readonly<Record<string, ReviewVerdict>> = { a: 'accepted', r: 'rejected' };
+type Word = ReviewVerdict | 'skip' | 'quit';
+
+/** Whole words or their first letters: a note that was typed too early is no verdict. */
+const WORDS: ReadonlyMap<string, Word> = new Map([
+  ...['a', 'accept'].map((word) => [word, 'accepted'] as const),
+  ...['r', 'reject'].map((word) => [word, 'rejected'] as const),
+  ...['s', 'skip'].map((word) => [word, 'skip'] as const),
+  ...['q', 'quit'].map((word) => [word, 'quit'] as const),
+]);
 
 async function ask(state_dir: string, session: string | null, io: Io): Promise<void> {
   const answers = typedLines();
@@ -117,17 +125,12 @@ async function ask(state_dir: string, session: string | null, io: Io): Promise<v
   }
 }
 
-async function verdictOf(
-  answer: (question: string) => Promise<string | null>,
-): Promise<ReviewVerdict | 'skip' | 'quit'> {
+async function verdictOf(answer: (question: string) => Promise<string | null>): Promise<Word> {
   for (;;) {
     const word = await answer('accept, reject, skip or quit? [a/r/s/q] ');
     if (word === null) return 'quit';
-    const key = word.slice(0, 1).toLowerCase();
-    if (key === 's') return 'skip';
-    if (key === 'q') return 'quit';
-    const verdict = VERDICTS[key];
-    if (verdict !== undefined) return verdict;
+    const meant = WORDS.get(word.toLowerCase());
+    if (meant !== undefined) return meant;
   }
 }
 

@@ -181,6 +181,7 @@ function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
       throw usage('--live-token-file, --live-ca and --call-timeout need --live URL');
     return null;
   }
+  if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
   const absolute = (path: string | undefined) => (path === undefined ? null : resolve(path));
   return {
     url,

@@ -28,7 +28,11 @@ export function defineTail(program: Command, io: Io, done: Done): void {
     .command('tail')
     .description('watch the sessions of a collector: calls, texts and errors as they happen')
     .option('--to <url>', "the collector (default: the socket of the state folder's)")
-    .option('--session <id>', 'only this session; may be given several times', each)
+    .option(
+      '--session <id>',
+      'only this session, by its id or the end of it that is shown; may be given several times',
+      each,
+    )
     .option(
       '--from <seq>',
       'from this message of each session on (default: what comes from now on)',

@@ -30,6 +30,9 @@ const timestamps: Rule = {
         if (Math.abs(skew_ms) > LIMITS.live_skew_ms_max)
           return `the clocks differ by ${skew_ms} ms`;
       }
+      // One that waited arrives late; early it arrives by the clocks alone.
+      if (received_ms !== null && received_ms - at_ms < -LIMITS.live_skew_ms_max)
+        return `it arrived ${at_ms - received_ms} ms before it happened: the clocks differ`;
       if (session === null || item.standing === 'late' || at_ms >= session.last_ms) return null;
       return `${session.last_ms - at_ms} ms before an earlier message of its session`;
     }

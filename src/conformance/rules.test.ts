@@ -248,6 +248,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'back in time': () =>
         stream().start().request('c1', { timestamp: '2026-03-03T09:59:59.999Z' }),
       microseconds: () => stream().start({ timestamp: '2026-03-03T10:00:00.000000Z' }),
+      'a day that there is not': () => stream().start({ timestamp: '2026-02-30T10:00:00.000Z' }),
+      'arrived before it happened': () => arriving(-500, (made) => made.start()),
       'clocks that differ': () => arriving(150, (made) => handshake(made)),
     },
     open: { 'only garbage': () => stream().raw('x') },

@@ -207,6 +207,12 @@ export const LIMITS = {
   live_skew_ms_max: 100,
   /** What a sender keeps on disk for a collector that is away. */
   live_outbox_bytes_max: 1024 * 1024 * 1024,
+  /** An outbox over this gives the room of what is acknowledged back, and a program that only sends waits for that. */
+  live_outbox_trim_bytes: 64 * 1024 * 1024,
+  /** An open session of which all is acknowledged, and that nobody went on with: its numbers are forgotten. */
+  live_outbox_idle_ms: 7 * 86_400_000,
+  /** How long a collector has to say where a session goes on, and to take something of what waits. */
+  live_where_ms: 2_000,
   /** The log of messages that failed a rule; the oldest half goes when it is full. */
   live_failing_bytes_max: 64 * 1024 * 1024,
   /** Failures of one rule that are listed; all are counted. */

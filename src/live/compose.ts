@@ -1,7 +1,7 @@
 /** Messages of our own: numbered, timed, with the ids that belong to them. */
 import { LIMITS } from '../lib/limits.ts';
 import type { LiveDataOf, LiveMessage } from '../model/live.ts';
-import { ACKED_TYPES, CALL_MESSAGE_TYPES, type LiveType } from '../model/live-words.ts';
+import { CALL_MESSAGE_TYPES, type LiveType } from '../model/live-words.ts';
 
 export const timestampOf = (at_ms: number) => new Date(at_ms).toISOString();
 export const correlationOf = (session_id: string, call_id: string) => `${session_id}/${call_id}`;
@@ -30,7 +30,8 @@ export function compose<T extends LiveType>(
         : null,
     message_id: messageIdOf(session_id, seq),
     seq,
-    ack_required: ACKED_TYPES.has(type),
+    // Whoever sends it wants to know when it is stored.
+    ack_required: true,
     trace: null,
     data,
   };

@@ -179,10 +179,12 @@ async function welcome(
   connection: Connection,
   message: Parameters<typeof greet>[2],
 ): Promise<void> {
+  const again = connection.phase === 'open';
   connection.phase = 'greeting';
-  const taken = await greet(hub, connection, message);
+  const taken = await greet(hub, connection, message, again);
   if ((connection.phase as string) !== 'greeting') return;
-  if (!taken) {
+  // Of several sessions that one is refused touches no other.
+  if (!taken && !again) {
     connection.held = [];
     connection.phase = 'open';
     farewell(hub, connection);

@@ -38,6 +38,11 @@ export class Delivery {
   #since = 0;
   /** Not before this time: another connection has the session. */
   #paused_until = 0;
+  /** When the collector was asked on this connection where the session goes on; null: not yet. */
+  #asked: number | null = null;
+  #answered = false;
+  /** What was acknowledged before the collector claimed to have more. */
+  #proven = Infinity;
   #collisions = 0;
 
   constructor(source: MessageSource, times: ResendTimes) {
@@ -52,15 +57,28 @@ export class Delivery {
     return this.failure === null && this.acked >= this.source.last_seq;
   }
 
-  /** Whether there is something to send now. */
+  /** Whether the collector has yet to be asked; also where all is acknowledged: input finds its way by that. */
+  get unasked(): boolean {
+    return this.failure === null && this.#asked === null && this.source.last_seq > 0;
+  }
+
+  /** Whether there is something to send now. A collector that does not answer the question is not waited for. */
   ready(now: number): boolean {
-    return this.failure === null && now >= this.#paused_until && this.next <= this.source.last_seq;
+    const { failure, next } = this;
+    if (failure !== null || this.#asked === null || next > this.source.last_seq) return false;
+    return now >= this.#paused_until && (this.#answered || now >= this.#answerDue(this.#asked));
+  }
+
+  #answerDue(asked: number): number {
+    return asked + this.#times.resend_ms;
   }
 
   /** When something has to be done if nothing comes; null: never. */
   due(now: number): number | null {
     if (this.failure !== null) return null;
     if (this.#paused_until > now && !this.done) return this.#paused_until;
+    if (this.#asked !== null && !this.#answered && now < this.#answerDue(this.#asked))
+      return this.#answerDue(this.#asked);
     return this.next > this.acked + 1 ? this.#since + this.#wait_ms : null;
   }
 
@@ -69,6 +87,19 @@ export class Delivery {
     this.next = this.acked + 1;
     this.#wait_ms = this.#times.resend_ms;
     this.#paused_until = 0;
+    this.#asked = null;
+    this.#answered = false;
+  }
+
+  asked(now: number): void {
+    this.#asked = now;
+  }
+
+  /** The answer; null: it said nothing of a number. */
+  answered(resume_from_seq: number | null): void {
+    if (this.#answered) return;
+    this.#answered = true;
+    if (resume_from_seq !== null) this.expect(resume_from_seq);
   }
 
   sent(seq: number, now: number): void {
@@ -91,24 +122,35 @@ export class Delivery {
     // Behind a message that was refused others may have been taken; the session is broken all the same.
     if (known <= this.acked || this.failure !== null) return;
     this.acked = known;
+    this.#proven = Infinity;
     this.next = Math.max(this.next, known + 1);
     this.#since = now;
     this.#wait_ms = this.#times.resend_ms;
     this.#collisions = 0;
   }
 
-  /** The collector says which number it wants; it may have lost what it had acknowledged. */
+  /**
+   * The collector says which number it wants; it may have lost what it had acknowledged. Where it has more than we knew of,
+   * the last of that is sent again: a session of the same name with other content must show, and not pass for delivered.
+   */
   expect(seq: number): void {
-    if (seq < this.source.first_seq) {
-      const { first_seq, session_id } = this.source;
+    const { first_seq, last_seq, session_id } = this.source;
+    if (seq < first_seq) {
       this.fail({
         error_code: 'INVALID_MESSAGE_FORMAT',
         message: `the collector wants message ${seq} of ${session_id}, which begins here with ${first_seq}`,
       });
-      return;
+    } else if (seq - 1 > last_seq) {
+      this.fail({
+        error_code: 'DUPLICATE_CONFLICT',
+        message: `the collector has ${seq - 1} messages of ${session_id}, and here are ${last_seq}: use another session`,
+      });
+    } else {
+      const proof = seq - 1 > this.acked && seq > first_seq ? 1 : 0;
+      if (proof > 0) this.#proven = Math.min(this.#proven, this.acked);
+      this.acked = seq - 1 - proof;
+      this.next = this.acked + 1;
     }
-    this.acked = Math.min(seq - 1, this.source.last_seq);
-    this.next = this.acked + 1;
   }
 
   /** Another connection has the session: ours waits, longer each time. All that was under way is answered so: it counts once. */
@@ -139,7 +181,7 @@ export class Delivery {
     else if (error_code === 'SESSION_COLLISION' && retriable) this.pause(now);
     else if (!retriable && severity !== 'warning') {
       this.fail({ error_code, message });
-      this.acked = Math.min(this.acked, (caused_by?.seq ?? this.next) - 1);
+      this.acked = Math.min(this.acked, this.#proven, (caused_by?.seq ?? this.next) - 1);
     }
     return this.failure !== null;
   }

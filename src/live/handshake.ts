@@ -15,11 +15,15 @@ interface Refusal {
 
 type Request = LiveDataOf<'handshake_request'>;
 
-/** Answers; false when the peer was refused. Waits only for the journal, and only to resume a session. */
+/**
+ * Answers; false when the peer was refused. Waits only for the journal, and only to resume a session.
+ * A handshake on a connection that is open resumes one more session: what the peer may do and send stays as it is.
+ */
 export async function greet(
   hub: Hub,
   connection: Connection,
   message: WireMessage,
+  again: boolean,
 ): Promise<boolean> {
   const request = message.data as Request;
   const answer = (more: Partial<LiveDataOf<'handshake_response'>>) =>
@@ -29,9 +33,11 @@ export async function greet(
     answer({ success: false, error: { ...grant } });
     return false;
   }
-  connection.grant = grant;
-  connection.role = request.role;
-  connection.credits = hub.limits.credits;
+  if (!again) {
+    connection.grant = grant;
+    connection.role = request.role;
+    connection.credits = hub.limits.credits;
+  }
   const resumed = await resume(hub, connection, request);
   if (typeof resumed === 'object' && resumed !== null) {
     answer({ success: false, error: { ...resumed } });
@@ -101,7 +107,7 @@ function respond(
     supported_features: FEATURES,
     max_message_bytes: limits.message_bytes_max,
     heartbeat_interval_ms: limits.heartbeat_ms,
-    credits: limits.credits,
+    credits: Math.max(0, connection.credits),
     resume_from_seq: null,
     error: null,
     ...more,

@@ -192,8 +192,9 @@ function settle(
       taken.session.last_seq = Math.max(taken.session.last_seq, taken.seq);
     } else if (result === 'conflict') tellConflict(hub, connection, taken);
     else gaps.push(taken);
-    const durable = result === 'stored' || result === 'duplicate';
-    if (durable && wantsAck(taken.message)) acknowledge(hub, connection, taken);
+    // One that comes again is wondered about, also where no acknowledgement was asked for.
+    const wanted = result === 'duplicate' || (result === 'stored' && wantsAck(taken.message));
+    if (wanted) acknowledge(hub, connection, taken);
   }
   if (gaps.length > 0) void tellGaps(hub, connection, gaps);
 }

@@ -30,10 +30,15 @@ export interface LinkOptions {
 /** The collector said no to the handshake. */
 export class Refused extends TachoError {
   readonly error_code: string;
+  readonly reason: string;
 
-  constructor(error_code: string, message: string) {
-    super('refused', message, { stage: 'live', retryable: error_code !== 'AUTH_FAILED' });
+  constructor(error_code: string, reason: string) {
+    super('refused', `${error_code}: ${reason}`, {
+      stage: 'live',
+      retryable: error_code !== 'AUTH_FAILED',
+    });
     this.error_code = error_code;
+    this.reason = reason;
   }
 }
 
@@ -101,7 +106,7 @@ export class Link {
     if (!welcome.success) {
       const { error_code = 'REFUSED', message = 'the collector refused' } = welcome.error ?? {};
       this.close(new Error(message));
-      throw new Refused(error_code, `${error_code}: ${message}`);
+      throw new Refused(error_code, message);
     }
     this.#keepAlive(welcome.heartbeat_interval_ms || LIMITS.live_heartbeat_ms);
     return welcome;
@@ -123,10 +128,10 @@ export class Link {
     // What cannot be read is the collector's fault, and nothing that we wait for.
     if (read.fault !== null) return;
     const { message } = read;
-    if (message.type === 'handshake_response') {
+    if (message.type === 'handshake_response' && this.#welcome !== null) {
       this.#half_trip_ms = (this.#seen - this.#asked) / 2;
       this.#compare(message.timestamp);
-      this.#welcome?.(message.data as unknown as Welcome);
+      this.#welcome(message.data as unknown as Welcome);
       this.#welcome = null;
     } else if (message.type === 'heartbeat') this.#compare(message.timestamp);
     else this.#options.onMessage(message, read.text);
@@ -136,6 +141,12 @@ export class Link {
     const at_ms = isoTime(timestamp);
     if (at_ms === undefined) return;
     this.#options.onSkew(Math.round(at_ms + this.#half_trip_ms - this.#options.clock.now()));
+  }
+
+  /** Asks where one more session goes on; the answer is a message like others. Returns the id of the question. */
+  resume(session_id: string, last_seq: number): string {
+    this.say('handshake_request', { ...this.#options.hello, resume: { session_id, last_seq } });
+    return `${this.#options.name}-${this.#count}`;
   }
 
   /** Sends a message of the connection itself. */

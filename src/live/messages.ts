@@ -60,7 +60,7 @@ function judged(value: Record<string, unknown>, text: string): ReadMessage {
   if (!check(value)) return { fault: faultOf(type, value), message: value, text };
   const message = value as unknown as WireMessage;
   message.data ??= {};
-  const fault = isoTime(message.timestamp) === undefined ? noTime(message.timestamp) : null;
+  const fault = isTime(message.timestamp) ? null : noTime(message.timestamp);
   const unpaired = type === 'tool_call_response' ? responseFault(message.data) : null;
   const wrong = fault ?? unpaired;
   return wrong === null ? { fault: null, message, text } : { fault: wrong, message: value, text };
@@ -144,6 +144,10 @@ function noType({ type = '', ...others }: Fields): Fault {
       ],
     },
   };
+/** The 30th of February would be read as the 2nd of March. */
+function isTime(text: string): boolean {
+  const at_ms = isoTime(text);
+  return at_ms !== undefined && new Date(at_ms).getUTCDate() === Number(text.slice(8, 10));
 }
 
 function noTime(text: string): Fault {

@@ -48,6 +48,8 @@ export interface SenderSession {
   wake(): void;
   /** Resolves when all that is there is acknowledged (true), or it cannot be, or the time is over. */
   settled(wait_ms: number): Promise<boolean>;
+  /** Resolves when more is acknowledged (true), or cannot be now, or the time is over. */
+  moved(wait_ms: number): Promise<boolean>;
   /** No more of this one. */
   drop(): void;
 }

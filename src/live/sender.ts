@@ -9,6 +9,7 @@ import { Delivery, type Failure, type MessageSource } from './delivery.ts';
 import { refusalOf } from './input.ts';
 import { type Hello, Link, Refused } from './link.ts';
 import type { WireMessage } from './messages.ts';
+import { Questions } from './questions.ts';
 import type { Notice, SenderOptions, SenderSession, SenderTimes } from './sender-types.ts';
 
 export type {
@@ -36,9 +37,12 @@ export class Sender {
   readonly #deliveries = new Set<Delivery>();
   readonly #waiting = new Set<() => void>();
   #link: Link | null = null;
+  readonly #questions = new Questions();
   #credits = 0;
   #connections = 0;
   #stopped = false;
+  /** The last try to connect failed. */
+  #away = false;
   readonly #stop = new AbortController();
   #wake: (() => void) | null = null;
   #rang = false;
@@ -72,8 +76,24 @@ export class Sender {
       },
       wake: () => this.#ring(),
       settled: (wait_ms) => this.#settled(delivery, wait_ms),
+      moved: (wait_ms) => this.#moved(delivery, wait_ms),
       drop: () => void this.#deliveries.delete(delivery),
     };
+  }
+
+  /** The number with which the collector would go on with a session; null: nobody knows, or not in that time. */
+  async where(session_id: string, wait_ms: number): Promise<number | null> {
+    const until = this.#now() + wait_ms;
+    await this.#settles(() => this.connected || this.#away, wait_ms);
+    const link = this.#link;
+    if (link === null || link.gone) return null;
+    let answer: { seq: number | null } | null = null;
+    this.#questions.ask(link, { id: session_id, last_seq: 0 }, (seq) => {
+      answer = { seq };
+      this.#changed();
+    });
+    await this.#settles(() => answer !== null, until - this.#now());
+    return (answer as { seq: number | null } | null)?.seq ?? null;
   }
 
   get connected(): boolean {
@@ -119,21 +139,33 @@ export class Sender {
     for (const look of this.#waiting) look();
   }
 
-  #settled(delivery: Delivery, wait_ms: number): Promise<boolean> {
+  /** Waits until it holds, at most so long; not for one who is closing. */
+  #settles(holds: () => boolean, wait_ms: number): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
-        if (!delivery.done && delivery.failure === null && !this.#stopped) return;
-        finish();
+        if (holds() || this.#stopped) finish();
       };
       const finish = () => {
         clearTimeout(timer);
         this.#waiting.delete(look);
-        resolve(delivery.done);
+        resolve();
       };
       const timer = setTimeout(finish, wait_ms);
       this.#waiting.add(look);
       look();
     });
+  }
+
+  async #settled(delivery: Delivery, wait_ms: number): Promise<boolean> {
+    await this.#settles(() => delivery.done || delivery.failure !== null, wait_ms);
+    return delivery.done;
+  }
+
+  async #moved(delivery: Delivery, wait_ms: number): Promise<boolean> {
+    const { acked } = delivery;
+    const over = () => delivery.done || delivery.failure !== null || !this.connected;
+    await this.#settles(() => delivery.acked > acked || over(), wait_ms);
+    return delivery.acked > acked;
   }
 
   async #run(): Promise<void> {
@@ -158,7 +190,10 @@ export class Sender {
     const [chance = 0] = this.#options.random(1);
     const whole = Math.min(retry_ms * 2 ** Math.min(tries, 30), retry_ms_max);
     const wait_ms = Math.round(whole * (1 - chance / 1020));
+    this.#away = true;
+    this.#questions.clear();
     this.#tell({ kind: 'lost', why: why.message, retry_ms: wait_ms });
+    this.#changed();
     const until = this.#now() + wait_ms;
     while (!this.#stopped && this.#now() < until) await this.#rest(until - this.#now());
   }
@@ -168,8 +203,9 @@ export class Sender {
     const wire = await dial(this.#stop.signal);
     this.#connections += 1;
     const resumed = this.#resumed();
+    const resume = resumed && { session_id: resumed.source.session_id, last_seq: resumed.acked };
     const link = new Link(wire, {
-      hello: this.#hello(resumed),
+      hello: this.#hello(resume),
       clock,
       hello_ms: this.#times.hello_ms,
       name: `${Buffer.from(random(6)).toString('hex')}-${this.#connections}`,
@@ -181,24 +217,25 @@ export class Sender {
     this.#link = link;
     const welcome = await link.open();
     this.#credits = welcome.credits;
+    this.#away = false;
     for (const delivery of this.#deliveries) delivery.begin();
-    if (resumed !== null && typeof welcome.resume_from_seq === 'number')
-      resumed.expect(welcome.resume_from_seq);
+    resumed?.asked(this.#now());
+    resumed?.answered(welcome.resume_from_seq ?? null);
     this.#tell({ kind: 'connected' });
     this.#changed();
     return link;
   }
 
-  /** A handshake has room for one session; the others go on by what is acknowledged, and duplicates are taken once. */
+  /** The first handshake has room for one session; the others are asked for one by one. */
   #resumed(): Delivery | null {
-    const open = [...this.#deliveries].filter(({ failure }) => failure === null);
+    const open = [...this.#deliveries].filter(
+      ({ failure, source }) => failure === null && source.last_seq > 0,
+    );
     return open.find(({ done }) => !done) ?? open[0] ?? null;
   }
 
-  #hello(resumed: Delivery | null): Hello {
+  #hello(resume: { session_id: string; last_seq: number } | null): Hello {
     const { token, client } = this.#options;
-    const resume =
-      resumed === null ? null : { session_id: resumed.source.session_id, last_seq: resumed.acked };
     return { version: LIVE_VERSION, role: 'agent', client_info: client, resume, token };
   }
 
@@ -207,7 +244,10 @@ export class Sender {
     link.ended.then(() => this.#ring());
     while (!link.gone && !this.#stopped) {
       const now = this.#now();
-      for (const delivery of this.#deliveries) delivery.resend(now);
+      for (const delivery of this.#deliveries) {
+        if (delivery.unasked) this.#askFor(link, delivery);
+        delivery.resend(now);
+      }
       let sent = false;
       for (const delivery of this.#deliveries) {
         if (delivery.ready(now) && (await this.#sendSome(link, delivery))) sent = true;
@@ -250,10 +290,23 @@ export class Sender {
     else if (type === 'flow_control') {
       this.#credits = (data as { available_credits: number }).available_credits;
       this.#ring();
+    } else if (type === 'handshake_response') {
+      this.#questions.answered(message);
+      this.#ring();
     } else if (type === 'error') this.#error(message);
     else if (INPUT_TYPES.has(type))
       // One after the other: a second text must not overtake the first.
       this.#inputs = this.#inputs.then(() => this.#input(link, message));
+  }
+
+  #askFor(link: Link, delivery: Delivery): void {
+    delivery.asked(this.#now());
+    const session = { id: delivery.source.session_id, last_seq: delivery.acked };
+    this.#questions.ask(link, session, (resume_from_seq, refused) => {
+      if (refused?.error_code === 'AUTH_FAILED') delivery.fail(refused);
+      else delivery.answered(resume_from_seq);
+      this.#changed();
+    });
   }
 
   #acked({ acked }: { acked: { session_id: string; seq: number }[] }): void {
@@ -273,6 +326,10 @@ export class Sender {
     const { error_code, message: text } = message.data as unknown as Failure;
     const failure = { error_code, message: text };
     const session_id = message.session_id ?? null;
+    if (this.#questions.refused(message)) {
+      this.#ring();
+      return;
+    }
     if (error_code === 'AUTH_FAILED') {
       this.#giveUp(new Refused(error_code, text));
       return;
@@ -283,11 +340,11 @@ export class Sender {
     this.#ring();
   }
 
-  #giveUp({ error_code, message }: Refused): void {
-    this.#failure = { error_code, message };
+  #giveUp({ error_code, reason }: Refused): void {
+    this.#failure = { error_code, message: reason };
     for (const delivery of this.#deliveries) delivery.fail(this.#failure);
     this.#stopped = true;
-    this.#link?.close(new Error(message));
+    this.#link?.close(new Error(reason));
     this.#tell({ kind: 'refused', session_id: null, final: true, ...this.#failure });
     this.#changed();
     this.#ring();

@@ -51,7 +51,8 @@ const LINES: Readonly<Record<string, Line>> = {
       .map(text)
       .filter((fact) => fact !== '');
     const { bold, dim } = view.style.colour;
-    return [`${bold(view.line(text(data.agent)))} ${dim(view.line(facts.join(' ')))}`];
+    const rest = facts.length === 0 ? '' : ` ${dim(view.line(facts.join(' ')))}`;
+    return [`${bold(view.line(text(data.agent)))}${rest}`];
   },
   session_end: (view, { data }) => [view.end(data)],
   tool_call_request: (view, message) => view.request(message),
@@ -211,7 +212,8 @@ class View {
     const status = text(data.status);
     const mark = markOf(/^(ok|completed?|success)$/.test(status) ? 'ok' : 'error', this.style);
     const separator = unicode ? ' · ' : ' - ';
-    return `${mark} ${colour.bold(this.line(status))}${separator}${this.line(figures.join(separator))}`;
+    const rest = figures.length === 0 ? '' : `${separator}${this.line(figures.join(separator))}`;
+    return `${mark} ${colour.bold(this.line(status))}${rest}`;
   }
 }
 

@@ -63,6 +63,15 @@ export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: nu
   return { entries, used };
 }
 
+/** Where the message behind a number begins, in bytes that begin with a line; their length when it is not there. */
+export function offsetBehind(bytes: Buffer, seq: number): number {
+  for (let at = 0, lf = bytes.indexOf(LF); lf >= 0; at = lf + 1, lf = bytes.indexOf(LF, at)) {
+    const meta = metaOf(bytes, at, lf);
+    if (meta !== null && meta.type !== 'acked' && meta.seq > seq) return at;
+  }
+  return bytes.length;
+}
+
 interface Place {
   seq: number;
   offset: number;
@@ -100,6 +109,15 @@ export class OutboxMap {
       this.last_event = { seq: event, messages: again ? this.last_event.messages + 1 : 1 };
     }
     this.bytes += bytes;
+  }
+
+  /** What an `acked` line says; where no message stands before it, those up to it were there once. */
+  forgot({ event, seq }: { event: number; seq: number }): void {
+    this.acked = Math.max(this.acked, seq);
+    if (this.last_seq >= this.first_seq) return;
+    this.first_seq = seq + 1;
+    this.last_seq = seq;
+    if (event > 0) this.last_event = { seq: event, messages: Number.MAX_SAFE_INTEGER };
   }
 
   remember(place: Place): void {
@@ -156,7 +174,7 @@ export class OutboxMap {
     }
     const size = end - start + 1;
     if (meta.type === 'acked') {
-      this.acked = Math.max(this.acked, meta.seq);
+      this.forgot(meta);
       this.bytes += size;
     } else if (this.last_seq < this.first_seq || meta.seq === this.last_seq + 1)
       this.add(meta, size);

@@ -102,3 +102,36 @@ test('a session that begins with a later number keeps it, and one without messag
   opened(dir, 'empty').close();
   expect(listOutboxes(dir)).toHaveLength(1);
 });
+
+test('the room of acknowledged messages is given back, and everything else stays as it was', async () => {
+  const dir = testFolder();
+  const path = outboxPath(dir, 's');
+  const outbox = opened(dir);
+  outbox.append(entries(1, 1000, 'é'.repeat(50)));
+  const before = statSync(path).size;
+  // What is left is most of it: not worth the copying.
+  outbox.trim(10);
+  expect(statSync(path).size).toBe(before);
+  outbox.trim(900);
+  expect(statSync(path).size).toBeLessThan(before / 5);
+  expect(outbox.bytes).toBe(statSync(path).size);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  outbox.append(entries(1001, 1100));
+  const rest = [...entries(901, 1000, 'é'.repeat(50)), ...entries(1001, 1100)];
+  for (const bytes of [100, undefined]) expect(await all(outbox, 901, bytes)).toEqual(rest);
+  expect([outbox.first_seq, outbox.last_seq, outbox.last_event.seq]).toEqual([901, 1100, 367]);
+  outbox.close();
+  const again = opened(dir);
+  expect(await all(again, 901)).toEqual(rest);
+  expect([again.acked, again.first_seq, again.last_seq]).toEqual([900, 901, 1100]);
+  again.trim(1100);
+  again.close();
+  const empty = opened(dir);
+  expect([empty.acked, empty.first_seq, empty.last_seq]).toEqual([1100, 1101, 1100]);
+  expect(empty.last_event.seq).toBe(367);
+  expect(await empty.read(1101)).toEqual([]);
+  empty.append([entry(1101)]);
+  expect(await all(empty, 1101)).toEqual([entry(1101)]);
+  empty.remove();
+  expect(listOutboxes(dir)).toEqual([]);
+});

@@ -7,6 +7,7 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   ftruncateSync,
   read,
   readdirSync,
@@ -19,13 +20,22 @@ import { promisify } from 'node:util';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { fileFor } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { createPrivate, openAppend, openRead, unlinkQuietly, writeAll } from './files.ts';
+import {
+  createPrivate,
+  errno,
+  openAppend,
+  openRead,
+  startPrivate,
+  unlinkQuietly,
+  writeAll,
+} from './files.ts';
 import { takeLock } from './lock.ts';
 import {
   lineOf,
   type OutboxEntry,
   OutboxMap,
   type OutboxTarget,
+  offsetBehind,
   outboxEntries,
 } from './outbox-lines.ts';
 import { type Owner, thisOwner } from './owner.ts';
@@ -36,6 +46,8 @@ export type { OutboxEntry, OutboxTarget } from './outbox-lines.ts';
 const STAGE = 'outbox';
 const FILE = /^out-[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
 const readAt = promisify(read);
+/** What is copied to give the room of the others back. */
+const TRIM_REST_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface OutboxHead extends OutboxTarget {
   v: 1;
@@ -60,6 +72,12 @@ export interface Outbox {
   append(entries: readonly OutboxEntry[]): void;
   /** The messages from `from_seq` on, as many as lie in some `bytes_max`; none when there is no more. */
   read(from_seq: number, bytes_max?: number): Promise<OutboxEntry[]>;
+  /** Bytes of the file. */
+  readonly bytes: number;
+  /** When it was changed last. */
+  readonly changed_ms: number;
+  /** Gives the room of acknowledged messages back, where that is most of the file. Their numbers stay known. */
+  trim(acked: number): void;
   /** Leaves the file for the next, with what is known to be acknowledged. */
   close(acked?: number): void;
   /** All is delivered. */
@@ -121,15 +139,21 @@ export function takeOutbox(path: string): Outbox | null {
 
 function created(path: string, start: OutboxStart, release: () => void): Outbox {
   const { session_id, url, token_file, ca, first_seq } = start;
-  const head: OutboxHead = { v: 1, owner: thisOwner(), session_id, url, token_file, ca };
+  const head = { session_id, url, token_file, ca };
   // A head that was torn says nothing of what it was for.
   unlinkQuietly(path);
   const fd = createPrivate(path);
-  const line = Buffer.from(`${JSON.stringify(head)}\n`);
+  const line = Buffer.from(headLine(head));
   writeAll(fd, line);
   const map = new OutboxMap();
   map.begin(first_seq ?? 1, line.length);
   return new FileOutbox({ path, fd, head, map, release });
+}
+
+function headLine(head: Parts['head']): string {
+  const { session_id, url, token_file, ca } = head;
+  const whole: OutboxHead = { v: 1, owner: thisOwner(), session_id, url, token_file, ca };
+  return `${JSON.stringify(whole)}\n`;
 }
 
 function scanned(path: string, release: () => void): Outbox | null {
@@ -147,7 +171,8 @@ function scanned(path: string, release: () => void): Outbox | null {
   const { head } = map;
   if (head === null) return null;
   const fd = openAppend(path);
-  ftruncateSync(fd, map.bytes);
+  // Only where there is something to cut: it would count as a change.
+  if (fstatSync(fd).size !== map.bytes) ftruncateSync(fd, map.bytes);
   return new FileOutbox({ path, fd, head, map, release });
 }
 
@@ -162,17 +187,21 @@ interface Parts {
 class FileOutbox implements Outbox {
   readonly session_id: string;
   readonly target: OutboxTarget;
+  readonly #head: Parts['head'];
   readonly #path: string;
-  readonly #fd: number;
-  readonly #map: OutboxMap;
+  #fd: number;
+  #map: OutboxMap;
   readonly #release: () => void;
   #reading: number | null = null;
+  /** Under way: what they read must lie where it is. */
+  #reads = 0;
   #open = true;
 
   constructor({ path, fd, head, map, release }: Parts) {
     const { session_id, url, token_file, ca } = head;
     this.session_id = session_id;
     this.target = { url, token_file, ca };
+    this.#head = head;
     this.#path = path;
     this.#fd = fd;
     this.#map = map;
@@ -191,12 +220,23 @@ class FileOutbox implements Outbox {
   get ended(): boolean {
     return this.#map.ended;
   }
+  get bytes(): number {
+    return this.#map.bytes;
+  }
+  get changed_ms(): number {
+    return fstatSync(this.#fd).mtimeMs;
+  }
   get last_event(): { seq: number; messages: number } {
     return this.#map.last_event;
   }
 
   append(entries: readonly OutboxEntry[]): void {
     if (entries.length === 0) return;
+    // The number of a file that was closed may be another's by now.
+    if (!this.#open) {
+      const text = `session ${this.session_id}: its connection has been closed`;
+      throw new TachoError('usage', text, { stage: STAGE });
+    }
     const lines = entries.map(lineOf);
     const bytes = Buffer.from(lines.join(''));
     this.#checkRoom(bytes.length);
@@ -218,6 +258,15 @@ class FileOutbox implements Outbox {
   }
 
   async read(from_seq: number, bytes_max: number = LIMITS.read_chunk_bytes) {
+    this.#reads += 1;
+    try {
+      return await this.#readFrom(from_seq, bytes_max);
+    } finally {
+      this.#reads -= 1;
+    }
+  }
+
+  async #readFrom(from_seq: number, bytes_max: number): Promise<OutboxEntry[]> {
     let place = this.#map.before(from_seq);
     for (let size = bytes_max; place.offset < this.#map.bytes && this.#open; ) {
       this.#reading ??= openRead(this.#path);
@@ -240,12 +289,58 @@ class FileOutbox implements Outbox {
     return [];
   }
 
+  trim(acked: number): void {
+    const { offset } = this.#map.before(acked + 1);
+    const rest_bytes = this.#map.bytes - offset;
+    const known = acked >= this.first_seq && acked <= this.last_seq;
+    if (!this.#open || this.#reads > 0 || !known) return;
+    if (rest_bytes > Math.min(offset, TRIM_REST_BYTES_MAX)) return;
+    try {
+      this.#rewrite(acked, this.#rest(acked, offset));
+    } catch {
+      // On a full disk, say: the file stays as it was, and has all that is wanted of it.
+    }
+  }
+
+  /** The lines of the messages behind a number, of which all lie behind the offset. */
+  #rest(acked: number, offset: number): Buffer {
+    const bytes = Buffer.allocUnsafe(this.#map.bytes - offset);
+    this.#reading ??= openRead(this.#path);
+    if (readSync(this.#reading, bytes, 0, bytes.length, offset) < bytes.length)
+      throw errno('EIO', 'the file is shorter than it was');
+    return bytes.subarray(offsetBehind(bytes, acked));
+  }
+
+  #rewrite(acked: number, rest: Buffer): void {
+    const { last_event, ended } = this.#map;
+    const note = lineOf({ event: last_event.seq, seq: acked, type: 'acked', text: '' });
+    const pieces = [Buffer.from(headLine(this.#head) + note), rest];
+    const map = new OutboxMap();
+    const file = startPrivate(this.#path, STAGE, false);
+    try {
+      for (const piece of pieces) {
+        file.write(piece);
+        map.scan(piece);
+      }
+      map.ended = ended;
+      map.last_event = last_event;
+      file.commit();
+    } finally {
+      file.abandon();
+    }
+    this.#shut();
+    this.#reading = null;
+    this.#fd = openAppend(this.#path);
+    this.#open = true;
+    this.#map = map;
+  }
+
   close(acked = 0): void {
     if (!this.#open) return;
     if (acked > this.#map.acked && this.last_seq >= this.first_seq) this.#note(acked);
     this.#shut();
-    // An outbox without a message is of no use to anybody.
-    if (this.last_seq < this.first_seq) unlinkQuietly(this.#path);
+    // An outbox that never had a message is of no use to anybody.
+    if (this.last_seq < this.first_seq && this.#map.acked === 0) unlinkQuietly(this.#path);
     this.#release();
   }
 
