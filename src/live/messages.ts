@@ -144,6 +144,8 @@ function noType({ type = '', ...others }: Fields): Fault {
       ],
     },
   };
+}
+
 /** The 30th of February would be read as the 2nd of March. */
 function isTime(text: string): boolean {
   const at_ms = isoTime(text);
