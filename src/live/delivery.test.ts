@@ -18,3 +18,27 @@ test('a session that another connection has waits once for all that was under wa
   delivery.error(collision, 1_020);
   expect(delivery.due(1_020)).toBe(3_020);
 });
+
+function begun(last_seq: number): Delivery {
+  const delivery = new Delivery({ ...source, last_seq }, times);
+  delivery.begin();
+  delivery.asked(0);
+  return delivery;
+}
+
+test('nothing goes behind a message that may be of another session, until it is acknowledged or overdue', () => {
+  const delivery = begun(5);
+  delivery.answered(4);
+  expect([delivery.acked, delivery.next, delivery.ready(0)]).toEqual([2, 3, true]);
+  expect([3, 4].map((seq) => delivery.mayGo(seq))).toEqual([true, false]);
+  delivery.sent(3, 0);
+  expect(delivery.ready(1)).toBe(false);
+  delivery.ack(3, 2);
+  expect([delivery.next, delivery.ready(2), delivery.mayGo(5)]).toEqual([4, true, true]);
+
+  const silent = begun(5);
+  silent.answered(4);
+  silent.sent(3, 0);
+  expect(silent.resend(1_000)).toBe(true);
+  expect(silent.mayGo(4)).toBe(true);
+});

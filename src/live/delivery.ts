@@ -43,6 +43,8 @@ export class Delivery {
   #answered = false;
   /** What was acknowledged before the collector claimed to have more. */
   #proven = Infinity;
+  /** Whether nothing may go behind the message that proves it, until that is acknowledged or overdue. */
+  #proving = false;
   #collisions = 0;
 
   constructor(source: MessageSource, times: ResendTimes) {
@@ -66,7 +68,13 @@ export class Delivery {
   ready(now: number): boolean {
     const { failure, next } = this;
     if (failure !== null || this.#asked === null || next > this.source.last_seq) return false;
+    if (!this.mayGo(next)) return false;
     return now >= this.#paused_until && (this.#answered || now >= this.#answerDue(this.#asked));
+  }
+
+  /** Behind a message of which the collector may have another form none goes: they would be of two sessions. */
+  mayGo(seq: number): boolean {
+    return !this.#proving || seq === this.acked + 1;
   }
 
   #answerDue(asked: number): number {
@@ -87,6 +95,7 @@ export class Delivery {
     this.next = this.acked + 1;
     this.#wait_ms = this.#times.resend_ms;
     this.#paused_until = 0;
+    this.#proving = false;
     this.#asked = null;
     this.#answered = false;
   }
@@ -111,6 +120,8 @@ export class Delivery {
   resend(now: number): boolean {
     const overdue = this.next > this.acked + 1 && now - this.#since >= this.#wait_ms;
     if (!overdue) return false;
+    // Not every collector acknowledges again what it has.
+    this.#proving = false;
     this.next = this.acked + 1;
     this.#wait_ms = Math.min(this.#wait_ms * 2, this.#times.resend_ms_max);
     this.#since = now;
@@ -123,6 +134,7 @@ export class Delivery {
     if (known <= this.acked || this.failure !== null) return;
     this.acked = known;
     this.#proven = Infinity;
+    this.#proving = false;
     this.next = Math.max(this.next, known + 1);
     this.#since = now;
     this.#wait_ms = this.#times.resend_ms;
@@ -148,6 +160,7 @@ export class Delivery {
     } else {
       const proof = seq - 1 > this.acked && seq > first_seq ? 1 : 0;
       if (proof > 0) this.#proven = Math.min(this.#proven, this.acked);
+      this.#proving = proof > 0;
       this.acked = seq - 1 - proof;
       this.next = this.acked + 1;
     }

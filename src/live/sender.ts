@@ -274,6 +274,7 @@ export class Sender {
     for (const { seq, type, text } of entries) {
       // An answer that came meanwhile may have moved it.
       if (delivery.failure !== null || seq !== delivery.next || link.gone) break;
+      if (!delivery.mayGo(seq)) break;
       const cost = URGENT_TYPES.has(type) ? 0 : 1;
       if (cost > this.#credits) break;
       this.#credits -= cost;
