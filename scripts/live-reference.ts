@@ -1,6 +1,8 @@
 /** docs/reference/live-protocol.md: messages and rules from the sources, so that they cannot fall behind. */
+
 import { LIVE_RULES } from '../src/conformance/rules.ts';
 import { LIMITS } from '../src/lib/limits.ts';
+import type { JsonSchema } from '../src/lib/schema-fault.ts';
 import { LiveSchemas } from '../src/model/live.ts';
 import {
   ACKED_TYPES,
@@ -12,22 +14,9 @@ import {
 } from '../src/model/live-words.ts';
 import { markdownTable } from './markdown.ts';
 
-interface Schema {
-  type?: string;
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  minimum?: number;
-  minLength?: number;
-  pattern?: string;
-}
-
 const code = (text: string) => `\`${text}\``;
 
-function words(schema: Schema): string {
+function words(schema: JsonSchema): string {
   if (schema.const !== undefined) return code(String(schema.const));
   if (schema.enum !== undefined) return schema.enum.map((word) => code(String(word))).join(', ');
   if (schema.anyOf !== undefined) return schema.anyOf.map(words).join(' or ');
@@ -40,7 +29,7 @@ function words(schema: Schema): string {
   return schema.type ?? 'anything';
 }
 
-function* fields(schema: Schema, path: string): Generator<string[]> {
+function* fields(schema: JsonSchema, path: string): Generator<string[]> {
   const maps = schema.anyOf?.filter(({ type }) => type === 'object') ?? [schema];
   for (const map of maps) {
     for (const [name, child] of Object.entries(map.properties ?? {})) {
@@ -54,7 +43,7 @@ function* fields(schema: Schema, path: string): Generator<string[]> {
 }
 
 function typeText(type: LiveType): string {
-  const { data, ...envelope } = (LiveSchemas[type] as unknown as Schema).properties ?? {};
+  const { data, ...envelope } = (LiveSchemas[type] as unknown as JsonSchema).properties ?? {};
   const due = ['session_id', 'correlation_id', 'message_id', 'seq'].filter((name) => {
     const { anyOf } = envelope[name] ?? {};
     return anyOf === undefined;

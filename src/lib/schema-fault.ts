@@ -1,14 +1,17 @@
 /** Where a value departs from a JSON Schema of ours, in words. The generated checks say only whether; this says where. */
 
-interface Schema {
+/** What our schemas use of JSON Schema. */
+export interface JsonSchema {
   type?: string;
   const?: unknown;
   enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
+  anyOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
   required?: string[];
-  items?: Schema;
+  items?: JsonSchema;
   minimum?: number;
+  minLength?: number;
+  pattern?: string;
 }
 
 const typeOf = (value: unknown) =>
@@ -20,7 +23,7 @@ function isType(value: unknown, type: string): boolean {
 }
 
 /** The first fault as `field: why`; null: none that this knows of. */
-export function schemaFault(schema: Schema, value: unknown, at = ''): string | null {
+export function schemaFault(schema: JsonSchema, value: unknown, at = ''): string | null {
   const here = at === '' ? 'the record' : at;
   if (schema.anyOf !== undefined) {
     const faults = schema.anyOf.map((one) => schemaFault(one, value, at));
@@ -44,7 +47,7 @@ export function schemaFault(schema: Schema, value: unknown, at = ''): string | n
   return null;
 }
 
-function mapFault(schema: Schema, value: Record<string, unknown>, at: string): string | null {
+function mapFault(schema: JsonSchema, value: Record<string, unknown>, at: string): string | null {
   for (const [name, child] of Object.entries(schema.properties ?? {})) {
     if (!Object.hasOwn(value, name)) continue;
     const fault = schemaFault(child, value[name], at === '' ? name : `${at}.${name}`);

@@ -1,4 +1,5 @@
 /** What is wrong with a message, field by field (LP-1). The generated checks say only whether; this says where. */
+import type { JsonSchema } from '../lib/schema-fault.ts';
 import { LIVE_SCHEMAS } from '../model/generated/live.ts';
 
 /** Error codes of a message that cannot be taken. */
@@ -19,26 +20,13 @@ export interface Fault {
   details: Record<string, unknown>;
 }
 
-interface Schema {
-  type?: string;
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  minimum?: number;
-  minLength?: number;
-  pattern?: string;
-}
-
 const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
 const isType = (value: unknown, type: string) =>
   type === 'integer' ? Number.isInteger(value) : typeOf(value) === type;
 
-function missing(field: string, holder: Record<string, unknown>, schema: Schema): Fault {
+function missing(field: string, holder: Record<string, unknown>, schema: JsonSchema): Fault {
   return {
     code: 'MISSING_REQUIRED_FIELD',
     field,
@@ -68,7 +56,7 @@ function shown(value: unknown): string {
 }
 
 /** How a schema is said in words. */
-function wording(schema: Schema): string {
+function wording(schema: JsonSchema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
   if (schema.anyOf !== undefined) {
@@ -82,7 +70,7 @@ function wording(schema: Schema): string {
   return `of type ${schema.type ?? 'any'}`;
 }
 
-function faultIn(schema: Schema, value: unknown, at: string): Fault | null {
+function faultIn(schema: JsonSchema, value: unknown, at: string): Fault | null {
   if (schema.anyOf !== undefined) {
     const faults = schema.anyOf.map((one) => faultIn(one, value, at));
     if (faults.includes(null)) return null;
@@ -106,7 +94,7 @@ function faultIn(schema: Schema, value: unknown, at: string): Fault | null {
   return null;
 }
 
-function faultInMap(schema: Schema, value: Record<string, unknown>, at: string): Fault | null {
+function faultInMap(schema: JsonSchema, value: Record<string, unknown>, at: string): Fault | null {
   const inner = (name: string) => (at === '' ? name : `${at}.${name}`);
   for (const [name, child] of Object.entries(schema.properties ?? {})) {
     const required = schema.required?.includes(name) ?? false;
@@ -126,7 +114,7 @@ function faultInMap(schema: Schema, value: Record<string, unknown>, at: string):
 
 /** The first fault of a message of a known type that its check refused. */
 export function faultOf(type: string, message: Record<string, unknown>): Fault {
-  const schema = LIVE_SCHEMAS[type] as Schema;
+  const schema = LIVE_SCHEMAS[type] as JsonSchema;
   return (
     faultInMap(schema, message, '') ?? {
       code: 'INVALID_MESSAGE_FORMAT',

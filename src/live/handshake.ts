@@ -73,7 +73,7 @@ async function resume(
 ): Promise<number | null | Refusal> {
   const wanted = request.resume ?? null;
   if (wanted === null) return null;
-  if (request.role === 'client') return wanted.last_seq + 1;
+  if (connection.role === 'client') return wanted.last_seq + 1;
   const refused = refusalOf(connection.grant, 'send', wanted.session_id);
   if (refused !== null) return { error_code: 'AUTH_FAILED', message: refused };
   const claimed = claim(hub, connection, wanted.session_id, { take_over: true });

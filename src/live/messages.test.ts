@@ -1,29 +1,19 @@
 /** Every field of every type, broken in every way that its schema does not allow: the fault names that very field. */
+
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
+import type { JsonSchema } from '../lib/schema-fault.ts';
 import { LIVE_SCHEMAS } from '../model/generated/live.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
 import { readMessage, readText } from './messages.ts';
 
-interface Schema {
-  type?: string;
-  const?: unknown;
-  enum?: unknown[];
-  anyOf?: Schema[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  minimum?: number;
-  minLength?: number;
-  pattern?: string;
-}
 type Map = Record<string, unknown>;
 
 /** A value that the schema allows. */
-function sample(schema: Schema): unknown {
+function sample(schema: JsonSchema): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
-  if (schema.anyOf !== undefined) return sample(schema.anyOf[0] as Schema);
+  if (schema.anyOf !== undefined) return sample(schema.anyOf[0] as JsonSchema);
   if (schema.pattern?.includes('T')) return '2026-03-03T10:00:00.037Z';
   switch (schema.type) {
     case 'string':
@@ -46,14 +36,14 @@ function sample(schema: Schema): unknown {
 
 /** A whole message of a type; a response has a result and no error. */
 function whole(type: string): Map {
-  const message = sample(LIVE_SCHEMAS[type] as Schema) as Map;
+  const message = sample(LIVE_SCHEMAS[type] as JsonSchema) as Map;
   if (type === 'tool_call_response') (message.data as Map).error = null;
   return message;
 }
 
 interface Place {
   path: string;
-  schema: Schema;
+  schema: JsonSchema;
   required: boolean;
   /** The map that holds the field, in a message. */
   holder(message: Map): Map;
@@ -61,9 +51,9 @@ interface Place {
 }
 
 /** Every named field of a type, at any depth, lists included. */
-function* places(schema: Schema, path: string, find: (message: Map) => Map): Generator<Place> {
+function* places(schema: JsonSchema, path: string, find: (message: Map) => Map): Generator<Place> {
   const maps = schema.anyOf?.filter(({ type }) => type === 'object') ?? [schema];
-  const map = maps[0] as Schema | undefined;
+  const map = maps[0] as JsonSchema | undefined;
   for (const [name, child] of Object.entries(map?.properties ?? {})) {
     const at = path === '' ? name : `${path}.${name}`;
     const required = map?.required?.includes(name) ?? false;
@@ -75,7 +65,8 @@ function* places(schema: Schema, path: string, find: (message: Map) => Map): Gen
   }
 }
 
-const alternatives = (schema: Schema): Schema[] => schema.anyOf?.flatMap(alternatives) ?? [schema];
+const alternatives = (schema: JsonSchema): JsonSchema[] =>
+  schema.anyOf?.flatMap(alternatives) ?? [schema];
 const WRONG: readonly [string, unknown][] = [
   ['null', null],
   ['string', 'x'],
@@ -86,7 +77,7 @@ const WRONG: readonly [string, unknown][] = [
 ];
 
 /** Values of types that the schema does not allow. */
-function wrongValues(schema: Schema): unknown[] {
+function wrongValues(schema: JsonSchema): unknown[] {
   const all = alternatives(schema);
   if (all.some((one) => Object.keys(one).length === 0)) return [];
   const kinds = new Set(
@@ -104,7 +95,7 @@ function fault(message: Map) {
 }
 
 const cases = LIVE_TYPES.flatMap((type) =>
-  [...places(LIVE_SCHEMAS[type] as Schema, '', (message) => message)]
+  [...places(LIVE_SCHEMAS[type] as JsonSchema, '', (message) => message)]
     .filter(({ path }) => path !== 'type')
     .map((place) => ({ type, place })),
 );
