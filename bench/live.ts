@@ -1,5 +1,5 @@
 /** What does the collector promise and keep: latency to a durable acknowledgement, rate, memory over an hour's events? */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable, withMarked } from '../scripts/markdown.ts';
@@ -73,7 +73,7 @@ async function soak(folder: string): Promise<Row[]> {
       const second = Math.round((performance.now() - start) / 1000);
       samples.push({ second, mb: residentMb(ours.pid) });
     }, 1_000);
-    const load = { session: 'soak', events: SOAK_EVENTS, rate: SOAK_RATE, in_flight: 1_000 };
+    const load = { session: 'soak', events: SOAK_EVENTS, rate: SOAK_RATE, in_flight: 512 };
     const { latencies_ms, seconds } = await sendTo(ours, { ...load, speaks: true });
     clearInterval(look);
     writePlot(samples, seconds);
@@ -132,8 +132,9 @@ export async function run(): Promise<Row[]> {
     } finally {
       await Promise.all([ours.stop(), bare.stop()]);
     }
-    rmSync(join(folder, 'bare.sock'), { force: true });
-    rows.push(...(await soak(folder)));
+    const soaked = join(folder, 'soak');
+    mkdirSync(soaked);
+    rows.push(...(await soak(soaked)));
     return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });

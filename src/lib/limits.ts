@@ -168,7 +168,7 @@ export const LIMITS = {
   /** The same of all connections: half of what the journal's queue takes. */
   live_pending_all_bytes_max: 128 * 1024 * 1024,
   /** What a collector reads before it collects its garbage, ten times as much: some 10 ms each time, and memory stays flat. */
-  live_collect_bytes: 4 * 1024 * 1024,
+  live_collect_bytes: 2 * 1024 * 1024,
   /** A subscriber that stopped reading for longer is told how far it was behind. */
   live_behind_ms: 1_000,
   /** Messages to agents whose answers still find their way back, and sessions a subscription keeps the last number of. */
