@@ -73,7 +73,8 @@ async function resume(
 ): Promise<number | null | Refusal> {
   const wanted = request.resume ?? null;
   if (wanted === null) return null;
-  if (connection.role === 'client') return wanted.last_seq + 1;
+  // A client's second handshake as an agent takes no session over.
+  if ([request.role, connection.role].includes('client')) return wanted.last_seq + 1;
   const refused = refusalOf(connection.grant, 'send', wanted.session_id);
   if (refused !== null) return { error_code: 'AUTH_FAILED', message: refused };
   const claimed = claim(hub, connection, wanted.session_id, { take_over: true });
