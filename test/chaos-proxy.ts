@@ -3,10 +3,11 @@
  * Contract: what passes is in order and unchanged, up to the byte at which something happens. The same seed gives every
  * connection the same fate, at the same byte.
  */
-import { rmSync } from 'node:fs';
+
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { seededRandom } from '../src/lib/ids.ts';
+import { listenAt, stopServer } from './listen-at.ts';
 
 /** What ends a connection; `silent`: it stays, and nothing passes any more. */
 export const FATES = ['close', 'reset', 'end', 'drop', 'silent'] as const;
@@ -43,20 +44,12 @@ export class ChaosProxy {
   }
 
   /** On a path, or a port of its own (0). Resolves with the address. */
-  async listen(at: string | number): Promise<string> {
-    if (typeof at === 'string') rmSync(at, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      if (typeof at === 'string') this.#server.listen(at, resolve);
-      else this.#server.listen(at, '127.0.0.1', resolve);
-    });
-    const address = this.#server.address();
-    return typeof address === 'string' ? `unix:${at}` : `tcp://127.0.0.1:${address?.port}`;
+  listen(at: string | number): Promise<string> {
+    return listenAt(this.#server, at);
   }
 
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  stop(): Promise<void> {
+    return stopServer(this.#server, this.#sockets);
   }
 
   #serve(near: Socket): void {

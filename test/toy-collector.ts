@@ -2,9 +2,10 @@
  * A collector for the sender's tests that knows only the protocol: keeps what it is sent in memory, acknowledges it, and
  * can be told to be slow, deaf, forgetful or away.
  */
-import { rmSync } from 'node:fs';
+
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listenAt, stopServer } from './listen-at.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are read loosely here
 export type Message = any;
@@ -61,20 +62,12 @@ export class ToyCollector {
   }
 
   /** On a path, or a port of its own (0). Resolves with the address. */
-  async listen(at: string | number): Promise<string> {
-    if (typeof at === 'string') rmSync(at, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      if (typeof at === 'string') this.#server.listen(at, resolve);
-      else this.#server.listen(at, '127.0.0.1', resolve);
-    });
-    const address = this.#server.address();
-    return typeof address === 'string' ? `unix:${at}` : `tcp://127.0.0.1:${address?.port}`;
+  listen(at: string | number): Promise<string> {
+    return listenAt(this.#server, at);
   }
 
-  async stop(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  stop(): Promise<void> {
+    return stopServer(this.#server, this.sockets);
   }
 
   messages(session_id: string): Message[] {

@@ -21,6 +21,7 @@ import {
 import type { EventSink } from './recorder.ts';
 import type { RunRequest } from './request.ts';
 import { type RunControl, startRun } from './run.ts';
+import { refused } from './run-input.ts';
 
 /** Where a run is sent, kept with its spool so that a recovery can finish it. */
 export interface LiveRunConfig {
@@ -41,18 +42,13 @@ export interface LiveRunOptions {
 
 export interface LiveRun {
   sink: EventSink;
-  /** Takes input for the run from now on; without it every input is refused. */
+  /** Takes input for the run from now on; before that every input is refused. */
   onInput(take: (message: WireMessage) => InputAnswer | Promise<InputAnswer>): void;
   /** Waits a moment for the last acknowledgements and says what is not delivered. */
   end(): Promise<void>;
 }
 
-const NO_INPUT: InputAnswer = {
-  taken: false,
-  why: 'this run takes no input: it was started without --accept-input',
-  state: 'no_input',
-  allowed: [],
-};
+const NOT_YET: InputAnswer = refused('starting', 'the agent does not run yet');
 
 type Talk = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
 
@@ -98,7 +94,7 @@ class SentRun implements LiveRun {
   readonly #config: LiveRunConfig;
   readonly #options: LiveRunOptions;
   readonly #live: LiveSender;
-  #take: (message: WireMessage) => InputAnswer | Promise<InputAnswer> = () => NO_INPUT;
+  #take: (message: WireMessage) => InputAnswer | Promise<InputAnswer> = () => NOT_YET;
   #session: OutSession | null = null;
   #projector: LiveProjector | null = null;
   #timer: NodeJS.Timeout | null = null;

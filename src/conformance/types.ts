@@ -1,4 +1,5 @@
 /** What the rules speak of: lines of a stream, verdicts on them, and the report. */
+import type { WireMessage } from '../model/live.ts';
 
 /** What is wrong with a line, as its reader found it. */
 export interface LineFault {
@@ -9,18 +10,8 @@ export interface LineFault {
   details: Record<string, unknown>;
 }
 
-/** A message whose fields hold. */
-export interface Message {
-  type: string;
-  timestamp: string;
-  session_id?: string | null;
-  correlation_id?: string | null;
-  message_id?: string | null;
-  seq?: number | null;
-  ack_required?: boolean | null;
-  trace?: { traceparent: string; tracestate?: string | null } | null;
-  data: Record<string, unknown>;
-}
+/** A message whose fields hold; of any type, also of one that is not known here. */
+export type Message = Omit<WireMessage, 'type'> & { type: string };
 
 /** One line as it was read. */
 export type StreamLine = {

@@ -4,21 +4,11 @@ import { isoTime } from '../lib/iso-time.ts';
 import { checkValue, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
-import { ACKED_TYPES, LIVE_TYPES, type LiveType } from '../model/live-words.ts';
+import type { WireMessage } from '../model/live.ts';
+import { ACKED_TYPES, LIVE_TYPES } from '../model/live-words.ts';
 import { type Fault, faultOf, responseFault } from './fault.ts';
 
-/** A message of a known type whose fields hold; what the sender left out is undefined. */
-export interface WireMessage {
-  type: LiveType;
-  timestamp: string;
-  session_id?: string | null;
-  correlation_id?: string | null;
-  message_id?: string | null;
-  seq?: number | null;
-  ack_required?: boolean | null;
-  trace?: { traceparent: string; tracestate?: string | null } | null;
-  data: Record<string, unknown>;
-}
+export type { WireMessage } from '../model/live.ts';
 
 export type ReadMessage =
   | { fault: null; message: WireMessage; text: string }

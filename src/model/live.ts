@@ -212,3 +212,16 @@ export interface LiveMessage<T extends LiveType = LiveType> {
   trace: { traceparent: string; tracestate?: string | null } | null;
   data: LiveDataOf<T>;
 }
+
+/** A message of a known type whose fields hold; what the sender left out is undefined. */
+export interface WireMessage {
+  type: LiveType;
+  timestamp: string;
+  session_id?: string | null;
+  correlation_id?: string | null;
+  message_id?: string | null;
+  seq?: number | null;
+  ack_required?: boolean | null;
+  trace?: { traceparent: string; tracestate?: string | null } | null;
+  data: Record<string, unknown>;
+}

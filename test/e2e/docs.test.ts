@@ -4,9 +4,8 @@
  * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. In the place of an agent stands
  * a program that prints one of its recordings: the real one costs money, and is rehearsed elsewhere.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
-  appendFileSync,
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -19,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isThere, note } from './needs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const GUIDE = join('docs', 'guide');
@@ -52,14 +52,7 @@ function commandsOf({ text }: Block): string[] {
     .map((line) => line.slice(2));
 }
 
-const isThere = (program: string) =>
-  Object.hasOwn(STAND_INS, program) ||
-  spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-
-function note(text: string): void {
-  const { TACHO_TEST_NOTES } = process.env;
-  if (TACHO_TEST_NOTES) appendFileSync(TACHO_TEST_NOTES, `${text}\n`);
-}
+const canRun = (program: string) => Object.hasOwn(STAND_INS, program) || isThere(program);
 
 interface Ended {
   code: number | null;
@@ -108,7 +101,7 @@ function describePage(path: string): void {
     }
     if (block.language !== 'sh') continue;
     for (const command of commandsOf(block)) {
-      if (needs !== undefined && !isThere(needs)) {
+      if (needs !== undefined && !canRun(needs)) {
         note(`${path}: needs ${needs}: ${command}`);
         test.skip(`(needs ${needs}) ${command}`, () => {});
         continue;

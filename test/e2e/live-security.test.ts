@@ -27,6 +27,7 @@ import {
   type LiveClient,
   message,
 } from '../live-client.ts';
+import { can } from './needs.ts';
 import { verifies } from './verifies.ts';
 
 async function running(folder: string, options: Partial<ServeOptions> = {}): Promise<Serving> {
@@ -135,36 +136,37 @@ verifies(
   },
 );
 
-verifies(
-  'LP-13',
-  'with TLS files the port speaks TLS, and only to those with the token',
-  async () => {
-    const folder = testFolder();
-    const [tls_key, tls_cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost`;
-    execFileSync('openssl', [...args.split(' '), '-keyout', tls_key, '-out', tls_cert], {
-      stdio: 'ignore',
-    });
-    const token_file = secret(folder, 'token', 'the-token\n');
-    const serving = await running(folder, { tcp: '0.0.0.0:0', tls_key, tls_cert, token_file });
-    expect(serving.listening[0]).toMatch(/^tls:/);
-    const socket = connectTls({
-      host: '127.0.0.1',
-      port: portOf(serving),
-      ca: readFileSync(tls_cert),
-      servername: 'localhost',
-    });
-    const client = clientOf(socket, socket);
-    onTestFinished(() => client.destroy());
-    expect((await client.handshake({ token: 'the-token' })).data.success).toBe(true);
-    client.send(start('s'));
-    await client.wait(acks('s', 1));
-    const plain = await toPort(portOf(serving));
-    plain.send(hello({ token: 'the-token' }));
-    await plain.closed;
-    expect(plain.received).toEqual([]);
-  },
-);
+if (can('openssl', 'tests of TLS'))
+  verifies(
+    'LP-13',
+    'with TLS files the port speaks TLS, and only to those with the token',
+    async () => {
+      const folder = testFolder();
+      const [tls_key, tls_cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+      const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost`;
+      execFileSync('openssl', [...args.split(' '), '-keyout', tls_key, '-out', tls_cert], {
+        stdio: 'ignore',
+      });
+      const token_file = secret(folder, 'token', 'the-token\n');
+      const serving = await running(folder, { tcp: '0.0.0.0:0', tls_key, tls_cert, token_file });
+      expect(serving.listening[0]).toMatch(/^tls:/);
+      const socket = connectTls({
+        host: '127.0.0.1',
+        port: portOf(serving),
+        ca: readFileSync(tls_cert),
+        servername: 'localhost',
+      });
+      const client = clientOf(socket, socket);
+      onTestFinished(() => client.destroy());
+      expect((await client.handshake({ token: 'the-token' })).data.success).toBe(true);
+      client.send(start('s'));
+      await client.wait(acks('s', 1));
+      const plain = await toPort(portOf(serving));
+      plain.send(hello({ token: 'the-token' }));
+      await plain.closed;
+      expect(plain.received).toEqual([]);
+    },
+  );
 
 verifies('LP-13', 'a connection without the right token is refused and hung up on', async () => {
   const folder = testFolder();

@@ -22,6 +22,7 @@ import type { InputAnswer, Notice } from '../../src/live/sender.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { type Message, ToyCollector } from '../toy-collector.ts';
 import { until } from './cli.ts';
+import { can } from './needs.ts';
 import { verifies } from './verifies.ts';
 
 const TIMES = {
@@ -363,34 +364,36 @@ verifies(
   },
 );
 
-verifies(
-  'LP-13',
-  'over TLS: a collector whose certificate is vouched for is trusted, another is not',
-  async () => {
-    const state = testFolder();
-    const [key, cert] = [join(state, 'key'), join(state, 'cert')];
-    const make = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;
-    expect(spawnSync('openssl', make.split(' ')).status).toBe(0);
-    const toy = new ToyCollector();
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) =>
-      toy.serve(socket),
-    );
-    server.on('tlsClientError', () => {});
-    onTestFinished(() => void server.close());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `tls://localhost:${(server.address() as AddressInfo).port}`;
-    const { outbox } = livePaths(state);
-    const notices: Notice[] = [];
-    const onNotice = (notice: Notice) => void notices.push(notice);
-    const wary = openLive({ url, outbox, times: TIMES, onNotice });
-    wary.open('s').say([end('s', 1)]);
-    await until(() => notices.some(({ kind }) => kind === 'lost'), 'a refusal');
-    await wary.close();
-    expect(toy.came).toEqual([]);
-    const live = openLive({ url, ca: cert, outbox, times: TIMES });
-    live.open('s');
-    expect(await live.settled(30_000)).toBe(true);
-    await live.close();
-    expect(numbers(toy.messages('s'))).toEqual([1]);
-  },
-);
+if (can('openssl', 'tests of TLS'))
+  verifies(
+    'LP-13',
+    'over TLS: a collector whose certificate is vouched for is trusted, another is not',
+    async () => {
+      const state = testFolder();
+      const [key, cert] = [join(state, 'key'), join(state, 'cert')];
+      const make = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout ${key} -out ${cert}`;
+      expect(spawnSync('openssl', make.split(' ')).status).toBe(0);
+      const toy = new ToyCollector();
+      const server = createTlsServer(
+        { key: readFileSync(key), cert: readFileSync(cert) },
+        (socket) => toy.serve(socket),
+      );
+      server.on('tlsClientError', () => {});
+      onTestFinished(() => void server.close());
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `tls://localhost:${(server.address() as AddressInfo).port}`;
+      const { outbox } = livePaths(state);
+      const notices: Notice[] = [];
+      const onNotice = (notice: Notice) => void notices.push(notice);
+      const wary = openLive({ url, outbox, times: TIMES, onNotice });
+      wary.open('s').say([end('s', 1)]);
+      await until(() => notices.some(({ kind }) => kind === 'lost'), 'a refusal');
+      await wary.close();
+      expect(toy.came).toEqual([]);
+      const live = openLive({ url, ca: cert, outbox, times: TIMES });
+      live.open('s');
+      expect(await live.settled(30_000)).toBe(true);
+      await live.close();
+      expect(numbers(toy.messages('s'))).toEqual([1]);
+    },
+  );

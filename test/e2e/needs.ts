@@ -1,0 +1,18 @@
+/** Programs that a test needs and a machine may lack: left out there, and named in the summary of `npm test`. */
+import { spawnSync } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+
+export const isThere = (program: string) =>
+  spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+
+export function note(text: string): void {
+  const { TACHO_TEST_NOTES } = process.env;
+  if (TACHO_TEST_NOTES) appendFileSync(TACHO_TEST_NOTES, `${text}\n`);
+}
+
+/** Whether a test that needs the program can be run; said where it cannot. */
+export function can(program: string, what: string): boolean {
+  if (isThere(program)) return true;
+  note(`${what}: needs ${program}`);
+  return false;
+}
