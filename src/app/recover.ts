@@ -62,7 +62,7 @@ async function recoverOne(
   const run_id = known?.meta.run_id ?? spool.name;
   if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
-  if (mayLive(known.meta.owner)) return { state: 'busy', run_id };
+  if (mayLive(known.meta.owner, state.journal)) return { state: 'busy', run_id };
   const lock = takeLock(join(spool.path, 'recovering'));
   if (lock === null) return { state: 'busy', run_id };
   try {

@@ -19,7 +19,7 @@ import { listenTcp } from '../live/transports/tcp.ts';
 import { listenUnix } from '../live/transports/unix.ts';
 import { openIndex } from '../store/index-db.ts';
 import { openJournal } from '../store/journal.ts';
-import { takeLock } from '../store/lock.ts';
+import { heldError, takeLock } from '../store/lock.ts';
 import { openStateDir } from '../store/state-dir.ts';
 import { deliverLeft } from './deliver-left.ts';
 import { createBoard } from './live-board.ts';
@@ -40,6 +40,8 @@ export interface ServeOptions {
   tls_key?: string | undefined;
   limits?: Partial<CollectorLimits> | undefined;
   clock?: Clock | undefined;
+  /** Take the state folder over from a collector that holds it. */
+  force?: boolean | undefined;
 }
 
 export interface Serving {
@@ -59,8 +61,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const paths = livePaths(options.state_dir);
   openStateDir(options.state_dir);
   const state = openStateDir(paths.dir);
-  const release = takeLock(join(paths.dir, 'collector.lock'));
-  if (release === null) throw busy(options.state_dir);
+  const lock = join(paths.dir, 'collector.lock');
+  const release = takeLock(lock, { force: options.force });
+  if (release === null) throw heldError(lock, `the collector of ${options.state_dir}`, 'live');
   const clock = options.clock ?? systemClock;
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index, clock });
@@ -192,8 +195,3 @@ function textOf(path: string): string {
 }
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
-
-function busy(state_dir: string): TachoError {
-  const text = `${state_dir}: a collector works on this state folder already: use it, or choose another --state-dir`;
-  return new TachoError('busy', text, { stage: 'live', retryable: true });
-}

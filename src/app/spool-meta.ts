@@ -6,6 +6,7 @@ import type { RunConfig } from '../model/parts.ts';
 import { type Owner, thisOwner } from '../store/owner.ts';
 import { secretValues } from '../store/redact-values.ts';
 import { readMeta, removeSpool, type Spool, writeMeta } from '../store/spool.ts';
+import { stateDirAt } from '../store/state-dir.ts';
 import type { StreamLog } from './config-log.ts';
 import type { LiveRunConfig } from './live-run.ts';
 import type { RunRequest } from './request.ts';
@@ -51,7 +52,7 @@ export function metaOf(parts: {
     redact,
     live,
     secrets: secretsOf(request),
-    owner: thisOwner(),
+    owner: thisOwner(stateDirAt(request.state_dir).journal),
     agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },
   };
 }

@@ -55,6 +55,7 @@ async function serveUntil(
     token_file: flags.tokenFile,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
+    force: flags.force,
     ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
   });
   const { listening, moved_to } = serving;

@@ -14,6 +14,7 @@ export interface ServeFlags {
   tlsCert?: string;
   tlsKey?: string;
   heartbeat?: number;
+  force?: true;
   json?: true;
 }
 
@@ -51,6 +52,10 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--tls-key <file>', 'its key, PEM')
     .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
     .option('--no-dashboard', 'the collector alone')
+    .option(
+      '--force',
+      'take over from a collector that holds the state folder; risks its record if it lives',
+    )
     .option('--json', 'say on stdout, as one line of JSON, where it listens')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ServeFlags, command: Command) => {

@@ -50,6 +50,10 @@ export const LIMITS = {
   journal_id_chars_max: 1_024,
   /** Segments a follower looks at in every poll; the others in every tenth. */
   follow_segments_hot: 64,
+  /** How long a command waits for another one that changes the store before it is refused. */
+  lock_wait_ms: 10_000,
+  /** Between two tries to take a lock. */
+  lock_poll_ms: 50,
   /** A database up to this size is checked whole when it is opened: some 2 ms a MiB. */
   index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */

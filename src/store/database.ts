@@ -1,22 +1,17 @@
 /** The SQLite file behind the index: opened safely, brought to this schema, moved aside when it is damaged. */
-import { closeSync, existsSync, lstatSync, renameSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { errno, openAppend } from './files.ts';
+import { createPrivate, errno } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
+import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
 const STAGE = 'index';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
-const SQLITE_BUSY = 5;
-const SQLITE_READONLY = 8;
-const SQLITE_IOERR = 10;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_NOTADB = 26;
 
 export interface Database {
   /** A read: may be run twice when the file turns out to be damaged. */
@@ -79,7 +74,7 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
         open.db.exec('VACUUM');
         open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       } catch (cause) {
-        if (sqliteCode(cause) !== SQLITE_BUSY) throw databaseError(cause, path);
+        if (sqliteCode(cause) !== SQLITE.busy) throw databaseError(cause, path);
       }
     },
     close() {
@@ -100,7 +95,7 @@ function openPatiently(path: string): Open {
     try {
       return openFile(path);
     } catch (cause) {
-      if (sqliteCode(cause) !== SQLITE_BUSY || tries === OPEN_TRIES) throw cause;
+      if (sqliteCode(cause) !== SQLITE.busy || tries === OPEN_TRIES) throw cause;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_WAIT_MS);
     }
   }
@@ -108,12 +103,9 @@ function openPatiently(path: string): Open {
 
 function openFile(path: string): Open {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat?.isSymbolicLink()) throw fileError(errno('ELOOP'), path, STAGE);
-  // Made here, not by SQLite: its mode is 0600 from the start, and SQLite gives the files beside it the same.
-  closeSync(openAppend(path));
-  // Loaded here: most commands need no index and should not pay for it.
-  const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
-  const db = new Sqlite(path);
+  if (stat === undefined) makeFile(path);
+  else checkFile(path, stat);
+  const db = openSqlite(path);
   try {
     db.exec('PRAGMA busy_timeout = 5000');
     // Before anything is written: what a newer tacho made stays as it is.
@@ -131,6 +123,26 @@ function openFile(path: string): Open {
   }
 }
 
+/**
+ * Made here, not by SQLite: its mode is 0600 from the start, and SQLite gives the files beside it the same. Never opened
+ * where it exists: closing it again would end the locks of this process on it.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(createPrivate(path));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+  }
+}
+
+function checkFile(path: string, stat: Stats): void {
+  if (!stat.isFile()) {
+    const code = stat.isSymbolicLink() ? 'ELOOP' : stat.isDirectory() ? 'EISDIR' : 'EINVAL';
+    throw fileError(errno(code, 'not a regular file'), path, STAGE);
+  }
+  if (process.platform !== 'win32' && (stat.mode & 0o777) !== 0o600) chmodSync(path, 0o600);
+}
+
 /** Damage inside an index shows as rows that are not found, not as an error. */
 function checkWhole(db: DatabaseSync): void {
   const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
@@ -138,7 +150,7 @@ function checkWhole(db: DatabaseSync): void {
 }
 
 class DamagedError extends Error {
-  readonly errcode = SQLITE_CORRUPT;
+  readonly errcode = SQLITE.corrupt;
 }
 
 function versionOf(db: DatabaseSync): number {
@@ -209,14 +221,8 @@ function inode(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
-/** SQLite's own result code, without its extension. */
-function sqliteCode(cause: unknown): number {
-  const code = (cause as { errcode?: unknown } | null)?.errcode;
-  return typeof code === 'number' ? code & 0xff : 0;
-}
-
 function isDamaged(cause: unknown): boolean {
-  return [SQLITE_CORRUPT, SQLITE_NOTADB].includes(sqliteCode(cause));
+  return ([SQLITE.corrupt, SQLITE.not_a_database] as number[]).includes(sqliteCode(cause));
 }
 
 function databaseError(cause: unknown, path: string): TachoError {
@@ -224,15 +230,15 @@ function databaseError(cause: unknown, path: string): TachoError {
   switch (sqliteCode(cause)) {
     case 0:
       return fileError(cause, path, STAGE);
-    case SQLITE_BUSY: {
+    case SQLITE.busy: {
       const text = `${path}: another process holds it: try again`;
       return new TachoError('busy', text, { stage: STAGE, retryable: true, cause });
     }
-    case SQLITE_FULL:
+    case SQLITE.full:
       return fileError(withCause('ENOSPC', cause), path, STAGE);
-    case SQLITE_READONLY:
+    case SQLITE.readonly:
       return fileError(withCause('EROFS', cause), path, STAGE);
-    case SQLITE_IOERR: {
+    case SQLITE.io_error: {
       const text = `${path}: the disk fails: ${(cause as Error).message}`;
       return new TachoError('state_unusable', text, { stage: STAGE, cause });
     }

@@ -95,10 +95,10 @@ export function syncFolder(path: string): void {
 }
 
 /** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut. */
-export function writeAtomic(path: string, text: string, stage: string): void {
+export function writeAtomic(path: string, text: string | Buffer, stage: string): void {
   const file = startPrivate(path, stage);
   try {
-    file.write(Buffer.from(text, 'utf8'));
+    file.write(typeof text === 'string' ? Buffer.from(text, 'utf8') : text);
     file.commit();
   } finally {
     file.abandon();

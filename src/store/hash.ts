@@ -1,9 +1,10 @@
 /** Hashes of the store, and the state folder's own key for the redactor. */
 import { hash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { createPrivate, readPrivate, syncFolder, unlinkQuietly, writeAll } from './files.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { readPrivate, writeAtomic } from './files.ts';
+import { heldError, takeLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';
 
 const STAGE = 'redaction';
@@ -34,7 +35,7 @@ export function secretHash(key: Uint8Array): SecretHash {
 export function openSecretHash(state: StateDir): SecretHash {
   const path = join(state.path, 'redaction.key');
   try {
-    return secretHash(readKey(path) ?? makeKey(state, path));
+    return secretHash(readKey(path) ?? makeKey(path));
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }
@@ -52,25 +53,24 @@ function readKey(path: string): Buffer | null {
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 
-function makeKey(state: StateDir, path: string): Buffer {
-  const temp = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const fd = createPrivate(temp);
-  try {
-    writeAll(fd, randomBytes(KEY_BYTES));
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+function makeKey(path: string): Buffer {
+  const lock = `${path}.lock`;
+  const until = performance.now() + LIMITS.lock_wait_ms;
+  for (;;) {
+    const release = takeLock(lock);
+    try {
+      // A process that was faster has made it.
+      const found = readKey(path);
+      if (found !== null) return found;
+      if (release !== null) {
+        const key = randomBytes(KEY_BYTES);
+        writeAtomic(path, key, STAGE);
+        return key;
+      }
+    } finally {
+      release?.();
+    }
+    if (performance.now() > until) throw heldError(lock, path, STAGE);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
   }
-  try {
-    // Unlike a rename, a link does not replace the key of a process that was faster.
-    linkSync(temp, path);
-    syncFolder(state.path);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-  } finally {
-    unlinkQuietly(temp);
-  }
-  const key = readKey(path);
-  if (key === null) throw new Error('the key is gone');
-  return key;
 }

@@ -111,7 +111,7 @@ describe('appending', () => {
       ),
       { numRuns: 20 },
     );
-    expect(readdirSync(dir).every((name) => /^[0-9a-z]{26}\.jsonl$/.test(name))).toBe(true);
+    expect(readdirSync(dir).every((name) => /^[0-9a-z]{26}\.jsonl$|\.life$/.test(name))).toBe(true);
     expect(readdirSync(join(dir, '..')).sort()).toEqual([
       '.gitignore',
       'journal',

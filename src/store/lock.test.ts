@@ -1,44 +1,156 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
-import { takeLock } from './lock.ts';
-import { mayLive, thisOwner } from './owner.ts';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { succeeds } from '../../test/e2e/needs.ts';
+import { heldError, holderOf, takeLock, waitForLock } from './lock.ts';
+import { mayLive, type Owner, sweepLives, thisOwner } from './owner.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tacho-lock-'));
 const path = join(folder, 'lock');
+const children: ChildProcess[] = [];
 afterEach(() => {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
 });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const dead = { ...thisOwner(), ticks: 1 };
+const HOLDER = fileURLToPath(new URL('../../test/fixtures/lock-holder.ts', import.meta.url));
 
-test('one holds it at a time; given back, the next one has it', () => {
+/** A process that holds something; resolves with the first `lines` lines it prints. */
+async function holder(args: string[], lines = 1, wrap: string[] = []) {
+  const [program, ...rest] = [...wrap, process.execPath, HOLDER, ...args] as [string, ...string[]];
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const said = await new Promise<string[]>((resolve) => {
+    let text = '';
+    child.stdout.on('data', (data: Buffer) => {
+      text += data.toString();
+      if (text.split('\n').length > lines) resolve(text.trim().split('\n'));
+    });
+    child.on('exit', () => resolve(text.split('\n')));
+  });
+  const kill = () =>
+    new Promise<void>((resolve) => {
+      child.on('exit', () => resolve());
+      child.kill('SIGKILL');
+    });
+  return { said, kill, pid: child.pid };
+}
+
+test('one holds it at a time; once released the next one gets it, and no file is left', () => {
   const release = takeLock(path);
   expect(takeLock(path)).toBeNull();
+  expect(holderOf(path)).toMatchObject({ pid: process.pid });
   release?.();
   expect(existsSync(path)).toBe(false);
   takeLock(path)?.();
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('of a dead holder, or one whose name cannot be read, it is taken over', () => {
-  for (const text of [JSON.stringify(dead), '']) {
-    writeFileSync(path, text);
+test('the lock of another process holds, is named in the refusal, and ends with kill -9', async () => {
+  const other = await holder(['lock', path]);
+  expect(other.said).toEqual(['held']);
+  expect(takeLock(path)).toBeNull();
+  const { message } = heldError(path, 'the store', 'test');
+  expect(message).toContain(`process ${other.pid} on`);
+  expect(message).toContain('--force');
+  expect(message).toContain(path);
+  await other.kill();
+  takeLock(path)?.();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a child that outlives the holder does not keep the lock', async () => {
+  const other = await holder(['lock', path, 'with-child'], 2);
+  await other.kill();
+  const left = Number(other.said[1]);
+  try {
     const release = takeLock(path);
     expect(release).not.toBeNull();
-    expect(takeLock(path)).toBeNull();
     release?.();
-    expect(readdirSync(folder)).toEqual([]);
+  } finally {
+    process.kill(left, 'SIGKILL');
   }
 });
 
-test('a folder that is not there has no lock to give', () => {
-  expect(takeLock(join(folder, 'none', 'lock'))).toBeNull();
+test('force takes it from a live holder, whose release then changes nothing', () => {
+  const first = takeLock(path);
+  const second = takeLock(path, { force: true });
+  expect(second).not.toBeNull();
+  expect(takeLock(path)).toBeNull();
+  first?.();
+  expect(takeLock(path)).toBeNull();
+  second?.();
+  takeLock(path)?.();
+  expect(readdirSync(folder)).toEqual([]);
 });
 
-test('of many processes that find a dead holder, exactly one gets it', async () => {
+test('a lock file that was removed under its holder locks nobody out', () => {
+  const first = takeLock(path);
+  unlinkSync(path);
+  const second = takeLock(path);
+  expect(second).not.toBeNull();
+  first?.();
+  expect(takeLock(path)).toBeNull();
+  second?.();
+});
+
+test('waiting ends when the lock is released, or with a refusal', async () => {
+  const release = takeLock(path);
+  const said: string[] = [];
+  const options = { use: 'the store', stage: 'test', say: (text: string) => said.push(text) };
+  await expect(waitForLock(path, { ...options, wait_ms: 60 })).rejects.toThrow('in use by');
+  setTimeout(() => release?.(), 100);
+  (await waitForLock(path, options))();
+  expect(said).toHaveLength(2);
+});
+
+test('a lock file of an older version counts as long as its process lives', () => {
+  writeFileSync(path, JSON.stringify({ ...thisOwner(), ticks: 1 }));
+  takeLock(path)?.();
+  expect(existsSync(path)).toBe(false);
+  writeFileSync(path, 'torn');
+  takeLock(path)?.();
+  expect(existsSync(path)).toBe(false);
+  writeFileSync(path, JSON.stringify(thisOwner()));
+  expect(takeLock(path)).toBeNull();
+});
+
+test('where no lock can be made the reason is reported', () => {
+  expect(() => takeLock(join(folder, 'none', 'lock'))).toThrow('there is no such file or folder');
+  mkdirSync(path);
+  expect(() => takeLock(path)).toThrow('a folder stands where a file must be');
+  rmSync(path, { recursive: true });
+  symlinkSync(join(folder, 'elsewhere'), path);
+  expect(() => takeLock(path)).toThrow('symbolic link');
+});
+
+test('a file system without locks is named as the reason', () => {
+  if (!succeeds(['strace', '-qq', '-o', '/dev/null', 'true'], 'file systems without locks')) return;
+  const script = `import { takeLock, heldError } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
+    if (takeLock(process.argv[1]) === null) throw heldError(process.argv[1], 'the store', 'test');`;
+  for (const error of ['ENOLCK', 'EOPNOTSUPP', 'ENOSYS']) {
+    // With -D the program keeps the shell's pid, which names the file of the second try.
+    const command = `exec strace -D -qq -f -o /dev/null -P "$1" -P "$1.try-$$" -e trace=fcntl -e inject=fcntl:error=${error} "$2" --input-type=module -e "$3" "$1"`;
+    const args = ['-c', command, 'sh', path, process.execPath, script];
+    const { stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+    expect(stderr).toContain('does not support file locks');
+  }
+});
+
+test('of many processes that want it at once, exactly one gets it', async () => {
   const script = `import { takeLock } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
     const path = process.argv[1];
     while (Date.now() < Number(process.argv[2]));
@@ -48,14 +160,13 @@ test('of many processes that find a dead holder, exactly one gets it', async () 
       process.stdout.write(takeLock(path + round) === null ? '-' : String(round % 10));
     }
     process.stdin.resume();`;
-  for (let round = 0; round < 20; round++)
-    writeFileSync(path + round, round % 2 === 0 ? JSON.stringify(dead) : '');
   const at = String(Date.now() + 1500);
-  const children = [0, 1, 2].map(() =>
+  const racers = [0, 1, 2].map(() =>
     spawn(process.execPath, ['--input-type=module', '-e', script, path, at]),
   );
+  children.push(...racers);
   const told = await Promise.all(
-    children.map(
+    racers.map(
       (child) =>
         new Promise<string>((resolve) => {
           let text = '';
@@ -67,16 +178,56 @@ test('of many processes that find a dead holder, exactly one gets it', async () 
         }),
     ),
   );
-  for (const child of children) child.stdin.end();
   for (let round = 0; round < 20; round++)
     expect(told.filter((text) => text[round] !== '-')).toHaveLength(1);
 });
 
-test('an owner of before the restart of this host is dead; one of another host may live', () => {
-  const before = { ...thisOwner(), space: 'another-boot/pid:[1]' };
-  expect(mayLive(before)).toBe(false);
-  expect(mayLive({ ...before, host: 'elsewhere' })).toBe(true);
-  expect(mayLive({ pid: 1, ticks: 1, space: 'another-boot/pid:[1]' })).toBe(true);
-  const { space } = thisOwner();
-  expect(mayLive({ ...before, space: `${space?.split('/')[0]}/pid:[1]` })).toBe(true);
+test('an owner lives as long as its process, and its file is removed when that ends or by a sweep', async () => {
+  const other = await holder(['own', folder]);
+  const owner = JSON.parse(other.said[0] as string) as Owner;
+  expect(mayLive(owner, folder)).toBe(true);
+  // Whatever its pid says here.
+  expect(mayLive({ ...owner, pid: 1, ticks: 1, space: 'other/pid:[1]' }, folder)).toBe(true);
+  sweepLives(folder);
+  expect(mayLive(owner, folder)).toBe(true);
+  await other.kill();
+  expect(mayLive(owner, folder)).toBe(false);
+  // The pid was given to another process.
+  expect(mayLive({ ...owner, pid: process.pid, ticks: null }, folder)).toBe(false);
+  expect(readdirSync(folder)).toHaveLength(1);
+  sweepLives(folder);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(mayLive(owner, folder)).toBe(false);
+});
+
+test('this process is alive for itself, also when its file was removed', () => {
+  const owner = thisOwner(folder);
+  expect(mayLive(owner, folder)).toBe(true);
+  sweepLives(folder);
+  expect(mayLive(owner, folder)).toBe(true);
+  for (const name of readdirSync(folder)) unlinkSync(join(folder, name));
+  expect(mayLive(owner, folder)).toBe(true);
+  expect(thisOwner(folder).life).not.toBe(owner.life);
+});
+
+test('an owner in another container lives until its container ends', async () => {
+  const wrap = ['-r', '--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL'];
+  if (!succeeds(['unshare', ...wrap, 'true'], 'owners in containers')) return;
+  const other = await holder(['own', folder], 1, ['unshare', ...wrap]);
+  const owner = JSON.parse(other.said[0] as string) as Owner;
+  expect(owner.space).not.toBe(thisOwner().space);
+  expect(mayLive(owner, folder)).toBe(true);
+  await other.kill();
+  for (let tries = 0; tries < 100 && mayLive(owner, folder); tries++)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(mayLive(owner, folder)).toBe(false);
+});
+
+test('an owner that names no file of its own lives only where its process can be seen', () => {
+  const plain = thisOwner();
+  expect(mayLive(plain, folder)).toBe(true);
+  expect(mayLive({ ...plain, ticks: 1 }, folder)).toBe(false);
+  expect(mayLive({ ...plain, space: 'another-boot/pid:[1]' }, folder)).toBe(false);
+  expect(mayLive({ ...plain, life: '../../etc/passwd' }, folder)).toBe(true);
+  expect(mayLive({ ...plain, ticks: 1, life: '../../etc/passwd' }, folder)).toBe(false);
 });

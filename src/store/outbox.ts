@@ -125,14 +125,15 @@ export function openOutbox(dir: string, start: OutboxStart): Outbox | null {
 
 /** One that is there; null when another process has it, or nothing can be read there. */
 export function takeOutbox(path: string): Outbox | null {
-  const release = takeLock(`${path}.lock`);
-  if (release === null) return null;
+  let release: (() => void) | null = null;
   try {
+    release = takeLock(`${path}.lock`);
+    if (release === null) return null;
     const outbox = scanned(path, release);
     if (outbox === null) release();
     return outbox;
   } catch {
-    release();
+    release?.();
     return null;
   }
 }

@@ -1,7 +1,7 @@
 /** Who wrote a segment, by its first line. */
 import { closeSync, readSync } from 'node:fs';
 import { openRead } from './files.ts';
-import type { Owner } from './owner.ts';
+import { type Owner, ownerIn } from './owner.ts';
 
 /** Null when the first line is torn or says nothing: such a writer died before its first entry. */
 export function readFirst(path: string): Owner | null {
@@ -12,17 +12,8 @@ export function readFirst(path: string): Owner | null {
     const count = readSync(fd, bytes, 0, bytes.length, 0);
     const end = bytes.indexOf(10);
     if (end < 0 || end >= count) return null;
-    const { v, pid, ticks, space, host } = JSON.parse(bytes.toString('latin1', 0, end)) as Record<
-      string,
-      unknown
-    >;
-    if (v !== 1 || typeof pid !== 'number') return null;
-    return {
-      pid,
-      ticks: typeof ticks === 'number' ? ticks : null,
-      space: typeof space === 'string' ? space : null,
-      ...(typeof host === 'string' && { host }),
-    };
+    const text = bytes.toString('latin1', 0, end);
+    return (JSON.parse(text) as { v?: unknown } | null)?.v === 1 ? ownerIn(text) : null;
   } catch {
     return null;
   } finally {

@@ -35,7 +35,7 @@ export function segmentName(now_ms: number, random: RandomSource): string {
 export function createSegment(dir: string, name: string): SegmentWriter {
   const path = join(dir, name);
   const fd = createPrivate(path);
-  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner() })}\n`);
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir) })}\n`);
   let bytes = 0;
   try {
     writeAll(fd, first);
@@ -99,5 +99,5 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
 /** Whether the process that made a segment may still append to it. */
 export function mayGrow(dir: string, name: string): boolean {
   const owner: Owner | null = readFirst(join(dir, name));
-  return owner === null ? false : mayLive(owner);
+  return owner === null ? false : mayLive(owner, dir);
 }

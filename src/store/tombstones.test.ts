@@ -50,11 +50,8 @@ test('a segment of a dead writer goes when all its sessions are deleted', async 
     .split('\n')
     .slice(1)
     .join('\n');
-  const first = readFileSync(path, 'utf8').replace(
-    /"pid":\d+,"ticks":\d+/,
-    '"pid":1073741824,"ticks":1',
-  );
-  writeFileSync(path, first + lines);
+  const owner = { v: 1, pid: 1073741824, ticks: 1, space: null, life: null };
+  writeFileSync(path, `${JSON.stringify(owner)}\n${lines}`);
   await createCatalogue(state.journal, index).refresh(newReport());
   expect(index.sessionsIn(name)).toEqual([RUNS[0]]);
   expect(sweepSegments(state, index)).toEqual([]);

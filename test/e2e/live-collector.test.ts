@@ -390,7 +390,7 @@ verifies(
   async () => {
     const { connect, folder, stop } = await running();
     const other = serve({ state_dir: join(folder, 'state'), version: '0' });
-    await expect(other).rejects.toThrow(/a collector works on this state folder already/);
+    await expect(other).rejects.toThrow(/the collector of .* is in use by/);
     const client = await connect();
     await client.handshake();
     client.send(...many('s', 1, 200));

@@ -16,3 +16,11 @@ export function can(program: string, what: string): boolean {
   note(`${what}: needs ${program}`);
   return false;
 }
+
+/** Whether a command succeeds here, for programs that need rights a machine may not give. */
+export function succeeds(command: readonly [string, ...string[]], what: string): boolean {
+  const [program, ...args] = command;
+  if (spawnSync(program, args).status === 0) return true;
+  note(`${what}: ${command.join(' ')} fails`);
+  return false;
+}

@@ -124,7 +124,9 @@ verifies(
     const first = await serving();
     const second = await place.tacho(['serve']);
     expect(second.code).toBe(70);
-    expect(second.stderr).toMatch(/a collector works on this state folder already/);
+    expect(second.stderr).toMatch(
+      /is in use by tacho serve \(process \d+ on .*--force.*collector\.lock/,
+    );
     kill(first.pid, 'SIGKILL');
     await first.done;
     const third = await serving();
