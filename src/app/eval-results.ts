@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync 
 import type { EvalRow } from '../evals/results.ts';
 import { RESULT_SCHEMA } from '../evals/results.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { forJson } from '../lib/foreign-text.ts';
 
 export const hashOf = (value: unknown): string =>
   hash('sha256', JSON.stringify(value)).slice(0, 32);
@@ -66,7 +67,7 @@ export function openResults(path: string, again: boolean): ResultsFile {
     if (again && existsSync(path)) truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);
     const fd = openSync(path, again ? 'a' : 'w', 0o600);
     return {
-      add: (row) => void writeSync(fd, `${JSON.stringify(row)}\n`),
+      add: (row) => void writeSync(fd, forJson(`${JSON.stringify(row)}\n`)),
       close: () => closeSync(fd),
     };
   } catch (cause) {

@@ -14,8 +14,7 @@ export function defineAgents(program: Command, io: Io): void {
     .action(async (id: string | undefined, flags: { json?: true }) => {
       const { agentReports, agentsText } = await import('../app/agents.ts');
       const reports = await agentReports(id, io.env);
-      await io.out.write(
-        flags.json ? `${JSON.stringify(reports, null, 2)}\n` : agentsText(reports),
-      );
+      if (flags.json) await io.out.json(`${JSON.stringify(reports, null, 2)}\n`);
+      else await io.out.write(agentsText(reports));
     });
 }

@@ -48,7 +48,7 @@ export function defineConvert(program: Command, io: Io): void {
         test_id: flags.testId ?? null,
       };
       for await (const piece of convertTo(options, flags.to)) {
-        await io.out.write(piece);
+        await io.out.json(piece);
         if (io.out.gone) break;
       }
     });

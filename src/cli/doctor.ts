@@ -27,7 +27,8 @@ export function defineDoctor(program: Command, io: Io, done: Done): void {
         ({ name, ok, detail }) =>
           `${SIGNS.get(ok)} ${name.padEnd(width)}  ${forTerminal(detail)}\n`,
       );
-      await io.out.write(flags.json ? `${JSON.stringify(findings, null, 2)}\n` : lines.join(''));
+      if (flags.json) await io.out.json(`${JSON.stringify(findings, null, 2)}\n`);
+      else await io.out.write(lines.join(''));
       done(findings.some(({ ok }) => ok === false) ? 1 : 0);
     });
 }

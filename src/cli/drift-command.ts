@@ -25,7 +25,8 @@ export async function driftCommand(
   const drift = await driftIn({ agent, from, input });
   const { checked_versions } = agent;
   const report = { agent: agent.id, checked_versions, from, path, ...drift };
-  await io.out.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(drift, path));
+  if (flags.json) await io.out.json(`${JSON.stringify(report, null, 2)}\n`);
+  else await io.out.write(textOf(drift, path));
   return flags.fail && drift.findings.length > 0 ? 1 : 0;
 }
 

@@ -132,7 +132,7 @@ async function finish(
   const left = await live.close();
   for (const one of left)
     await io.err.write(`tacho: ${oneLine(undeliveredText(one), SAY_CHARS_MAX)}\n`);
-  if (flags.json) await io.out.write(`${JSON.stringify({ ...counts, sessions })}\n`);
+  if (flags.json) await io.out.json(`${JSON.stringify({ ...counts, sessions })}\n`);
   const refused = sessions.some(({ error }) => error !== null);
   if (counts.bad > 0) await io.err.write(`tacho: ${counts.bad} bad of ${counts.lines} lines\n`);
   if (counts.bad > 0 || refused) return 1;

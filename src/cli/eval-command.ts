@@ -198,7 +198,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
 async function tell(input: EvalInput, files: readonly EvalFile[], result: EvalResult) {
   const { flags, io } = input;
   const { report } = result;
-  if (flags.output === 'json') await io.out.write(`${JSON.stringify(report)}\n`);
+  if (flags.output === 'json') await io.out.json(`${JSON.stringify(report)}\n`);
   else await io.out.write(totalsText(result, io));
   if (flags.junit !== undefined) write(flags.junit, junitOf(files, report));
   if (flags.github ?? io.env.GITHUB_ACTIONS === 'true') await tellGithub(report, input);
@@ -209,7 +209,7 @@ async function tellGithub(report: EvalReport, { flags, io }: EvalInput): Promise
   const stream = flags.output === 'json' ? io.err : io.out;
   const root = io.env.GITHUB_WORKSPACE || process.cwd();
   const placed = (path: string) => relative(root, resolve(path));
-  await stream.write(annotationLines(annotationsOf(report, placed)));
+  await stream.own(annotationLines(annotationsOf(report, placed)));
   const path = io.env.GITHUB_STEP_SUMMARY;
   if (path) write(path, stepSummaryOf(report), true);
 }

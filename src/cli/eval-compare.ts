@@ -36,6 +36,7 @@ export async function compareCommand(
 ): Promise<number> {
   for (const path of [a, b]) checkInput(path);
   const comparison = compare(readComparable(a), readComparable(b));
-  await io.out.write(flags.json ? `${JSON.stringify(comparison)}\n` : textOf(comparison));
+  if (flags.json) await io.out.json(`${JSON.stringify(comparison)}\n`);
+  else await io.out.write(textOf(comparison));
   return flags.failOnRegression && comparison.regression ? 1 : 0;
 }

@@ -25,10 +25,16 @@ export function createProgress(io: Io, total: number | null): Progress {
     );
     return oneLine(`${of} done${names.length > 0 ? `; ${names.join(', ')}` : ''}`, io.width - 1);
   };
-  const paint = () => void io.out.write(`${ERASE}${line()}`);
+  const erase = () => void io.out.own(ERASE);
+  const paint = () => {
+    erase();
+    void io.out.write(line());
+  };
   let waiting = '';
   const flush = () => {
-    if (waiting !== '') void io.out.write(shown ? `${ERASE}${waiting}${line()}` : waiting);
+    if (waiting === '') return;
+    if (shown) erase();
+    void io.out.write(shown ? `${waiting}${line()}` : waiting);
     waiting = '';
   };
   const timer = shown ? setInterval(paint, EVERY_MS) : null;
@@ -47,7 +53,7 @@ export function createProgress(io: Io, total: number | null): Progress {
       flush();
       if (timer === null) return;
       clearInterval(timer);
-      void io.out.write(ERASE);
+      erase();
     },
   };
 }

@@ -54,11 +54,12 @@ class Progress {
     this.#last_ms = now_ms;
     const read = bytes < 1e6 ? '' : `, ${Math.floor(bytes / 1e6)} MB`;
     const text = `${done + 1} of ${this.#total}: ${agent.id} ${path}${read}`;
-    void this.#io.err.write(CLEAR_LINE + forTerminal(text).slice(0, this.#io.width - 1));
+    this.clear();
+    void this.#io.err.write(forTerminal(text).slice(0, this.#io.width - 1));
   }
 
   clear(): void {
-    if (this.#shown) void this.#io.err.write(CLEAR_LINE);
+    if (this.#shown) void this.#io.err.own(CLEAR_LINE);
   }
 }
 
@@ -77,10 +78,10 @@ export async function importCommand(request: ImportRequest, io: Io): Promise<num
   for await (const imported of importSessions(targets, options)) {
     done += 1;
     counts.set(imported.state, (counts.get(imported.state) ?? 0) + 1);
-    const text = flags.json ? `${JSON.stringify(imported)}\n` : lineOf(imported);
-    if (text === '') continue;
-    progress.clear();
-    await (imported.state === 'failed' && !flags.json ? io.err : io.out).write(text);
+    const text = flags.json ? '' : lineOf(imported);
+    if (text !== '' || flags.json) progress.clear();
+    if (flags.json) await io.out.json(`${JSON.stringify(imported)}\n`);
+    else await (imported.state === 'failed' ? io.err : io.out).write(text);
   }
   progress.clear();
   if (!flags.json) await io.out.write(summary(counts));

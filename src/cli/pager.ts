@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { findProgram } from '../capture/spawn.ts';
-import type { Io } from './io.ts';
+import { createTextFilter, type Io } from './io.ts';
 
 export interface PagedOutput {
-  write(piece: string | Uint8Array): Promise<void>;
+  /** Text for people, made harmless as on standard output. */
+  write(piece: string): Promise<void>;
   /** The reader has left. */
   gone(): boolean;
   /** Waits until the reader is done. */
@@ -20,12 +21,16 @@ function commandOf({ env }: Io): string | null {
   return findProgram('less', env.PATH, process.cwd()) === null ? null : 'less';
 }
 
+export const plainOutput = ({ out }: Io): PagedOutput => ({
+  write: (piece) => out.write(piece),
+  gone: () => out.gone,
+  close: async () => undefined,
+});
+
 export function openPager(io: Io): PagedOutput {
   const command = commandOf(io);
-  if (command === null) {
-    const close = async () => undefined;
-    return { write: (piece) => io.out.write(piece), gone: () => io.out.gone, close };
-  }
+  if (command === null) return plainOutput(io);
+  const harmless = createTextFilter(io.env, () => io.colour);
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],
@@ -43,7 +48,7 @@ export function openPager(io: Io): PagedOutput {
   process.on('SIGINT', ignore);
   return {
     async write(piece) {
-      if (gone || child.stdin.write(piece)) return;
+      if (gone || child.stdin.write(harmless(piece))) return;
       await Promise.race([once(child.stdin, 'drain').catch(leave), ended]);
     },
     gone: () => gone,

@@ -13,11 +13,12 @@ export interface PresentOptions {
 }
 
 export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions): EventSink {
-  const show = output === 'json' ? recordText(stream) : humanText(io, stream, cwd);
+  const json = output === 'json';
+  const show = json ? recordText(stream) : humanText(io, stream, cwd);
   return async (events) => {
     let text = '';
     for (const event of events) text += show(event);
-    if (text !== '' && !io.out.gone) await io.out.write(text);
+    if (text !== '' && !io.out.gone) await (json ? io.out.json(text) : io.out.write(text));
   };
 }
 

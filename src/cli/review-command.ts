@@ -62,7 +62,8 @@ export async function reviewCommand(
 async function list(messages: AsyncIterable<Sampled>, flags: ReviewFlags, io: Io): Promise<number> {
   for await (const sampled of messages) {
     if (io.out.gone) break;
-    await io.out.write(flags.json ? `${JSON.stringify(sampled)}\n` : rowOf(sampled));
+    if (flags.json) await io.out.json(`${JSON.stringify(sampled)}\n`);
+    else await io.out.write(rowOf(sampled));
   }
   return 0;
 }

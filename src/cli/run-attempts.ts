@@ -5,6 +5,7 @@ import { journalledEvents } from '../app/replay.ts';
 import { prepareRun, type RunOptions, type RunRequest, randomOf } from '../app/request.ts';
 import { type RunControl, type RunResult, startRun } from '../app/run.ts';
 import type { FdWriter } from '../lib/fd-writer.ts';
+import { forJson } from '../lib/foreign-text.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
 import type { RunAttempt } from '../model/parts.ts';
@@ -134,7 +135,8 @@ async function showHeld(show: Show, request: RunRequest, tried: Tried): Promise<
 }
 
 function eventFile(writer: FdWriter): EventSink {
-  return (events) => writer.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  return (events) =>
+    writer.write(forJson(events.map((event) => `${JSON.stringify(event)}\n`).join('')));
 }
 
 interface View {

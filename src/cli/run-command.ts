@@ -1,11 +1,12 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
-import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isatty } from 'node:tty';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { findConfig, loadConfig, type Target } from '../app/config.ts';
 import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
-import { clockOf, prepareRun, type RunOptions, randomOf } from '../app/request.ts';
+import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
 import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
@@ -16,7 +17,7 @@ import type { RunOutcome } from '../model/outcome.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { annotationLines } from '../projections/github.ts';
 import { preRunFinished, serialiseRunEvent } from '../projections/run-event.ts';
-import type { Io } from './io.ts';
+import { createTextFilter, type Io } from './io.ts';
 import type { RunFlags } from './run.ts';
 import { runAttempts } from './run-attempts.ts';
 import { catchSignals } from './run-signals.ts';
@@ -50,7 +51,7 @@ export async function runCommand(input: RunInput): Promise<number> {
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
     if (!usual || flags.output !== 'json' || progress.shown) throw error;
-    await io.out.write(serialiseRunEvent(preRunFinished(error.message, clockOf(io.env).now())));
+    await io.out.json(serialiseRunEvent(preRunFinished(error.message, clockOf(io.env).now())));
     await io.err.write(`error: ${error.message}\n`);
     return exitCodeOfError(error);
   }
@@ -67,10 +68,8 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const signals = catchSignals();
   try {
     const show = { input, events, signals, progress };
-    const result = await withoutCommands(input, () =>
-      runAttempts(show, request, { options, retries }),
-    );
-    const final = files.final === null ? null : writeFinal(files.final, result.outcome.message);
+    const result = await runAttempts(show, request, { options, retries });
+    const final = files.final === null ? null : writeFinal(files.final, result.outcome.message, io);
     const wrong = [
       result.unlisted,
       outputError(events?.failure ?? null, flags.events),
@@ -86,18 +85,6 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   }
 }
 
-/** In GitHub Actions a line of the agent's text must not become a command of ours. JSON records cannot. */
-async function withoutCommands<T>({ flags, io }: RunInput, work: () => Promise<T>): Promise<T> {
-  if (io.env.GITHUB_ACTIONS !== 'true' || flags.output === 'json' || flags.tui) return work();
-  const token = `tacho-${Buffer.from(randomOf(io.env)(16)).toString('hex')}`;
-  await io.out.write(`::stop-commands::${token}\n`);
-  try {
-    return await work();
-  } finally {
-    await io.out.write(`::${token}::\n`);
-  }
-}
-
 /** Commands are read from either stream of a step: stdout is left to the run. Returns what went wrong. */
 async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(string | null)[]> {
   const github = flags.github ?? io.env.GITHUB_ACTIONS === 'true';
@@ -109,7 +96,7 @@ async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(st
       writeBeside(flags.junit, () => writeFileSync(flags.junit as string, junitOfRun(outcome))),
     );
   if (!github) return wrong;
-  await io.err.write(annotationLines(annotationsOfRun(outcome)));
+  await io.err.own(annotationLines(annotationsOfRun(outcome)));
   const path = io.env.GITHUB_STEP_SUMMARY;
   if (path) wrong.push(writeBeside(path, () => appendFileSync(path, summaryOfRun(outcome))));
   return wrong;
@@ -264,9 +251,20 @@ function outputError(cause: unknown, path: string | undefined): string | null {
   return cause === null ? null : fileError(cause, path ?? '', 'output').message;
 }
 
-function writeFinal(fd: number, text: string): unknown {
+/** A terminal, or one of our own streams by another name (/dev/stdout). */
+function isShown(fd: number): boolean {
+  const { dev, ino } = fstatSync(fd);
+  const same = (own: number) => {
+    const stream = fstatSync(own);
+    return stream.dev === dev && stream.ino === ino;
+  };
+  return isatty(fd) || same(1) || same(2);
+}
+
+/** A file gets the exact text; what people see, the text made harmless. */
+function writeFinal(fd: number, text: string, io: Io): unknown {
   try {
-    writeFileSync(fd, text);
+    writeFileSync(fd, isShown(fd) ? createTextFilter(io.env, () => false)(text) : text);
     return null;
   } catch (error) {
     return error;

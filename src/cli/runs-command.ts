@@ -31,7 +31,7 @@ export async function listRuns(
   try {
     const { limit, agent, status } = flags;
     const rows = index.listRuns({ limit, ...(agent && { agent }), ...(status && { status }) });
-    if (flags.json) await io.out.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    if (flags.json) await io.out.json(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     else if (rows.length === 0)
       await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
     else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
@@ -55,7 +55,8 @@ export async function showRun(
   const index = openIndex(state);
   try {
     const outcome = index.getRun(run_id) as RunOutcome;
-    await io.out.write(flags.json ? `${JSON.stringify(outcome, null, 2)}\n` : outcomeText(outcome));
+    if (flags.json) await io.out.json(`${JSON.stringify(outcome, null, 2)}\n`);
+    else await io.out.write(outcomeText(outcome));
   } finally {
     index.close();
   }
@@ -108,7 +109,7 @@ export async function verify(
 ): Promise<number> {
   const { verifyRun } = await import('../app/verify.ts');
   const report = await verifyRun(state, run);
-  if (flags.json) await io.out.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (flags.json) await io.out.json(`${JSON.stringify(report, null, 2)}\n`);
   else if (report.ok) {
     const { grade, gaps } = report.completeness ?? { grade: 'unknown', gaps: [] };
     await io.out.write(
@@ -138,8 +139,8 @@ export async function recover(
   for await (const recovery of recoverAll(state, options)) {
     found += 1;
     failed ||= recovery.state === 'unreadable';
-    const text = RECOVERY_TEXT[recovery.state](recovery as never);
-    await io.out.write(`${options.json ? JSON.stringify(recovery) : text}\n`);
+    if (options.json) await io.out.json(`${JSON.stringify(recovery)}\n`);
+    else await io.out.write(`${RECOVERY_TEXT[recovery.state](recovery as never)}\n`);
   }
   if (found === 0 && !options.json) await io.out.write('Nothing to recover.\n');
   const { deliverLeft } = await import('../app/deliver-left.ts');
@@ -152,7 +153,8 @@ export async function reindexRuns(state: StateDir, flags: { json?: true }, io: I
   const done = await reindex(state);
   const { runs, unfinished, damaged, torn } = done;
   const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn`;
-  await io.out.write(`${flags.json ? JSON.stringify(done) : text}\n`);
+  if (flags.json) await io.out.json(`${JSON.stringify(done)}\n`);
+  else await io.out.write(`${text}\n`);
 }
 
 export async function removeRuns(state: StateDir, names: string[], io: Io): Promise<number> {

@@ -37,7 +37,7 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<v
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
   if (flags.json) {
     const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
-    await io.out.write(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
+    await io.out.json(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
     return;
   }
   if (dry_run) await io.out.write(leaving.map(leavingText).join(''));
@@ -100,7 +100,8 @@ export async function showStats(
   io: Io,
 ): Promise<void> {
   const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
-  await io.out.write(flags.json ? `${JSON.stringify(stats)}\n` : statsText(stats, io));
+  if (flags.json) await io.out.json(`${JSON.stringify(stats)}\n`);
+  else await io.out.write(statsText(stats, io));
 }
 
 const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];

@@ -26,6 +26,6 @@ export function defineSchema(program: Command, io: Io): void {
       const { readFileSync } = await import('node:fs');
       const { join } = await import('node:path');
       const { packageRoot } = await import('../app/paths.ts');
-      await io.out.write(readFileSync(join(packageRoot(), 'schema', `${name}.json`)));
+      await io.out.own(readFileSync(join(packageRoot(), 'schema', `${name}.json`)));
     });
 }

@@ -1,6 +1,7 @@
 /** What `tacho serve` does. */
 import { serve } from '../app/serve.ts';
 import { TachoError } from '../lib/errors.ts';
+import { createFdWriter } from '../lib/fd-writer.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
@@ -51,7 +52,7 @@ async function serveUntil(
     socket: flags.socket,
     tcp: flags.tcp,
     pipe: flags.pipe,
-    stdio: flags.stdio && { input: process.stdin, out: io.out },
+    stdio: flags.stdio && { input: process.stdin, out: createFdWriter(1) },
     token_file: flags.tokenFile,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
@@ -65,7 +66,7 @@ async function serveUntil(
     );
   if (flags.dashboard) await io.err.write('note: there is no dashboard in this version\n');
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
-  if (flags.json) await io.out.write(`${JSON.stringify({ listening, pid: process.pid })}\n`);
+  if (flags.json) await io.out.json(`${JSON.stringify({ listening, pid: process.pid })}\n`);
   await Promise.race([signal, serving.ended]);
   await serving.stop();
 }

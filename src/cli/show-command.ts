@@ -5,7 +5,7 @@ import { readTranscripts, type Shown, shownFile, showRun } from '../app/show.ts'
 import { transcriptText } from '../projections/transcript-text.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
-import { openPager } from './pager.ts';
+import { openPager, plainOutput } from './pager.ts';
 import type { ShowFlags } from './show.ts';
 
 export interface ShowPlace {
@@ -16,9 +16,13 @@ export interface ShowPlace {
 
 export async function show(run: string, flags: ShowFlags, { io, state }: ShowPlace): Promise<void> {
   const paged = flags.pager && !flags.json && io.out_is_terminal;
-  const out = paged ? openPager(io) : { ...plainOutput(io), close: async () => undefined };
+  const out = paged ? openPager(io) : plainOutput(io);
   const print = async (shown: Shown) => {
-    for (const piece of flags.json ? shown.json() : textOf(shown, flags, io)) {
+    if (flags.json) {
+      for (const piece of shown.json()) if (!io.out.gone) await io.out.json(piece);
+      return;
+    }
+    for (const piece of textOf(shown, flags, io)) {
       if (out.gone()) return;
       await out.write(piece);
     }
@@ -34,11 +38,6 @@ export async function show(run: string, flags: ShowFlags, { io, state }: ShowPla
     await out.close();
   }
 }
-
-const plainOutput = ({ out }: Io) => ({
-  write: (piece: string | Uint8Array) => out.write(piece),
-  gone: () => out.gone,
-});
 
 function textOf({ view }: Shown, flags: ShowFlags, io: Io): Iterable<string> {
   const { unicode, width } = io;

@@ -96,8 +96,8 @@ function shower(flags: TailFlags, io: Io, stop: AbortController) {
     width: io.width,
   });
   return async (message: WireMessage, text: string): Promise<void> => {
-    const shown = flags.json ? `${text}\n` : human.project(message);
-    if (shown !== '') await io.out.write(shown);
+    if (flags.json) await io.out.json(`${text}\n`);
+    else await io.out.write(human.project(message));
     if (io.out.gone) stop.abort();
   };
 }

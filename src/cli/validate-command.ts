@@ -63,9 +63,8 @@ async function tell({ report, review, flags }: Told, io: Io): Promise<number> {
   const lacking = report.verdict === 'failed' ? null : shortcoming(report, flags.strict === true);
   if (flags.junit !== undefined) writeJunit(flags.junit, report);
   const json = review === null ? report : { ...report, review };
-  await io.out.write(
-    flags.json ? `${JSON.stringify(json, null, 2)}\n` : reportText(report, review),
-  );
+  if (flags.json) await io.out.json(`${JSON.stringify(json, null, 2)}\n`);
+  else await io.out.write(reportText(report, review));
   if (lacking !== null) await io.err.write(`error: ${lacking}\n`);
   return report.verdict === 'failed' || lacking !== null ? 1 : 0;
 }
@@ -102,7 +101,8 @@ function writeJunit(path: string, report: Report): void {
 
 async function showBoard(state_dir: string, flags: ValidateFlags, io: Io): Promise<number> {
   const board = readBoard(livePaths(state_dir).board);
-  await io.out.write(flags.json ? `${JSON.stringify(board, null, 2)}\n` : boardText(board));
+  if (flags.json) await io.out.json(`${JSON.stringify(board, null, 2)}\n`);
+  else await io.out.write(boardText(board));
   return codeOf(board.report, flags);
 }
 

@@ -1,36 +1,12 @@
-/**
- * Foreign text made harmless for a terminal, and measured in columns.
- * An agent's text may hold escape sequences, text that reorders itself or text that cannot be seen: all of it is shown, none obeyed.
- */
+/** Foreign text for a terminal, measured in columns, cut and wrapped. What makes it harmless is in foreign-text.ts. */
 import stringWidth from 'string-width';
+import { forTerminal } from './foreign-text.ts';
 
-const UNSAFE = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv;
-/** What joins characters to one emoji, and is invisible text everywhere else. */
-const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
-/** Some 50 times slower than UNSAFE, hence only for lines with something joining in them. */
-const EMOJI_OR_UNSAFE = new RegExp(`(\\p{RGI_Emoji})|${UNSAFE.source}`, 'gv');
-const PLAIN = /^[\x20-\x7e\n\t]*$/;
+export { forTerminal };
+
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
 const segmenter = new Intl.Segmenter();
-
-/** `text` with every control, reordering or invisible character but LF and TAB as a visible `\u{…}`; CRLF becomes LF. */
-export function forTerminal(text: string): string {
-  if (PLAIN.test(text)) return text;
-  const unix = text.replaceAll('\r\n', '\n');
-  if (unix.search(UNSAFE) === -1) return unix;
-  if (!JOINING.test(unix)) return unix.replace(UNSAFE, escaped);
-  return unix.split('\n').map(lineForTerminal).join('\n');
-}
-
-function lineForTerminal(line: string): string {
-  if (!JOINING.test(line)) return line.replace(UNSAFE, escaped);
-  return line.replace(EMOJI_OR_UNSAFE, (found, emoji?: string) => emoji ?? escaped(found));
-}
-
-function escaped(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-}
 
 /** Columns that harmless text takes. */
 export function columns(text: string): number {

@@ -6,12 +6,12 @@ verifies('EV-10', 'an annotation is one line that foreign text cannot leave', ()
   const line = annotationLine({
     level: 'error',
     title: 'eval a,b: 100 %',
-    message: 'no\r\n::warning::more % and : and ,',
+    message: 'no\r\n::warning::more % and : and , ##[x]\u001b]52',
     file: 'evals/a,b.yaml',
     line: 3,
   });
   expect(line).toBe(
-    '::error file=evals/a%2Cb.yaml,line=3,title=eval a%2Cb%3A 100 %25::no%0D%0A::warning::more %25 and : and ,\n',
+    '::error file=evals/a%2Cb.yaml,line=3,title=eval a%2Cb%3A 100 %25::no%0A:\\u{3a}warning::more %25 and : and , ##\\u{5b}x]\\u{1b}]52\n',
   );
 });
 
@@ -26,8 +26,8 @@ test('as many annotations as Actions shows, and a word on the rest', () => {
 });
 
 test('foreign text in a summary shows itself', () => {
-  expect(markdownText('<img src=x> | **b** @me\n[a](b) &amp;')).toBe(
-    '&lt;img src=x&gt; \\| \\*\\*b\\*\\* &#64;me \\[a\\]\\(b\\) &amp;amp;',
+  expect(markdownText('<img src=x> | **b** @me\n[a](b) &amp; https://x www.x.y \u202e')).toBe(
+    '&lt;img src=x&gt; \\| \\*\\*b\\*\\* &#64;me \\[a\\]\\(b\\) &amp;amp; https&#58;//x www&#46;x.y',
   );
 });
 

@@ -1,4 +1,5 @@
 /** What GitHub Actions reads: annotations, as lines of output, and a step summary, as Markdown in a file. */
+import { forActions, forTerminal } from '../lib/foreign-text.ts';
 
 export interface Annotation {
   level: 'error' | 'warning' | 'notice';
@@ -14,8 +15,9 @@ export const ANNOTATIONS_SHOWN_MAX = 10;
 /** Actions refuses a summary over 1 MiB. */
 export const SUMMARY_BYTES_MAX = 1024 * 1024;
 
+/** The log shows annotations as well: on a terminal, they are text like any other. */
 const escapeData = (text: string) =>
-  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  forActions(forTerminal(text)).replaceAll('%', '%25').replaceAll('\n', '%0A');
 const escapeProperty = (text: string) =>
   escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
@@ -40,9 +42,9 @@ export function annotationLines(all: readonly Annotation[]): string {
   return kept.map(annotationLine).join('');
 }
 
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 
-/** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no mention of anybody. */
+/** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no link, no mention of anybody. */
 export function markdownText(text: string, chars_max = 300): string {
   const line = text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
   const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
@@ -51,7 +53,9 @@ export function markdownText(text: string, chars_max = 300): string {
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('@', '&#64;');
+    .replaceAll('@', '&#64;')
+    .replaceAll('://', '&#58;//')
+    .replace(/www\./gi, (found) => found.replace('.', '&#46;'));
 }
 
 export interface SummaryTable {

@@ -189,18 +189,14 @@ export function preRunFinished(error: string, at_ms: number): RunEvent {
   return record({ type: 'run_finished', data }, { sequence: 1, at_ms, event });
 }
 
-/** One line of output: the seven keys in order, valid UTF-8, no control character but the final LF (RE-3). */
+/** One line of output: the seven keys in order, valid UTF-8. The output stream escapes what JSON itself does not (RE-3). */
 export function serialiseRunEvent(record: RunEvent): string {
   const { schema_version, sequence, ts, run_id, step, type, data } = record;
   const ordered = { schema_version, sequence, ts, run_id, step, type, data };
   let line = JSON.stringify(ordered);
   // JSON.stringify writes a lone surrogate as an escape, which a reader would turn into a lone surrogate again.
   if (/\\ud[89a-f]/.test(line)) line = JSON.stringify(mapStrings(ordered, wellFormed));
-  return `${line.replace(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)}\n`;
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${line}\n`;
 }
 
 function record(

@@ -5,6 +5,7 @@
  */
 import { writeSync } from 'node:fs';
 import type { ReadStream, WriteStream } from 'node:tty';
+import { forColourTerminal } from '../lib/foreign-text.ts';
 import type { Size } from './layout.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
@@ -78,7 +79,7 @@ export function openScreen(
       const changed = lines.flatMap((line, index) =>
         shown !== null && shown[index] === line
           ? []
-          : [`\u001b[${index + 1};1H\u001b[0m\u001b[2K${line}`],
+          : [`\u001b[${index + 1};1H\u001b[0m\u001b[2K${forColourTerminal(line)}`],
       );
       if (changed.length === 0) return;
       const clear = shown === null ? '\u001b[2J' : '';

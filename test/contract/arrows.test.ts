@@ -132,6 +132,20 @@ test('what is forbidden is not there, and no folder has a vague name', () => {
   expect(wrong).toEqual([]);
 });
 
+test('a command prints by its io, and JSON by the function for JSON', () => {
+  const direct = /\b(process\.std(out|err)\.write|console\.\w+)\(/;
+  const json = /\.write\([^;]*JSON\.stringify/;
+  const wrong = found(({ path, text }) =>
+    folderOf(path) !== 'cli' && folderOf(path) !== 'app'
+      ? []
+      : [direct, folderOf(path) === 'cli' ? json : direct].flatMap(
+          (pattern) => pattern.exec(text)?.[0] ?? [],
+        ),
+  );
+  // The file of --events is no output stream; it takes JSON that is made harmless.
+  expect(wrong.filter((line) => !line.startsWith('cli/run-attempts.ts'))).toEqual([]);
+});
+
 test('only the command line sets the exit code, and only in one place', () => {
   const setting = sources.filter(({ text }) => /process\.exitCode\s*=/.test(text));
   expect(setting.map(({ path }) => path).sort()).toEqual([

@@ -37,22 +37,22 @@ test('a failed run is an error there, and foreign text cannot speak for us', asy
   const { code, stderr } = await tacho(demo('./evil.yaml'), { env });
   expect(code).toBe(3);
   const lines = stderr.trimEnd().split('\n');
-  expect(lines[0]).toBe('::error title=tacho run demo%3A provider_error::bad%0A::error::mine');
+  expect(lines[0]).toBe(
+    '::error title=tacho run demo%3A provider_error::bad%0A:\\u{3a}error::mine',
+  );
   expect(lines.filter((line) => line.startsWith('::error'))).toHaveLength(1);
   const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
   expect(summary).not.toContain('<b>');
   expect(summary).not.toContain('@you');
 });
 
-test("people's output cannot give commands there: they are stopped while the agent speaks", async () => {
+test("people's output cannot give commands there", async () => {
   writeFileSync(join(place.work, 'evil.yaml'), 'about: evil\nsteps:\n  - say: "::error::mine"\n');
   const args = ['run', '--agent', 'demo', 'go', '--', '--speed', '0', '--script', './evil.yaml'];
   const { stdout } = await tacho(args, { env: inActions() });
-  const lines = stdout.trimEnd().split('\n');
-  const token = /^::stop-commands::(tacho-[0-9a-f]{32})$/.exec(lines[0] ?? '')?.[1];
-  expect(lines.indexOf('::error::mine')).toBeGreaterThan(0);
-  expect(lines.indexOf(`::${token}::`)).toBe(lines.length - 1);
-  expect((await tacho(args)).stdout).not.toContain('stop-commands');
+  expect(stdout).toContain(':\\u{3a}error::mine\n');
+  expect(stdout).not.toMatch(/^\s*::/m);
+  expect((await tacho(args)).stdout).toContain('::error::mine\n');
 });
 
 test('--no-github is quiet there, --github speaks elsewhere', async () => {

@@ -1,0 +1,132 @@
+/**
+ * Foreign text, escaped for the output that it goes to: a terminal, the log of GitHub Actions, JSON on standard output.
+ * Contract: everything stays visible, nothing is obeyed. Each function may be applied twice.
+ */
+import { byteText } from './byte-text.ts';
+
+const PLAIN = /^[\x20-\x7e\n\t]*$/;
+/** These join characters to one emoji; everywhere else they are invisible text. */
+const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
+/** The escape sequences of our own colours (`picocolors`); no sequence that hides, moves or asks. */
+const OWN_COLOURS = /(\u001b\[(?:0|1|2|7|22|27|3[1-6]|39)m)/;
+
+/** Made on first use: reading these two patterns takes some 20 ms, and most texts need neither. */
+let unsafe: RegExp | null = null;
+let emoji_or_unsafe: RegExp | null = null;
+
+function unsafePattern(): RegExp {
+  unsafe ??= /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv;
+  return unsafe;
+}
+
+/** Some 50 times slower than `unsafePattern`, hence only for lines with a joining character. */
+function emojiPattern(): RegExp {
+  emoji_or_unsafe ??= new RegExp(`(\\p{RGI_Emoji})|${unsafePattern().source}`, 'gv');
+  return emoji_or_unsafe;
+}
+
+/** `text` with every control, reordering or invisible character but LF and TAB as a visible `\u{…}`; CRLF becomes LF. */
+export function forTerminal(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const unix = text.replaceAll('\r\n', '\n');
+  if (unix.search(unsafePattern()) === -1) return unix;
+  if (!JOINING.test(unix)) return unix.replace(unsafePattern(), escaped);
+  return unix.split('\n').map(lineForTerminal).join('\n');
+}
+
+/** The same, but the colours that we set ourselves are kept. */
+export function forColourTerminal(text: string): string {
+  if (!text.includes('\u001b')) return forTerminal(text);
+  return text
+    .split(OWN_COLOURS)
+    .map((part, at) => (at % 2 === 1 ? part : forTerminal(part)))
+    .join('');
+}
+
+function lineForTerminal(line: string): string {
+  if (!JOINING.test(line)) return line.replace(unsafePattern(), escaped);
+  return line.replace(emojiPattern(), (found, emoji?: string) => emoji ?? escaped(found));
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** A workflow command: `::` at the beginning of a line, after blanks, or `##[` anywhere in it. */
+const LINE_COMMAND = /^((?:[^\S\n\r\u2028\u2029]|\u001b\[\d+m)*:):/gm;
+const INNER_COMMAND = /##\[/g;
+/** The beginning of a line that may become a command: blanks, and the first colon. */
+const LINE_OPEN = /^(?:\s|\u001b\[\d+m)*(:?)$/;
+
+/** `text` of whole lines without workflow commands of GitHub Actions. */
+export function forActions(text: string): string {
+  return text.replace(LINE_COMMAND, '$1\\u{3a}').replace(INNER_COMMAND, '##\\u{5b}');
+}
+
+/** `forActions` for text that comes in pieces: a command may be split between two. */
+export function createActionsFilter(): (piece: string) => string {
+  /** Stands for what is already printed of the open line: nothing but blanks, or the beginning of a command, or other text. */
+  let before = '';
+  return (piece) => {
+    const whole = before + piece;
+    const safe = forActions(whole).slice(before.length);
+    const line = whole.slice(whole.lastIndexOf('\n') + 1);
+    before = LINE_OPEN.exec(line)?.[1] ?? `x${/#{0,2}$/.exec(line.slice(-2))?.[0]}`;
+    return safe;
+  };
+}
+
+/** What a terminal obeys beyond the controls that XML cannot hold at all. */
+const UNSAFE_XML = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** XML text or attribute without a character that a terminal or GitHub Actions obeys: as references, so the value is the same. */
+export function forXml(xml: string): string {
+  return xml
+    .replace(UNSAFE_XML, (found) => `&#${found.charCodeAt(0)};`)
+    .replace(LINE_COMMAND, '$1&#58;')
+    .replace(INNER_COMMAND, '##&#91;');
+}
+
+/** In UTF-8 bytes: CR, DEL, the C1 controls, the marks that reorder text, the separators of lines, and `##[`. */
+const UNSAFE_JSON =
+  /[\r\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|##\[/;
+const UNSAFE_JSON_ALL = new RegExp(UNSAFE_JSON.source, 'g');
+/** The first bytes of one of them, at the end of a piece. */
+const UNFINISHED = /(?:\xc2|\xd8|\xe2[\x80\x81]?|#{1,2})$/;
+
+/** JSON text without a character that a terminal or GitHub Actions obeys: each is written as `\u…`, so the value is the same. */
+export function forJson(text: string | Uint8Array): Buffer {
+  const bytes = bytesOf(text);
+  const latin = byteText(bytes, 0, bytes.length);
+  return UNSAFE_JSON.test(latin) ? escapedJson(latin) : bytes;
+}
+
+/** `forJson` for text that comes in pieces. The last piece of a JSON text ends with a bracket or LF, so that nothing is held back. */
+export function createJsonFilter(): (piece: string | Uint8Array) => Buffer {
+  let held = '';
+  return (piece) => {
+    const bytes = bytesOf(piece);
+    const latin = held + byteText(bytes, 0, bytes.length);
+    const end = UNFINISHED.exec(latin.slice(-2))?.[0].length ?? 0;
+    if (held === '' && end === 0 && !UNSAFE_JSON.test(latin)) return bytes;
+    held = latin.slice(latin.length - end);
+    return escapedJson(latin.slice(0, latin.length - end));
+  };
+}
+
+function bytesOf(text: string | Uint8Array): Buffer {
+  if (typeof text === 'string') return Buffer.from(text, 'utf8');
+  return Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+}
+
+function escapedJson(latin: string): Buffer {
+  return Buffer.from(latin.replace(UNSAFE_JSON_ALL, escapedUnit), 'latin1');
+}
+
+function escapedUnit(found: string): string {
+  // A carriage return stands between two tokens only: JSON has none in a string.
+  if (found === '\r') return ' ';
+  if (found === '##[') return '#\\u0023[';
+  const unit = Buffer.from(found, 'latin1').toString('utf8').charCodeAt(0);
+  return `\\u${unit.toString(16).padStart(4, '0')}`;
+}
