@@ -3,6 +3,7 @@ import { serve } from '../app/serve.ts';
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
+import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
 import type { ServeFlags } from './serve.ts';
 import { VERSION } from './version.ts';
@@ -55,6 +56,7 @@ async function serveUntil(
     token_file: flags.tokenFile,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
+    ...actingOf(flags.trust, io),
     ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
   });
   const { listening, moved_to } = serving;

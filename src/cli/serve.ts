@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import { stateFlag } from './state.ts';
+import { stateFlag, TRUST_FLAG } from './state.ts';
 
 export interface ServeFlags {
   dashboard: boolean;
@@ -15,6 +15,7 @@ export interface ServeFlags {
   tlsKey?: string;
   heartbeat?: number;
   json?: true;
+  trust?: true;
 }
 
 function seconds(text: string): number {
@@ -52,6 +53,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
     .option('--no-dashboard', 'the collector alone')
     .option('--json', 'say on stdout, as one line of JSON, where it listens')
+    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ServeFlags, command: Command) => {
       const { serveCommand } = await import('./serve-command.ts');
