@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** `unit`: pure, in one process, without isolation. `system`: real processes, files, terminals. */
 export default defineConfig({
   test: {
+    globalSetup: ['test/user-state.ts'],
     projects: [
       {
         test: {

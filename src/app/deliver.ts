@@ -2,9 +2,10 @@
 
 import { systemClock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { listOutboxes, type Outbox, takeOutbox } from '../store/outbox.ts';
+import { listOutboxes, type Outbox, type OutboxTarget, takeOutbox } from '../store/outbox.ts';
 import { livePaths } from './live-paths.ts';
 import type { LiveSender, Undelivered } from './live-sender.ts';
+import { isOwnTarget } from './own-state.ts';
 
 export interface Delivered {
   session_id: string;
@@ -18,14 +19,23 @@ export interface Delivering {
   finish(wait_ms: number): Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
 }
 
+export interface DeliverOptions {
+  /** A session that somebody else delivers. */
+  except?: string | undefined;
+  /** The destination of this command's own flags. Others must be ones that the user named before, for this state folder. */
+  target?: OutboxTarget | null | undefined;
+  /** Told of each destination before it is dialled, and of those that are not. */
+  say(text: string): void;
+}
+
 /**
- * Begins at once and in the background. Contract: never throws and never rejects; one collector that is away keeps no
- * other from its messages.
+ * Begins at once and in the background. Contract: the state folder is the user's own (`mayAct`); never throws and never
+ * rejects; one collector that is away keeps no other from its messages.
  */
-export function deliver(state_dir: string, options: { except?: string } = {}): Delivering {
+export function deliver(state_dir: string, options: DeliverOptions): Delivering {
   const stop = new AbortController();
   const work: Work = { signal: stop.signal, under_way: new Set(), delivered: [], left: [] };
-  const done = deliverAll(state_dir, work, options.except)
+  const done = deliverAll(state_dir, work, options)
     .catch(() => {})
     .then(() => ({ delivered: work.delivered, left: work.left }));
   return {
@@ -53,15 +63,22 @@ interface Work {
   left: Undelivered[];
 }
 
-async function deliverAll(state_dir: string, work: Work, except: string | undefined) {
+async function deliverAll(state_dir: string, work: Work, options: DeliverOptions) {
   const taken = listOutboxes(livePaths(state_dir).outbox)
     .map((path) => takeOutbox(path))
     .filter((outbox) => outbox !== null)
-    .filter((outbox) => wanted(outbox, except));
+    .filter((outbox) => wanted(outbox, options.except));
   // By collector, so that one that is away holds up its own only; a pipe takes one connection at a time.
   const groups = Map.groupBy(taken, ({ target }) => JSON.stringify(target));
   await Promise.all(
     [...groups.values()].map(async (group) => {
+      if (!announced(state_dir, group, options)) {
+        for (const outbox of group) {
+          work.left.push(leftOf(outbox));
+          outbox.close();
+        }
+        return;
+      }
       // Nobody there: the others are given back too, or whoever goes on with one of them could not have it.
       let away = false;
       for (const outbox of group) {
@@ -72,6 +89,23 @@ async function deliverAll(state_dir: string, work: Work, except: string | undefi
       }
     }),
   );
+}
+
+/** Says where the messages of a group go; false where the user never named that destination. */
+function announced(state_dir: string, group: Outbox[], { target, say }: DeliverOptions): boolean {
+  const [{ target: wanted_target }] = group as [Outbox];
+  const { url } = wanted_target;
+  const messages = group.reduce((sum, outbox) => sum + leftOf(outbox).messages, 0);
+  const many = `${messages} ${messages === 1 ? 'message' : 'messages'} left in the outbox`;
+  const own =
+    JSON.stringify(wanted_target) === JSON.stringify(target) ||
+    isOwnTarget(state_dir, wanted_target);
+  if (own) say(`note: sending ${many} to ${url}`);
+  else
+    say(
+      `warning: ${many} not sent to ${url}, which you did not name: tacho trust ${state_dir} allows it`,
+    );
+  return own;
 }
 
 /** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */

@@ -1,5 +1,6 @@
 /** A sender with its outboxes: what a session says is on disk first, then on its way (LP-8). */
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../lib/ids.ts';
@@ -18,6 +19,7 @@ import {
 import type { LiveMessage } from '../model/live.ts';
 import { takeLock } from '../store/lock.ts';
 import { type Outbox, type OutboxTarget, openOutbox, outboxPath } from '../store/outbox.ts';
+import { rememberTarget } from './own-state.ts';
 import { packageRoot } from './paths.ts';
 
 export interface LiveTarget {
@@ -129,6 +131,7 @@ class OutboxSender implements LiveSender {
   open(session_id: string, first_seq = 1): OutSession {
     const known = this.sessions.find((session) => session.session_id === session_id);
     if (known !== undefined) return known;
+    rememberTarget(dirname(this.#dir), this.#target);
     const outbox = openOutbox(this.#dir, { ...this.#target, session_id, first_seq });
     if (outbox !== null) return this.adopt(outbox);
     const text = `another process sends for session ${session_id}: wait for its end, or give another --session`;

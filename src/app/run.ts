@@ -17,6 +17,7 @@ import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../
 import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { fingerprint } from './fingerprint.ts';
+import { rememberTarget } from './own-state.ts';
 import type { EventSink } from './recorder.ts';
 import { type RunRequest, takesInput } from './request.ts';
 import { type InputAnswer, RunInput } from './run-input.ts';
@@ -55,6 +56,8 @@ export async function startRun(
   const desk = openDesk(request, run_id, sinks);
   // An index that cannot be opened is told now, not when the agent has done its work.
   openIndex(desk.state).close();
+  // Before anything is on disk that would be sent later.
+  if (request.live !== null) rememberTarget(desk.state.path, request.live);
   desk.journal.begin(run_id);
   const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
   const spool = createSpool(desk.state, run_id);

@@ -39,6 +39,10 @@ export interface ServeOptions {
   tls_cert?: string | undefined;
   tls_key?: string | undefined;
   limits?: Partial<CollectorLimits> | undefined;
+  /** The user agreed to act on a state folder that is not known as the user's own. */
+  trust?: boolean | undefined;
+  /** Told of what is sent to others, and of what is left undone. */
+  say?: ((text: string) => void) | undefined;
   clock?: Clock | undefined;
   /** Take the state folder over from a collector that holds it. */
   force?: boolean | undefined;
@@ -100,7 +104,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await stop();
     throw error;
   }
-  const left = deliverLeft(options.state_dir);
+  const { trust = false, say = () => {} } = options;
+  const left = deliverLeft(options.state_dir, { trust, say });
   const listening = listeners.map(({ address }) => addressText(address));
   const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
   const { moved_to } = index;

@@ -11,6 +11,7 @@ import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId } from '../lib/ids.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import { actingOf } from './acting.ts';
 import type { EmitFlags } from './emit.ts';
 import type { Io } from './io.ts';
 
@@ -36,10 +37,13 @@ export async function emitCommand(
   const { socket, outbox } = livePaths(openStateDir(path).path);
   const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
   const told = new Set<string>();
-  const live = openLive({
+  const target = {
     url: flags.to ?? `unix:${socket}`,
     token_file: flags.tokenFile === undefined ? null : resolve(flags.tokenFile),
     ca: flags.ca === undefined ? null : resolve(flags.ca),
+  };
+  const live = openLive({
+    ...target,
     outbox,
     onNotice: (notice) => {
       const text = noticeText(notice);
@@ -54,7 +58,7 @@ export async function emitCommand(
   try {
     const counts = await sent(live, { file, flags, stop }, io);
     // Not before: a session that was left may be one that the input goes on with.
-    others = deliverLeft(path);
+    others = deliverLeft(path, { ...actingOf(flags.trust, io), target });
     return await finish(live, { flags, counts }, io);
   } finally {
     await live.close();

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import { stateFlag } from './state.ts';
+import { stateFlag, TRUST_FLAG } from './state.ts';
 
 export interface EmitFlags {
   to?: string;
@@ -12,6 +12,7 @@ export interface EmitFlags {
   wait: number;
   end: boolean;
   json?: true;
+  trust?: true;
 }
 
 function seconds(text: string): number {
@@ -44,6 +45,7 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--no-end', 'leave the sessions open, for a later emit to go on with')
     .option('--wait <seconds>', 'how long to wait for the acknowledgements', seconds, 30)
     .option('--json', 'print what was acknowledged as JSON')
+    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string | undefined, flags: EmitFlags, command: Command) => {
       const { emitCommand } = await import('./emit-command.ts');

@@ -15,6 +15,7 @@ import { forTerminal } from '../lib/terminal-text.ts';
 import { EVAL_TEST_LABEL } from '../model/words.ts';
 import { annotationLines } from '../projections/github.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import { actingOf } from './acting.ts';
 import type { EvalFlags } from './eval.ts';
 import { createProgress } from './eval-progress.ts';
 import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './eval-text.ts';
@@ -159,7 +160,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const live = graded.kind === 'runs';
   if (live) {
     const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
-    await sweep(state_dir, (say) => void io.err.write(`${say}\n`));
+    await sweep(state_dir, actingOf(flags.trust, io));
   }
   const { files } = work;
   const runs = files.flatMap(({ tests }) =>

@@ -5,7 +5,7 @@ import { OUTPUT_MODES, type OutputMode } from '../model/words.ts';
 import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import { stateFlag } from './state.ts';
+import { stateFlag, TRUST_FLAG } from './state.ts';
 
 export interface EvalFlags {
   agent?: string;
@@ -23,6 +23,7 @@ export interface EvalFlags {
   workers?: number;
   repeat?: number;
   failFast?: true;
+  trust?: true;
 }
 
 const whole = countFrom(1);
@@ -75,6 +76,7 @@ export function defineEval(program: Command, io: Io, done: Done): void {
         .choices(OUTPUT_MODES)
         .default('human'),
     )
+    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: EvalFlags, self: Command) => {
       const { evalCommand } = await import('./eval-command.ts');

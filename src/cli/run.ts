@@ -4,7 +4,7 @@ import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '
 import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import { stateFlag } from './state.ts';
+import { stateFlag, TRUST_FLAG } from './state.ts';
 
 export interface RunFlags {
   agent?: string;
@@ -37,6 +37,7 @@ export interface RunFlags {
   liveTokenFile?: string;
   liveCa?: string;
   callTimeout?: number;
+  trust?: true;
 }
 
 function seconds(text: string): number {
@@ -147,6 +148,7 @@ export function defineRun(program: Command, io: Io, done: Done): void {
       'let others talk to the agent while it runs, where it can take that: with --live, whoever may inject at the collector',
     )
     .option('--keep-raw', "keep the agent's raw output after the run is recorded")
+    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (words: string[], flags: RunFlags, command: Command) => {
       const { runCommand } = await import('./run-command.ts');

@@ -1,5 +1,7 @@
 /** What the `runs` sub-commands do. */
 
+import { EXIT_USAGE } from '../app/exit-codes.ts';
+import { mayAct, NOT_RECOVERED } from '../app/own-state.ts';
 import type { RecoverOptions, Recovery } from '../app/recover.ts';
 import { findRunId } from '../app/replay.ts';
 import { isRunId } from '../lib/ids.ts';
@@ -7,7 +9,9 @@ import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { openIndex, type RunRow } from '../store/index-db.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { leftIn } from '../store/state-mark.ts';
 import { removeRun } from '../store/tombstones.ts';
+import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
 
 const when = (at_ms: number | null) =>
@@ -130,11 +134,14 @@ const RECOVERY_TEXT: Record<Recovery['state'], (recovery: never) => string> = {
 
 export async function recover(
   state: StateDir,
-  options: RecoverOptions & { json: boolean },
+  options: RecoverOptions & { json: boolean; trust: true | undefined },
   io: Io,
 ): Promise<number> {
   let failed = false;
   let found = 0;
+  const acting = actingOf(options.trust, io);
+  if (leftIn(state.path).spools.length > 0 && !mayAct(state.path, NOT_RECOVERED, acting))
+    return EXIT_USAGE;
   const { recoverAll } = await import('../app/recover.ts');
   for await (const recovery of recoverAll(state, options)) {
     found += 1;
@@ -144,7 +151,7 @@ export async function recover(
   }
   if (found === 0 && !options.json) await io.out.write('Nothing to recover.\n');
   const { deliverLeft } = await import('../app/deliver-left.ts');
-  await deliverLeft(state.path)();
+  await deliverLeft(state.path, acting)();
   return failed ? 1 : 0;
 }
 

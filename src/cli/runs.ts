@@ -5,7 +5,13 @@ import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import type { GcFlags } from './runs-keep-command.ts';
-import { stateIfAny, stateOf } from './state.ts';
+import { stateIfAny, stateOf, TRUST_FLAG } from './state.ts';
+
+interface RecoverFlags {
+  wait: boolean;
+  json?: true;
+  trust?: true;
+}
 
 const count = countFrom(1);
 
@@ -69,19 +75,18 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
     .option('--json', 'as JSON lines')
+    .option(...TRUST_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
-    .action(
-      async (run: string | undefined, flags: { wait: boolean; json?: true }, command: Command) => {
-        const { recover } = await import('./runs-command.ts');
-        done(
-          await recover(
-            await stateOf(command, io),
-            { run_id: run, wait: flags.wait, json: flags.json ?? false },
-            io,
-          ),
-        );
-      },
-    );
+    .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
+      const { recover } = await import('./runs-command.ts');
+      done(
+        await recover(
+          await stateOf(command, io),
+          { run_id: run, wait: flags.wait, json: flags.json ?? false, trust: flags.trust },
+          io,
+        ),
+      );
+    });
   runs
     .command('reindex')
     .description('make the index again from the journal')
@@ -124,6 +129,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .option('--no-archive', 'delete without keeping a compressed copy')
     .option('--dry-run', 'only say what would go')
     .option('--json', 'the result as JSON')
+    .option(...TRUST_FLAG)
     .addHelpText('after', GC_EXAMPLES)
     .action(async (flags: GcFlags, command: Command) => {
       const { gcRuns } = await import('./runs-keep-command.ts');

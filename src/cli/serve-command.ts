@@ -4,6 +4,7 @@ import { TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
+import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
 import type { ServeFlags } from './serve.ts';
 import { VERSION } from './version.ts';
@@ -57,6 +58,7 @@ async function serveUntil(
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
     force: flags.force,
+    ...actingOf(flags.trust, io),
     ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
   });
   const { listening, moved_to } = serving;

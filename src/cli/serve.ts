@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import { stateFlag } from './state.ts';
+import { stateFlag, TRUST_FLAG } from './state.ts';
 
 export interface ServeFlags {
   dashboard: boolean;
@@ -16,6 +16,7 @@ export interface ServeFlags {
   heartbeat?: number;
   force?: true;
   json?: true;
+  trust?: true;
 }
 
 function seconds(text: string): number {
@@ -57,6 +58,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
       'take over from a collector that holds the state folder; risks its record if it lives',
     )
     .option('--json', 'say on stdout, as one line of JSON, where it listens')
+    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ServeFlags, command: Command) => {
       const { serveCommand } = await import('./serve-command.ts');

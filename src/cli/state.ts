@@ -9,6 +9,12 @@ export function stateFlag(command: Command): string | undefined {
   return (command.optsWithGlobals() as { stateDir?: string }).stateDir;
 }
 
+/** Of commands that act on configuration or state that others could have written. */
+export const TRUST_FLAG = [
+  '--trust',
+  'agree, this time, to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
+] as const;
+
 /** The folder as it is; null where there is none: looking makes nothing. */
 export async function stateIfAny(command: Command, io: Io): Promise<StateDir | null> {
   const { resolveStateDir } = await import('../store/state-dir.ts');

@@ -233,6 +233,10 @@ export const LIMITS = {
   board_sessions_max: 200,
   /** Between two writings of the board. */
   board_write_ms: 1_000,
+  /** One fact in the user's own state: a path and what was shown of a file. A longer one is not known. */
+  user_fact_bytes_max: 64 * 1024,
+  /** Facts in the user's own state before those about paths that are gone are removed; reading them takes some 20 ms. */
+  user_facts_max: 1_000,
   /** A field's name and place in a list of drift: one readable line. */
   drift_text_chars_max: 300,
 } as const;

@@ -1,18 +1,12 @@
 /** The state folder: where it lies, and that it is ours alone (ST-8, ST-9). */
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { closeSync, lstatSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { createPrivate, errno, syncFolder, writeAll } from './files.ts';
+import { createPrivate, writeAll } from './files.ts';
+import { ownFolder } from './own-folder.ts';
+import { markState } from './state-mark.ts';
+
+export { ownFolder } from './own-folder.ts';
 
 const STAGE = 'state';
 
@@ -59,11 +53,13 @@ export function openStateDir(path: string): StateDir {
   ownFolder(state.path, true);
   for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
   ignoreInGit(state.path);
+  markState(state.path);
   return state;
 }
 
 /** What may stand in a state folder that has no journal yet: what tacho makes, and what a fresh volume has. */
-const AT_THE_START = /^(?:spool|transcripts|tacho\.db.*|redaction\.key|\.gitignore|lost\+found)$/;
+const AT_THE_START =
+  /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|\.gitignore|lost\+found)$/;
 
 /** A folder that is used for something else keeps its mode and stays without our files. */
 function refuseForeign(path: string): void {
@@ -75,50 +71,6 @@ function refuseForeign(path: string): void {
   if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
   const text = `${path}: holds other things and no records of tacho: choose another --state-dir`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
-}
-
-/** A folder of mode 0700 that is ours; made when nothing stands there. */
-export function ownFolder(path: string, recursive: boolean): void {
-  try {
-    const made = makeFolder(path, recursive);
-    if (lstatSync(path).isSymbolicLink()) throw errno('ELOOP');
-    checkOwner(path);
-    if (made) syncFolder(dirname(path));
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
-}
-
-function makeFolder(path: string, recursive: boolean): boolean {
-  try {
-    // `recursive` follows links on the way down, which is right above the state folder, and says nothing of the last step.
-    if (recursive) mkdirSync(dirname(path), { recursive: true });
-    mkdirSync(path, { mode: 0o700 });
-    return true;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw cause;
-  }
-}
-
-function checkOwner(path: string): void {
-  if (process.platform === 'win32') {
-    if (!lstatSync(path).isDirectory()) throw errno('ENOTDIR');
-    return;
-  }
-  // A folder without our read bit cannot be opened; its owner may still give it to us.
-  const before = lstatSync(path);
-  if (!before.isDirectory()) throw errno('ENOTDIR');
-  if (before.uid !== process.getuid?.()) throw foreign(path, before.uid);
-  if ((before.mode & 0o500) !== 0o500) chmodSync(path, 0o700);
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
-    const stat = fstatSync(fd);
-    if (stat.uid !== process.getuid?.()) throw foreign(path, stat.uid);
-    if ((stat.mode & 0o777) !== 0o700) fchmodSync(fd, 0o700);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 function ignoreInGit(folder: string): void {
@@ -133,9 +85,4 @@ function ignoreInGit(folder: string): void {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(cause, path, STAGE);
   }
-}
-
-function foreign(path: string, uid: number): TachoError {
-  const text = `${path}: belongs to another user (uid ${uid}): choose another --state-dir`;
-  return new TachoError('state_unusable', text, { stage: STAGE });
 }

@@ -247,12 +247,12 @@ verifies(
     expect((await tacho(args, { input })).code).toBe(0);
     const [name] = outboxes();
     const path = join(livePaths(place.state).outbox, name as string);
-    await deliver(place.state).done;
+    await deliver(place.state, { say() {} }).done;
     expect(outboxes()).toEqual([name]);
     expect(statSync(path).size).toBeLessThan(1000);
     const long_ago = Date.now() / 1000 - 8 * 86_400;
     utimesSync(path, long_ago, long_ago);
-    await deliver(place.state).done;
+    await deliver(place.state, { say() {} }).done;
     expect(outboxes()).toEqual([]);
     expect((await tacho(args, { input: line('c2') })).code).toBe(0);
     expect(toy.messages('s')).toHaveLength(3);

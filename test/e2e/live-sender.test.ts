@@ -316,7 +316,7 @@ verifies(
     expect(await live.close()).toMatchObject([{ session_id: 's', messages: 2 }]);
     await away.close();
     await toy.listen(socket);
-    const delivering = deliver(state);
+    const delivering = deliver(state, { say() {} });
     await until(() => toy.messages('s').length === 2, 'delivery');
     const { delivered, left } = await delivering.finish(500);
     expect(delivered).toEqual([{ session_id: 's', messages: 2 }]);

@@ -1,0 +1,66 @@
+/** A folder that is ours alone: mode 0700, our own user, no symbolic link (ST-8, ST-9). */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { errno, syncFolder } from './files.ts';
+
+const STAGE = 'state';
+
+/** A folder of mode 0700 that is ours; made when nothing stands there. */
+export function ownFolder(path: string, recursive: boolean): void {
+  try {
+    const made = makeFolder(path, recursive);
+    if (lstatSync(path).isSymbolicLink()) throw errno('ELOOP');
+    checkOwner(path);
+    if (made) syncFolder(dirname(path));
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function makeFolder(path: string, recursive: boolean): boolean {
+  try {
+    // `recursive` follows links on the way down, which is right above the state folder, and says nothing of the last step.
+    // The mode keeps others from writing there whatever the umask: they could put another folder in its place.
+    if (recursive) mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    mkdirSync(path, { mode: 0o700 });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw cause;
+  }
+}
+
+function checkOwner(path: string): void {
+  if (process.platform === 'win32') {
+    if (!lstatSync(path).isDirectory()) throw errno('ENOTDIR');
+    return;
+  }
+  // A folder without our read bit cannot be opened; its owner may still give it to us.
+  const before = lstatSync(path);
+  if (!before.isDirectory()) throw errno('ENOTDIR');
+  if (before.uid !== process.getuid?.()) throw foreign(path, before.uid);
+  if ((before.mode & 0o500) !== 0o500) chmodSync(path, 0o700);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const stat = fstatSync(fd);
+    if (stat.uid !== process.getuid?.()) throw foreign(path, stat.uid);
+    if ((stat.mode & 0o777) !== 0o700) fchmodSync(fd, 0o700);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function foreign(path: string, uid: number): TachoError {
+  const text = `${path}: belongs to another user (uid ${uid}): choose another --state-dir`;
+  return new TachoError('state_unusable', text, { stage: STAGE });
+}

@@ -1,0 +1,122 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { testFolder } from '../../test/fixtures/folder.ts';
+import { openStateDir } from './state-dir.ts';
+import { adoptState, isOwnState } from './state-mark.ts';
+import { forget, isKnown, listFacts, remember, userStatePath } from './user-state.ts';
+
+/** The user's own state of one test. */
+function useUserState(folder = testFolder()): string {
+  const { XDG_STATE_HOME: before } = process.env;
+  process.env.XDG_STATE_HOME = folder;
+  onTestFinished(() => {
+    if (before === undefined) delete process.env.XDG_STATE_HOME;
+    else process.env.XDG_STATE_HOME = before;
+  });
+  return folder;
+}
+
+/** What a clone could bring: everything a state folder has, and something to act on. */
+function planted(kind: 'spool' | 'outbox', folder = testFolder()): string {
+  const state = join(folder, '.tacho');
+  mkdirSync(join(state, 'journal'), { recursive: true });
+  mkdirSync(join(state, kind));
+  if (kind === 'spool') mkdirSync(join(state, 'spool', 'r_01m7ek9waharpypwdc3ap3fmfq'));
+  else writeFileSync(join(state, 'outbox', 'out-00000000000000000000000000.jsonl'), '');
+  return state;
+}
+
+describe('the mark of a state folder', () => {
+  verifies('ST-9', "a folder that tacho made is the user's own, and stays so", () => {
+    useUserState();
+    const { path } = openStateDir(join(testFolder(), 'state'));
+    expect(isOwnState(path)).toBe(true);
+    const mark = readFileSync(join(path, 'mark'), 'utf8');
+    openStateDir(path);
+    expect([isOwnState(path), readFileSync(join(path, 'mark'), 'utf8')]).toEqual([true, mark]);
+  });
+
+  for (const kind of ['spool', 'outbox'] as const)
+    test(`a folder made elsewhere with something in its ${kind} is not adopted by being used`, () => {
+      useUserState();
+      const state = planted(kind);
+      openStateDir(state);
+      expect(isOwnState(state)).toBe(false);
+      expect(adoptState(state)).toBe(true);
+      expect(isOwnState(state)).toBe(true);
+    });
+
+  test('a folder without anything to act on is marked at its first use, whatever mark it brought', () => {
+    useUserState();
+    const state = planted('outbox');
+    rmSync(join(state, 'outbox'), { recursive: true });
+    writeFileSync(join(state, 'mark'), '0'.repeat(32));
+    expect(isOwnState(state)).toBe(false);
+    openStateDir(state);
+    expect(isOwnState(state)).toBe(true);
+  });
+
+  test('a planted mark, a mark behind a link and another folder in the place of a known one do not count', () => {
+    useUserState();
+    const folder = testFolder();
+    const own = openStateDir(join(folder, 'own')).path;
+    const mark = readFileSync(join(own, 'mark'));
+    const elsewhere = planted('spool');
+    writeFileSync(join(elsewhere, 'mark'), mark);
+    const linked = planted('spool');
+    symlinkSync(join(own, 'mark'), join(linked, 'mark'));
+    renameSync(own, join(folder, 'old'));
+    mkdirSync(own);
+    renameSync(planted('spool'), join(folder, 'new'));
+    rmSync(own, { recursive: true });
+    renameSync(join(folder, 'new'), own);
+    writeFileSync(join(own, 'mark'), 'f'.repeat(32));
+    expect([elsewhere, linked, own].map(isOwnState)).toEqual([false, false, false]);
+  });
+
+  test('a user whose own state cannot be written records all the same, and owns nothing', () => {
+    const file = join(testFolder(), 'file');
+    writeFileSync(file, '');
+    useUserState(file);
+    const { path } = openStateDir(join(testFolder(), 'state'));
+    expect(isOwnState(path)).toBe(false);
+  });
+});
+
+describe("the user's own state", () => {
+  const FACT = { kind: 'config', path: '/r/tacho.yaml', key: 'k', notes: ['starts x'] } as const;
+
+  test('remembers facts one by one and forgets them', () => {
+    useUserState();
+    expect([isKnown(FACT), remember({ ...FACT, notes: [] }), isKnown(FACT)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(isKnown({ ...FACT, key: 'other' })).toBe(false);
+    expect(listFacts()).toEqual([{ ...FACT, notes: [] }]);
+    forget(FACT);
+    expect([isKnown(FACT), listFacts()]).toEqual([false, []]);
+  });
+
+  test('counts for nothing where others can write it', () => {
+    useUserState();
+    remember({ ...FACT, notes: [] });
+    chmodSync(userStatePath(), 0o777);
+    expect([isKnown(FACT), listFacts(), remember({ ...FACT, key: 'b', notes: [] })]).toEqual([
+      false,
+      [],
+      false,
+    ]);
+  });
+});

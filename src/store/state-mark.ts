@@ -1,0 +1,74 @@
+/**
+ * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours; its mark,
+ * a random text that is also in the user's own state, tells them apart. Unfinished runs and outboxes are acted on only in
+ * the user's own folders.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { openRead, writeAtomic } from './files.ts';
+import { isKnown, remember } from './user-state.ts';
+
+const MARK = /^[0-9a-f]{32}$/;
+const MARK_BYTES = 32;
+
+const markPath = (folder: string) => join(folder, 'mark');
+
+function readMark(folder: string): string | null {
+  try {
+    const fd = openRead(markPath(folder));
+    try {
+      const bytes = Buffer.alloc(MARK_BYTES);
+      const text = bytes.toString('latin1', 0, readSync(fd, bytes));
+      return MARK.test(text) ? text : null;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
+}
+
+export function isOwnState(folder: string): boolean {
+  const mark = readMark(folder);
+  return mark !== null && isKnown({ kind: 'state', path: realpathSync(folder), key: mark });
+}
+
+/** Names in the state folder that tacho would act on by itself. */
+export function leftIn(folder: string): { spools: string[]; outboxes: string[] } {
+  return {
+    spools: namesIn(join(folder, 'spool')).filter((name) => !name.startsWith('.')),
+    outboxes: namesIn(join(folder, 'outbox')).filter((name) => /^out-.*\.jsonl$/.test(name)),
+  };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Makes a folder the user's own where nothing in it would be acted on; nothing changes in any other. Never fails: without
+ * a mark a folder can still record and be read.
+ */
+export function markState(folder: string): void {
+  const { spools, outboxes } = leftIn(folder);
+  if (spools.length === 0 && outboxes.length === 0 && !isOwnState(folder)) adoptState(folder);
+}
+
+/** Makes the folder the user's own, whatever lies in it. False where the user's state or the folder cannot be written. */
+export function adoptState(folder: string): boolean {
+  const mark = randomBytes(MARK_BYTES / 2).toString('hex');
+  try {
+    // Remembered first: whichever of two processes writes last, its mark is known.
+    if (!remember({ kind: 'state', path: realpathSync(folder), key: mark, notes: [] }))
+      return false;
+    writeAtomic(markPath(folder), mark, 'state');
+    return true;
+  } catch {
+    return false;
+  }
+}
