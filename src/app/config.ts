@@ -1,11 +1,12 @@
 /** `tacho.yaml`: named targets. Every mistake is told with its line and field. */
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { fileError, TachoError } from '../lib/errors.ts';
+import { TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { readTextFile } from '../lib/text-file.ts';
 import type { RunLimits } from '../model/parts.ts';
 import type { APPROVE_MODES } from '../model/words.ts';
 import { compilePattern } from '../store/redact-patterns.ts';
 import type { RetentionPolicy } from '../store/retention.ts';
+import { hashOf } from '../store/user-state.ts';
 import {
   amount,
   approve,
@@ -21,6 +22,9 @@ import {
 } from './config-checks.ts';
 import { LOG_FIELDS, logOf, type TargetLog } from './config-log.ts';
 import { POLICY_FIELDS, policyOf } from './config-retention.ts';
+import { notRead, writableByOthers } from './find-config.ts';
+
+export { findConfig } from './find-config.ts';
 
 export interface Target extends TargetLog {
   agent: string;
@@ -38,6 +42,8 @@ export interface Target extends TargetLog {
 
 export interface Config {
   path: string;
+  /** Of the file's bytes. */
+  sha256: string;
   default_target: string | null;
   targets: Record<string, Target>;
   redact: string[];
@@ -76,10 +82,6 @@ const LIMIT_FIELDS: Record<keyof RunLimits, string> = {
   steps: 'max_steps',
   same_calls: 'loop_guard',
 };
-
-type Place = (path: readonly string[]) => number;
-/** A field's name, as the YAML reader places it. */
-type Key = { value?: unknown; range?: [number, number, number] | null };
 
 function check(
   value: Record<string, unknown>,
@@ -133,53 +135,42 @@ function limitsOf(fields: Record<string, unknown>): Partial<RunLimits> {
   return Object.fromEntries(given.map(([limit, field]) => [limit, fields[field] as number]));
 }
 
-/** The nearest `tacho.yaml` from `cwd` upwards; null when there is none. */
-export function findConfig(cwd: string): string | null {
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
-    const path = join(folder, 'tacho.yaml');
-    if (existsSync(path)) return path;
-    if (dirname(folder) === folder) return null;
-  }
-}
-
 export async function loadConfig(path: string, agents: readonly string[]): Promise<Config> {
-  let source: string;
-  try {
-    source = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw fileError(cause, path, 'config');
-  }
-  const { parseDocument, LineCounter } = await import('../lib/yaml.ts');
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines });
-  const wrong = document.errors[0];
-  if (wrong !== undefined) {
-    const { line, col } = lines.linePos(wrong.pos[0]);
-    throw invalid(`${path}:${line}:${col}: ${wrong.message.split('\n')[0]}`);
-  }
-  const lineOf: Place = (at) => {
-    const folder = at.length === 1 ? document.contents : document.getIn(at.slice(0, -1), true);
-    const { items = [] } = (folder ?? {}) as { items?: { key?: Key }[] };
-    const pair = items.find(({ key }) => String(key?.value) === at.at(-1));
-    // An item of a list has no name of its own to stand at.
-    const range = pair?.key?.range ?? (document.getIn(at, true) as Key | undefined)?.range;
-    return range == null ? 1 : lines.linePos(range[0]).line;
+  const {
+    text: source,
+    bytes,
+    stat,
+  } = readTextFile(path, {
+    bytes_max: LIMITS.config_bytes_max,
+    stage: 'config',
+  });
+  const why = writableByOthers(stat);
+  if (why !== null) throw notRead(path, why);
+  const { readYamlText } = await import('../lib/yaml.ts');
+  const { fault, value, placeOf } = readYamlText(source);
+  if (fault !== null) throw invalid(`${path}:${fault.line}:${fault.col}: ${fault.message}`);
+  const fail: Fail = (at, say) => {
+    throw invalid(`${path}:${placeOf(at).line}: ${at.join('.')} ${say}`);
   };
-  const fail: Fail = (at, why) => {
-    throw invalid(`${path}:${lineOf(at)}: ${at.join('.')} ${why}`);
-  };
-  let value: unknown;
+  let given: unknown;
   try {
-    value = document.toJS();
+    given = value();
   } catch (cause) {
     // Aliases that stand for more than anybody writes by hand.
     throw invalid(`${path}:1: ${(cause as Error).message}`);
   }
-  return configOf(path, value, fail, agents);
+  return configOf({ path, sha256: hashOf(bytes) }, given, fail, agents);
 }
 
-function configOf(path: string, value: unknown, fail: Fail, agents: readonly string[]): Config {
-  if (value === null) return { path, default_target: null, targets: {}, redact: [], retention: [] };
+function configOf(
+  file: Pick<Config, 'path' | 'sha256'>,
+  value: unknown,
+  fail: Fail,
+  agents: readonly string[],
+): Config {
+  const { path } = file;
+  if (value === null)
+    return { ...file, default_target: null, targets: {}, redact: [], retention: [] };
   if (typeof value !== 'object' || Array.isArray(value))
     throw invalid(`${path}:1: must be a map with the field targets`);
   const root = value as Record<string, unknown>;
@@ -194,7 +185,7 @@ function configOf(path: string, value: unknown, fail: Fail, agents: readonly str
     );
   }
   return {
-    path,
+    ...file,
     default_target,
     targets: Object.fromEntries(all),
     redact: ((root.redact as string[]) ?? []).map((pattern, at) => {

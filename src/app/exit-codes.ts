@@ -31,6 +31,7 @@ export function exitCodeOf(reason: ExitReason, cause: string | null): number {
 const ERROR_CODES: Partial<Record<ErrorCode, number>> = {
   usage: EXIT_USAGE,
   config_invalid: EXIT_USAGE,
+  untrusted: EXIT_USAGE,
   agent_unknown: EXIT_USAGE,
   not_a_terminal: EXIT_USAGE,
   not_found: 1,

@@ -95,7 +95,13 @@ export function randomOf(env: NodeJS.ProcessEnv): RandomSource {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
 /** Variables of tacho itself that are none of the agent's business. */
-const OWN_VARIABLES = ['TACHO_FIXED_TIME', 'TACHO_ID_SEED', 'TACHO_FAIL_AT', 'TACHO_LAUNCHER_FD'];
+const OWN_VARIABLES = [
+  'TACHO_FIXED_TIME',
+  'TACHO_ID_SEED',
+  'TACHO_FAIL_AT',
+  'TACHO_LAUNCHER_FD',
+  'TACHO_TRUST',
+];
 
 function agentEnvironment(options: RunOptions): Record<string, string> {
   const env: Record<string, string> = {};

@@ -1,14 +1,49 @@
 /** What a command may do with state and configuration that others could have written. */
-import { type Acting, isTrusted } from '../app/own-state.ts';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import type { Consenting } from '../app/consent.ts';
+import { isTrusted } from '../app/own-state.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import type { Io } from './io.ts';
 
 /** Longer than any path; one line all the same. */
 const SAY_CHARS_MAX = 2_000;
+/** What was said or asked in this process: an eval uses the same file for every test. */
+const said = new Set<string>();
+const answers = new Map<string, boolean | null>();
 
-export function actingOf(trust: true | undefined, io: Io): Acting {
+export function actingOf(trust: true | undefined, io: Io): Consenting {
   return {
     trust: isTrusted(trust, io.env),
-    say: (text) => void io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`),
+    say(text) {
+      if (said.has(text)) return;
+      said.add(text);
+      void io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
+    },
+    ask(question) {
+      if (!answers.has(question)) answers.set(question, askTerminal(question));
+      return answers.get(question) ?? null;
+    },
   };
+}
+
+/** Asks on the terminal itself: the standard streams may be open for other uses. Null where there is none. */
+function askTerminal(question: string): boolean | null {
+  if (!isatty(0) || !isatty(2)) return null;
+  let terminal: number;
+  try {
+    terminal = openSync('/dev/tty', 'r');
+  } catch {
+    return null;
+  }
+  try {
+    process.stderr.write(`${question} [y/N] `);
+    const bytes = Buffer.alloc(64);
+    const answer = bytes.toString('utf8', 0, readSync(terminal, bytes));
+    return /^\s*y(es)?\s*$/i.test(answer);
+  } catch {
+    return null;
+  } finally {
+    closeSync(terminal);
+  }
 }

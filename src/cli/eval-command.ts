@@ -90,6 +90,7 @@ async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
       ...(target !== undefined && { target }),
       ...(agent !== undefined && { agent }),
       ...(test.timeout_ms !== null && { timeout: test.timeout_ms / 1000 }),
+      ...(flags.trust && { trust: true as const }),
     },
     state_dir,
     io,

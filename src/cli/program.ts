@@ -17,6 +17,7 @@ import { defineSchema } from './schema.ts';
 import { defineServe } from './serve.ts';
 import { defineShow } from './show.ts';
 import { defineTail } from './tail.ts';
+import { defineTrust } from './trust.ts';
 import { defineValidate } from './validate.ts';
 import { VERSION } from './version.ts';
 
@@ -72,6 +73,7 @@ export function createProgram(io: Io, done: Done): Command {
     defineDrift,
     defineValidate,
     defineReview,
+    defineTrust,
     defineEmit,
     defineSchema,
     defineCompletion,

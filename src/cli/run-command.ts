@@ -3,7 +3,8 @@ import { appendFileSync, closeSync, fstatSync, openSync, writeFileSync } from 'n
 import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { AGENT_IDS } from '../agents/registry.ts';
-import { findConfig, loadConfig, type Target } from '../app/config.ts';
+import { type Config, findConfig, loadConfig, type Target } from '../app/config.ts';
+import type { Consenting } from '../app/consent.ts';
 import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
@@ -118,13 +119,11 @@ export async function optionsOf(
   input: RunInput,
 ): Promise<{ options: RunOptions; retries: number }> {
   const { flags, io, args } = input;
-  const path = findConfig(process.cwd());
+  const consenting = actingOf(flags.trust, io);
+  const path = findConfig(process.cwd(), consenting.say);
   const config = path === null ? null : await loadConfig(path, AGENT_IDS);
   const name = flags.target ?? (flags.agent === undefined ? config?.default_target : undefined);
-  const target =
-    name == null
-      ? null
-      : (config?.targets[name] ?? unknownTarget(name, path, Object.keys(config?.targets ?? {})));
+  const target = name == null ? null : await targetOf(name, config, consenting);
   const agent = flags.agent ?? target?.agent;
   if (agent === undefined) {
     throw usage(
@@ -210,9 +209,23 @@ function fromTarget(target: Target | null): Partial<RunOptions> {
   };
 }
 
-function unknownTarget(name: string, path: string | null, known: string[]): never {
-  if (path === null) throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
-  throw usage(`unknown target "${name}": ${path} has ${known.join(', ') || 'none'}`);
+/** A target chooses a program and its rights: the user must agree to the file that has it. */
+async function targetOf(
+  name: string,
+  config: Config | null,
+  consenting: Consenting,
+): Promise<Target> {
+  if (config === null)
+    throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
+  const { targets, path } = config;
+  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
+  if (target === undefined)
+    throw usage(
+      `unknown target "${name}": ${path} has ${Object.keys(targets).join(', ') || 'none'}`,
+    );
+  const { configAsking, needConsent, targetEffects } = await import('../app/consent.ts');
+  needConsent(configAsking(config, [targetEffects(name, target)]), consenting);
+  return target;
 }
 
 async function promptOf(given: string | null, io: Io): Promise<string> {

@@ -15,6 +15,7 @@ import { bytesText, costText, countText, plural } from '../lib/figures.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import type { Leaving, RetentionPolicy } from '../store/retention.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
 
 export interface GcFlags {
@@ -28,10 +29,11 @@ export interface GcFlags {
   archive: boolean;
   dryRun?: true;
   json?: true;
+  trust?: true;
 }
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<void> {
-  const policies = await policiesOf(flags);
+  const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
   const { leaving, done } = await collect(state, policies, { now_ms: Date.now(), dry_run });
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
@@ -56,7 +58,7 @@ function leavingText({ run, bytes, why, archive }: Leaving): string {
 }
 
 /** Flags make a policy of their own, which goes before those of tacho.yaml. */
-async function policiesOf(flags: GcFlags): Promise<RetentionPolicy[]> {
+async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   const fields = {
     name: 'flags',
     agent: flags.agent,
@@ -70,9 +72,14 @@ async function policiesOf(flags: GcFlags): Promise<RetentionPolicy[]> {
   };
   const given = policyOf(fields, 0);
   if (given !== null) return [given];
-  const path = findConfig(process.cwd());
-  const { retention } = path === null ? { retention: [] } : await loadConfig(path, AGENT_IDS);
-  if (retention.length > 0) return retention;
+  const consenting = actingOf(flags.trust, io);
+  const path = findConfig(process.cwd(), consenting.say);
+  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
+  if (config !== null && config.retention.length > 0) {
+    const { configAsking, needConsent, retentionEffect } = await import('../app/consent.ts');
+    needConsent(configAsking(config, [retentionEffect(config)]), consenting);
+    return config.retention;
+  }
   throw new TachoError(
     'usage',
     'no policy: give --max-age, --max-runs or --max-size, or write retention: into tacho.yaml',

@@ -73,8 +73,12 @@ export function readMap(
   return found;
 }
 
+/** A longer key is like none of ours, and comparing it would take long. */
+const WORD_CHARS_MAX = 64;
+
 function unknownField(key: string, known: readonly string[]): string {
-  const near = known.find((name) => distance(name, key) <= 2);
+  const near =
+    key.length > WORD_CHARS_MAX ? undefined : known.find((name) => distance(name, key) <= 2);
   return near === undefined
     ? `is no known field; known are ${known.join(', ')}`
     : `is no known field; did you mean ${near}?`;

@@ -1,6 +1,7 @@
 /** The text of an eval file as data that remembers where each part stands. */
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { utf8Bytes } from '../lib/utf8.ts';
 import type { Path, Place } from './fields.ts';
 
 export interface Source {
@@ -10,53 +11,21 @@ export interface Source {
   placeOf(at: Path): { line: number; col: number };
 }
 
-interface Node {
-  range?: [number, number, number] | null;
-  items?: ({ key?: Node & { value?: unknown }; value?: Node | null } & Node)[];
-}
-
 const invalid = (say: string) => new TachoError('config_invalid', say, { stage: 'eval' });
 
-/** A map's key where there is one, else the value itself. */
-function nodeAt(root: Node | null, at: Path): Node | null {
-  let node = root;
-  let nearest: Node | null = root;
-  for (const key of at) {
-    const item: NonNullable<Node['items']>[number] | undefined =
-      typeof key === 'number'
-        ? node?.items?.[key]
-        : node?.items?.find((pair) => String(pair.key?.value) === key);
-    if (item === undefined) break;
-    nearest = item.key ?? item;
-    node = item.key === undefined ? item : (item.value ?? null);
-  }
-  return nearest;
-}
-
 export async function readYaml(path: string, text: string): Promise<Source> {
-  const { parseDocument, LineCounter } = await import('../lib/yaml.ts');
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, merge: true });
-  const placeAt = (offset: number) => lines.linePos(offset);
-  const wrong = document.errors[0];
-  if (wrong !== undefined) {
-    const { line, col } = placeAt(wrong.pos[0]);
-    throw invalid(`${path}:${line}:${col}: ${wrong.message.split('\n')[0]}`);
-  }
-  let value: unknown;
+  if (utf8Bytes(text) > LIMITS.eval_yaml_bytes_max)
+    throw invalid(
+      `${path}: is larger than ${LIMITS.eval_yaml_bytes_max} bytes: put the tests into a .jsonl file`,
+    );
+  const { readYamlText } = await import('../lib/yaml.ts');
+  const { fault, value, placeOf } = readYamlText(text, { merge: true });
+  if (fault !== null) throw invalid(`${path}:${fault.line}:${fault.col}: ${fault.message}`);
   try {
-    value = document.toJS({ maxAliasCount: 1000 });
+    return { path, value: value(), placeOf };
   } catch (error) {
     throw invalid(`${path}:1:1: ${(error as Error).message}`);
   }
-  return {
-    path,
-    value,
-    placeOf(at) {
-      const range = nodeAt(document.contents as Node | null, at)?.range;
-      return range == null ? { line: 1, col: 1 } : placeAt(range[0]);
-    },
-  };
 }
 
 /** One value a line, as a list. */
@@ -95,6 +64,7 @@ const fieldName = (at: Path) =>
   );
 
 export function createReport(): Report {
+  let count = 0;
   const mistakes: string[] = [];
   const notes: string[] = [];
   return {
@@ -106,15 +76,22 @@ export function createReport(): Report {
       };
       return {
         at: [],
-        mistake: (at, why) => void mistakes.push(say(at, why)),
-        note: (at, why) => void notes.push(say(at, why)),
+        mistake: (at, why) => {
+          count += 1;
+          // A place is looked for only where it is told: one look takes as long as the file is wide.
+          if (mistakes.length < LIMITS.eval_mistakes_max) mistakes.push(say(at, why));
+        },
+        note: (at, why) => {
+          if (notes.length < LIMITS.eval_mistakes_max) notes.push(say(at, why));
+          else if (notes.length === LIMITS.eval_mistakes_max)
+            notes.push(`${source.path}: more fields have no effect`);
+        },
       };
     },
     end() {
-      if (mistakes.length === 0) return;
-      const shown = mistakes.slice(0, LIMITS.eval_mistakes_max);
-      const more = mistakes.length - shown.length;
-      throw invalid([...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'));
+      if (count === 0) return;
+      const more = count - mistakes.length;
+      throw invalid([...mistakes, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'));
     },
   };
 }

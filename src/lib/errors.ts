@@ -3,6 +3,7 @@
 export type ErrorCode =
   | 'usage'
   | 'config_invalid'
+  | 'untrusted'
   | 'agent_unknown'
   | 'agent_missing'
   | 'agent_not_executable'

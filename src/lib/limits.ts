@@ -115,6 +115,11 @@ export const LIMITS = {
   transcript_line_bytes_max: 256 * 1024 * 1024,
   /** An eval file, or one of cases or a prompt that it names: written by hand or by a small script. */
   eval_file_bytes_max: 16 * 1024 * 1024,
+  /** Of YAML, which takes some 2 s per MiB to read: tacho.yaml, and eval files; longer lists of cases are JSONL. */
+  config_bytes_max: 256 * 1024,
+  eval_yaml_bytes_max: 2 * 1024 * 1024,
+  /** Aliases in a YAML file: each one costs a walk through the whole file. */
+  yaml_aliases_max: 1_000,
   /** Mistakes in one eval file that are told at once. */
   eval_mistakes_max: 20,
   /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { demo, finished, usePlace } from './cli.ts';
 
-const place = usePlace();
+const place = usePlace({ trust: true });
 const { tacho } = place;
 
 const LOOP = `

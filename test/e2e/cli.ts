@@ -96,9 +96,17 @@ function processesWith(text: string): number[] {
     .map(Number);
 }
 
-/** A folder for each test, with `TACHO_HOME` in it. */
-export function usePlace(): Place {
+const withoutNotes = (result: Result): Result => ({
+  ...result,
+  stderr: result.stderr.replace(/^note: .* \(trusted\)\n/gm, ''),
+});
+
+/** A folder for each test, with `TACHO_HOME` in it. `trust`: its files are agreed to, as in CI, and stderr is without the
+ * notes of that. */
+export function usePlace({ trust = false } = {}): Place {
   let folder = '';
+  const trusting = (options: Options): Options =>
+    trust ? { ...options, env: { TACHO_TRUST: '1', ...options.env } } : options;
   const place: Place = {
     get folder() {
       return folder;
@@ -109,8 +117,11 @@ export function usePlace(): Place {
     get state() {
       return join(folder, 'state');
     },
-    start: (args, options = {}) => start(place, args, options),
-    tacho: (args, options = {}) => start(place, args, options).done,
+    start: (args, options = {}) => {
+      const started = start(place, args, trusting(options));
+      return trust ? { ...started, done: started.done.then(withoutNotes) } : started;
+    },
+    tacho: (args, options = {}) => place.start(args, options).done,
     left: () => processesWith(`TACHO_HOME=${place.state}`),
   };
   beforeEach(() => {

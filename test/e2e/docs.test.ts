@@ -90,6 +90,10 @@ function describePage(path: string): void {
     }
     mkdirSync(join(folder, 'work', 'node_modules'), { recursive: true });
     symlinkSync(root, join(folder, 'work', 'node_modules', 'tacho'));
+    // What the page agrees to is remembered there.
+    env.HOME = join(folder, 'home');
+    mkdirSync(env.HOME);
+    delete env.XDG_STATE_HOME;
     env.PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

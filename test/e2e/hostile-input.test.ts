@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { finished, fixture, isRunning, linesOf, type Result, type Row, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
-const place = usePlace();
+const place = usePlace({ trust: true });
 const { tacho } = place;
 
 /** Nothing a terminal could take for a command, nor for another direction of writing. */

@@ -8,7 +8,7 @@ import { verifies } from './verifies.ts';
 
 type Library = typeof import('../../src/index.ts');
 
-const place = usePlace();
+const place = usePlace({ trust: true });
 const LONG_MS = 120_000;
 const built = join(root, 'dist/index.js');
 const toy = (name: string) => [process.execPath, fixture(`${name}-talks.mjs`)];

@@ -8,7 +8,7 @@ import { type Truth, wrongFacts } from '../truth.ts';
 import { fixture, type Row, root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
-const place = usePlace();
+const place = usePlace({ trust: true });
 const SCENARIOS = ['bash-fail', 'subagent', 'text'];
 let db: DatabaseSync | null = null;
 afterEach(() => {

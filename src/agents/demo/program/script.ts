@@ -1,5 +1,5 @@
 /** A script: what it may say, and how its YAML becomes something to play. */
-import { type Document, LineCounter, parseDocument } from 'yaml';
+import { readYamlText, type YamlText } from '../../../lib/yaml.ts';
 import { END_REASONS, END_STATUSES, RECORD_TYPES } from '../native.ts';
 import {
   amount,
@@ -17,7 +17,6 @@ import {
   mapping,
   matching,
   oneOf,
-  type Path,
   type Shape,
   showPath,
   text,
@@ -193,32 +192,23 @@ const scriptShape = fields(
 
 /** Reads a script. Throws a ScriptError that names the line and the field. */
 export function loadScript(source: string, file: string): Script {
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines });
-  const broken = document.errors[0];
-  if (broken) {
-    throw new ScriptError(`${file}:${broken.linePos?.[0].line ?? 1}: ${firstLine(broken.message)}`);
-  }
-  const value = plainValue(document, file);
+  const read = readYamlText(source);
+  if (read.fault !== null)
+    throw new ScriptError(`${file}:${read.fault.line}: ${read.fault.message}`);
+  const value = plainValue(read, file);
   const faults: Fault[] = [];
   scriptShape(value, [], faults);
   if (faults.length > 0) {
-    const lineOf = (path: Path): number => {
-      const node = path.length === 0 ? document.contents : document.getIn(path, true);
-      const range = (node as { range?: [number, number, number] | null } | null)?.range;
-      if (range) return lines.linePos(range[0]).line;
-      return path.length === 0 ? 1 : lineOf(path.slice(0, -1));
-    };
     const shown = faults
       .slice(0, FAULTS_SHOWN_MAX)
-      .map(({ path, say }) => `${file}:${lineOf(path)}: ${showPath(path)} ${say}`);
+      .map(({ path, say }) => `${file}:${read.placeOf(path).line}: ${showPath(path)} ${say}`);
     throw new ScriptError(shown.join('\n'));
   }
   return toScript(value as Mapping);
 }
 
 /** Aliases are refused: with them a few lines can stand for millions, or for a ring. */
-function plainValue(document: Document.Parsed, file: string): unknown {
+function plainValue({ document }: YamlText, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch {
@@ -226,7 +216,6 @@ function plainValue(document: Document.Parsed, file: string): unknown {
   }
 }
 
-const firstLine = (message: string): string => message.split('\n', 1)[0] ?? message;
 const orNull = <T>(value: unknown): T | null => (value === undefined ? null : (value as T));
 
 function toScript(value: Mapping): Script {

@@ -1,0 +1,100 @@
+/** What `tacho trust` finds in a folder and agrees to: configuration, eval files, state folders. */
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { AGENT_IDS } from '../agents/registry.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { listOutboxes, type OutboxTarget, takeOutbox } from '../store/outbox.ts';
+import { adoptState, leftIn } from '../store/state-mark.ts';
+import { type Fact, forget, listFacts, userStatePath } from '../store/user-state.ts';
+import { findConfig, loadConfig } from './config.ts';
+import { type Asking, configAsking, rememberConsent } from './consent.ts';
+import { livePaths } from './live-paths.ts';
+import { rememberTarget } from './own-state.ts';
+
+export interface Found {
+  kind: Fact['kind'];
+  path: string;
+  /** For people. */
+  effects: string[];
+  asking?: Asking;
+  targets?: OutboxTarget[];
+}
+
+/** Everything that can be agreed to; `state_dir`: one more place where a state folder may be. */
+export async function trustable(
+  path: string,
+  state_dir: string | null,
+  env: NodeJS.ProcessEnv,
+): Promise<Found[]> {
+  const real = realPath(path);
+  if (!statSync(real).isDirectory()) return [await fileFound(real, env)].filter(asksSomething);
+  const found: Found[] = [];
+  const config = findConfig(real);
+  if (config !== null) found.push(await fileFound(config, env));
+  const places = [real, join(real, '.tacho'), ...(state_dir === null ? [] : [state_dir])];
+  const states = places.filter(isState).map((place) => realpathSync(place));
+  found.push(...[...new Set(states)].map(stateFound));
+  return found.filter(asksSomething);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (cause) {
+    throw fileError(cause, path, 'trust');
+  }
+}
+
+const asksSomething = ({ effects }: Found) => effects.length > 0;
+const isState = (path: string) => existsSync(join(path, 'journal'));
+
+async function fileFound(path: string, _env: NodeJS.ProcessEnv): Promise<Found> {
+  const asking = configAsking(await loadConfig(path, AGENT_IDS));
+  return { kind: 'config', path, effects: asking.effects, asking };
+}
+
+/** A state folder may be acted on: its unfinished runs are recovered, what waits in its outbox is sent. */
+function stateFound(path: string): Found {
+  const targets: OutboxTarget[] = [];
+  for (const file of listOutboxes(livePaths(path).outbox)) {
+    const outbox = takeOutbox(file);
+    if (outbox !== null) targets.push(outbox.target);
+    outbox?.close();
+  }
+  const { spools } = leftIn(path);
+  const effects = [
+    'state folder: unfinished runs in it are recovered, messages in its outbox are sent',
+    ...(spools.length === 0 ? [] : [`recovers ${spools.join(', ')}`]),
+    ...new Set(targets.map(targetText)),
+  ];
+  return { kind: 'state', path, effects, targets };
+}
+
+const targetText = ({ url, token_file, ca }: OutboxTarget) =>
+  `sends messages to ${url}${token_file === null ? '' : ` with the token in ${token_file}`}${ca === null ? '' : ` and the certificates in ${ca}`}`;
+
+/** Throws where it cannot be remembered. */
+export function agreeTo({ kind, path, asking, targets = [] }: Found): void {
+  const done = asking === undefined ? adoptState(path) : rememberConsent(asking);
+  for (const target of targets) rememberTarget(path, target);
+  if (done) return;
+  const text = `${userStatePath()}: cannot be written, so that nothing can be remembered: use --trust or TACHO_TRUST=1`;
+  throw new TachoError('state_unusable', text, { stage: kind });
+}
+
+/** What was agreed to in a folder, or for one file. */
+export function agreedIn(folder: string): Found[] {
+  const real = realPath(folder);
+  const within = (path: string) => path === real || !relative(real, path).startsWith('..');
+  return listFacts()
+    .filter(({ path }) => within(path))
+    .map((fact) => ({ kind: fact.kind, path: fact.path, effects: fact.notes ?? [] }));
+}
+
+/** Returns what was agreed to. */
+export function takeBack(folder: string): Found[] {
+  const gone = agreedIn(folder);
+  const paths = new Set(gone.map(({ path }) => path));
+  for (const fact of listFacts()) if (paths.has(fact.path)) forget(fact);
+  return gone;
+}

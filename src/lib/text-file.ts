@@ -1,0 +1,54 @@
+/** Hand-written files: regular ones only, of bounded size, and without waiting for a pipe's writer. */
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { fileError, TachoError } from './errors.ts';
+import { isUtf8 } from './utf8.ts';
+
+export interface TextFile {
+  text: string;
+  bytes: Buffer;
+  /** Of the file that was read, whatever stands at its path by now. */
+  stat: Stats;
+}
+
+/** Throws a TachoError that names the file. */
+export function readTextFile(
+  path: string,
+  options: { bytes_max: number; stage: string },
+): TextFile {
+  const { bytes_max, stage } = options;
+  const refuse = (why: string) => new TachoError('config_invalid', `${path}: ${why}`, { stage });
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (cause) {
+    throw fileError(cause, path, stage);
+  }
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw refuse('is not a regular file');
+    if (stat.size > bytes_max) throw refuse(`is larger than ${bytes_max} bytes`);
+    const bytes = readUpTo(fd, bytes_max + 1);
+    // Some files of /proc have no size.
+    if (bytes.length > bytes_max) throw refuse(`is larger than ${bytes_max} bytes`);
+    if (!isUtf8(bytes)) throw refuse('is not UTF-8: convert it first');
+    return { text: bytes.toString('utf8'), bytes, stat };
+  } catch (cause) {
+    throw fileError(cause, path, stage);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+function readUpTo(fd: number, bytes_max: number): Buffer {
+  const pieces: Buffer[] = [];
+  for (let held = 0; held < bytes_max; ) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, bytes_max - held));
+    const count = readSync(fd, piece);
+    if (count === 0) break;
+    pieces.push(piece.subarray(0, count));
+    held += count;
+  }
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,267 @@
+/** What a clone brings takes effect only with the user's consent: configuration, state folders, outboxes. */
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fileFor } from '../../src/lib/ids.ts';
+import { demo, usePlace } from './cli.ts';
+import { note } from './needs.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const proof = () => join(place.folder, 'proof');
+const config = () =>
+  JSON.stringify({
+    default_target: 'go',
+    targets: {
+      go: {
+        agent: 'claude',
+        command: ['/bin/sh', '-c', `echo ran >> ${proof()}`, 'x'],
+        env: { SECRET_SETTING: 'value-of-it' },
+        approve: 'all',
+      },
+    },
+  });
+const writeConfig = (folder = place.work) => writeFileSync(join(folder, 'tacho.yaml'), config());
+
+describe('tacho.yaml', () => {
+  for (const args of [
+    ['run', 'x'],
+    ['run', '--target', 'go', 'x'],
+  ])
+    test(`a target is not used without consent: ${args.join(' ')}`, async () => {
+      writeConfig();
+      const { code, stdout, stderr } = await tacho(args);
+      expect([code, stdout, existsSync(proof())]).toEqual([2, '', false]);
+      for (const part of ['tacho.yaml', '/bin/sh -c', 'SECRET_SETTING', 'approve: all'])
+        expect(stderr).toContain(part);
+      for (const way of ['tacho trust', '--trust', 'TACHO_TRUST=1']) expect(stderr).toContain(way);
+      expect(stderr).not.toContain('value-of-it');
+    });
+
+  test('consent is for the content: it is remembered, named in each run, and ends with a change', async () => {
+    writeConfig();
+    const trusted = await tacho(['trust', '--json']);
+    expect(trusted.records).toMatchObject([
+      { kind: 'config', effects: [expect.stringContaining('/bin/sh')] },
+    ]);
+    const { stderr } = await tacho(['run', 'x']);
+    expect(existsSync(proof())).toBe(true);
+    expect(stderr).toMatch(
+      /^note: .*tacho\.yaml: target go: starts \/bin\/sh .*approve: all \(trusted\)$/m,
+    );
+    rmSync(proof());
+    appendFileSync(join(place.work, 'tacho.yaml'), '\n');
+    expect([(await tacho(['run', 'x'])).code, existsSync(proof())]).toEqual([2, false]);
+  });
+
+  test('--trust and TACHO_TRUST=1 agree for one command, and the agent does not inherit it', async () => {
+    const script = `echo "\${TACHO_TRUST-unset}" >> ${proof()}`;
+    const targets = { go: { agent: 'claude', command: ['/bin/sh', '-c', script, 'x'] } };
+    writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
+    await tacho(['run', '--target', 'go', '--trust', 'x']);
+    await tacho(['run', '--target', 'go', 'x'], { env: { TACHO_TRUST: '1' } });
+    for (const value of ['0', '', 'yes'])
+      await tacho(['run', '--target', 'go', 'x'], { env: { TACHO_TRUST: value } });
+    expect(readFileSync(proof(), 'utf8')).toBe('unset\nunset\n');
+  });
+
+  test('consent can be listed and taken back', async () => {
+    writeConfig();
+    await tacho(['trust']);
+    const path = join(place.work, 'tacho.yaml');
+    expect((await tacho(['trust', '--list', '--json'])).records).toMatchObject([{ path }]);
+    await tacho(['trust', '--remove']);
+    expect((await tacho(['trust', '--list', '--json'])).records).toEqual([]);
+    expect([(await tacho(['run', 'x'])).code, existsSync(proof())]).toEqual([2, false]);
+  });
+
+  test('where consent cannot be remembered, tacho trust says so', async () => {
+    writeConfig();
+    const file = join(place.folder, 'file');
+    writeFileSync(file, '');
+    const { code, stderr } = await tacho(['trust'], { env: { XDG_STATE_HOME: file } });
+    expect([code, stderr]).toEqual([70, expect.stringContaining('cannot be written')]);
+  });
+
+  test('retention of a clone removes nothing without consent', async () => {
+    await tacho(demo('default'));
+    const retention = [{ name: 'all', max_runs: 0, archive: false }];
+    writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ retention }));
+    const { code, stderr } = await tacho(['runs', 'gc']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('removes runs')]);
+    expect((await tacho(['runs', 'list', '--json'])).records).toHaveLength(1);
+    expect((await tacho(['runs', 'gc', '--trust'])).code).toBe(0);
+    expect((await tacho(['runs', 'list', '--json'])).records).toHaveLength(0);
+  });
+});
+
+describe('the search for tacho.yaml', () => {
+  test('ends at the top of the repository and at the home folder', async () => {
+    writeConfig(place.folder);
+    mkdirSync(join(place.work, '.git'));
+    const below = join(place.work, 'a', 'b');
+    mkdirSync(below, { recursive: true });
+    const inside = await tacho(['run', '--trust', 'x'], { cwd: below });
+    expect(inside.stderr).toContain('say which agent to run');
+    rmSync(join(place.work, '.git'), { recursive: true });
+    const home = await tacho(['run', '--trust', 'x'], { cwd: below, env: { HOME: place.work } });
+    expect([home.stderr, existsSync(proof())]).toEqual([
+      expect.stringContaining('say which agent to run'),
+      false,
+    ]);
+    await tacho(['run', '--trust', 'x'], { cwd: below });
+    expect(existsSync(proof())).toBe(true);
+  });
+
+  for (const [what, mode] of [
+    ['every user can write', 0o1777],
+    ['a group can write', 0o775],
+  ] as const)
+    test(`a file in a folder above that ${what} is ignored, and named`, async () => {
+      if (mode === 0o775 && process.getuid?.() !== 0 && process.getgid?.() === process.getuid?.())
+        return note('trust.test.ts: needs a group that is not private');
+      writeConfig();
+      const mine = join(place.work, 'mine');
+      mkdirSync(mine, { mode: 0o700 });
+      chmodSync(place.work, mode);
+      const { code, stderr } = await tacho(['run', '--trust', 'x'], { cwd: mine });
+      expect([code, existsSync(proof())]).toEqual([2, false]);
+      expect(stderr).toMatch(/^warning: .*tacho\.yaml is ignored: its folder can be written by/m);
+      expect((await tacho(['run', '--trust', 'x'])).stderr).toContain('it is not read');
+      expect((await tacho(demo('default'), { cwd: mine })).code).toBe(0);
+    });
+
+  test('a file that others can write, or of another user, is refused whatever was agreed to', async () => {
+    writeConfig();
+    const path = join(place.work, 'tacho.yaml');
+    await tacho(['trust']);
+    chmodSync(path, 0o666);
+    const open = await tacho(['run', '--trust', 'x']);
+    expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('every user')]);
+    chmodSync(path, 0o644);
+    if (process.getuid?.() === 0) {
+      chownSync(path, 65_534, 65_534);
+      const foreign = await tacho(['run', '--trust', 'x']);
+      expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining('another user')]);
+    } else note('trust.test.ts: needs root: files of another user');
+    expect(existsSync(proof())).toBe(false);
+  });
+});
+
+/** A collector that only listens; tells what came. */
+async function listener(): Promise<{ url: string; came: () => string; dialled: () => number }> {
+  let text = '';
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket
+      .on('error', () => {})
+      .on('data', (data) => {
+        text += data;
+      });
+    setTimeout(() => socket.destroy(), 1_000).unref();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  return { url: `tcp://127.0.0.1:${port}`, came: () => text, dialled: () => connections };
+}
+
+const secret = () => join(place.folder, 'secret');
+
+function plantOutbox(state: string, url: string): void {
+  writeFileSync(secret(), 'dummy-private-key\n', { mode: 0o600 });
+  mkdirSync(join(state, 'journal'), { recursive: true });
+  mkdirSync(join(state, 'outbox'), { recursive: true });
+  const owner = { pid: 1, ticks: 1, space: null };
+  const head = { v: 1, owner, session_id: 'x', url, token_file: secret(), ca: null };
+  const message = {
+    type: 'session_start',
+    timestamp: '2026-01-01T00:00:00.000Z',
+    session_id: 'x',
+    correlation_id: null,
+    message_id: 'm',
+    seq: 1,
+    ack_required: true,
+    trace: null,
+    data: { agent: 'a' },
+  };
+  const path = join(state, 'outbox', `${fileFor('out', 'x')}.jsonl`);
+  writeFileSync(path, `${JSON.stringify(head)}\n1\t1\tsession_start\t${JSON.stringify(message)}\n`);
+}
+
+const RUN = 'r_01m7ek9waharpypwdc3ap3fmfq';
+
+/** A run that was killed, as its spool says, and that is sent to a collector. */
+function plantSpool(state: string, url: string): void {
+  writeFileSync(secret(), 'dummy-private-key\n', { mode: 0o600 });
+  const spool = join(state, 'spool', RUN);
+  mkdirSync(join(state, 'journal'), { recursive: true });
+  mkdirSync(spool, { recursive: true });
+  for (const name of ['stdout', 'stderr']) writeFileSync(join(spool, name), '');
+  const live = { url, token_file: secret(), ca: null, call_timeout_ms: null, trace: null };
+  const config = { agent: 'demo', args: [], env_names: [], labels: {}, limits: null };
+  const meta = { version: 1, run_id: RUN, config, prompt: '', cwd: place.work, started_ms: 1 };
+  const rest = { keep_raw: false, redact: [], secrets: {}, agent: null, live };
+  const owner = { pid: 1, ticks: 1, space: null };
+  writeFileSync(join(spool, 'meta.json'), JSON.stringify({ ...meta, ...rest, owner }));
+}
+
+const PLANTS = { outbox: plantOutbox, spool: plantSpool } as const;
+const COMMANDS = [demo('default'), ['runs', 'recover'], ['emit', '--wait', '0', '--session', 's']];
+
+describe('a state folder made elsewhere', () => {
+  for (const [what, plant] of Object.entries(PLANTS))
+    test(`its ${what} is not acted on, with any command and any mark; it can be recorded into`, async () => {
+      const evil = await listener();
+      for (const [i, args] of COMMANDS.entries()) {
+        const home = join(place.folder, `clone-${i}`);
+        plant(home, evil.url);
+        writeFileSync(join(home, 'mark'), createHash('md5').update('x').digest('hex'));
+        const { stderr } = await tacho(args, { env: { TACHO_HOME: home } });
+        if (what === 'spool' && args[0] === 'emit') continue;
+        expect(stderr).toContain(`${home} was not made by this user's tacho`);
+        expect(stderr).toContain(`tacho trust ${home}`);
+      }
+      const args = [...(COMMANDS[0] as string[])];
+      expect((await tacho(args, { env: { TACHO_HOME: join(place.folder, 'clone-0') } })).code).toBe(
+        0,
+      );
+      expect([evil.dialled(), evil.came()]).toEqual([0, '']);
+    });
+
+  test('files put into the outbox and the spool of a known folder reach no address that the user did not name', async () => {
+    const evil = await listener();
+    await tacho(demo('default'));
+    plantOutbox(place.state, evil.url);
+    plantSpool(place.state, evil.url);
+    for (const args of COMMANDS) {
+      const { stderr } = await tacho(args);
+      expect(stderr).toMatch(/^warning: \d+ messages? left in the outbox not sent to tcp:/m);
+    }
+    expect([evil.dialled(), evil.came()]).toEqual([0, '']);
+  });
+
+  test('tacho trust names the addresses and token files, and lets it be acted on', async () => {
+    const evil = await listener();
+    plantOutbox(place.state, evil.url);
+    const { records } = await tacho(['trust', place.state, '--json']);
+    const sends = `sends messages to ${evil.url} with the token in ${secret()}`;
+    expect(records).toMatchObject([{ kind: 'state', effects: expect.arrayContaining([sends]) }]);
+    const { stderr } = await tacho(['runs', 'recover']);
+    expect(stderr).toContain(`note: sending 1 message left in the outbox to ${evil.url}`);
+    expect(evil.came()).toContain('dummy-private-key');
+  });
+});
