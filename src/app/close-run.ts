@@ -1,4 +1,5 @@
 /** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
+import { existsSync } from 'node:fs';
 import { overLimit, unwatched } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
@@ -55,6 +56,8 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await reconcile(closing);
   await compareWorktree(closing);
   const limit = await settleLimits(closing);
+  const lost = lostRecord(desk);
+  if (lost !== null) recorder.fail(lost);
   const capture_error = recorder.failure?.message ?? null;
   const { elapsed_ms } = closing;
   const events = pipeline.finish({ cause, limit, elapsed_ms, capture_error }, exit);
@@ -64,7 +67,19 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   const outcome = desk.fold.finish();
   const unlisted = recorder.failure === null ? await store(closing, outcome) : null;
   await desk.close();
-  return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause, unlisted };
+  const { run_id } = desk;
+  const exit_reason = lostRecord(desk) === null ? outcome.exit_reason : 'capture_error';
+  return { run_id, outcome, exit_reason, cause, unlisted };
+}
+
+/** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
+function lostRecord({ journal }: Desk): Error | null {
+  try {
+    journal.check();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time. */
@@ -74,9 +89,16 @@ async function settleLimits({ desk, pipeline, limits, limit }: Closing): Promise
   return limit ?? overLimit(limits, pipeline.state);
 }
 
-/** The spool stays: once the disk has room again, `runs recover` makes the whole record of it. */
-async function endUnrecorded({ desk }: Closing, finished: EventOf<'run_finished'>): Promise<void> {
-  const error = `the run could not be recorded: ${desk.recorder.failure?.message}; its raw output is kept, finish it with: tacho runs recover`;
+/** Where the spool is left, `runs recover` makes the whole record of it, for instance once the disk has room again. */
+async function endUnrecorded(
+  { desk, spool }: Closing,
+  finished: EventOf<'run_finished'>,
+): Promise<void> {
+  const left = spool !== null && existsSync(spool.stdout) && existsSync(spool.meta);
+  const next = left
+    ? 'its raw output is kept, finish it with: tacho runs recover'
+    : 'its raw output is not there any more either';
+  const error = `the run could not be recorded: ${desk.recorder.failure?.message}; ${next}`;
   const data = {
     ...finished.data,
     ok: false,
@@ -96,15 +118,18 @@ async function store(
     // Before the run is listed: whatever is listed has its files.
     saveTranscript(desk.state, outcome, desk.transcript);
     if (spool !== null) await saveLog(desk.state, spool, logOf({ desk, request }));
+    await desk.journal.close();
     const index = openIndex(desk.state);
     try {
-      index.saveOutcome(outcome);
+      index.saveRun(outcome, desk.covers);
     } finally {
       index.close();
     }
     if (spool !== null) closeSpool(spool, request.keep_raw);
     return null;
   } catch (error) {
+    const lost = lostRecord(desk);
+    if (lost !== null) return `the record of the run is lost: ${lost.message}`;
     if (!(error instanceof TachoError)) throw error;
     return `the run is recorded but not listed: ${error.message}; list it with: tacho runs recover`;
   }

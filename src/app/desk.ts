@@ -1,6 +1,7 @@
 /** Everything a run is recorded with, opened together and closed together. */
 import type { Agent } from '../model/agent.ts';
 import { createOutcomeFold, type OutcomeFold } from '../projections/outcome.ts';
+import { type Cover, coversOnly } from '../store/catalogue.ts';
 import { openSecretHash } from '../store/hash.ts';
 import type { Index } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
@@ -13,6 +14,8 @@ export interface Desk {
   run_id: string;
   state: StateDir;
   journal: Journal;
+  /** What the journal wrote, for the index; complete once it is closed. */
+  covers: readonly Cover[];
   recorder: Recorder;
   redactor: Redactor;
   fold: OutcomeFold;
@@ -41,7 +44,8 @@ export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_d
 export function openDesk(options: DeskOptions, run_id: string, sinks: readonly EventSink[]): Desk {
   const state = openStateDir(options.state_dir);
   const redactor = redactorFor(state, options);
-  const journal = openJournal(state.journal, options.index ? { index: options.index } : {});
+  const covers: Cover[] = [];
+  const journal = openJournal(state.journal, { index: options.index ?? coversOnly(covers) });
   const fold = createOutcomeFold({ keepIo: false });
   const transcript = createTranscriptWriter();
   const keep: EventSink = (events) => {
@@ -55,5 +59,5 @@ export function openDesk(options: DeskOptions, run_id: string, sinks: readonly E
     transcript.close();
     return journal.close();
   };
-  return { run_id, state, journal, recorder, redactor, fold, transcript, close };
+  return { run_id, state, journal, covers, recorder, redactor, fold, transcript, close };
 }

@@ -5,7 +5,7 @@
 import { newRunId, seededRandom } from '../lib/ids.ts';
 import type { Index } from '../store/index-db.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { readTombstones, removeRun } from '../store/tombstones.ts';
+import { deleteRuns, readTombstones } from '../store/tombstones.ts';
 
 export const DIGEST_LABEL = 'imported_sha256';
 /** How often a deleted import was asked for by name again. */
@@ -128,7 +128,7 @@ export class Ledger {
    * Removes imports that another run of the session holds too: what was imported while tacho recorded it, and all but
    * the latest state of what came after the last recorded run. Gives their ids.
    */
-  async settle(agent: string, session_id: string | null): Promise<string[]> {
+  settle(agent: string, session_id: string | null): string[] {
     const entries = this.#ofSession(agent, session_id);
     const recorded = entries.filter((entry) => entry.sha256 === null);
     const since_ms = Math.max(0, ...recorded.map((entry) => entry.finished_ms));
@@ -142,12 +142,12 @@ export class Ledger {
       else if (started_ms >= since_ms) after.push(entry);
     }
     const removed = [...covered, ...after.slice(1)];
-    for (const entry of removed) await this.#remove(entry);
+    for (const entry of removed) this.#remove(entry);
     return removed.map((entry) => entry.run_id);
   }
 
-  async #remove(entry: Entry): Promise<void> {
-    await removeRun(this.#state, this.#index, entry.run_id);
+  #remove(entry: Entry): void {
+    deleteRuns(this.#state, this.#index, [entry.run_id]);
     this.#deleted.add(entry.run_id);
     for (const key of keysOf(entry)) {
       this.#entries.set(

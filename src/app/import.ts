@@ -10,16 +10,20 @@ import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { IMPORTED_FILE_LABEL } from '../model/words.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
+import { freeDeleted } from '../store/free.ts';
 import { openSecretHash, type SecretHash } from '../store/hash.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
+import { lockStore, type StoreLockOptions } from '../store/store-lock.ts';
+import { settleable } from './catch-up.ts';
 import { ownPart } from './import-fork.ts';
 import { entryOf, Ledger, type NewId } from './import-ledger.ts';
 import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
 import { createRecorder } from './recorder.ts';
 import { prepareRecord } from './request.ts';
+import { settle } from './settle.ts';
 import {
   createTranscriptWriter,
   saveTranscript,
@@ -56,7 +60,7 @@ export interface Imported {
   why: string | null;
 }
 
-export interface ImportOptions {
+export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
@@ -71,14 +75,24 @@ export async function* importSessions(
   options: ImportOptions,
 ): AsyncGenerator<Imported> {
   const state = openStateDir(options.state_dir);
+  const release = await lockStore(state, options);
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
+  let replaced = 0;
   try {
+    // What is known already is decided over all runs.
+    await settle(state, index, settleable(state, index));
     const importer = new Importer({ ...options, state, index, journal });
-    for (const target of targets) yield await importer.take(target);
+    for (const target of targets) {
+      const imported = await importer.take(target);
+      replaced += imported.replaced.length;
+      yield imported;
+    }
   } finally {
     await journal.close();
+    if (replaced > 0) await freeDeleted(state, index);
     index.close();
+    release();
   }
 }
 
@@ -120,7 +134,7 @@ class Importer {
     const sha256 = await digestOf(target);
     const known = this.#ledger.imported(agent.id, sha256);
     if (known !== null) {
-      const replaced = await this.#ledger.settle(agent.id, known.session_id);
+      const replaced = this.#ledger.settle(agent.id, known.session_id);
       return this.#settled({ ...known, state: 'known', replaced });
     }
     const whole = await headOf(target, null);
@@ -130,7 +144,7 @@ class Importer {
     const since_ms = recorded === null ? null : recorded.finished_ms + 1;
     const head = since_ms === null ? whole : await headOf(target, since_ms);
     if (recorded !== null && !head.speaks) {
-      const replaced = await this.#ledger.settle(agent.id, session_id);
+      const replaced = this.#ledger.settle(agent.id, session_id);
       return { state: 'recorded', session_id, run_id: recorded.run_id, replaced };
     }
     const own = await this.#ownPart(target, head, since_ms);
@@ -138,7 +152,7 @@ class Importer {
     const id = this.#ledger.newId({ agent: agent.id, sha256 }, whole.started_ms, by_name);
     if (id === null) return { state: 'deleted', session_id, run_id: null };
     await this.#record(target, id, own);
-    const replaced = await this.#ledger.settle(agent.id, session_id);
+    const replaced = this.#ledger.settle(agent.id, session_id);
     return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
   }
 

@@ -27,6 +27,8 @@ export interface Recorder {
   resume(bodies: readonly string[], events: readonly Event[]): Promise<void>;
   /** What keeps the journal from taking more; null while it works. */
   readonly failure: Error | null;
+  /** What was recorded is not there any more: nothing more is recorded. */
+  fail(error: Error): void;
   /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
   endWithout(finished: EventOf<'run_finished'>): Promise<void>;
 }
@@ -70,6 +72,10 @@ class JournalRecorder implements Recorder {
       return;
     }
     await this.#show(kept);
+  }
+
+  fail(error: Error): void {
+    this.failure ??= error;
   }
 
   async resume(bodies: readonly string[], events: readonly Event[]): Promise<void> {

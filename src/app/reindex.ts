@@ -1,95 +1,59 @@
-/** The index and the transcripts made again from the journal: both are a fold over events and nothing else. */
-import { existsSync } from 'node:fs';
-import type { Event } from '../model/event.ts';
-import type { RunOutcome } from '../model/outcome.ts';
-import { createOutcomeFold } from '../projections/outcome.ts';
+/**
+ * The index and missing transcripts made again from the journal. Contract: the new index is built in a file beside the
+ * old one and replaces it in one transaction: killed at any moment, the old one or the new one is there. What runs save
+ * in the meantime stays.
+ */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { openIndex } from '../store/index-db.ts';
-import { readSession } from '../store/journal-read.ts';
-import { transcriptPath } from '../store/run-files.ts';
+import { listSegments, segmentBytes } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { listSessions, readTombstones } from '../store/tombstones.ts';
-import { CAPTURE_SOURCE } from './recorder.ts';
-import {
-  createTranscriptWriter,
-  saveTranscript,
-  type TranscriptWriter,
-} from './transcript-writer.ts';
+import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { readTombstones } from '../store/tombstones.ts';
+import { settle } from './settle.ts';
 
 export interface Reindexed {
   runs: number;
-  /** Runs that have no end record yet: still going on, or to be recovered. */
+  /** Runs that have no end record yet: still being recorded, or to be recovered. */
   unfinished: number;
   deleted: number;
-  /** Lines of the journal that say nothing any more. */
+  /** Runs with entries that are no events of theirs. */
+  foreign: number;
+  /** Lines of the journal that cannot be read any more. */
   damaged: number;
   torn: number;
 }
 
-export async function reindex(state: StateDir): Promise<Reindexed> {
+export function reindex(state: StateDir, options: StoreLockOptions = {}): Promise<Reindexed> {
+  return withStoreLock(state, options, () => rebuild(state));
+}
+
+async function rebuild(state: StateDir): Promise<Reindexed> {
+  sweepScratch(state);
+  const path = `${state.db}.new-${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
-  const done: Reindexed = {
-    runs: 0,
-    unfinished: 0,
-    deleted: readTombstones(state).size,
-    damaged: 0,
-    torn: 0,
-  };
+  const fresh = openIndex({ ...state, db: path });
   try {
-    index.clear();
-    for (const session of await listSessions(state, index)) {
-      const entries = readSession(state.journal, session, { index });
-      const run = new Rebuilt(state);
-      for await (const { source, body } of entries) {
-        if (source === CAPTURE_SOURCE) run.push(JSON.parse(body) as Event);
-      }
-      done.damaged += entries.report.corrupt;
-      done.torn += entries.report.torn;
-      const outcome = run.finish();
-      if (outcome !== null) {
-        index.saveOutcome(outcome);
-        done.runs += 1;
-      } else if (run.begun) done.unfinished += 1;
-    }
-    return done;
+    const known = { runs: index.runIds(), segments: [...index.settled().keys()] };
+    const names = listSegments(state.journal);
+    const sizes = new Map(names.map((name) => [name, segmentBytes(state.journal, name)]));
+    const { added, unfinished, foreign, report } = await settle(state, fresh, sizes);
+    fresh.close();
+    index.mergeFrom(path, known);
+    const deleted = readTombstones(state).size;
+    const { corrupt: damaged, torn } = report;
+    return { runs: added.length, unfinished, deleted, foreign, damaged, torn };
   } finally {
+    fresh.close();
     index.close();
+    sweepScratch(state);
   }
 }
 
-/** One run's outcome, and its transcript where that is missing. */
-export class Rebuilt {
-  readonly #state: StateDir;
-  readonly #fold = createOutcomeFold({ keepIo: false });
-  #transcript: TranscriptWriter | null = null;
-  #last: Event | null = null;
-
-  constructor(state: StateDir) {
-    this.#state = state;
-  }
-
-  get begun(): boolean {
-    return this.#last !== null;
-  }
-
-  push(event: Event): void {
-    if (this.#last === null && event.kind === 'run_started') {
-      const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      if (!existsSync(path)) this.#transcript = createTranscriptWriter();
-    }
-    this.#last = event;
-    this.#fold.push(event);
-    this.#transcript?.push(event);
-  }
-
-  /** Null for a run that has no end. */
-  finish(): RunOutcome | null {
-    try {
-      if (this.#last?.kind !== 'run_finished') return null;
-      const outcome = this.#fold.finish();
-      if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
-      return outcome;
-    } finally {
-      this.#transcript?.close();
-    }
-  }
+/** Also those of a reindex that was killed. */
+function sweepScratch(state: StateDir): void {
+  const prefix = `${basename(state.db)}.new-`;
+  for (const name of readdirSync(state.path))
+    if (name.startsWith(prefix)) rmSync(join(state.path, name), { force: true });
 }

@@ -4,6 +4,7 @@ import type { Event } from '../model/event.ts';
 import { openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { createEventReader } from './journal-events.ts';
 import { CAPTURE_SOURCE, type EventSink } from './recorder.ts';
 
 /** The id of the run that `text` names: an id, its beginning, or `last`. */
@@ -20,12 +21,13 @@ export async function findRunId(state: StateDir, text: string): Promise<string> 
   });
 }
 
-/** The events of a run in order, as they stand in the journal. */
+/** The events of a run in the order of the journal. */
 export async function* journalledEvents(state: StateDir, run_id: string): AsyncGenerator<Event> {
   const index = openIndex(state);
   try {
+    const events = createEventReader(run_id);
     for await (const entry of readSession(state.journal, run_id, { index })) {
-      if (entry.source === CAPTURE_SOURCE) yield JSON.parse(entry.body) as Event;
+      if (entry.source === CAPTURE_SOURCE) yield* events.read(entry);
     }
   } finally {
     index.close();

@@ -1,17 +1,12 @@
-/** Keeping the store small: what the policies let go, what goes back, and what there is (ST-5). */
-import { existsSync } from 'node:fs';
-import { TachoError } from '../lib/errors.ts';
-import type { Event } from '../model/event.ts';
-import { readArchive } from '../store/archive.ts';
+/** Keeping the store small: what the policies let go, and what there is (ST-5). */
 import { collectRuns, type GcResult } from '../store/gc.ts';
 import { type Index, openIndex, type RunRow } from '../store/index-db.ts';
-import { type JournalEntry, openJournal } from '../store/journal.ts';
 import { type Leaving, planRemoval, type RetentionPolicy } from '../store/retention.ts';
 import { fileBytes, journalBytes } from '../store/sizes.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { bury } from '../store/tombstones.ts';
-import { CAPTURE_SOURCE } from './recorder.ts';
-import { Rebuilt } from './reindex.ts';
+import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { settleable } from './catch-up.ts';
+import { settle } from './settle.ts';
 
 export interface Collected {
   leaving: Leaving[];
@@ -19,13 +14,28 @@ export interface Collected {
   done: GcResult | null;
 }
 
-export async function collect(
+export interface CollectOptions extends StoreLockOptions {
+  now_ms: number;
+  dry_run: boolean;
+}
+
+export function collect(
   state: StateDir,
   policies: readonly RetentionPolicy[],
-  options: { now_ms: number; dry_run: boolean },
+  options: CollectOptions,
+): Promise<Collected> {
+  return withStoreLock(state, options, () => collectLocked(state, policies, options));
+}
+
+async function collectLocked(
+  state: StateDir,
+  policies: readonly RetentionPolicy[],
+  options: CollectOptions,
 ): Promise<Collected> {
   const index = openIndex(state);
   try {
+    // Which runs go is decided over all of them.
+    await settle(state, index, settleable(state, index));
     const runs = index.listRuns();
     const sizes = await journalBytes(state, index);
     const agents = new Map(runs.map(({ run_id, agent }) => [run_id, agent]));
@@ -41,51 +51,6 @@ export async function collect(
     const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
     return { leaving, done: await collectRuns(state, index, going, options.now_ms) };
   } finally {
-    index.close();
-  }
-}
-
-/** Entries that go back at a time. */
-const RESTORE_ENTRIES = 512;
-
-/** Puts archived runs back; `wanted` empty: all of the archive. Returns their ids. */
-export async function restore(
-  state: StateDir,
-  path: string,
-  wanted: readonly string[],
-): Promise<string[]> {
-  if (!existsSync(path))
-    throw new TachoError('not_found', `${path}: there is no such archive`, { stage: 'archive' });
-  const index = openIndex(state);
-  const journal = openJournal(state.journal, { index });
-  const rebuilt = new Map<string, Rebuilt>();
-  try {
-    let held: JournalEntry[] = [];
-    const flush = async () => {
-      await journal.append(held);
-      held = [];
-    };
-    for await (const entry of readArchive(path)) {
-      const { session, source, body } = entry;
-      if (wanted.length > 0 && !wanted.includes(session)) continue;
-      held.push(entry);
-      let run = rebuilt.get(session);
-      if (run === undefined) {
-        run = new Rebuilt(state);
-        rebuilt.set(session, run);
-      }
-      if (source === CAPTURE_SOURCE) run.push(JSON.parse(body) as Event);
-      if (held.length >= RESTORE_ENTRIES) await flush();
-    }
-    await flush();
-    bury(state, [...rebuilt.keys()], 'restored');
-    for (const run of rebuilt.values()) {
-      const outcome = run.finish();
-      if (outcome !== null) index.saveOutcome(outcome);
-    }
-    return [...rebuilt.keys()];
-  } finally {
-    await journal.close();
     index.close();
   }
 }

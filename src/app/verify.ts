@@ -6,7 +6,7 @@ import { checkEvent } from '../model/generated/checks.ts';
 import type { Completeness } from '../model/parts.ts';
 import { openRead } from '../store/files.ts';
 import { openIndex } from '../store/index-db.ts';
-import { type ReadReport, readSession } from '../store/journal-read.ts';
+import { type ReadReport, readSession, type StoredEntry } from '../store/journal-read.ts';
 import { transcriptPath } from '../store/run-files.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
@@ -31,7 +31,7 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verificat
   const entries = readSession(state.journal, run_id, { index });
   const check = new RecordCheck(run_id);
   try {
-    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry.body);
+    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry);
   } finally {
     index.close();
   }
@@ -77,6 +77,16 @@ async function digestOf(path: string): Promise<string | null> {
   }
 }
 
+/** Null when it is no event. */
+function parsed(body: string): Event | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return checkEvent(value) ? (value as Event) : null;
+  } catch {
+    return null;
+  }
+}
+
 class RecordCheck {
   readonly faults: string[] = [];
   completeness: Completeness | null = null;
@@ -94,10 +104,16 @@ class RecordCheck {
     if (this.faults.length < FAULTS_MAX) this.faults.push(text);
   }
 
-  take(body: string): void {
-    const event = JSON.parse(body) as Event;
+  take({ body, segment, offset }: StoredEntry): void {
     this.count += 1;
-    if (!checkEvent(event)) this.fault(`event ${this.count} is not of the form tacho.event.v1`);
+    const event = parsed(body);
+    const place = `${segment}, byte ${offset}`;
+    if (event !== null) this.#check(event);
+    else this.fault(`event ${this.count} is not of the form tacho.event.v1 (${place})`);
+    this.#digest.update(body).update('\n');
+  }
+
+  #check(event: Event): void {
     if (event.seq !== this.count) this.fault(`event ${this.count} has the number ${event.seq}`);
     if (event.run_id !== this.#run_id) this.fault(`event ${this.count} is of run ${event.run_id}`);
     if (event.at_ms < this.#at_ms) this.fault(`event ${this.count} goes back in time`);
@@ -112,7 +128,6 @@ class RecordCheck {
       else if (digest.sha256 !== sha256 || digest.events !== this.count - 1)
         this.fault('the digest of the end record is not that of the events');
     }
-    this.#digest.update(body).update('\n');
   }
 
   end(): void {

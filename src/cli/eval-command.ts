@@ -1,6 +1,7 @@
 /** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { catchUpState } from '../app/catch-up.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
 import { checkInput, loadEvalFile } from '../app/eval-files.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
@@ -21,6 +22,7 @@ import { createProgress } from './eval-progress.ts';
 import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './eval-text.ts';
 import type { Io } from './io.ts';
 import { optionsOf } from './run-command.ts';
+import { sayTo } from './state.ts';
 
 export interface EvalInput {
   files: string[];
@@ -68,6 +70,7 @@ function gradedOf(input: EvalInput): Graded {
       kind: 'transcripts',
       each,
       async *subjects(problem) {
+        await catchUpState(state, sayTo(io));
         for (const name of run) yield* transcriptOfRun(state, name, problem);
       },
     };

@@ -6,6 +6,7 @@ import { forTerminal } from '../lib/terminal-text.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { ImportFlags } from './import.ts';
 import type { Io } from './io.ts';
+import { sayTo } from './state.ts';
 
 export interface ImportRequest {
   agent: string | undefined;
@@ -73,6 +74,8 @@ export async function importCommand(request: ImportRequest, io: Io): Promise<num
   const options = {
     state_dir,
     env: io.env,
+    force: flags.force,
+    say: sayTo(io),
     progress: (target: ImportTarget, bytes: number) => progress.note(done, target, bytes),
   };
   for await (const imported of importSessions(targets, options)) {

@@ -9,6 +9,7 @@ export interface ImportFlags {
   last?: true;
   all?: true;
   since?: number;
+  force?: true;
   json?: true;
 }
 
@@ -37,6 +38,10 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option('--last', 'the session that was used last')
     .option('--all', 'all sessions where the agents keep them')
     .option('--since <date>', 'with --all or --last: only those used since then', date)
+    .option(
+      '--force',
+      'take the store over from a command that holds it; if that one lives, runs may be lost',
+    )
     .option('--json', 'as JSON lines')
     .addHelpText('after', EXAMPLES)
     .action(

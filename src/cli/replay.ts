@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { OutputMode } from '../model/words.ts';
 import type { Io } from './io.ts';
-import { stateOf } from './state.ts';
+import { runsOf } from './state.ts';
 
 export function defineReplay(program: Command, io: Io): void {
   program
@@ -18,7 +18,7 @@ export function defineReplay(program: Command, io: Io): void {
     .action(async (run: string, flags: { output: OutputMode }, command: Command) => {
       const { replay } = await import('../app/replay.ts');
       const { createPresenter } = await import('./present.ts');
-      const state = await stateOf(command, io);
+      const state = await runsOf(command, io);
       await replay(state, run, async (stream, cwd) =>
         createPresenter(io, { output: flags.output, stream, cwd }),
       );

@@ -1,5 +1,6 @@
 /** What the `runs` sub-commands do. */
 
+import { catchUp } from '../app/catch-up.ts';
 import { EXIT_USAGE } from '../app/exit-codes.ts';
 import { mayAct, NOT_RECOVERED } from '../app/own-state.ts';
 import type { RecoverOptions, Recovery } from '../app/recover.ts';
@@ -7,12 +8,12 @@ import { findRunId } from '../app/replay.ts';
 import { isRunId } from '../lib/ids.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
-import { openIndex, type RunRow } from '../store/index-db.ts';
+import { type Index, openIndex, type RunQuery, type RunRow } from '../store/index-db.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { leftIn } from '../store/state-mark.ts';
-import { removeRun } from '../store/tombstones.ts';
 import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
+import { sayTo } from './state.ts';
 
 const when = (at_ms: number | null) =>
   at_ms === null
@@ -34,7 +35,8 @@ export async function listRuns(
   const index = openIndex(state);
   try {
     const { limit, agent, status } = flags;
-    const rows = index.listRuns({ limit, ...(agent && { agent }), ...(status && { status }) });
+    const query = { limit, ...(agent && { agent }), ...(status && { status }) };
+    const rows = await listed(state, index, query, io);
     if (flags.json) await io.out.json(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     else if (rows.length === 0)
       await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
@@ -42,6 +44,16 @@ export async function listRuns(
   } finally {
     index.close();
   }
+}
+
+/** Damage may show only when the rows are read: then the index was begun anew, and is filled before it is read again. */
+async function listed(state: StateDir, index: Index, query: RunQuery, io: Io): Promise<RunRow[]> {
+  await catchUp(state, index, sayTo(io));
+  const { moved_to } = index;
+  const rows = index.listRuns(query);
+  if (index.moved_to === moved_to) return rows;
+  await catchUp(state, index, sayTo(io));
+  return index.listRuns(query);
 }
 
 function rowText(row: RunRow, width: number): string {
@@ -155,29 +167,40 @@ export async function recover(
   return failed ? 1 : 0;
 }
 
-export async function reindexRuns(state: StateDir, flags: { json?: true }, io: Io): Promise<void> {
+export async function reindexRuns(
+  state: StateDir,
+  { json, force }: { json?: true; force?: true },
+  io: Io,
+): Promise<void> {
   const { reindex } = await import('../app/reindex.ts');
-  const done = await reindex(state);
-  const { runs, unfinished, damaged, torn } = done;
-  const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn`;
-  if (flags.json) await io.out.json(`${JSON.stringify(done)}\n`);
+  const done = await reindex(state, { force, say: sayTo(io) });
+  const { runs, unfinished, damaged, torn, foreign } = done;
+  const more = foreign === 0 ? '' : `; ${foreign} with damaged entries: see tacho runs verify`;
+  const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn${more}`;
+  if (json) await io.out.json(`${JSON.stringify(done)}\n`);
   else await io.out.write(`${text}\n`);
 }
 
-export async function removeRuns(state: StateDir, names: string[], io: Io): Promise<number> {
+export async function removeNamed(
+  state: StateDir,
+  names: string[],
+  { force }: { force?: true },
+  io: Io,
+): Promise<number> {
   const ids: string[] = [];
   for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
-  const index = openIndex(state);
-  let missing = false;
-  try {
-    for (const run_id of ids) {
-      const { found, segments } = await removeRun(state, index, run_id);
-      const gone = found || segments.length > 0;
-      missing ||= !gone;
-      await io.out.write(`${run_id}: ${gone ? 'deleted' : 'there is no such run'}\n`);
-    }
-  } finally {
-    index.close();
-  }
-  return missing ? 1 : 0;
+  const { removeRuns } = await import('../app/remove.ts');
+  const { deleted, missing, running, left } = await removeRuns(state, ids, {
+    force,
+    say: sayTo(io),
+  });
+  for (const run_id of deleted) await io.out.write(`${run_id}: deleted\n`);
+  for (const run_id of missing) await io.out.write(`${run_id}: there is no such run\n`);
+  for (const run_id of running)
+    await io.out.write(`${run_id}: is being recorded by a running tacho; end that first\n`);
+  for (const segment of left)
+    await io.err.write(
+      `note: journal/${segment} still holds deleted runs: a running tacho writes it; tacho runs gc frees them later\n`,
+    );
+  return missing.length + running.length > 0 ? 1 : 0;
 }

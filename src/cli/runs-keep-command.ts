@@ -1,15 +1,9 @@
 /** What `runs gc`, `runs restore` and `runs stats` do. */
 import { AGENT_IDS } from '../agents/registry.ts';
+import { catchUpState } from '../app/catch-up.ts';
 import { findConfig, loadConfig } from '../app/config.ts';
 import { policyOf } from '../app/config-retention.ts';
-import {
-  collect,
-  NO_STATS,
-  restore,
-  type Stats,
-  type StatsRow,
-  statsOf,
-} from '../app/retention.ts';
+import { collect, NO_STATS, type Stats, type StatsRow, statsOf } from '../app/retention.ts';
 import { TachoError } from '../lib/errors.ts';
 import { bytesText, costText, countText, plural } from '../lib/figures.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
@@ -17,6 +11,7 @@ import type { Leaving, RetentionPolicy } from '../store/retention.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
+import { sayTo } from './state.ts';
 
 export interface GcFlags {
   maxAge?: string;
@@ -28,6 +23,7 @@ export interface GcFlags {
   keepSuccessful?: true;
   archive: boolean;
   dryRun?: true;
+  force?: true;
   json?: true;
   trust?: true;
 }
@@ -35,7 +31,12 @@ export interface GcFlags {
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<void> {
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
-  const { leaving, done } = await collect(state, policies, { now_ms: Date.now(), dry_run });
+  const { leaving, done } = await collect(state, policies, {
+    now_ms: Date.now(),
+    dry_run,
+    force: flags.force,
+    say: sayTo(io),
+  });
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
   if (flags.json) {
     const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
@@ -87,18 +88,36 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   );
 }
 
+export interface RestoreFlags {
+  anySize?: true;
+  force?: true;
+}
+
+export interface RestoreRequest {
+  archive: string;
+  runs: readonly string[];
+  flags: RestoreFlags;
+}
+
 export async function restoreRuns(
   state: StateDir,
-  archive: string,
-  runs: readonly string[],
+  { archive, runs, flags }: RestoreRequest,
   io: Io,
 ): Promise<number> {
-  const back = await restore(state, archive, runs);
-  for (const run_id of back) await io.out.write(`${run_id} restored\n`);
-  const missing = runs.filter((run_id) => !back.includes(run_id));
+  const { restore } = await import('../app/restore.ts');
+  const options = { runs, any_size: flags.anySize, force: flags.force, say: sayTo(io) };
+  const { restored, known, left_out, damaged } = await restore(state, archive, options);
+  const path = forTerminal(archive);
+  for (const run_id of restored) await io.out.write(`${run_id} restored\n`);
+  for (const run_id of known) await io.out.write(`${run_id} is there already\n`);
+  for (const { run_id, why } of left_out)
+    await io.err.write(`error: ${run_id}: not restored: ${forTerminal(why)}\n`);
+  if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
+  const found = new Set([...restored, ...known, ...left_out.map(({ run_id }) => run_id)]);
+  const missing = runs.filter((run_id) => !found.has(run_id));
   for (const run_id of missing)
-    await io.err.write(`error: ${forTerminal(archive)} does not hold ${forTerminal(run_id)}\n`);
-  return missing.length === 0 ? 0 : 1;
+    await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);
+  return missing.length + left_out.length === 0 ? 0 : 1;
 }
 
 export async function showStats(
@@ -106,6 +125,7 @@ export async function showStats(
   flags: { days: number; json?: true },
   io: Io,
 ): Promise<void> {
+  if (state !== null) await catchUpState(state, sayTo(io));
   const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
   if (flags.json) await io.out.json(`${JSON.stringify(stats)}\n`);
   else await io.out.write(statsText(stats, io));

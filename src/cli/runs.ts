@@ -4,8 +4,8 @@ import { type Check, duration, size } from '../app/config-checks.ts';
 import { countFrom } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
-import type { GcFlags } from './runs-keep-command.ts';
-import { stateIfAny, stateOf, TRUST_FLAG } from './state.ts';
+import type { GcFlags, RestoreFlags } from './runs-keep-command.ts';
+import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from './state.ts';
 
 interface RecoverFlags {
   wait: boolean;
@@ -14,6 +14,8 @@ interface RecoverFlags {
 }
 
 const count = countFrom(1);
+const FORCE =
+  'take the store over from a command that holds it; if that one lives, runs may be lost';
 
 export function defineRuns(program: Command, io: Io, done: Done): void {
   const runs = program
@@ -52,7 +54,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs show last --json')
     .action(async (run: string, flags: { json?: true }, command: Command) => {
       const { showRun } = await import('./runs-command.ts');
-      await showRun(await stateOf(command, io), run, flags, io);
+      await showRun(await runsOf(command, io), run, flags, io);
     });
   runs
     .command('verify')
@@ -64,7 +66,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs verify last')
     .action(async (run: string, flags: { json?: true }, command: Command) => {
       const { verify } = await import('./runs-command.ts');
-      done(await verify(await stateOf(command, io), run, flags, io));
+      done(await verify(await runsOf(command, io), run, flags, io));
     });
 }
 
@@ -90,20 +92,24 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
   runs
     .command('reindex')
     .description('make the index again from the journal')
+    .option('--force', FORCE)
     .option('--json', 'the result as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
-    .action(async (flags: { json?: true }, command: Command) => {
+    .action(async (flags: { json?: true; force?: true }, command: Command) => {
       const { reindexRuns } = await import('./runs-command.ts');
       await reindexRuns(await stateOf(command, io), flags, io);
     });
   runs
     .command('rm')
-    .description('delete runs for good')
+    .description(
+      'delete runs for good: their rows, files and bytes in the journal; archives are not touched',
+    )
     .argument('<runs...>', 'run ids, or beginnings of them')
+    .option('--force', FORCE)
     .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
-    .action(async (names: string[], _flags: object, command: Command) => {
-      const { removeRuns } = await import('./runs-command.ts');
-      done(await removeRuns(await stateOf(command, io), names, io));
+    .action(async (names: string[], flags: { force?: true }, command: Command) => {
+      const { removeNamed } = await import('./runs-command.ts');
+      done(await removeNamed(await runsOf(command, io), names, flags, io));
     });
 }
 
@@ -128,6 +134,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .option('--keep-successful', 'leave runs that succeeded alone')
     .option('--no-archive', 'delete without keeping a compressed copy')
     .option('--dry-run', 'only say what would go')
+    .option('--force', FORCE)
     .option('--json', 'the result as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', GC_EXAMPLES)
@@ -140,10 +147,12 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .description('put archived runs back')
     .argument('<archive>', 'a file in the archive folder of the state folder')
     .argument('[runs...]', 'only these')
+    .option('--any-size', 'without a limit on what it unpacks to')
+    .option('--force', FORCE)
     .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
-    .action(async (archive: string, names: string[], _flags: object, command: Command) => {
+    .action(async (archive: string, runs: string[], flags: RestoreFlags, command: Command) => {
       const { restoreRuns } = await import('./runs-keep-command.ts');
-      done(await restoreRuns(await stateOf(command, io), archive, names, io));
+      done(await restoreRuns(await runsOf(command, io), { archive, runs, flags }, io));
     });
   runs
     .command('stats')

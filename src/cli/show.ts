@@ -1,7 +1,7 @@
 /** `tacho show RUN`: a run's transcript, for people. */
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { stateOf } from './state.ts';
+import { runsOf } from './state.ts';
 
 export interface ShowFlags {
   last?: true;
@@ -35,6 +35,6 @@ export function defineShow(program: Command, io: Io): void {
       if (named === undefined || (run !== undefined && flags.last))
         command.error('error: say which run to show: RUN, a transcript file, or --last');
       const { show } = await import('./show-command.ts');
-      await show(named as string, flags, { io, state: () => stateOf(command, io) });
+      await show(named as string, flags, { io, state: () => runsOf(command, io) });
     });
 }

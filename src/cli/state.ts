@@ -22,6 +22,17 @@ export async function stateIfAny(command: Command, io: Io): Promise<StateDir | n
   return existsSync(path) ? stateOf(command, io) : null;
 }
 
+/** The folder with an index that has every finished run of the journal, for commands that read runs. */
+export async function runsOf(command: Command, io: Io): Promise<StateDir> {
+  const state = await stateOf(command, io);
+  const { catchUpState } = await import('../app/catch-up.ts');
+  await catchUpState(state, sayTo(io));
+  return state;
+}
+
+/** Notes go to stderr, so that what is read by programs stays as it is. */
+export const sayTo = (io: Io) => (text: string) => void io.err.write(`${text}\n`);
+
 /** Makes the folder where there is none. */
 export async function stateOf(command: Command, io: Io): Promise<StateDir> {
   const { openStateDir, resolveStateDir } = await import('../store/state-dir.ts');

@@ -34,7 +34,7 @@ export async function trustCommand(request: TrustRequest, io: Io): Promise<numbe
 async function show(found: Found[], flags: TrustFlags, io: Io, nothing: string): Promise<void> {
   if (flags.json) {
     for (const { kind, path, effects } of found)
-      await io.out.write(`${JSON.stringify({ kind, path, effects })}\n`);
+      await io.out.json(`${JSON.stringify({ kind, path, effects })}\n`);
     return;
   }
   if (found.length === 0) await io.out.write(`${nothing}\n`);

@@ -54,6 +54,16 @@ export const LIMITS = {
   lock_wait_ms: 10_000,
   /** Between two tries to take a lock. */
   lock_poll_ms: 50,
+  /** What a reading command reads into the index without a word: less than half a second. */
+  catch_up_quiet_bytes: 64 * 1024 * 1024,
+  /** What an archive may unpack to, however small it is; beyond that the ratio below counts. */
+  restore_free_bytes: 64 * 1024 * 1024,
+  /** How many times its own size an archive may unpack to. Archives of real runs reach 10 to 50. */
+  restore_ratio_max: 200,
+  /** Restored entries that are written together, and runs that become visible together. */
+  restore_flush_bytes: 4 * 1024 * 1024,
+  restore_flush_entries: 512,
+  restore_flush_runs: 64,
   /** A database up to this size is checked whole when it is opened: some 2 ms a MiB. */
   index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */

@@ -204,8 +204,13 @@ function remember(last: Map<string, number>, session: string, seq: number): void
 }
 
 function typeOf(body: string): string {
-  const { type } = JSON.parse(body) as { type: string };
-  return type;
+  // The journal may have been edited: an entry that is no message has no type.
+  try {
+    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
+    return typeof type === 'string' ? type : '';
+  } catch {
+    return '';
+  }
 }
 
 async function stalled(

@@ -2,10 +2,11 @@
  * Runs that left the store, compressed: the journal's own lines, as they stood there, so that putting them back is
  * appending them again. Contract: an archive is whole or not there, also after a power cut.
  */
-import { createReadStream, readdirSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createZstdDecompress, zstdCompressSync } from 'node:zlib';
-import { fileError } from '../lib/errors.ts';
+import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
+import { fileError, TachoError } from '../lib/errors.ts';
+import { bytesText } from '../lib/figures.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LineSink } from '../lib/lines.ts';
 import { type PrivateFile, startPrivate, unlinkQuietly } from './files.ts';
@@ -54,28 +55,70 @@ export function createArchive(state: StateDir, name: string): Archive {
   };
 }
 
-/** The entries of an archive, in the order they stood in the journal; a line that is damaged says nothing. */
-export async function* readArchive(path: string): AsyncGenerator<JournalEntry> {
-  let found: JournalEntry[] = [];
+export interface ArchiveEntry extends JournalEntry {
+  crc: number;
+  /** Where it is in the unpacked text. */
+  line: number;
+}
+
+export interface ArchiveRead {
+  /** Lines that are damaged so far: they are left out. */
+  damaged: number;
+  /** Bytes unpacked so far. */
+  bytes: number;
+}
+
+/** Archives are made of frames with at most 4 MB; a larger window only costs memory. */
+const WINDOW_LOG_MAX = 25;
+
+/**
+ * The entries of an archive, in the order they had in the journal. Throws as soon as more is unpacked than an archive of
+ * its size can hold, unless `any_size`.
+ */
+export async function* readArchive(
+  path: string,
+  read: ArchiveRead,
+  any_size: boolean,
+): AsyncGenerator<ArchiveEntry> {
+  let found: ArchiveEntry[] = [];
   const sink: LineSink = {
-    line(bytes, from, to) {
+    line(bytes, from, to, { line }) {
       const head = readLine(bytes, from, to);
-      if (head === null) return;
-      const { session, source, seq, start, end } = head;
-      found.push({ session, source, seq, body: bytes.toString('utf8', start, end) });
+      if (head === null) {
+        read.damaged += 1;
+        return;
+      }
+      const { session, source, seq, crc, start, end } = head;
+      found.push({ session, source, seq, crc, line, body: bytes.toString('utf8', start, end) });
     },
-    oversize: () => {},
+    oversize({ line, bytes }) {
+      throw refused(`${path}:${line}: an entry of ${bytesText(bytes)} is over the limit`);
+    },
   };
   const lines = createLines(sink, LIMITS.entry_bytes_max + 64 * 1024);
   try {
-    for await (const chunk of createReadStream(path).pipe(createZstdDecompress())) {
+    const { size } = statSync(path);
+    const most = Math.max(LIMITS.restore_free_bytes, size * LIMITS.restore_ratio_max);
+    const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
+    for await (const chunk of createReadStream(path).pipe(createZstdDecompress({ params }))) {
+      read.bytes += (chunk as Buffer).length;
+      if (!any_size && read.bytes > most) throw tooLarge(path, size);
       lines.push(chunk as Buffer);
       yield* found;
       found = [];
     }
+    lines.end();
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }
-  lines.end();
   yield* found;
+}
+
+export const refused = (text: string) => new TachoError('refused', text, { stage: STAGE });
+
+function tooLarge(path: string, size: number): TachoError {
+  const { restore_ratio_max } = LIMITS;
+  return refused(
+    `${path}: unpacks to more than ${restore_ratio_max} times its ${bytesText(size)}: restore it with --any-size if you trust it`,
+  );
 }

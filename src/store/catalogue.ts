@@ -24,6 +24,24 @@ export interface PositionIndex {
   /** How many bytes of each segment the positions cover. */
   covered(): Map<string, number>;
   cover(segment: string, bytes: number, positions: readonly Position[]): void;
+  forgetSegment(segment: string): void;
+}
+
+/** What a writer knows of a segment it has left. */
+export interface Cover {
+  segment: string;
+  bytes: number;
+  positions: readonly Position[];
+}
+
+/** For a writer that looks nothing up: collects what it wrote, for the index to learn later. */
+export function coversOnly(covers: Cover[]): PositionIndex {
+  return {
+    getPositions: () => [],
+    covered: () => new Map(),
+    cover: (segment, bytes, positions) => void covers.push({ segment, bytes, positions }),
+    forgetSegment: () => {},
+  };
 }
 
 export interface Catalogue {
@@ -70,6 +88,14 @@ export function memoryIndex(): PositionIndex {
         else list.push(position);
       }
     },
+    forgetSegment(segment) {
+      bytes_of.delete(segment);
+      for (const [session, list] of sessions)
+        sessions.set(
+          session,
+          list.filter((position) => position.segment !== segment),
+        );
+    },
   };
 }
 
@@ -92,8 +118,12 @@ export function createCatalogue(dir: string, index: PositionIndex = memoryIndex(
     async refresh(report) {
       const covered = index.covered();
       for (const segment of listSegments(dir)) {
-        const from = covered.get(segment) ?? 0;
-        if (segmentBytes(dir, segment) > from) await learn(segment, from, report);
+        const known = covered.get(segment) ?? 0;
+        const bytes = segmentBytes(dir, segment);
+        // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
+        if (bytes < known) index.forgetSegment(segment);
+        const from = bytes < known ? 0 : known;
+        if (bytes > from) await learn(segment, from, report);
       }
     },
     positions: (session) => joined(index.getPositions(session)),

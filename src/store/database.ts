@@ -18,6 +18,8 @@ export interface Database {
   read<T>(body: (db: Prepared) => T): T;
   /** One transaction. */
   write<T>(body: (db: Prepared) => T): T;
+  /** One transaction with another database attached under a name. */
+  withFile<T>(name: string, path: string, body: (db: Prepared) => T): T;
   /** Where a damaged file was put; null when none was. */
   readonly moved_to: string | null;
   /** Shrinks the file to what it holds; left for another time while others use it. */
@@ -66,6 +68,15 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
   return {
     read: guarded,
     write: (body) => guarded((prepared) => inTransaction(prepared, body)),
+    withFile: (name, path, body) =>
+      guarded((prepared) => {
+        prepared.run(`ATTACH ? AS ${name}`, path);
+        try {
+          return inTransaction(prepared, body);
+        } finally {
+          prepared.run(`DETACH ${name}`);
+        }
+      }),
     get moved_to() {
       return moved_to;
     },

@@ -1,22 +1,21 @@
 /**
- * Runs leave the store: archived, written down as deleted, then their bytes freed. Contract: killed at any moment no
- * kept run is lost, and what was written down as deleted is finished by the next gc.
+ * Runs leave the store: archived, written down as deleted, then their bytes freed. Contract: under the store lock; killed
+ * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc.
  */
-import { closeSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { TachoError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/ids.ts';
 import { createArchive } from './archive.ts';
 import { createCatalogue } from './catalogue.ts';
 import { openRead } from './files.ts';
+import { freeDeleted } from './free.ts';
 import type { Index } from './index-db.ts';
-import { takeLock } from './lock.ts';
-import { removeFilesOf } from './run-files.ts';
+import { createSift } from './journal-read.ts';
 import { newReport, type SegmentLine, scanSegment } from './scan.ts';
-import { createSegment, mayGrow, segmentName } from './segment.ts';
-import { listSpools, removeSpool } from './spool.ts';
+import { segmentName } from './segment.ts';
 import type { StateDir } from './state-dir.ts';
-import { bury, readTombstones, sweepSegments } from './tombstones.ts';
+import { sweepLeftovers } from './sweep.ts';
+import { deleteRuns, readTombstones } from './tombstones.ts';
 
 export interface GcRun {
   run_id: string;
@@ -32,59 +31,28 @@ export interface GcResult {
   segments_rewritten: number;
 }
 
-/** A segment is written again when at least this share of it is dead. */
-const DEAD_SHARE = 0.5;
-
 export async function collectRuns(
   state: StateDir,
   index: Index,
   runs: readonly GcRun[],
   now_ms: number,
 ): Promise<GcResult> {
-  const release = takeLock(join(state.path, 'gc.lock'));
-  if (release === null)
-    throw new TachoError('busy', `another gc is at work in ${state.path}`, { stage: 'gc' });
-  try {
-    await createCatalogue(state.journal, index).refresh(newReport());
-    const archive = await archiveRuns(state, index, runs, now_ms);
-    bury(
-      state,
-      runs.map(({ run_id }) => run_id),
-    );
-    const known = new Set(runs.map(({ run_id }) => run_id));
-    // What an earlier gc wrote down and did not finish goes with these.
-    const deleted = readTombstones(state);
-    for (const run_id of index.runIds()) if (deleted.has(run_id)) known.add(run_id);
-    const dead = deadShares(index, known);
-    index.deleteRuns([...known]);
-    for (const spool of listSpools(state)) if (known.has(spool.name)) removeSpool(spool);
-    removeFilesOf(state, known);
-    const removed = sweepSegments(state, index, [...dead.keys()]);
-    const half_dead = [...dead].filter(
-      ([segment, share]) => share >= DEAD_SHARE && !removed.includes(segment),
-    );
-    let segments_rewritten = 0;
-    for (const [segment] of half_dead)
-      if (await rewrite(state, index, segment)) segments_rewritten += 1;
-    const segments_removed = removed.length;
-    if (known.size > 0) index.compact();
-    return { removed: runs.length, archive, segments_removed, segments_rewritten };
-  } finally {
-    release();
-  }
-}
-
-/** Of each segment that holds entries of these sessions: how much of it they are. */
-function deadShares(index: Index, sessions: ReadonlySet<string>): Map<string, number> {
-  const all = new Map<string, { dead: number; all: number }>();
-  for (const { segment, session, entries } of index.entriesBySession()) {
-    const count = all.get(segment) ?? { dead: 0, all: 0 };
-    count.all += entries;
-    if (sessions.has(session)) count.dead += entries;
-    all.set(segment, count);
-  }
-  const shares = [...all].filter(([, { dead }]) => dead > 0);
-  return new Map(shares.map(([segment, count]) => [segment, count.dead / count.all]));
+  sweepLeftovers(state);
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const archive = await archiveRuns(state, index, runs, now_ms);
+  const going = new Set(runs.map(({ run_id }) => run_id));
+  // What an earlier command wrote down and did not finish goes with these.
+  const deleted = readTombstones(state);
+  for (const run_id of index.runIds()) if (deleted.has(run_id)) going.add(run_id);
+  deleteRuns(state, index, [...going]);
+  const { removed, rewritten } = await freeDeleted(state, index);
+  if (going.size > 0) index.compact();
+  return {
+    removed: runs.length,
+    archive,
+    segments_removed: removed.length,
+    segments_rewritten: rewritten.length,
+  };
 }
 
 async function archiveRuns(
@@ -101,8 +69,14 @@ async function archiveRuns(
     const held = new Set<string>();
     for (const { segment, session } of index.entriesBySession())
       if (wanted.has(session)) held.add(segment);
+    const once = createOnce();
     for (const segment of [...held].sort())
-      for await (const line of wholeLines(state, segment, wanted)) archive.add(line);
+      for await (const line of wholeLines(
+        state,
+        segment,
+        (one) => wanted.has(one.session) && once(one),
+      ))
+        archive.add(line);
     archive.commit();
     return archive.path;
   } finally {
@@ -110,17 +84,30 @@ async function archiveRuns(
   }
 }
 
-/** The lines of these sessions, byte for byte, LF included. */
+/** Whether a line is the first with its session, source, number and content: a killed gc leaves lines twice. */
+function createOnce(): (line: SegmentLine) => boolean {
+  const sifts = new Map<string, ReturnType<typeof createSift>>();
+  return (line) => {
+    let sift = sifts.get(line.session);
+    if (sift === undefined) {
+      sift = createSift(newReport());
+      sifts.set(line.session, sift);
+    }
+    return sift(line) !== null;
+  };
+}
+
+/** The lines that are wanted, byte for byte, LF included. */
 async function* wholeLines(
   state: StateDir,
   segment: string,
-  sessions: ReadonlySet<string>,
+  wanted: (line: SegmentLine) => boolean,
 ): AsyncGenerator<Buffer> {
   const fd = openRead(join(state.journal, segment));
   try {
     const report = newReport();
     for await (const lines of scanSegment(state.journal, segment, { report }))
-      for (const line of lines) if (sessions.has(line.session)) yield wholeLine(fd, line);
+      for (const line of lines) if (wanted(line)) yield wholeLine(fd, line);
   } finally {
     closeSync(fd);
   }
@@ -134,32 +121,4 @@ function wholeLine(fd: number, { offset, next }: SegmentLine): Buffer {
     done += count;
   }
   return bytes;
-}
-
-const WRITE_BYTES = 1024 * 1024;
-
-/** What is kept goes into a segment of our own, durable before the old one is removed: twice there is no harm. */
-async function rewrite(state: StateDir, index: Index, segment: string): Promise<boolean> {
-  if (mayGrow(state.journal, segment)) return false;
-  const kept = new Set(index.sessionsIn(segment));
-  const out = createSegment(state.journal, segmentName(Date.now(), systemRandom));
-  try {
-    let held: Buffer[] = [];
-    let bytes = 0;
-    for await (const line of wholeLines(state, segment, kept)) {
-      held.push(line);
-      bytes += line.length;
-      if (bytes < WRITE_BYTES) continue;
-      await out.write(Buffer.concat(held, bytes));
-      held = [];
-      bytes = 0;
-    }
-    if (bytes > 0) await out.write(Buffer.concat(held, bytes));
-  } finally {
-    out.close();
-  }
-  unlinkSync(join(state.journal, segment));
-  index.forgetSegment(segment);
-  await createCatalogue(state.journal, index).refresh(newReport());
-  return true;
 }

@@ -9,14 +9,16 @@ import { LIMITS } from '../lib/limits.ts';
 import { wellFormed } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { ExitReason } from '../model/words.ts';
-import type { Position, PositionIndex } from './catalogue.ts';
+import type { Cover, Position, PositionIndex } from './catalogue.ts';
 import { openDatabase, type Prepared } from './database.ts';
 import {
+  MERGE,
   RUN_COLUMNS,
   SAVE_POSITION,
   SAVE_RUN,
   SAVE_SEGMENT,
   SCHEMA_VERSION,
+  SETTLE_SEGMENT,
 } from './index-schema.ts';
 import type { StateDir } from './state-dir.ts';
 
@@ -57,8 +59,9 @@ export interface Index extends PositionIndex {
   findRun(text: string): RunOutcome | null;
   /** Newest first. */
   listRuns(query?: RunQuery): RunRow[];
-  /** Deletes the run's row and its session's positions; false when there was none. */
-  deleteRun(run_id: string): boolean;
+  /** The outcome and what the journal holds of the run, in one transaction. */
+  saveRun(outcome: RunOutcome, covers: readonly Cover[]): void;
+  /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
   deleteRuns(run_ids: readonly string[]): void;
   runIds(): string[];
   setPositions(positions: readonly Position[]): void;
@@ -66,9 +69,11 @@ export interface Index extends PositionIndex {
   sessionsIn(segment: string): string[];
   /** How many entries each session has in each segment. */
   entriesBySession(): { segment: string; session: string; entries: number }[];
-  forgetSegment(segment: string): void;
-  /** Empties the index, to be filled again from the journal. */
-  clear(): void;
+  /** Up to which byte of a segment all finished runs have their row. */
+  settled(): Map<string, number>;
+  settle(segments: ReadonlyMap<string, number>): void;
+  /** Replaces what `known` names by what the index in another file holds, in one transaction. */
+  mergeFrom(path: string, known: { runs: readonly string[]; segments: readonly string[] }): void;
   stats(): IndexStats;
   /** Gives the room of what was deleted back to the disk, bytes and all; not while others use the file. */
   compact(): void;
@@ -85,9 +90,6 @@ export interface IndexStats {
   bytes: number;
 }
 
-/** The texts of a JSON list. */
-const LISTED = '(SELECT value FROM json_each(?))';
-
 export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Index {
   const db = openDatabase(state.db, options.clock);
   const save = (outcomes: readonly RunOutcome[]) =>
@@ -97,29 +99,30 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Ind
   return {
     saveOutcome: (outcome) => save([outcome]),
     saveOutcomes: save,
+    saveRun: (outcome, covers) =>
+      db.write((prepared) => {
+        prepared.run(SAVE_RUN, ...runValues(outcome));
+        for (const { segment, bytes, positions } of covers) {
+          put(prepared, positions);
+          prepared.run(SAVE_SEGMENT, segment, bytes);
+          prepared.run(SETTLE_SEGMENT, segment, bytes);
+        }
+      }),
     getRun: (run_id) => db.read((prepared) => outcomeOf(prepared, run_id)),
     findRun: (text) => db.read((prepared) => findRun(prepared, text)),
     listRuns: (query = {}) => db.read((prepared) => listRuns(prepared, query)),
-    deleteRun: (run_id) =>
-      db.write((prepared) => {
-        prepared.run('DELETE FROM positions WHERE session = ?', run_id);
-        return prepared.run('DELETE FROM runs WHERE run_id = ?', run_id) > 0;
-      }),
     deleteRuns: (run_ids) =>
       db.write((prepared) => {
-        const ids = JSON.stringify(run_ids.map(key));
-        prepared.run(`DELETE FROM positions WHERE session IN ${LISTED}`, ids);
-        prepared.run(`DELETE FROM runs WHERE run_id IN ${LISTED}`, ids);
+        prepared.run(
+          'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))',
+          JSON.stringify(run_ids),
+        );
       }),
     runIds: () =>
       db.read((prepared) =>
         prepared.all('SELECT run_id FROM runs').map((row) => String(row.run_id)),
       ),
     ...positionsOf(db),
-    clear: () =>
-      db.write((prepared) => {
-        for (const table of ['runs', 'positions', 'segments']) prepared.run(`DELETE FROM ${table}`);
-      }),
     stats: () => db.read(statsOf),
     compact: db.compact,
     get moved_to() {
@@ -138,14 +141,18 @@ type PositionPart = Pick<
   | 'sessionsIn'
   | 'entriesBySession'
   | 'forgetSegment'
+  | 'settled'
+  | 'settle'
+  | 'mergeFrom'
 >;
 
-function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
-  function put(prepared: Prepared, positions: readonly Position[]): void {
-    for (const { session, source, segment, first_seq, last_seq, offset } of positions) {
-      prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
-    }
+function put(prepared: Prepared, positions: readonly Position[]): void {
+  for (const { session, source, segment, first_seq, last_seq, offset } of positions) {
+    prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
   }
+}
+
+function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
   return {
     setPositions: (positions) => db.write((prepared) => put(prepared, positions)),
     getPositions: (session) =>
@@ -186,6 +193,22 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
       db.write((prepared) => {
         prepared.run('DELETE FROM positions WHERE segment = ?', segment);
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
+      }),
+    settled: () =>
+      db.read((prepared) => {
+        const rows = prepared.all('SELECT segment, settled FROM segments');
+        return new Map(rows.map((row) => [String(row.segment), Number(row.settled)]));
+      }),
+    settle: (segments) =>
+      db.write((prepared) => {
+        for (const [segment, bytes] of segments) prepared.run(SETTLE_SEGMENT, segment, bytes);
+      }),
+    mergeFrom: (path, known) =>
+      db.withFile('fresh', path, (prepared) => {
+        const segments = JSON.stringify(known.segments);
+        const values = [JSON.stringify(known.runs), segments, segments];
+        for (const [at, sql] of MERGE.entries())
+          prepared.run(sql, ...(at < values.length ? [values[at] as string] : []));
       }),
   };
 }

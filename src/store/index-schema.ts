@@ -36,6 +36,11 @@ export const MIGRATIONS: readonly string[] = [
     segment TEXT PRIMARY KEY,
     bytes INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+
+  // Read again from the journal: positions of deleted runs, which say what a gc can free, were not kept before.
+  `DELETE FROM positions;
+  DELETE FROM segments;
+  ALTER TABLE segments ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -54,3 +59,16 @@ export const SAVE_POSITION = `INSERT INTO positions (session, source, segment, f
 
 export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
   ON CONFLICT DO UPDATE SET bytes = max(bytes, excluded.bytes)`;
+
+export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VALUES (?, 0, ?)
+  ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
+
+/** Replaces what the index said before by what another file says; rows that others added since stay. */
+export const MERGE = [
+  'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))',
+  'DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))',
+  'DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))',
+  'INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs',
+  'INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions',
+  'INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments',
+] as const;

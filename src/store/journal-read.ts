@@ -1,4 +1,5 @@
 /** Reading the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
+import { LIMITS } from '../lib/limits.ts';
 import {
   CONFLICT,
   createCatalogue,
@@ -105,8 +106,10 @@ function plan(positions: readonly Position[]): Position[][] {
     .map((position) => [position]);
 }
 
-/** Says under which source an entry counts; null for one that was there already. */
-function createSift(report: ReadReport): (line: SegmentLine) => string | null {
+/** Says under which source an entry of a session counts; null for one that was there already. */
+export function createSift(
+  report: ReadReport,
+): (line: Pick<SegmentLine, 'source' | 'seq' | 'crc'>) => string | null {
   const sources = new Map<string, { crcs: Uint32Array; last: number }>();
   const seen = new Set<string>();
 
@@ -122,6 +125,8 @@ function createSift(report: ReadReport): (line: SegmentLine) => string | null {
   }
 
   return ({ source, seq, crc }) => {
+    // No journal stores such a number: somebody else wrote it, and it must not cost its size in memory.
+    if (seq > LIMITS.session_events_max) return null;
     if (source.startsWith(CONFLICT)) return siftConflict(source, seq, crc);
     let known = sources.get(source);
     if (known === undefined) {

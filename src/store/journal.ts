@@ -32,6 +32,8 @@ export interface Journal {
   append(entries: readonly JournalEntry[]): Promise<AppendResult[]>;
   /** The last number of a source that is stored; 0 when there is none. */
   lastSeq(session: string, source: string): Promise<number>;
+  /** Throws unless all that this journal wrote is still in its place. */
+  check(): void;
   /** Waits for what is queued. */
   close(): Promise<void>;
 }
@@ -109,6 +111,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       if (working !== null) await barrier().catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
+    check: out.check,
     async close() {
       closed = true;
       while (working !== null) await working;
@@ -127,7 +130,7 @@ async function commitGroup(queue: readonly Job[], sessions: Sessions, out: Outpu
   } catch (cause) {
     for (const source of group.touched.keys()) source.rollback();
     const path = out.path();
-    out.leave();
+    out.leave(cause instanceof TachoError);
     throw fileError(cause, path, 'journal');
   }
   for (const id of new Set(group.touched.values())) sessions.used(id);
@@ -152,7 +155,9 @@ interface Output {
   slab(): Buffer;
   path(): string;
   write(group: Group): Promise<void>;
-  leave(): void;
+  check(): void;
+  /** `lost`: the index must not learn of the segment. */
+  leave(lost?: boolean): void;
 }
 
 function createOutput(dir: string, options: JournalOptions): Output {
@@ -161,13 +166,15 @@ function createOutput(dir: string, options: JournalOptions): Output {
   const own = new Set<string>();
   let slab: Buffer | null = null;
   let segment: SegmentWriter | null = null;
+  const written: SegmentWriter[] = [];
   let ranges = createRanges('');
 
-  function leave(): void {
+  function leave(lost = false): void {
     if (segment === null) return;
     const { name, bytes } = segment;
     segment.close();
     segment = null;
+    if (lost) return;
     try {
       index.cover(name, bytes, ranges.all);
     } catch {
@@ -181,6 +188,7 @@ function createOutput(dir: string, options: JournalOptions): Output {
       segment = createSegment(dir, segmentName(clock.now(), random));
       ranges = createRanges(segment.name);
       own.add(segment.name);
+      written.push(segment);
     }
     return segment;
   }
@@ -193,6 +201,9 @@ function createOutput(dir: string, options: JournalOptions): Output {
       return slab;
     },
     path: () => segment?.path ?? dir,
+    check() {
+      for (const one of written) one.check();
+    },
     async write(group) {
       const writer = current(group.fill);
       const base = writer.bytes;

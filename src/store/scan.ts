@@ -51,12 +51,12 @@ export interface SegmentLine extends LineHead {
   next: number;
 }
 
+export const isSegment = (name: string) => SEGMENT.test(name);
+
 /** Names of the segments, oldest first. */
 export function listSegments(dir: string): string[] {
   try {
-    return readdirSync(dir)
-      .filter((name) => SEGMENT.test(name))
-      .sort();
+    return readdirSync(dir).filter(isSegment).sort();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw fileError(cause, dir, 'journal');

@@ -1,11 +1,17 @@
-/** Who wrote a segment, by its first line. */
+/** The first line of a segment: who wrote it, and which segment it replaces. */
 import { closeSync, readSync } from 'node:fs';
 import { openRead } from './files.ts';
 import { type Owner, ownerIn } from './owner.ts';
 
+export interface SegmentHeader {
+  owner: Owner;
+  /** The segment it was copied from, without what was deleted; null: it is no copy. */
+  replaces: string | null;
+}
+
 /** Null when the first line is torn or says nothing: such a writer died before its first entry. */
-export function readFirst(path: string): Owner | null {
-  const bytes = Buffer.alloc(512);
+export function readHeader(path: string): SegmentHeader | null {
+  const bytes = Buffer.alloc(2048);
   let fd = -1;
   try {
     fd = openRead(path);
@@ -13,7 +19,10 @@ export function readFirst(path: string): Owner | null {
     const end = bytes.indexOf(10);
     if (end < 0 || end >= count) return null;
     const text = bytes.toString('latin1', 0, end);
-    return (JSON.parse(text) as { v?: unknown } | null)?.v === 1 ? ownerIn(text) : null;
+    const owner = ownerIn(text);
+    const { v, replaces } = JSON.parse(text) as { v?: unknown; replaces?: unknown };
+    if (owner === null || v !== 1) return null;
+    return { owner, replaces: typeof replaces === 'string' ? replaces : null };
   } catch {
     return null;
   } finally {

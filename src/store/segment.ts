@@ -2,15 +2,15 @@
  * Writing a segment. Contract: one writer a segment, and only the process that made it, so a line torn by a dead writer
  * is never appended to. Its first line says who writes it.
  */
-import { closeSync, fdatasync, ftruncateSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileError } from '../lib/errors.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId, type RandomSource } from '../lib/ids.ts';
 import { dieHere, failsAt } from './failpoint.ts';
 import { createPrivate, openRead, syncFolder, writeAll } from './files.ts';
-import { mayLive, type Owner, thisOwner } from './owner.ts';
-import { readFirst } from './segment-owner.ts';
+import { mayLive, thisOwner } from './owner.ts';
+import { readHeader } from './segment-owner.ts';
 
 const syncData = promisify(fdatasync);
 
@@ -21,6 +21,8 @@ export interface SegmentWriter {
   readonly bytes: number;
   /** Durable when it resolves. After a failure the segment takes nothing more. */
   write(bytes: Buffer): Promise<void>;
+  /** Throws unless the file is still at its path, with all that was written. Also after `close`. */
+  check(): void;
   close(): void;
 }
 
@@ -32,10 +34,12 @@ export function segmentName(now_ms: number, random: RandomSource): string {
   return `${newRunId(last_ms, random).slice(2)}.jsonl`;
 }
 
-export function createSegment(dir: string, name: string): SegmentWriter {
+/** `replaces`: the segment of which it is a copy without what was deleted. */
+export function createSegment(dir: string, name: string, replaces?: string): SegmentWriter {
   const path = join(dir, name);
   const fd = createPrivate(path);
-  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir) })}\n`);
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
   let bytes = 0;
   try {
     writeAll(fd, first);
@@ -45,12 +49,21 @@ export function createSegment(dir: string, name: string): SegmentWriter {
     closeSync(fd);
     throw error;
   }
+  /** What others remove or replace while it is written is not recorded, though every write succeeds. */
+  function check(): void {
+    const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    if (found === undefined || found.ino !== ino || found.dev !== dev)
+      throw lost(path, 'was removed or replaced');
+    if (found.size < BigInt(bytes)) throw lost(path, 'was cut');
+  }
+
   return {
     name,
     path,
     get bytes() {
       return bytes;
     },
+    check,
     async write(chunk) {
       try {
         if (failsAt('before_write')) dieHere();
@@ -62,14 +75,20 @@ export function createSegment(dir: string, name: string): SegmentWriter {
         if (failsAt('after_write')) dieHere();
         await syncData(fd);
         if (failsAt('after_sync')) dieHere();
-        bytes += chunk.length;
       } catch (error) {
         cutTo(fd, bytes);
         throw error;
       }
+      bytes += chunk.length;
+      check();
     },
     close: () => closeSync(fd),
   };
+}
+
+function lost(path: string, how: string): TachoError {
+  const text = `${path}: ${how} while it was written: keep the state folder out of reach of the agent (--state-dir)`;
+  return new TachoError('journal_failed', text, { stage: 'journal' });
 }
 
 /** Takes back what was not acknowledged. Where that fails too, the reader drops it as torn or duplicate. */
@@ -98,6 +117,6 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
 
 /** Whether the process that made a segment may still append to it. */
 export function mayGrow(dir: string, name: string): boolean {
-  const owner: Owner | null = readFirst(join(dir, name));
-  return owner === null ? false : mayLive(owner, dir);
+  const header = readHeader(join(dir, name));
+  return header !== null && mayLive(header.owner, dir);
 }

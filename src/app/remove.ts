@@ -1,0 +1,61 @@
+/** Deletes runs for good: rows, files, spool, and their bytes in the journal. */
+
+import { existsSync } from 'node:fs';
+import { createCatalogue } from '../store/catalogue.ts';
+import { freeDeleted } from '../store/free.ts';
+import { openIndex } from '../store/index-db.ts';
+import { mayLive, type Owner } from '../store/owner.ts';
+import { newReport } from '../store/scan.ts';
+import { readMeta, spoolAt } from '../store/spool.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { sweepLeftovers } from '../store/sweep.ts';
+import { deleteRuns, readTombstones } from '../store/tombstones.ts';
+
+export interface Removed {
+  deleted: string[];
+  missing: string[];
+  /** Runs that a running tacho records. */
+  running: string[];
+  /** Segments that still hold deleted runs: the next gc that can frees them. */
+  left: string[];
+}
+
+export function removeRuns(
+  state: StateDir,
+  run_ids: readonly string[],
+  options: StoreLockOptions = {},
+): Promise<Removed> {
+  return withStoreLock(state, options, () => removeLocked(state, run_ids));
+}
+
+async function removeLocked(state: StateDir, run_ids: readonly string[]): Promise<Removed> {
+  const index = openIndex(state);
+  try {
+    sweepLeftovers(state);
+    await createCatalogue(state.journal, index).refresh(newReport());
+    const removed: Removed = { deleted: [], missing: [], running: [], left: [] };
+    const gone = readTombstones(state);
+    for (const run_id of new Set(run_ids)) {
+      const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
+      const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
+      if (isRecorded(state, run_id)) removed.running.push(run_id);
+      else if (held || known) removed.deleted.push(run_id);
+      else removed.missing.push(run_id);
+    }
+    deleteRuns(state, index, removed.deleted);
+    const { left } = await freeDeleted(state, index);
+    if (removed.deleted.length > 0) index.compact();
+    return { ...removed, left };
+  } finally {
+    index.close();
+  }
+}
+
+/** Whether the tacho that records it may be alive. */
+function isRecorded(state: StateDir, run_id: string): boolean {
+  const meta = readMeta(spoolAt(state, run_id)) as { owner?: Owner } | null;
+  return typeof meta?.owner === 'object' && meta.owner !== null
+    ? mayLive(meta.owner, state.journal)
+    : false;
+}

@@ -1,0 +1,228 @@
+/**
+ * Archived runs put back. The archive is read twice: first to check all of it, then to store it. Contract: nothing is
+ * written before the archive is known to be within bounds and its runs whole; a run becomes visible once all of it is
+ * durable, so a restore that was killed can be repeated; each entry counts once, however often the archive has it.
+ */
+import { existsSync, statfsSync } from 'node:fs';
+import { TachoError } from '../lib/errors.ts';
+import { bytesText } from '../lib/figures.ts';
+import { isRunId } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import { type ArchiveEntry, type ArchiveRead, readArchive, refused } from '../store/archive.ts';
+import { CONFLICT } from '../store/catalogue.ts';
+import { type Index, openIndex } from '../store/index-db.ts';
+import { type Journal, type JournalEntry, openJournal } from '../store/journal.ts';
+import { createSift } from '../store/journal-read.ts';
+import { newReport } from '../store/scan.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { bury, readTombstones } from '../store/tombstones.ts';
+import { eventIn } from './journal-events.ts';
+import { Rebuilt } from './rebuilt.ts';
+import { CAPTURE_SOURCE } from './recorder.ts';
+
+export interface RestoreOptions extends StoreLockOptions {
+  /** Only these runs; empty: all of the archive. */
+  runs: readonly string[];
+  /** Without the limit on how much an archive of its size may unpack to. */
+  any_size?: boolean | undefined;
+}
+
+export interface Restored {
+  restored: string[];
+  /** Runs that are in the store already. */
+  known: string[];
+  /** Runs that were left out, and why. */
+  left_out: { run_id: string; why: string }[];
+  /** Lines of the archive that are damaged. */
+  damaged: number;
+}
+
+export function restore(state: StateDir, path: string, options: RestoreOptions): Promise<Restored> {
+  if (!existsSync(path))
+    throw new TachoError('not_found', `${path}: there is no such archive`, { stage: 'archive' });
+  return withStoreLock(state, options, () => restoreLocked(state, path, options));
+}
+
+async function restoreLocked(
+  state: StateDir,
+  path: string,
+  { runs, any_size = false }: RestoreOptions,
+): Promise<Restored> {
+  const index = openIndex(state);
+  try {
+    const wanted = runs.length === 0 ? null : new Set(runs);
+    const reading = { path, any_size, wanted };
+    const { found, read } = await look(reading);
+    checkRoom(state, path, read.bytes);
+    const left_out: Restored['left_out'] = [];
+    const plan = new Map<string, number>();
+    const known: string[] = [];
+    const deleted = readTombstones(state);
+    for (const [run_id, run] of found) {
+      const why = faultOf(run);
+      if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
+      else if (why === null) plan.set(run_id, run.entries);
+      else left_out.push({ run_id, why });
+    }
+    if (plan.size > 0) await store(state, index, reading, plan);
+    return { restored: [...plan.keys()], known, left_out, damaged: read.damaged };
+  } finally {
+    index.close();
+  }
+}
+
+interface Reading {
+  path: string;
+  any_size: boolean;
+  /** Null: every run. */
+  wanted: ReadonlySet<string> | null;
+}
+
+/** What the archive holds of a run. */
+interface Found {
+  /** Entries, each counted once. */
+  entries: number;
+  /** The last number of each source. */
+  last: Map<string, number>;
+  /** An entry that is missing; null: none is. */
+  missing: string | null;
+  ended: boolean;
+}
+
+function faultOf({ missing, ended }: Found): string | null {
+  if (missing !== null) return `the archive lacks ${missing} of it`;
+  return ended ? null : 'the archive holds no end of it';
+}
+
+/** Reads all of the archive and stores nothing. */
+async function look(reading: Reading): Promise<{ found: Map<string, Found>; read: ArchiveRead }> {
+  const read: ArchiveRead = { damaged: 0, bytes: 0 };
+  const found = new Map<string, Found>();
+  for await (const entry of entriesOnce(reading, read)) {
+    const run = found.get(entry.session) ?? newFound();
+    found.set(entry.session, run);
+    run.entries += 1;
+    if (entry.conflict) continue;
+    const { source, seq } = entry;
+    const next = (run.last.get(source) ?? 0) + 1;
+    if (seq > next) run.missing ??= `entry ${next} (${source})`;
+    run.last.set(source, seq);
+    if (source !== CAPTURE_SOURCE) continue;
+    const event = eventIn(entry.body, entry.session);
+    if (event === null) throw foreign(reading.path, entry);
+    run.ended = event.kind === 'run_finished';
+  }
+  return { found, read };
+}
+
+const newFound = (): Found => ({ entries: 0, last: new Map(), missing: null, ended: false });
+
+function foreign(path: string, { line, session }: ArchiveEntry): TachoError {
+  return refused(`${path}:${line}: is not an event of ${session}; nothing was restored`);
+}
+
+type OnceEntry = ArchiveEntry & { conflict: boolean };
+
+/** Each entry once, under the source it belongs to; `conflict`: it differs from the first one of its number. */
+async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator<OnceEntry> {
+  const sifts = new Map<string, ReturnType<typeof createSift>>();
+  for await (const entry of readArchive(reading.path, read, reading.any_size)) {
+    const { session } = entry;
+    if (!isRunId(session)) throw foreign(reading.path, entry);
+    if (reading.wanted?.has(session) === false) continue;
+    const sift = sifts.get(session) ?? createSift(newReport());
+    sifts.set(session, sift);
+    const source = sift(entry);
+    if (source === null) continue;
+    const conflict = source.startsWith(CONFLICT);
+    yield { ...entry, conflict, source: conflict ? source.slice(CONFLICT.length) : source };
+  }
+}
+
+function checkRoom(state: StateDir, path: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(state.journal);
+  const free = bavail * bsize;
+  if (bytes > free)
+    throw refused(
+      `${path}: unpacks to ${bytesText(bytes)}, and ${bytesText(free)} of the disk are free`,
+    );
+}
+
+/** Stores the runs of the plan, which says how many entries each has. */
+async function store(
+  state: StateDir,
+  index: Index,
+  reading: Reading,
+  plan: ReadonlyMap<string, number>,
+): Promise<void> {
+  const journal = openJournal(state.journal, { index });
+  const batch = new Batch({ state, index, journal });
+  const open = new Map<string, { run: Rebuilt; left: number }>();
+  try {
+    for await (const entry of entriesOnce(reading, { damaged: 0, bytes: 0 })) {
+      const { session, source, seq, body } = entry;
+      const entries = plan.get(session);
+      if (entries === undefined) continue;
+      const one = open.get(session) ?? { run: new Rebuilt(state, session), left: entries };
+      open.set(session, one);
+      one.left -= 1;
+      await batch.add({ session, source, seq, body });
+      if (source === CAPTURE_SOURCE && !entry.conflict) one.run.push(entry);
+      if (one.left > 0) continue;
+      open.delete(session);
+      const outcome = one.run.finish();
+      if (outcome !== null) await batch.end(outcome);
+    }
+    await batch.flush();
+  } finally {
+    for (const { run } of open.values()) run.close();
+    await journal.close();
+  }
+}
+
+/** Entries on their way to the journal, and runs that become visible behind them. */
+class Batch {
+  readonly #to: { state: StateDir; index: Index; journal: Journal };
+  #entries: JournalEntry[] = [];
+  #bytes = 0;
+  #outcomes: RunOutcome[] = [];
+
+  constructor(to: { state: StateDir; index: Index; journal: Journal }) {
+    this.#to = to;
+  }
+
+  async add(entry: JournalEntry): Promise<void> {
+    this.#entries.push(entry);
+    this.#bytes += entry.body.length;
+    const { restore_flush_bytes, restore_flush_entries } = LIMITS;
+    if (this.#bytes >= restore_flush_bytes || this.#entries.length >= restore_flush_entries)
+      await this.#write();
+  }
+
+  async end(outcome: RunOutcome): Promise<void> {
+    this.#outcomes.push(outcome);
+    if (this.#outcomes.length >= LIMITS.restore_flush_runs) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    await this.#write();
+    const { state, index } = this.#to;
+    const ids = this.#outcomes.map(({ run_id }) => run_id);
+    bury(state, ids, 'restored');
+    index.saveOutcomes(this.#outcomes);
+    this.#outcomes = [];
+  }
+
+  async #write(): Promise<void> {
+    const entries = this.#entries;
+    this.#entries = [];
+    this.#bytes = 0;
+    const results = await this.#to.journal.append(entries);
+    const at = results.indexOf('gap');
+    if (at < 0) return;
+    const { session, seq } = entries[at] as JournalEntry;
+    throw refused(`${session}: entry ${seq} does not follow what the journal has of the run`);
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Finished runs of the journal get their rows in the index. Contract: a segment counts as settled only once every
+ * finished run in it has its row.
+ */
+import { createCatalogue } from '../store/catalogue.ts';
+import type { Index } from '../store/index-db.ts';
+import { newReport, type ReadReport } from '../store/scan.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { readTombstones } from '../store/tombstones.ts';
+import { rebuildRun } from './rebuilt.ts';
+
+export interface Settled {
+  /** Runs that got their row. */
+  added: string[];
+  /** Runs without an end: their recorder is at work, or was killed. */
+  unfinished: number;
+  /** Runs with entries that are no events. */
+  foreign: number;
+  report: ReadReport;
+}
+
+/** Gives every finished run in these segments its row. Under the store lock, or on an index that nobody else has. */
+export async function settle(
+  state: StateDir,
+  index: Index,
+  segments: ReadonlyMap<string, number>,
+): Promise<Settled> {
+  const done: Settled = { added: [], unfinished: 0, foreign: 0, report: newReport() };
+  await createCatalogue(state.journal, index).refresh(done.report);
+  const deleted = readTombstones(state);
+  const known = new Set(index.runIds());
+  const looked = new Set<string>();
+  for (const segment of segments.keys()) {
+    for (const session of index.sessionsIn(segment)) {
+      if (deleted.has(session) || known.has(session) || looked.has(session)) continue;
+      looked.add(session);
+      const run = await rebuildRun(state, index, session);
+      if (run.foreign > 0) done.foreign += 1;
+      if (run.outcome !== null) {
+        index.saveOutcome(run.outcome);
+        done.added.push(session);
+      } else if (run.begun) done.unfinished += 1;
+    }
+  }
+  index.settle(segments);
+  return done;
+}
