@@ -3,10 +3,13 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { NO_LIMITS } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
-import { findMarked, startOf } from '../capture/process-tree.ts';
-import { createTail, waitForChange } from '../capture/tail.ts';
+import { settleMarked } from '../capture/drain.ts';
+import { findMarked } from '../capture/process-tree.ts';
+import { readInto, resumeTail } from '../capture/read-into.ts';
+import { waitForChange } from '../capture/tail.ts';
 import { systemClock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
@@ -21,7 +24,15 @@ import { openDesk, redactorFor } from './desk.ts';
 import { resumeLiveRun } from './live-recover.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
-import { closeSpool, type KnownSpool, readSpoolMeta, type SpoolMeta } from './spool-meta.ts';
+import {
+  agentRuns,
+  closeSpool,
+  type KnownSpool,
+  markOf,
+  readSpoolMeta,
+  type SpoolMeta,
+  stillWrites,
+} from './spool-meta.ts';
 import { saveLog } from './stream-log.ts';
 import { rebuildTranscript } from './transcript-writer.ts';
 
@@ -110,10 +121,6 @@ function neverBegun(spool: Spool): Recovery | null {
   if (Date.now() - made < BEGINNING_MS) return { state: 'busy', run_id: spool.name };
   removeSpool(spool);
   return null;
-}
-
-function agentRuns({ agent }: SpoolMeta): boolean {
-  return agent !== null && agent.start !== null && startOf(agent.pid) === agent.start;
 }
 
 interface Journalled {
@@ -206,19 +213,23 @@ async function finishCapture(
   const channels =
     last === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const);
   const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+  const problems: Draft[] = [];
   for (const channel of channels) {
-    const tail = createTail(spool[channel], { from: 0 });
+    const { tail, events } = resumeTail(pipeline, channel, spool[channel], markOf(meta));
+    await desk.recorder.take(events);
     for (;;) {
-      const ended = !agentRuns(meta) || signal?.aborted === true;
-      const bytes = await tail.read(buffer);
-      if (bytes !== null) await desk.recorder.take(pipeline.push(channel, bytes));
+      const ended = !stillWrites(meta) || signal?.aborted === true;
+      const events = await readInto(pipeline, channel, tail, buffer);
+      if (events !== null) await desk.recorder.take(events);
       else if (ended) break;
+      else if (!agentRuns(meta)) problems.push(...(await settleMarked(meta.drains ?? [])));
       else await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
     }
     await tail.close();
   }
   const detail = 'the recorder was killed; the capture was finished from the spool';
-  await desk.recorder.take(pipeline.draft(problem('process', 'recovered', detail), null));
+  problems.push(problem('process', 'recovered', detail));
+  for (const draft of problems) await desk.recorder.take(pipeline.draft(draft, null));
   const exit = { exit_code: null, signal: null };
   const { started_ms } = meta;
   const closing = {

@@ -1,7 +1,10 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
+import { closeSync } from 'node:fs';
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../capture/budget.ts';
+import { type Drain, drainsFor, settleDrains } from '../capture/drain.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { endTree, listTree, RUN_ID_VARIABLE, type TreeRoot } from '../capture/process-tree.ts';
+import { readInto } from '../capture/read-into.ts';
 import { type AgentProcess, spawnAgent } from '../capture/spawn.ts';
 import { createTail, type Tail, waitForChange } from '../capture/tail.ts';
 import { snapshotWorktree } from '../capture/worktree.ts';
@@ -13,7 +16,14 @@ import type { RunLimits } from '../model/parts.ts';
 import type { ExitReason } from '../model/words.ts';
 import { openIndex } from '../store/index-db.ts';
 import { draftRedaction } from '../store/redact-event.ts';
-import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../store/spool.ts';
+import {
+  createSpool,
+  removeSpool,
+  SPOOL_MARK,
+  type Spool,
+  writeMeta,
+  writeStdin,
+} from '../store/spool.ts';
 import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { fingerprint } from './fingerprint.ts';
@@ -81,6 +91,7 @@ export async function startRun(
 
 interface Launched {
   agent: AgentProcess;
+  drains: readonly Drain[];
   started_ms: number;
 }
 
@@ -90,8 +101,7 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
   const in_file = plan.stdin !== null && !stdin_open;
   if (in_file) writeStdin(spool, plan.stdin as string);
   const started_ms = request.clock.now();
-  writeMeta(spool, metaOf({ request, run_id, started_ms, agent: null }));
-  const agent = spawnAgent({
+  const launched = {
     command: plan.command,
     args: plan.args,
     env: { ...request.env, [RUN_ID_VARIABLE]: run_id },
@@ -100,10 +110,20 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
     stdin_open,
     stdout_path: spool.stdout,
     stderr_path: spool.stderr,
-  });
+  };
+  const { fds, list: drains } = drainsFor(launched) ?? { fds: null, list: [] };
+  const noted = { request, run_id, started_ms, drains };
+  let agent: AgentProcess;
+  try {
+    writeMeta(spool, metaOf({ ...noted, agent: null }));
+    agent = spawnAgent({ ...launched, output_fds: fds });
+  } finally {
+    // The agent has its own by now; a drain ends when the last of them is closed.
+    for (const fd of fds ?? []) closeSync(fd);
+  }
   await agent.started;
-  writeMeta(spool, metaOf({ request, run_id, started_ms, agent }));
-  return { agent, started_ms };
+  writeMeta(spool, metaOf({ ...noted, agent }));
+  return { agent, drains, started_ms };
 }
 
 export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
@@ -138,6 +158,7 @@ class LiveRun {
   readonly #desk: Desk;
   readonly #spool: Spool;
   readonly #agent: AgentProcess;
+  readonly #drains: readonly Drain[];
   readonly #root: TreeRoot;
   readonly #pipeline: Pipeline;
   readonly #started_ms: number;
@@ -148,11 +169,13 @@ class LiveRun {
   #limit: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
 
-  constructor(request: RunRequest, desk: Desk, spool: Spool, { agent, started_ms }: Launched) {
+  constructor(request: RunRequest, desk: Desk, spool: Spool, launched: Launched) {
+    const { agent, started_ms } = launched;
     this.#request = request;
     this.#desk = desk;
     this.#spool = spool;
     this.#agent = agent;
+    this.#drains = launched.drains;
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
     this.#started_ms = started_ms;
     this.#started_elapsed = request.clock.elapsed();
@@ -191,9 +214,10 @@ class LiveRun {
       config.timeout_ms === null
         ? null
         : setTimeout(() => this.abort('timeout'), config.timeout_ms);
+    const behindMark = { from: SPOOL_MARK.length, mark: SPOOL_MARK };
     const tails = {
-      stdout: createTail(this.#spool.stdout, { from: 0 }),
-      stderr: createTail(this.#spool.stderr, { from: 0 }),
+      stdout: createTail(this.#spool.stdout, behindMark),
+      stderr: createTail(this.#spool.stderr, behindMark),
     };
     const exited = new AbortController();
     const exit = this.#agent.exited.finally(() => exited.abort());
@@ -201,7 +225,9 @@ class LiveRun {
     if (timer !== null) clearTimeout(timer);
     this.input.end();
     const left = await this.#endLeftovers(tails);
+    const problems = await settleDrains(this.#drains);
     await this.#readUntil(tails, AbortSignal.abort());
+    for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
     return closeRun({
       request: this.#request,
@@ -228,10 +254,9 @@ class LiveRun {
       const last = stopped.aborted;
       let got = false;
       for (const channel of ['stdout', 'stderr'] as const) {
-        const bytes = await tails[channel].read(buffer);
-        if (bytes === null) continue;
+        const events = await readInto(this.#pipeline, channel, tails[channel], buffer);
+        if (events === null) continue;
         got = true;
-        const events = this.#pipeline.push(channel, bytes);
         await this.#desk.recorder.take(events);
         this.#watch(events);
         this.input.watch(events);

@@ -9,7 +9,7 @@ import { type Colours, createHumanProjection } from '../projections/human.ts';
 import { openRead, type PrivateFile, startPrivate } from '../store/files.ts';
 import type { Redactor } from '../store/redact.ts';
 import { logFile } from '../store/run-files.ts';
-import type { Spool } from '../store/spool.ts';
+import { SPOOL_MARK, type Spool } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { StreamLog } from './config-log.ts';
 import { journalledEvents } from './replay.ts';
@@ -74,10 +74,13 @@ function* linesOf(path: string): Generator<Buffer, void> {
   const fd = openRead(path);
   try {
     const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+    const first = readSync(fd, chunk, 0, SPOOL_MARK.length, 0);
+    let at = chunk.subarray(0, first).equals(SPOOL_MARK) ? first : 0;
     let held: Buffer = Buffer.alloc(0);
     for (;;) {
-      const count = readSync(fd, chunk);
+      const count = readSync(fd, chunk, 0, chunk.length, at);
       if (count === 0) break;
+      at += count;
       let bytes = held.length === 0 ? chunk.subarray(0, count) : joined(held, chunk, count);
       for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10)) {
         yield bytes.subarray(0, end + 1);

@@ -17,6 +17,7 @@ import { decodeLine, decodeRecord, type LineContext, problem, replacedBytes } fr
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
+import type { Cut } from './tail.ts';
 
 export interface PipelineOptions {
   agent: Agent;
@@ -46,6 +47,12 @@ export interface Pipeline {
   /** A draft that comes from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
+  /** Somebody else changed the file that a channel is read from. */
+  cut(channel: Channel, cut: Cut): Event[];
+  /** Where in its file the last line begins that a resumed run has of this channel; null: it has none. */
+  resumesAt(channel: Channel): number | null;
+  /** Whether a resumed run has met a truncation of this channel's file. */
+  wasCut(channel: Channel): boolean;
   /** Goes on after these events, which are in the journal already; their lines give nothing again. */
   resume(events: readonly Event[]): void;
   finish(ending?: Ending, exited?: Exit | null): Event[];
@@ -77,7 +84,11 @@ class CapturePipeline implements Pipeline {
   readonly #done = new Map<Channel, number>();
   /** Pieces of texts that a killed recorder journalled: what was held at the end of the input comes once. */
   readonly #given = new Set<string>();
+  /** The last line of each channel that a killed recorder journalled events of, and the last cut of each file. */
+  readonly #last = new Map<Channel, Raw>();
+  readonly #cuts = new Map<Channel, Raw>();
   /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
+  #unsure: readonly Event[] = [];
   #again = 0;
 
   constructor(options: PipelineOptions) {
@@ -138,16 +149,70 @@ class CapturePipeline implements Pipeline {
     return this.#taken();
   }
 
+  cut(channel: Channel, cut: Cut): Event[] {
+    if (cut.kind !== 'overwritten' && !this.#inputs.has(channel)) this.#keepUnsure(channel);
+    const was = `the file was ${cut.kind} by another process: ${cut.position} bytes of it had been read, its size is now ${cut.size}`;
+    if (cut.kind !== 'truncated') {
+      const code = cut.kind === 'overwritten' ? 'spool_overwritten' : 'spool_truncated';
+      return this.draft(problem('frame', code, was), null);
+    }
+    if (!this.#inputs.has(channel)) this.#inputs.set(channel, this.#newLines(channel, true));
+    const rest = (this.#inputs.get(channel) as Lines).restart();
+    const { data } = problem('frame', 'spool_truncated', `${was}; what had not been read is lost`);
+    const excerpt = rest.bytes === 0 ? null : wellFormed(rest.head.toString('utf8'));
+    const sha256 = rest.bytes === 0 ? null : rest.sha256;
+    const torn = rest.bytes === 0 ? null : rest.bytes;
+    const raw = { channel, line: rest.line, offset: rest.offset };
+    return this.draft({ kind: 'problem', data: { ...data, bytes: torn, sha256, excerpt } }, raw);
+  }
+
+  resumesAt(channel: Channel): number | null {
+    const last = this.#last.get(channel);
+    return last === undefined ? null : last.offset - this.#beginning(channel).offset;
+  }
+
+  wasCut(channel: Channel): boolean {
+    return this.#cuts.has(channel);
+  }
+
+  /** The place of a file's first byte among all that was read of its channel. */
+  #beginning(channel: Channel): { line: number; offset: number } {
+    const cut = this.#cuts.get(channel);
+    return cut === undefined ? { line: 0, offset: 0 } : { line: cut.line, offset: cut.offset + 1 };
+  }
+
+  /** The last line that a killed recorder journalled will not be read again: what it gave is all it gives. */
+  #keepUnsure(channel: Channel): void {
+    const raw = this.#unsure[0]?.raw;
+    if (raw == null || raw.channel !== channel) return;
+    for (const event of this.#unsure) applyEvent(this.state, event, this.#options.primary);
+    this.#unsure = [];
+    this.#done.set(channel, raw.offset + 1);
+    this.#again = 0;
+    this.#correlator = this.#newCorrelator();
+  }
+
+  /** A resumed event's place in the files. */
+  #note(event: Event): void {
+    const { raw } = event;
+    if (raw === null) {
+      if (HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event));
+    } else if (isCut(event)) {
+      this.#cuts.set(raw.channel, raw);
+      this.#last.delete(raw.channel);
+    } else this.#last.set(raw.channel, raw);
+  }
+
   resume(events: readonly Event[]): void {
     const { state } = this;
-    for (const event of events)
-      if (event.raw === null && HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event));
+    for (const event of events) this.#note(event);
     const last = events.at(-1);
-    const whole = last?.raw == null ? events.length : firstOfLine(events, last.raw);
+    const whole = last?.raw == null || isCut(last) ? events.length : firstOfLine(events, last.raw);
     for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
     for (const [channel, offset] of state.read) this.#done.set(channel, offset + 1);
     if (whole < events.length && last?.raw != null)
       this.#done.set(last.raw.channel, last.raw.offset);
+    this.#unsure = events.slice(whole);
     this.#again = last?.seq ?? 0;
     this.#correlator = this.#newCorrelator();
   }
@@ -241,6 +306,18 @@ class CapturePipeline implements Pipeline {
   #linesOf(channel: Channel): Lines {
     const known = this.#inputs.get(channel);
     if (known !== undefined) return known;
+    const lines = this.#newLines(channel, false);
+    this.#inputs.set(channel, lines);
+    return lines;
+  }
+
+  /** `lost`: the file is another than the one that was read before, and begins behind all that was read of that. */
+  #newLines(channel: Channel, lost: boolean): Lines {
+    const last = this.#last.get(channel);
+    const from =
+      lost && last !== undefined
+        ? { line: last.line, offset: last.offset + 1 }
+        : this.#beginning(channel);
     const context = { channel, terminated: true, invalid_utf8: false };
     const sink = {
       line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
@@ -262,13 +339,13 @@ class CapturePipeline implements Pipeline {
         this.#correlate({ channel, line: line.line, offset: line.offset });
       },
     };
-    const lines = createLines(sink, this.#options.line_bytes_max);
-    this.#inputs.set(channel, lines);
-    return lines;
+    return createLines(sink, this.#options.line_bytes_max, from);
   }
 }
 
 const HELD_KINDS = new Set<string>(['message_delta', 'thinking_delta', 'call_progress']);
+
+const isCut = (event: Event) => event.kind === 'problem' && event.data.code === 'spool_truncated';
 
 /** A piece of a text, comparable. */
 function toldAs({ kind, data }: { kind: string; data: object }): string {

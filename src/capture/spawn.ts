@@ -1,4 +1,4 @@
-/** Starts an agent in its own session, with regular files as stdout and stderr, and a file or a pipe as stdin. */
+/** Starts an agent in its own session, with regular files or pipes as stdout and stderr, and a file or a pipe as stdin. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   accessSync,
@@ -25,9 +25,11 @@ export interface ResolvedLaunch {
   stdin_path: string | null;
   /** Set: stdin is a pipe, whose other end is the process's `stdin`; when we die, it ends. */
   stdin_open?: boolean;
-  /** Both exist already, as regular files; the agent appends to them itself. */
+  /** Both exist already, as regular files; the agent appends to them itself, unless it has `output_fds`. */
   stdout_path: string;
   stderr_path: string;
+  /** What the agent gets as stdout and stderr instead of the files; the caller closes them. */
+  output_fds?: readonly [number, number] | null;
 }
 
 export interface AgentExit {
@@ -143,7 +145,7 @@ function notRegular(path: string): TachoError {
   return new TachoError('not_a_file', `${path}: not a regular file`, { stage: STAGE });
 }
 
-/** All but a stdin that is a pipe. */
+/** All but what is a pipe. */
 function openStdio(plan: ResolvedLaunch): number[] {
   const { stdin_path, stdout_path, stderr_path } = plan;
   const fds: number[] = [];
@@ -154,8 +156,10 @@ function openStdio(plan: ResolvedLaunch): number[] {
       const empty = stdin_path === null;
       fds.push(empty ? openSync('/dev/null', O_RDONLY) : openRegular(stdin_path, O_RDONLY));
     }
-    fds.push(openRegular(stdout_path, append));
-    fds.push(openRegular(stderr_path, append));
+    if (plan.output_fds == null) {
+      fds.push(openRegular(stdout_path, append));
+      fds.push(openRegular(stderr_path, append));
+    }
     return fds;
   } catch (cause) {
     closeAll(fds);
@@ -228,10 +232,11 @@ export function spawnAgent(plan: ResolvedLaunch): AgentProcess {
     checkFolder(plan.cwd);
     program = resolveProgram(plan);
     fds = openStdio(plan);
+    const given = [...fds, ...(plan.output_fds ?? [])];
     const child = spawn(program, plan.args, {
       cwd: plan.cwd,
       env: plan.env,
-      stdio: plan.stdin_open ? ['pipe', ...fds] : fds,
+      stdio: plan.stdin_open ? ['pipe', ...given] : given,
       detached: true,
     });
     return follow(child, program, plan);

@@ -13,14 +13,13 @@ import {
 import { promisify } from 'node:util';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { KnownBytes } from './known-bytes.ts';
 
 export interface Tail {
   /** Offset of the next byte to be read. */
   readonly position: number;
   /** Something may have changed since the last read began. */
   readonly changed: boolean;
-  /** How often the file was found shorter than what had been read; reading then began again at 0. */
-  readonly truncations: number;
   /** Whether the file system tells of changes; false: only the poll does. */
   readonly watching: boolean;
   /**
@@ -28,13 +27,30 @@ export interface Tail {
    * there is nothing new. With a buffer the result lies in it. One read at a time.
    */
   read(buffer?: Buffer): Promise<Buffer | null>;
+  /** What somebody else did to bytes that were read already, found by the last read; null: nothing. Given once. */
+  takeCut(): Cut | null;
   /** Calls `listener` at each change until the returned function is called. */
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
+/**
+ * `truncated`: the file was cut, and perhaps has grown again. The bytes of the last read are from its new beginning; what
+ * had not been read is lost. `overwritten`: bytes that were read have changed in place. `shortened`: the file lacks bytes
+ * that a killed recorder had read, and begins as it did.
+ */
+export interface Cut {
+  kind: 'truncated' | 'overwritten' | 'shortened';
+  /** How far it had been read. */
+  position: number;
+  /** Its size now. */
+  size: number;
+}
+
 export interface TailOptions {
   from: number;
+  /** The bytes before `from`, with which the file begins: without them it was cut. */
+  mark?: Buffer | null;
   /** false: poll only, for file systems that tell nothing. */
   watch?: boolean;
 }
@@ -56,11 +72,12 @@ function openFile(path: string): number {
 class FileTail implements Tail {
   position: number;
   changed = true;
-  truncations = 0;
   readonly #path: string;
   readonly #fd: number;
   readonly #poll: NodeJS.Timeout;
   readonly #listeners = new Set<() => void>();
+  readonly #known: KnownBytes;
+  #cut: Cut | null = null;
   #scratch: Buffer | null = null;
   #watcher: FSWatcher | null = null;
   #busy: Promise<unknown> | null = null;
@@ -69,6 +86,7 @@ class FileTail implements Tail {
   constructor(path: string, options: TailOptions) {
     this.#path = path;
     this.position = options.from;
+    this.#known = new KnownBytes(options.from, options.mark ?? null);
     this.#fd = openFile(path);
     if (!fstatSync(this.#fd).isFile()) {
       close(this.#fd);
@@ -139,10 +157,17 @@ class FileTail implements Tail {
     const target = buffer ?? (this.#scratch as Buffer);
     try {
       let got = await this.#fill(target);
-      if (got === 0 && (await this.#beginAgainWhenCut())) got = await this.#fill(target);
+      this.#cut = this.#findCut(got);
+      if (this.#cut?.kind === 'truncated') {
+        this.position = 0;
+        this.#known.forget();
+        got = await this.#fill(target);
+      }
       if (got === 0) return null;
+      this.position += got;
       if (got === target.length) this.changed = true;
       const bytes = target.subarray(0, got);
+      this.#known.add(bytes);
       return buffer === undefined ? Buffer.from(bytes) : bytes;
     } catch (cause) {
       throw new TachoError('input_unreadable', `${this.#path}: ${(cause as Error).message}`, {
@@ -154,16 +179,23 @@ class FileTail implements Tail {
 
   async #fill(target: Buffer): Promise<number> {
     const { bytesRead } = await readAt(this.#fd, target, 0, target.length, this.position);
-    this.position += bytesRead;
     return bytesRead;
   }
 
-  async #beginAgainWhenCut(): Promise<boolean> {
-    const found = await this.#stat();
-    if (found === null || found.size >= this.position) return false;
-    this.truncations += 1;
-    this.position = 0;
-    return true;
+  /** After the read: where the bytes before it are still the same, it was a read of the same file. */
+  #findCut(got: number): Cut | null {
+    const { position } = this;
+    const kind = this.#known.check(this.#fd, position);
+    if (kind === null && got > 0) return null;
+    const { size } = fstatSync(this.#fd);
+    if (size < position) return { kind: 'truncated', position, size };
+    return kind === null ? null : { kind, position, size };
+  }
+
+  takeCut(): Cut | null {
+    const cut = this.#cut;
+    this.#cut = null;
+    return cut;
   }
 
   onChange(listener: () => void): () => void {

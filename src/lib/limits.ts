@@ -10,6 +10,8 @@ export const LIMITS = {
   depth_scan_from_bytes: 64 * 1024,
   /** One read of the spool: large enough for 500 MB/s, small enough for flat memory. */
   read_chunk_bytes: 256 * 1024,
+  /** Bytes at the beginning of a followed file and before the place read to, compared to notice that it was cut. */
+  tail_window_bytes: 4096,
   /** File watching may miss a change; the poll finds it. */
   tail_poll_ms: 100,
   /** Between asking a process tree to end and killing it. */
@@ -18,6 +20,8 @@ export const LIMITS = {
   leftover_wait_ms: 2_000,
   /** How long killed processes may take to disappear; one that stays is stuck in the kernel or another user's. */
   kill_wait_ms: 3_000,
+  /** How long the last bytes of an agent may take from its pipe to the spool: at most 64 KiB are on the way. */
+  drain_wait_ms: 5_000,
   /** Longest pause between two looks at a process tree that is being ended; one look costs some 5 ms. */
   tree_poll_ms: 50,
   /** The whole comparison of a git work tree must not hold up a run. */

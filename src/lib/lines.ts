@@ -31,6 +31,8 @@ export interface LineSink {
 export interface Lines {
   push(chunk: Buffer): void;
   end(): void;
+  /** The rest of the current line will never come: gives what there is of it, and begins a new line behind it. */
+  restart(): OversizeLine;
 }
 
 const LF = 10;
@@ -50,12 +52,16 @@ function pour(over: Oversize, bytes: Buffer): void {
   over.bytes += bytes.length;
 }
 
-export function createLines(sink: LineSink, line_bytes_max: number = LIMITS.line_bytes_max): Lines {
-  const place: LinePlace = { line: 0, offset: 0, terminated: true };
+export function createLines(
+  sink: LineSink,
+  line_bytes_max: number = LIMITS.line_bytes_max,
+  from: { line: number; offset: number } = { line: 0, offset: 0 },
+): Lines {
+  const place: LinePlace = { line: from.line, offset: from.offset, terminated: true };
   let parts: Buffer[] = [];
   let held = 0;
   let over: Oversize | null = null;
-  let next_offset = 0;
+  let next_offset = from.offset;
 
   function emit(bytes: Buffer, from: number, to: number): void {
     let start = from;
@@ -124,6 +130,15 @@ export function createLines(sink: LineSink, line_bytes_max: number = LIMITS.line
       if (held === 0 && over === null) return;
       place.terminated = false;
       close(Buffer.alloc(0), 0, 0);
+    },
+    restart() {
+      spill(Buffer.alloc(0));
+      const { hash, head, bytes } = over as unknown as Oversize;
+      over = null;
+      place.line += 1;
+      place.offset = next_offset;
+      next_offset += bytes + 1;
+      return { ...place, terminated: false, bytes, sha256: hash.digest('hex'), head };
     },
   };
 }

@@ -136,6 +136,9 @@ export const PROBLEM_CODES = [
   'truncated_value',
   'lossy_number',
   'limit_unwatched',
+  'spool_truncated',
+  'spool_overwritten',
+  'drain_failed',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];

@@ -1,14 +1,18 @@
 /**
- * The spool: a folder a run with the agent's stdout and stderr, byte for byte, the prompt it was given, and `meta.json`.
- * Contract: the agent writes straight into the files, so neither its hurried exit nor our death loses a byte (ST-3).
+ * The spool: a folder a run with the agent's stdout and stderr, byte for byte behind a mark, the prompt it was given, and `meta.json`.
+ * Contract: the agent, or a drain of its own, writes into the files; neither its hurried exit nor our death loses a byte
+ * (ST-3).
  */
-import { closeSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
 import {
   createPrivate,
+  openRead,
   readPrivate,
+  startPrivate,
   syncFolder,
   unlinkQuietly,
   writeAll,
@@ -52,11 +56,17 @@ function namedSpool(state: StateDir, name: string): Spool {
   };
 }
 
-/** A new spool with empty `stdout` and `stderr`. Fails when the run has one already. */
+/**
+ * What `stdout` and `stderr` begin with until the run is recorded: one blank line of its own kind. An agent that truncates
+ * the file takes it away, which shows even when nothing of the file had been read.
+ */
+export const SPOOL_MARK = Buffer.from(`${' \t \t\t  \t'.repeat(4)}\n`);
+
+/** A new spool, whose `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
   ownFolder(spool.path, false);
-  for (const path of [spool.stdout, spool.stderr]) createFile(path, '');
+  for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
   syncFolder(spool.path);
   return spool;
 }
@@ -66,11 +76,11 @@ export function writeStdin(spool: Spool, text: string): void {
   createFile(spool.stdin, text);
 }
 
-function createFile(path: string, text: string): void {
+function createFile(path: string, text: string | Buffer): void {
   try {
     const fd = createPrivate(path);
     try {
-      writeAll(fd, Buffer.from(text, 'utf8'));
+      writeAll(fd, Buffer.from(text));
     } finally {
       closeSync(fd);
     }
@@ -90,6 +100,30 @@ export function readMeta(spool: Spool): unknown {
     return JSON.parse(readPrivate(spool.meta).toString('utf8')) as unknown;
   } catch {
     return null;
+  }
+}
+
+/** Takes the mark from a file that is kept: it holds the agent's bytes and no others then. */
+export function removeMark(path: string): void {
+  try {
+    const from = openRead(path);
+    const file = startPrivate(path, STAGE, false);
+    try {
+      const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+      let count = readSync(from, chunk, 0, SPOOL_MARK.length, 0);
+      if (!chunk.subarray(0, count).equals(SPOOL_MARK)) return;
+      for (let at = count; ; at += count) {
+        count = readSync(from, chunk, 0, chunk.length, at);
+        if (count === 0) break;
+        file.write(chunk.subarray(0, count));
+      }
+      file.commit();
+    } finally {
+      closeSync(from);
+      file.abandon();
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
   }
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { journalledEvents } from '../../src/app/replay.ts';
 import { verifyRun } from '../../src/app/verify.ts';
+import { SPOOL_MARK } from '../../src/store/spool.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import {
   demo,
@@ -111,7 +112,7 @@ async function begun(args: string[]): Promise<{ pid: number; run: string; done: 
   const { pid, child, done } = place.start(args, { contract: 'none' });
   await until(() => {
     run = spools(place).find((name) => ownerOf(name) === pid) ?? null;
-    return child.exitCode !== null || (run !== null && sizeOf(spoolOf(run, 'stdout')) > 0);
+    return child.exitCode !== null || (run !== null && sizeOf(spoolOf(run, 'stdout')) > SPOOL_MARK.length);
   }, 'the first output of the agent');
   return { pid, run: run ?? '', done };
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
+import { SPOOL_MARK } from '../../src/store/spool.ts';
 import { demo, finished, kill, type Result, spools, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -193,7 +194,10 @@ verifies(
   async () => {
     const run = place.start(demo('hang'), { contract: 'none' });
     const spoolOf = (file: string) => join(place.state, 'spool', spools(place)[0] ?? '', file);
-    await until(() => existsSync(spoolOf('stdout')) && readFileSync(spoolOf('stdout')).length > 0);
+    await until(
+      () =>
+        existsSync(spoolOf('stdout')) && readFileSync(spoolOf('stdout')).length > SPOOL_MARK.length,
+    );
     kill(run.pid);
     await run.done;
     for (const pid of place.left()) kill(pid);

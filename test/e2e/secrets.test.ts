@@ -2,6 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { SPOOL_MARK } from '../../src/store/spool.ts';
 import { demo, filesBelow, finished, kill, linesOf, spools, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -118,7 +119,10 @@ verifies('ST-7', 'a recovered run has the same secrets taken out, those of --env
   const run = place.start(demo(script(), ...FLAGS, '--stream'), { env: ENV, contract: 'none' });
   await until(() => spools(place).length > 0);
   const folder = join(place.state, 'spool', spools(place)[0] ?? '');
-  await until(() => (statSync(join(folder, 'stdout'), { throwIfNoEntry: false })?.size ?? 0) > 0);
+  await until(
+    () =>
+      (statSync(join(folder, 'stdout'), { throwIfNoEntry: false })?.size ?? 0) > SPOOL_MARK.length,
+  );
   kill(run.pid);
   await run.done;
   for (const { path } of filesBelow(folder)) expect(statSync(path).mode & 0o777).toBe(0o600);

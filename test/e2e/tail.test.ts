@@ -1,11 +1,14 @@
 /** Reading along in a file that another process writes. */
 import {
   appendFileSync,
+  closeSync,
   mkdtempSync,
+  openSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -144,19 +147,73 @@ test('bytes that were handed out do not change with the next read', async () => 
   await tail.close();
 });
 
-test('a file that is cut is read again from its beginning, and that is counted', async () => {
+test('a file that is cut is read again from its beginning, and that is reported once', async () => {
   const path = newFile('0123456789');
   const tail = createTail(path, { from: 0 });
   expect(await readAll(tail)).toBe('0123456789');
   truncateSync(path, 0);
   expect(await tail.read()).toBe(null);
-  expect({ position: tail.position, truncations: tail.truncations }).toEqual({
-    position: 0,
-    truncations: 1,
-  });
+  expect(tail.takeCut()).toEqual({ kind: 'truncated', position: 10, size: 0 });
+  expect([tail.takeCut(), tail.position]).toEqual([null, 0]);
   appendFileSync(path, 'new');
   expect(await waitForChange([tail], null, 10_000)).toBe('changed');
   expect(await readAll(tail)).toBe('new');
+  expect(tail.takeCut()).toBe(null);
+  await tail.close();
+});
+
+for (const [what, then] of [
+  ['less than before', 'other'],
+  ['exactly as much', 'ABCDEFGHIJ'],
+  ['more than before', 'longer than what was there'],
+  ['far more than the window', 'z'.repeat(LIMITS.tail_window_bytes * 3)],
+] as const)
+  test(`a file that was cut and has grown again by ${what} is noticed`, async () => {
+    const path = newFile('0123456789');
+    const tail = createTail(path, { from: 0 });
+    await readAll(tail);
+    writeFileSync(path, then);
+    expect(await tail.read()).toEqual(Buffer.from(then));
+    expect(tail.takeCut()).toEqual({ kind: 'truncated', position: 10, size: then.length });
+    expect(await tail.read()).toBe(null);
+    expect(tail.takeCut()).toBe(null);
+    await tail.close();
+  });
+
+test('a long file that was cut and has grown again is noticed, and one that only grows is not', async () => {
+  const numbered = (from: number) =>
+    Array.from({ length: 5_000 }, (_, i) => `line ${from + i}\n`).join('');
+  const path = newFile(numbered(0));
+  const tail = createTail(path, { from: 7 });
+  await readAll(tail);
+  appendFileSync(path, numbered(5_000));
+  await readAll(tail);
+  expect(tail.takeCut()).toBe(null);
+  const then = numbered(20_000) + numbered(30_000) + numbered(40_000);
+  writeFileSync(path, then);
+  expect(await readAll(tail)).toBe(then);
+  expect(tail.position).toBe(then.length);
+  await tail.close();
+});
+
+test('bytes that change in place, at the beginning or near the end, are reported and not read again', async () => {
+  const path = newFile('x'.repeat(LIMITS.tail_window_bytes * 4));
+  const tail = createTail(path, { from: 0 });
+  await readAll(tail);
+  const write = (at: number) => {
+    const fd = openSync(path, 'r+');
+    writeSync(fd, 'OTHER', at);
+    closeSync(fd);
+  };
+  for (const at of [3, LIMITS.tail_window_bytes * 4 - 1_000]) {
+    write(at);
+    expect(await tail.read()).toBe(null);
+    expect(tail.takeCut()).toMatchObject({ kind: 'overwritten' });
+    expect(await tail.read()).toBe(null);
+    expect(tail.takeCut()).toBe(null);
+  }
+  appendFileSync(path, 'more');
+  expect(await readAll(tail)).toBe('more');
   await tail.close();
 });
 

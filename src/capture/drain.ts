@@ -1,0 +1,169 @@
+/**
+ * Pipes in front of the spool, for programs that would truncate a file: the agent writes into a pipe, and a `cat` appends
+ * all of it to the spool file. The drain is a process of its own, so it finishes its work when tacho is killed.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../lib/limits.ts';
+import type { DraftOf } from '../model/draft.ts';
+import { problem } from './decode.ts';
+import { startOf } from './process-tree.ts';
+import { isShell } from './shells.ts';
+import { findProgram, type ResolvedLaunch } from './spawn.ts';
+
+/** What any later tacho needs to find a drain. */
+export interface DrainMark {
+  pid: number;
+  /** Start time by the system's own count, the guard against pid reuse. */
+  start: string | null;
+}
+
+export interface Drain extends DrainMark {
+  name: string;
+  /** How it ended; never rejects. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+export interface Drains {
+  /** The agent's stdout and stderr; whoever starts the agent closes them then. */
+  fds: [number, number];
+  list: readonly Drain[];
+}
+
+const TOOL_PATH = '/usr/bin:/bin:/usr/local/bin';
+
+/** The user's PATH only for systems that keep their tools elsewhere, and never a relative entry of it. */
+function tool(name: string): string | null {
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  return findProgram(name, [TOOL_PATH, ...folders].join(':'), '/');
+}
+
+/**
+ * Drains for an agent that is a shell; null where the agent gets the files themselves. That is every other program (a
+ * Node program that exits with output pending loses what a pipe had no room for), and every system that lacks what a
+ * drain needs. Only Linux truncates the file that `/dev/stdout` leads to.
+ */
+export function drainsFor(plan: ResolvedLaunch): Drains | null {
+  if (process.platform !== 'linux') return null;
+  const program = findProgram(plan.command, plan.env.PATH, plan.cwd);
+  if (program === null || !isShell(program, plan.args)) return null;
+  return openDrains(plan.stdout_path, plan.stderr_path);
+}
+
+function openDrains(stdout_path: string, stderr_path: string): Drains | null {
+  const cat = tool('cat');
+  const mkfifo = tool('mkfifo');
+  if (cat === null || mkfifo === null) return null;
+  const folder = dirname(stdout_path);
+  const fifos = [join(folder, 'stdout.pipe'), join(folder, 'stderr.pipe')] as const;
+  const fds: number[] = [];
+  try {
+    const made = spawnSync(mkfifo, ['-m', '600', ...fifos], { env: {}, stdio: 'ignore' });
+    if (made.status !== 0) return null;
+    const out = startDrain(cat, fifos[0], stdout_path, fds);
+    const err = startDrain(cat, fifos[1], stderr_path, fds);
+    return { fds: [fds[0] as number, fds[1] as number], list: [out, err] };
+  } catch {
+    // A drain that was started ends by itself: its pipe has no writer.
+    for (const fd of fds) closeSync(fd);
+    return null;
+  } finally {
+    for (const fifo of fifos) unlinkQuietly(fifo);
+  }
+}
+
+/** Adds the write end to `fds`. */
+function startDrain(cat: string, fifo: string, path: string, fds: number[]): Drain {
+  const { O_RDWR, O_RDONLY, O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
+  const held: number[] = [];
+  const open = (name: string, flags: number) => {
+    const fd = openSync(name, flags | O_NOFOLLOW);
+    held.push(fd);
+    return fd;
+  };
+  try {
+    // With both ends open, neither of the next two blocks; and none of them is non-blocking for the agent.
+    open(fifo, O_RDWR);
+    const from = open(fifo, O_RDONLY);
+    fds.push(openSync(fifo, O_WRONLY | O_NOFOLLOW));
+    const into = open(path, O_WRONLY | O_APPEND);
+    // In a session of its own: Ctrl-C at the terminal is not for it. Nothing of our environment is its business.
+    const child = spawn(cat, [], {
+      cwd: '/',
+      env: {},
+      detached: true,
+      stdio: [from, into, 'ignore'],
+    });
+    child.unref();
+    return followed(child, basename(path));
+  } finally {
+    for (const fd of held) closeSync(fd);
+  }
+}
+
+function followed(child: ChildProcess, name: string): Drain {
+  const ended = Promise.withResolvers<Awaited<Drain['ended']>>();
+  child.once('error', () => ended.resolve({ code: null, signal: null }));
+  child.once('exit', (code, signal) => ended.resolve({ code, signal }));
+  if (child.pid === undefined) throw new Error('the drain could not be started');
+  return { name, pid: child.pid, start: startOf(child.pid), ended: ended.promise };
+}
+
+/** Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. */
+export async function settleDrains(drains: readonly Drain[]): Promise<DraftOf<'problem'>[]> {
+  const problems: DraftOf<'problem'>[] = [];
+  const all = new AbortController();
+  const late = sleep(LIMITS.drain_wait_ms, null, { signal: all.signal }).catch(() => null);
+  for (const { name, pid, ended } of drains) {
+    const end = await Promise.race([ended, late]);
+    if (end === null) {
+      send(pid);
+      // The timer keeps us alive meanwhile: a drain does not.
+      await Promise.race([ended, sleep(LIMITS.tree_poll_ms)]);
+      problems.push(heldOpen(name));
+    } else if (end.code !== 0) {
+      const how = end.signal ?? `exit code ${end.code}`;
+      const detail = `the process that writes ${name} to the spool failed (${how}); output after that is lost`;
+      problems.push(problem('process', 'drain_failed', detail));
+    }
+  }
+  all.abort();
+  return problems;
+}
+
+/** The same for a run of another tacho, which is dead: only the marks of its drains are known. */
+export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf<'problem'>[]> {
+  const until = performance.now() + LIMITS.drain_wait_ms;
+  while (marks.some(isDraining) && performance.now() < until) await sleep(LIMITS.tree_poll_ms);
+  const stuck = marks.filter(isDraining);
+  for (const { pid } of stuck) send(pid);
+  return stuck.map(() => heldOpen('output'));
+}
+
+/** Without a start time the pid may be anybody's. */
+export function isDraining({ pid, start }: DrainMark): boolean {
+  return start !== null && startOf(pid) === start;
+}
+
+function heldOpen(name: string): DraftOf<'problem'> {
+  const detail = `a process that outlived the agent keeps its ${name} open; what it writes from now on is not recorded`;
+  return problem('process', 'drain_failed', detail);
+}
+
+function send(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Not made.
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Which programs are shells, judged by their file. Shells open `/dev/stdout` and `/dev/stderr` by name, with O_TRUNC;
+ * see docs/adr/0012 for what follows from that.
+ */
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
+import { basename } from 'node:path';
+
+const SHELLS = new Set(
+  'sh bash rbash dash ash zsh ksh ksh93 mksh lksh oksh pdksh posh yash fish csh tcsh'.split(' '),
+);
+
+/** Programs that are several, by their first argument or the name they were called by. */
+const MULTICALL = new Set(['busybox', 'toybox']);
+
+/** What is read of a script: launchers are shorter, and longer ones decide early whom they start. */
+const SCRIPT_BYTES = 64 * 1024;
+
+/** `exec program … "$@"`, perhaps over several lines. A mere redirection (`exec 2>&1`) starts nothing. */
+const EXEC =
+  /^[ \t]*(?:.*(?:&&|\|\||then|else)[ \t]+)?exec[ \t]+(?!\{?\w*\}?[<>])(\S+)(?:\\\n|.)*\$(?:@|\{@|\{1\+)/gm;
+
+/** Whether this program, found at its absolute path, is a shell or a script that a shell runs. */
+export function isShell(program: string, args: readonly string[]): boolean {
+  const name = basename(program);
+  if (SHELLS.has(name)) return true;
+  const real = realName(program);
+  if (MULTICALL.has(real)) return name === real && SHELLS.has(args[0] ?? '');
+  return SHELLS.has(real) || isShellScript(program);
+}
+
+function realName(path: string): string {
+  try {
+    return basename(realpathSync(path));
+  } catch {
+    return basename(path);
+  }
+}
+
+function isShellScript(path: string): boolean {
+  const text = headOf(path);
+  if (text === null) return false;
+  if (!text.startsWith('#!')) {
+    // The system refuses to execute a text without an interpreter; execvp then has /bin/sh run it.
+    return text !== '' && !text.includes('\0') && !handsOver(text);
+  }
+  return SHELLS.has(interpreterOf(text)) && !handsOver(text);
+}
+
+/**
+ * A launcher (of pnpm, asdf, Nix …) replaces itself with the real program by `exec`: that one writes the output, and
+ * what holds for the launcher's interpreter does not hold for it. It passes on its arguments, which tells it from others.
+ */
+function handsOver(script: string): boolean {
+  for (const [, word = ''] of script.matchAll(EXEC))
+    if (!SHELLS.has(basename(word.replaceAll(/["']/g, '')))) return true;
+  return false;
+}
+
+/** The name of the program that the first line names, also behind `env`. */
+function interpreterOf(text: string): string {
+  const words = (text.slice(2).split('\n', 1)[0] ?? '').trim().split(/\s+/);
+  const first = basename(words[0] ?? '');
+  if (first !== 'env') return MULTICALL.has(first) ? basename(words[1] ?? '') : first;
+  const behind = words.slice(1).find((word) => !word.startsWith('-') && !word.includes('='));
+  return basename(behind ?? '');
+}
+
+/** Null for what cannot be read. */
+function headOf(path: string): string | null {
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      const start = Buffer.alloc(SCRIPT_BYTES);
+      return start.toString('latin1', 0, readSync(fd, start, 0, SCRIPT_BYTES, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
+}

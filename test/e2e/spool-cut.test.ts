@@ -1,0 +1,269 @@
+/** Redirections to /dev/stdout and /dev/stderr: nothing of a shell's output is lost, and any other loss is recorded. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { finished, isRunning, kill, linesOf, type Row, spools, until, usePlace } from './cli.ts';
+import { can } from './needs.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+const linux = existsSync('/proc/self/stat');
+
+const S = '"session_id":"7e15eb39-6be6-4422-a6f5-9c0868fe7f65"';
+const INIT = `{"type":"system","subtype":"init","cwd":"/w",${S},"tools":[],"model":"m"}`;
+const use = (n: number) =>
+  `{"type":"assistant","message":{"id":"m${n}","role":"assistant","model":"m","content":[{"type":"tool_use","id":"c${n}","name":"Bash","input":{"command":"echo ${n}"}}],"usage":{}},${S}}`;
+const answer = (n: number) =>
+  `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"c${n}","type":"tool_result","content":"out ${n}"}]},${S}}`;
+const RESULT = `{"type":"result","subtype":"success","is_error":false,"result":"done","stop_reason":"end_turn",${S},"total_cost_usd":0.1,"usage":{"input_tokens":1,"output_tokens":1}}`;
+const CALLS = [1, 2, 3, 4, 5, 6].flatMap((n) => [use(n), answer(n)]);
+const says = (lines: readonly string[], where = '') =>
+  lines.map((line) => `printf '%s\\n' '${line}'${where}`).join('\n');
+const ERRORS = Array.from({ length: 10 }, (_, n) => `plain stderr line ${n + 1}`);
+
+/** Puts a program into a folder that comes first on the PATH. */
+function program(text: string, name = 'claude'): Record<string, string> {
+  const folder = join(place.folder, 'bin');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), text);
+  chmodSync(join(folder, name), 0o755);
+  return { PATH: [folder, dirname(process.execPath), process.env.PATH].join(delimiter) };
+}
+
+const events = () => join(place.folder, 'events.jsonl');
+const RUN = () => ['run', '--agent', 'claude', '--output', 'json', '--events', events(), 'p'];
+
+interface Played {
+  calls: number;
+  stderr: string[];
+  problems: Row[];
+  grade: string;
+  gaps: string[];
+}
+
+function played(records: Row[]): Played {
+  const all = linesOf(readFileSync(events(), 'utf8'));
+  const { grade, gaps } = finished({ records } as never).completeness;
+  return {
+    calls: records.filter((record) => record.type === 'tool_exec_finished').length,
+    stderr: all
+      .filter((event) => event.kind === 'notice' && event.data.code === 'stderr')
+      .map((event) => event.data.text),
+    problems: all.filter((event) => event.kind === 'problem').map((event) => event.data),
+    grade,
+    gaps,
+  };
+}
+
+async function play(text: string): Promise<Played> {
+  const { records } = await tacho(RUN(), { env: program(text) });
+  return played(records);
+}
+
+const script = (cut: string, interpreter = '/bin/sh') =>
+  [`#!${interpreter}`, says(ERRORS, ' >&2'), says([INIT, ...CALLS]), cut, says([RESULT])].join(
+    '\n',
+  );
+
+for (const [what, cut, noted] of [
+  ['echo > /dev/stderr', "echo 'note' > /dev/stderr", ['note']],
+  ['echo > /dev/stdout', "echo '' > /dev/stdout", []],
+  ['tee /dev/stderr', "echo 'note' | tee /dev/stderr > /dev/null", ['note']],
+  ['tee /dev/stdout', "echo '' | tee /dev/stdout > /dev/null", []],
+  ['cat > /dev/stdout', "echo '' | cat > /dev/stdout", []],
+  ['> /proc/self/fd/1', "echo '' > /proc/self/fd/1", []],
+  [
+    'a writer that keeps its own place',
+    `(echo ''; sleep 0.2; echo '') > /dev/stdout &\n${says(ERRORS, ' >&2')}\nwait`,
+    ERRORS,
+  ],
+  [
+    'a writer of stderr that keeps its own place',
+    "(echo 'a'; sleep 0.2; echo 'b') > /dev/stderr",
+    ['a', 'b'],
+  ],
+  ['an empty redirection', ': > /dev/stderr; : > /dev/stdout', []],
+] as const)
+  verifies('ST-3', `a shell agent loses no byte by ${what}`, async () => {
+    expect(await play(script(cut))).toEqual({
+      calls: 6,
+      stderr: [...ERRORS, ...noted],
+      problems: [],
+      grade: 'complete',
+      gaps: [],
+    });
+  });
+
+for (const interpreter of ['/usr/bin/env bash', '/usr/bin/env -S bash -e', '/bin/bash'])
+  test(`#!${interpreter} is known as a shell`, async () => {
+    if (!can('bash', 'redirections of bash')) return;
+    const { stderr, grade } = await play(script('echo note > /dev/stderr', interpreter));
+    expect([stderr, grade]).toEqual([[...ERRORS, 'note'], 'complete']);
+  });
+
+test('a script without a first line for an interpreter is run by the shell, and loses nothing', async () => {
+  const text = script('echo note > /dev/stderr').split('\n').slice(1).join('\n');
+  const { stderr, grade } = await play(text);
+  expect([stderr, grade]).toEqual([[...ERRORS, 'note'], 'complete']);
+});
+
+test('1 MiB of a shell agent that ends in a hurry is recorded', async () => {
+  const text = script(`i=0; while [ $i -lt 1024 ]; do printf '%1023d\\n' $i >&2; i=$((i+1)); done`);
+  const { stderr, grade } = await play(text);
+  expect([stderr.length, Number(stderr.at(-1)), grade]).toEqual([1034, 1023, 'complete']);
+});
+
+/** A Node agent has files as stdout and stderr: it writes, a shell that it starts cuts, it writes on. */
+const nodeAgent = (cut: string, more = '') => `#!${process.execPath}
+const { writeSync } = require('node:fs');
+const { execFileSync } = require('node:child_process');
+const say = (fd, lines) => { for (const line of lines) writeSync(fd, line + '\\n'); };
+say(2, ${JSON.stringify(ERRORS)});
+say(1, ${JSON.stringify([INIT, ...CALLS])});
+execFileSync('/bin/sh', ['-c', ${JSON.stringify(cut)}], { stdio: ['ignore', 'inherit', 'inherit'] });
+${more}
+say(1, ${JSON.stringify([RESULT])});
+`;
+
+for (const [what, cut, more] of [
+  ['> /dev/stdout', "echo '' > /dev/stdout", ''],
+  ['> /dev/stderr', 'echo note > /dev/stderr', ''],
+  [
+    '> /dev/stderr, and a file that has grown again',
+    'echo note > /dev/stderr',
+    `say(2, Array.from({ length: 100 }, (_, i) => 'later line ' + i));`,
+  ],
+  ['> /dev/stdout, after all of it was read', "sleep 1; echo '' > /dev/stdout", ''],
+  [
+    '> /dev/stdout in the middle of a line',
+    "printf '{\"type\":'; sleep 1; echo '' > /dev/stdout",
+    '',
+  ],
+] as const)
+  verifies('ST-3', `a loss in the output of any other agent is recorded: ${what}`, async () => {
+    if (!linux) return;
+    const { problems, grade, gaps } = await play(nodeAgent(cut, more));
+    expect(problems.map(({ code }) => code)).toContain('spool_truncated');
+    expect([grade, gaps]).toEqual(['partial', expect.arrayContaining(['spool_truncated:1'])]);
+  });
+
+test('a line that was torn by a truncation is in the problem, with its size', async () => {
+  if (!linux) return;
+  const cut = `printf '{"type":"half'; sleep 1; echo '' > /dev/stdout`;
+  const { problems, calls } = await play(nodeAgent(cut));
+  expect(problems.find(({ code }) => code === 'spool_truncated')).toMatchObject({
+    bytes: 13,
+    excerpt: '{"type":"half',
+    detail: expect.stringContaining('what had not been read is lost'),
+  });
+  expect(calls).toBe(6);
+});
+
+verifies(
+  'ST-3',
+  'tacho is killed: a shell agent goes on, and recovery has all it wrote',
+  async () => {
+    if (!linux) return;
+    const go = join(place.folder, 'go');
+    const wait = `while [ ! -e '${go}' ]; do sleep 0.05; done; echo note > /dev/stderr`;
+    const { pid, done } = place.start(RUN(), { env: program(script(wait)), contract: 'none' });
+    let run = '';
+    await until(() => {
+      run = spools(place)[0] ?? '';
+      const path = join(place.state, 'spool', run, 'stderr');
+      return run !== '' && existsSync(path) && statSync(path).size > 100;
+    }, 'the first output');
+    const meta = () =>
+      JSON.parse(readFileSync(join(place.state, 'spool', run, 'meta.json'), 'utf8'));
+    await until(() => meta().agent !== null, 'the note of the agent');
+    const { agent, drains } = meta();
+    kill(pid);
+    await done;
+    expect(drains.map((drain: Row) => isRunning(drain.pid))).toEqual([true, true]);
+    writeFileSync(go, '');
+    await until(() => !isRunning(agent.pid), 'the end of the agent');
+    await until(() => drains.every((drain: Row) => !isRunning(drain.pid)), 'the end of the drains');
+    expect((await tacho(['runs', 'recover'])).code).toBe(0);
+    const { stdout } = await tacho(['replay', run, '--output', 'json']);
+    const records = linesOf(stdout);
+    expect(records.filter((record) => record.type === 'tool_exec_finished').length).toBe(6);
+    expect(finished({ records } as never).completeness).toEqual({
+      grade: 'partial',
+      gaps: ['recovered:1'],
+      filled: [],
+    });
+  },
+);
+
+/** Cuts its stdout when a file appears, and ends when another does. */
+const cutsWhenTold = (cut: string, end: string) => `#!${process.execPath}
+const { existsSync, writeSync } = require('node:fs');
+const { execFileSync } = require('node:child_process');
+const say = (lines) => { for (const line of lines) writeSync(1, line + '\\n'); };
+const when = (path, then) => {
+  const timer = setInterval(() => { if (existsSync(path)) { clearInterval(timer); then(); } }, 20);
+};
+say(${JSON.stringify([INIT, ...CALLS.slice(0, 6)])});
+when(${JSON.stringify(cut)}, () => {
+  execFileSync('/bin/sh', ['-c', ': > /dev/stdout'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  say(${JSON.stringify(CALLS.slice(6))});
+  when(${JSON.stringify(end)}, () => say(${JSON.stringify([RESULT])}));
+});
+`;
+
+for (const [when, dead] of [
+  ['while tacho is dead', true],
+  ['before tacho is killed', false],
+] as const)
+  verifies(
+    'ST-3',
+    `a file that is cut ${when} is recovered once, and the cut is recorded`,
+    async () => {
+      if (!linux) return;
+      const [cut, end] = [join(place.folder, 'cut'), join(place.folder, 'end')];
+      const env = program(cutsWhenTold(cut, end));
+      const { pid, done } = place.start(RUN(), { env, contract: 'none' });
+      const shown = (text: string) =>
+        existsSync(events()) ? readFileSync(events(), 'utf8').split(text).length - 1 : 0;
+      await until(() => shown('"kind":"call_finished"') === 3, 'three calls');
+      if (!dead) {
+        writeFileSync(cut, '');
+        await until(() => shown('"kind":"call_finished"') === 6, 'six calls');
+        expect(shown('"spool_truncated"')).toBe(1);
+      }
+      kill(pid);
+      await done;
+      writeFileSync(cut, '');
+      writeFileSync(end, '');
+      expect((await tacho(['runs', 'recover'])).code).toBe(0);
+      const { stdout } = await tacho(['replay', '--output', 'json', 'last']);
+      const records = linesOf(stdout);
+      expect(records.filter((record) => record.type === 'tool_exec_finished').length).toBe(6);
+      const { exit_reason, completeness } = finished({ records } as never);
+      expect([exit_reason, completeness.gaps]).toEqual([
+        'ok',
+        ['recovered:1', 'spool_truncated:1'],
+      ]);
+    },
+  );
+
+test('a process that escapes and keeps the output open ends nothing but the drain, and that is recorded', async () => {
+  if (!linux || !can('setsid', 'a process that escapes')) return;
+  const pid_file = join(place.folder, 'pid');
+  const escapes = `setsid env -i /bin/sh -c 'echo $$ > ${pid_file}; exec sleep 300' &\nsleep 0.5`;
+  const { grade, gaps, calls } = await play(script(escapes));
+  kill(Number(readFileSync(pid_file, 'utf8')));
+  expect([grade, gaps, calls]).toEqual(['partial', ['drain_failed:2'], 6]);
+});
+
+test('a drain that is killed is recorded as a loss', async () => {
+  if (!linux) return;
+  const meta = '"$TACHO_HOME/spool/$TACHO_RUN_ID/meta.json"';
+  const first = `sed -n 's/.*"drains":\\[{"pid":\\([0-9]*\\).*/\\1/p' ${meta}`;
+  const { problems, grade } = await play(script(`sleep 0.5; kill -9 $(${first}); sleep 0.2`));
+  expect(problems).toContainEqual(
+    expect.objectContaining({ code: 'drain_failed', detail: expect.stringContaining('SIGKILL') }),
+  );
+  expect(grade).toBe('partial');
+});
