@@ -4,7 +4,7 @@ import type { AgentProcess } from '../capture/spawn.ts';
 import type { Agent } from '../model/agent.ts';
 import type { RunConfig } from '../model/parts.ts';
 import { type Owner, thisOwner } from '../store/owner.ts';
-import { secretValues } from '../store/redact-values.ts';
+import { knownSecrets } from '../store/redact-values.ts';
 import { readMeta, removeSpool, type Spool, writeMeta } from '../store/spool.ts';
 import type { StreamLog } from './config-log.ts';
 import type { LiveRunConfig } from './live-run.ts';
@@ -57,7 +57,7 @@ export function metaOf(parts: {
 }
 
 function secretsOf({ env, agent }: RunRequest): Record<string, string> {
-  const values = new Set(secretValues(env, agent.secret_env));
+  const values = new Set(knownSecrets(env, agent.secret_env).values);
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
