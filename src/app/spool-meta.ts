@@ -6,7 +6,7 @@ import type { AgentProcess } from '../capture/spawn.ts';
 import type { Agent } from '../model/agent.ts';
 import type { RunConfig } from '../model/parts.ts';
 import { type Owner, thisOwner } from '../store/owner.ts';
-import { secretValues } from '../store/redact-values.ts';
+import { knownSecrets } from '../store/redact-values.ts';
 import {
   readMeta,
   removeMark,
@@ -86,7 +86,7 @@ export function stillWrites(meta: SpoolMeta): boolean {
 }
 
 function secretsOf({ env, agent }: RunRequest): Record<string, string> {
-  const values = new Set(secretValues(env, agent.secret_env));
+  const values = new Set(knownSecrets(env, agent.secret_env).values);
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 

@@ -123,24 +123,66 @@ function findJwt(text: string, start: number, end: number, found: Found[]): numb
   return last;
 }
 
-function takePem(text: string, at: number, found: Found[]): number {
-  const from = at + PEM_BEGIN.length;
-  const label = text.slice(from, from + 40);
-  const close = label.indexOf('-----');
-  if (close < 0 || !label.slice(0, close).includes('PRIVATE KEY')) return from;
-  const end = endOfPem(text, from);
-  found.push({ start: at, end, kind: 'pem' });
-  return end;
+/** Private keys of PEM, OpenSSH and PGP, and of SSH2. */
+const KEY_FRAMES = [
+  { begin: '-----BEGIN ', end: '-----END ', close: '-----' },
+  { begin: '---- BEGIN ', end: '---- END ', close: '----' },
+] as const;
+const LABEL_CHARS_MAX = 60;
+
+type KeyFrame = (typeof KEY_FRAMES)[number];
+
+/** Whether a private key begins here; null when the text ends before that is known. */
+function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolean | null {
+  const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
+  const last = label.indexOf(close);
+  if (last < 0) return label.length < LABEL_CHARS_MAX ? null : false;
+  return label.slice(0, last).includes('PRIVATE KEY');
 }
 
-/** Behind the END line; a block that is cut off goes on to the end of the text. */
-function endOfPem(text: string, from: number): number {
+function keyAnchor(frame: KeyFrame): Anchor {
+  return {
+    text: frame.begin,
+    take(text, at, found) {
+      const from = at + frame.begin.length;
+      if (beginsKey(text, at, frame) !== true) return from;
+      const end = endOfKey(text, from, frame);
+      found.push({ start: at, end, kind: 'pem' });
+      return end;
+    },
+  };
+}
+
+/** Behind the END line; a block that is cut off continues to the end of the text. */
+function endOfKey(text: string, from: number, { end, close }: KeyFrame): number {
   const limit = Math.min(text.length, from + PEM_CHARS_MAX);
   const block = text.slice(from, limit);
-  const last = block.indexOf('-----END ');
+  const last = block.indexOf(end);
   if (last < 0) return limit;
-  const close = block.indexOf('-----', last + 9);
-  return close < 0 || close > last + 60 ? from + last + 9 : from + close + 5;
+  const shut = block.indexOf(close, last + end.length);
+  const whole = shut >= 0 && shut <= last + end.length + LABEL_CHARS_MAX;
+  return from + (whole ? shut + close.length : last + end.length);
+}
+
+/** Where a private key begins that has not ended; -1 when none has. With `cut`, the end may cut its first line. */
+export function openKeyBlock(text: string, cut = false): number {
+  for (const frame of KEY_FRAMES) {
+    const at = text.lastIndexOf(frame.begin);
+    if (at < 0) continue;
+    const begins = beginsKey(text, at, frame);
+    if (begins === null ? cut : begins && keyBlockEnd(text.slice(at)) < 0) return at;
+  }
+  return -1;
+}
+
+/** Behind the line that ends a key; -1 when there is none. */
+export function keyBlockEnd(text: string): number {
+  for (const { end, close } of KEY_FRAMES) {
+    const at = text.indexOf(end);
+    const shut = at < 0 ? -1 : text.indexOf(close, at + end.length);
+    if (shut >= 0) return shut + close.length;
+  }
+  return -1;
 }
 
 const STOPS = new Uint8Array(65536);
@@ -166,7 +208,6 @@ export function findUserinfo(text: string, found: Found[]): void {
   }
 }
 
-const PEM_BEGIN = '-----BEGIN ';
 const AUTHORIZATION =
   /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?([^\s"'\\,;<>()[\]{}]{8,4096})/iy;
 const BEARER = /\s{0,4}([\w.~+/=-]{16,4096})/y;
@@ -175,7 +216,7 @@ const API_KEY = /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([^\s"'\\,;<>()[\]{}]{8
 const AWS_SECRET =
   /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/y;
 
-/** A word behind which a secret stands. */
+/** A word that a secret follows. */
 function opening(word: string, kind: string, value: RegExp): Anchor {
   return {
     text: word,
@@ -195,7 +236,7 @@ function opening(word: string, kind: string, value: RegExp): Anchor {
 }
 
 export const SHAPE_ANCHORS: readonly Anchor[] = [
-  { text: PEM_BEGIN, take: takePem },
+  ...KEY_FRAMES.map(keyAnchor),
   ...['Authorization', 'authorization', 'AUTHORIZATION'].map((word) =>
     opening(word, 'authorization', AUTHORIZATION),
   ),

@@ -1,10 +1,12 @@
 /** Secrets that are split over pieces of a text: what may be the beginning of one waits for the next piece. */
 import { LIMITS } from '../lib/limits.ts';
-import type { Found } from './redact-rules.ts';
+import { type Found, keyBlockEnd, openKeyBlock } from './redact-rules.ts';
 
 export interface Streams {
   delta(stream: string, text: string): string;
   flush(stream: string): string;
+  /** Forgets a stream and what is held of it. */
+  drop(stream: string): void;
 }
 
 interface Stream {
@@ -19,46 +21,51 @@ const OPENING =
 const OPENING_CHARS_MAX = 64;
 /** What is kept of a long run: more than any secret that is known by its beginning. */
 const RUN_KEPT_CHARS = LIMITS.redaction_hold_chars / 2;
-const BEGIN = '-----BEGIN ';
+/** The line that ends a key has fewer. */
+const BLOCK_END_CHARS = 80;
 
 export function createStreams(tools: {
   find: (text: string) => Found[];
   redact: (text: string) => string;
-  /** Known secrets with white space in them. */
-  spaced: readonly string[];
+  cutOff: (text: string, long?: number) => number;
 }): Streams {
   const streams = new Map<string, Stream>();
 
   /** Text up to here can be given away. */
   function safeEnd(text: string): number {
-    const block = openBlock(text);
+    const block = openKeyBlock(text, true);
     let end = block >= 0 ? block : lastGap(text);
     const before = text.slice(Math.max(0, end - OPENING_CHARS_MAX), end);
     const opening = OPENING.exec(before);
     if (opening !== null) end -= before.length - opening.index;
-    for (const secret of tools.spaced) end = Math.min(end, partAtEnd(text, secret));
-    for (const found of tools.find(text)) {
-      if (found.start < end && found.end > end) end = found.start;
-    }
-    return end;
+    return uncut(text, Math.min(end, tools.cutOff(text)));
+  }
+
+  /** This place, or before a secret that it would cut. */
+  function uncut(text: string, place: number): number {
+    if (place === 0 || place === text.length) return place;
+    const cut = tools.find(text).find(({ start, end }) => start < place && end > place);
+    return cut?.start ?? place;
   }
 
   /** More is held than may be: gives away what is no part of something found at the end. */
   function squeeze(stream: Stream): string {
     const text = stream.held;
-    const block = openBlock(text);
+    const block = openKeyBlock(text);
     if (block >= 0) {
       stream.in_block = true;
       stream.held = '';
       return tools.redact(text);
     }
+    const cut = tools.cutOff(text, RUN_KEPT_CHARS);
     let end = text.length - RUN_KEPT_CHARS;
     for (const found of tools.find(text)) {
       if (found.start < end && found.end > end)
         end = found.end < text.length ? found.end : found.start;
     }
-    // Something that fills all that may be held is given away as what it is.
+    // Something that fills all that may be held is given away as what it is, a known secret excepted.
     if (end <= 0) end = text.length;
+    end = Math.min(end, cut);
     stream.held = text.slice(end);
     return tools.redact(text.slice(0, end));
   }
@@ -84,6 +91,7 @@ export function createStreams(tools: {
       if (stream.in_block) leaveBlock(stream);
       return stream.in_block ? '' : give(stream);
     },
+    drop: (key) => void streams.delete(key),
     flush(key) {
       const stream = streams.get(key);
       streams.delete(key);
@@ -103,34 +111,9 @@ function isSpace(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }
 
-/** Where a private key begins that has not ended; -1 when none has. The word itself may be cut. */
-function openBlock(text: string): number {
-  const at = text.lastIndexOf(BEGIN);
-  if (at < 0) return -1;
-  const label = text.slice(at + BEGIN.length, at + BEGIN.length + 40);
-  const close = label.indexOf('-----');
-  if (close < 0) return label.length < 40 ? at : -1;
-  if (!label.slice(0, close).includes('PRIVATE KEY')) return -1;
-  const end = text.indexOf('-----END ', at);
-  return end >= 0 && text.indexOf('-----', end + 9) >= 0 ? -1 : at;
-}
-
 /** Drops up to the end of the block; keeps enough to see an end that is split. */
 function leaveBlock(stream: Stream): void {
-  const end = stream.held.indexOf('-----END ');
-  const close = end < 0 ? -1 : stream.held.indexOf('-----', end + 9);
-  if (close >= 0) {
-    stream.in_block = false;
-    stream.held = stream.held.slice(close + 5);
-  } else {
-    stream.held = end >= 0 ? stream.held.slice(end, end + 64) : stream.held.slice(-9);
-  }
-}
-
-/** Where a beginning of the secret stands at the end of the text; the text's length when none does. */
-function partAtEnd(text: string, secret: string): number {
-  for (let size = Math.min(secret.length - 1, text.length); size > 0; size--) {
-    if (text.endsWith(secret.slice(0, size))) return text.length - size;
-  }
-  return text.length;
+  const end = keyBlockEnd(stream.held);
+  stream.in_block = end < 0;
+  stream.held = stream.in_block ? stream.held.slice(-BLOCK_END_CHARS) : stream.held.slice(end);
 }

@@ -1,86 +1,161 @@
 /** Known secret values, found in any of the forms they are printed in. */
 import type { Anchor } from './redact-anchors.ts';
+import { fullyDecoded } from './redact-decode.ts';
 
-const VALUE_CHARS_MIN = 8;
-const VALUE_CHARS_MAX = 4096;
+/** A shorter value stands in too many ordinary words and figures. */
+export const VALUE_CHARS_MIN = 6;
+/** Lines of a value of several lines that are secrets by themselves. */
+const LINE_CHARS_MIN = 8;
 
 const SECRET_NAME =
   /(?:^|_|API|ACCESS|PRIVATE|SECRET|AUTH)KEYS?\d{0,3}(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWRD|_PASS$|_PWD$|CREDENTIAL|AUTH(?!OR)|COOKIE|SIGNING|CONNECTION_STRING/i;
 /** Names that say where a secret lies or who it is for, not what it is. */
 const OPEN_NAME =
-  /_(?:FILE|PATH|DIR|SOCK|HOST|PORT|USER|USERNAME|NAME|TYPE|METHOD|MODE|ENABLED|TTL|LIMIT|MAX)$/i;
+  /_(?:FILE|PATH|DIR|SOCK|HOST|PORT|USER|USERNAME|NAME|TYPE|METHOD|MODE|ENABLED|TTL|LIMIT|MAX|TIMEOUT|EXPIRY|EXPIRES|INTERVAL|SECONDS|MS|COUNT|SIZE|LENGTH)$/i;
+/** Names of amounts of tokens. */
+const AMOUNT_NAME = /TOKENS|(?:^|_)(?:MAX|MIN)_/i;
 /** What a secret-looking variable is set to when it is a switch. */
-const WORDS = new Set([
-  'disabled',
-  'enabled',
-  'required',
-  'optional',
-  'undefined',
-  'localhost',
-  'production',
-  'development',
-]);
+const WORDS = new Set(
+  'default disabled enabled required optional undefined localhost production development staging testing always automatic manual strict system public private secret secrets password github gitlab google claude openai anthropic bearer oauth2 apikey api_key browser device keychain keyring interactive anonymous'.split(
+    ' ',
+  ),
+);
+const ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]{1,60}-----$/;
+/** `"type": "service_account",` and the like: lines of JSON that are the same in every such file. */
+const COMMON_MEMBER =
+  /^"[\w.-]{1,40}":\s{0,4}(?:"(?:[a-z_ -]{0,40}|https?:\/\/[^\s"@?]{1,200})"|true|false|null|-?\d{1,6}|[[{])?,?$/;
 
-/** Values of the variables that are listed or whose names look secret. */
-export function secretValues(
-  env: Readonly<Record<string, string | undefined>>,
-  listed: readonly string[],
-): string[] {
-  const values = new Set<string>();
-  const sure = new Set(listed);
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined) continue;
-    const secret = value.trim();
-    if (secret.length < VALUE_CHARS_MIN || secret.length > VALUE_CHARS_MAX) continue;
-    if (sure.has(name)) values.add(secret);
-    else if (looksSecret(name) && !looksOpen(secret)) values.add(secret);
-  }
-  return [...values];
+export interface KnownSecrets {
+  values: string[];
+  /** Names of variables whose values are too short to be looked for. */
+  too_short: string[];
 }
 
-function looksSecret(name: string): boolean {
-  return SECRET_NAME.test(name) && !OPEN_NAME.test(name);
+/** Values of the variables that are listed or whose names look secret, the lines and fields in them too. */
+export function knownSecrets(
+  env: Readonly<Record<string, string | undefined>>,
+  listed: readonly string[],
+): KnownSecrets {
+  const values = new Set<string>();
+  const too_short: string[] = [];
+  const sure = new Set(listed);
+  for (const [name, value] of Object.entries(env)) {
+    const secret = value?.trim() ?? '';
+    if (secret === '' || !(sure.has(name) || isSecret(name, secret))) continue;
+    if (secret.length < VALUE_CHARS_MIN) too_short.push(name);
+    else for (const part of partsOf(secret)) values.add(part);
+  }
+  return { values: [...values], too_short: too_short.sort() };
+}
+
+/** Whether a variable, or a field of JSON, holds a secret. */
+function isSecret(name: string, value: string): boolean {
+  if (!SECRET_NAME.test(name) || OPEN_NAME.test(name)) return false;
+  if (AMOUNT_NAME.test(name) && /^\d+$/.test(value)) return false;
+  return !looksOpen(value);
 }
 
 /** Switches, and paths: a socket or a file, not a secret. */
 function looksOpen(value: string): boolean {
-  return WORDS.has(value.toLowerCase()) || /^(?:\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*[/\\]/.test(value);
+  return (
+    WORDS.has(value.toLowerCase()) ||
+    /^(?:true|false|yes|no|on|off|none|null|auto)$/i.test(value) ||
+    /^(?:\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*[/\\]/.test(value)
+  );
 }
 
-/** A value as it is, as JSON and doubly so, as in a URL, and as in base64 at any of three alignments. */
-export function formsOf(value: string): string[] {
-  const forms = new Set([value, value.toWellFormed()]);
-  const json = JSON.stringify(value).slice(1, -1);
-  forms.add(json);
-  forms.add(JSON.stringify(json).slice(1, -1));
-  const url = encodeURIComponent(value.toWellFormed());
-  forms.add(url);
-  forms.add(url.replaceAll('%20', '+'));
-  for (const form of base64Forms(value)) forms.add(form);
-  return [...forms].filter((text) => text.length >= VALUE_CHARS_MIN);
+/** The value, its lines, and the secrets among its fields when it is JSON. */
+function partsOf(value: string): string[] {
+  const parts = [value, ...linesOf(value)];
+  if (/^[[{]/.test(value)) {
+    for (const field of fieldsOf(value)) parts.push(field, ...linesOf(field));
+  }
+  return parts;
 }
+
+function linesOf(value: string): string[] {
+  const lines = value.split(/[\r\n]+/);
+  if (lines.length === 1) return [];
+  return lines.map((line) => line.trim()).filter(isOwnLine);
+}
+
+/** Not a line that says nothing of the secret: the frame of a key, punctuation, a common field. */
+function isOwnLine(line: string): boolean {
+  if (line.length < LINE_CHARS_MIN || ARMOUR.test(line) || COMMON_MEMBER.test(line)) return false;
+  return (line.match(/[\p{L}\p{N}]/gu)?.length ?? 0) >= LINE_CHARS_MIN / 2;
+}
+
+function fieldsOf(json: string): string[] {
+  const fields: string[] = [];
+  try {
+    JSON.parse(json, (name, field: unknown) => {
+      const text = typeof field === 'string' ? field.trim() : '';
+      const long = text.length >= VALUE_CHARS_MIN;
+      if (long && isSecret(name, text) && !/^https?:\/\/[^\s@?]+$/.test(text)) fields.push(text);
+      return field;
+    });
+  } catch {
+    // It only looked like JSON.
+  }
+  return fields;
+}
+
+/** A text to look for, and whether a character beside it holds some bits of the value too. */
+export interface Form {
+  text: string;
+  before: boolean;
+  after: boolean;
+}
+
+/** A value as it is, with either line end, without escapes of its own, as hex, and as base64 at any alignment. */
+export function formsOf(value: string): Form[] {
+  const forms = new Map<string, Form>();
+  const add = (text: string, before = false, after = false) => {
+    if (text.length >= VALUE_CHARS_MIN && !forms.has(text))
+      forms.set(text, { text, before, after });
+  };
+  const lf = value.replaceAll('\r\n', '\n');
+  for (const text of new Set([value, value.toWellFormed(), lf, lf.replaceAll('\n', '\r\n')])) {
+    add(text);
+    const plain = fullyDecoded(text);
+    add(plain);
+    add(plain.replaceAll(' ', '+'));
+    const bytes = Buffer.from(text, 'utf8');
+    const hex = bytes.toString('hex');
+    add(hex);
+    add(hex.toUpperCase());
+    for (let shift = 0; shift < 3; shift++) addBase64(bytes, shift, add);
+  }
+  return [...forms.values()];
+}
+
+/** The characters that depend on the value alone, whatever stands before and after it. */
+function addBase64(
+  bytes: Buffer,
+  shift: number,
+  add: (text: string, before: boolean, after: boolean) => void,
+): void {
+  const bits = 8 * (shift + bytes.length);
+  const [from, to] = [Math.ceil((8 * shift) / 6), Math.floor(bits / 6)];
+  const text = Buffer.concat([Buffer.alloc(shift), bytes])
+    .toString('base64')
+    .slice(from, to);
+  for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+    add(form, shift > 0, bits % 6 > 0);
+}
+
+const BASE64 = /[A-Za-z0-9+/_-]/;
 
 /** Finds `form` as the secret `value`: in whatever form it is met, its mark is the same. */
-export function formAnchor(form: string, value: string, kind: string): Anchor {
+export function formAnchor(form: Form, value: string, kind: string): Anchor {
   return {
-    text: form,
-    take(_text, at, found) {
-      const end = at + form.length;
-      found.push({ start: at, end, kind, value });
-      return end;
+    text: form.text,
+    take(text, at, found) {
+      const last = at + form.text.length;
+      const start = form.before && BASE64.test(text[at - 1] ?? '') ? at - 1 : at;
+      const end = form.after && BASE64.test(text[last] ?? '') ? last + 1 : last;
+      found.push({ start, end, kind, value });
+      return last;
     },
   };
-}
-
-/** The characters that do not depend on what stands before and after the value. */
-function base64Forms(value: string): string[] {
-  const bytes = Buffer.from(value, 'utf8');
-  const forms: string[] = [];
-  for (let shift = 0; shift < 3; shift++) {
-    const padded = Buffer.concat([Buffer.alloc(shift), bytes]);
-    const whole = padded.subarray(0, padded.length - (padded.length % 3)).toString('base64');
-    const form = whole.slice(shift === 0 ? 0 : 4);
-    forms.push(form, form.replaceAll('+', '-').replaceAll('/', '_'));
-  }
-  return forms;
 }

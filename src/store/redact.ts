@@ -2,11 +2,13 @@
  * Redaction (ST-7): what looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before anything lasts or leaves.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
-import { type Anchor, createAnchors } from './redact-anchors.ts';
+import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
+import { createFinders } from './redact-find.ts';
+import { createKeyLines } from './redact-lines.ts';
 import { compilePattern } from './redact-patterns.ts';
-import { type Found, findRuns, findUserinfo, SHAPE_ANCHORS } from './redact-rules.ts';
+import type { Found } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
-import { formAnchor, formsOf, secretValues } from './redact-values.ts';
+import { knownSecrets } from './redact-values.ts';
 
 export interface RedactorOptions {
   /** The run's environment. */
@@ -23,56 +25,64 @@ export interface Redactor {
   text(text: string): string;
   /** Every string in a JSON value, keys too. The same object when nothing was found. */
   value<T>(value: T): T;
+  /** One line of a channel of which every line comes by itself: keys over several lines are found too. */
+  line(channel: string, text: string): string;
+  /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
+  head(text: string, bytes_max: number): string;
   /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
   delta(stream: string, text: string): string;
   /** What was held back; the stream has ended. */
   flush(stream: string): string;
   /** How many were replaced, by kind. */
   counts(): Record<string, number>;
+  /** Names of secret-looking variables whose values are too short to be redacted. */
+  readonly too_short: readonly string[];
+  /** Whether byte text (lib/byte-text) is redacted as the text that it stands for. */
+  readonly bytes_too: boolean;
 }
 
-const TEXT_CHARS_MIN = 8;
+const HEAD_STREAM = '\nhead';
+
 /** Marks kept at hand: a secret that is found often is hashed once. */
 const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
+/** What is looked at of a long text of which only the beginning is kept. */
+export const HEAD_CHARS = 64 * 1024;
 
 export function createRedactor(options: RedactorOptions): Redactor {
   const { hash } = options;
-  const values = secretValues(options.env, options.secret_env);
-  const findAnchors = createAnchors([...values.flatMap(anchorsFor), ...SHAPE_ANCHORS]);
-  const patterns = (options.patterns ?? []).map(compilePattern);
+  const known = knownSecrets(options.env, options.secret_env);
+  const finders = createFinders(known.values, (options.patterns ?? []).map(compilePattern));
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();
 
-  function find(text: string): Found[] {
-    const found: Found[] = [];
-    if (text.length < TEXT_CHARS_MIN) return found;
-    findAnchors(text, found);
-    findRuns(text, found);
-    findUserinfo(text, found);
-    for (const pattern of patterns) findPattern(text, pattern, found);
-    return found.length === 0 ? found : settled(text, found);
+  function mark(kind: string, secret: string): string {
+    totals.set(kind, (totals.get(kind) ?? 0) + 1);
+    return `[REDACTED:${kind}:${hashOf(secret)}]`;
   }
 
   function replace(text: string, found: readonly Found[]): string {
     let result = '';
     let done = 0;
     for (const { start, end, kind, value } of found) {
-      totals.set(kind, (totals.get(kind) ?? 0) + 1);
-      const mark = `[REDACTED:${kind}:${hashOf(value ?? text.slice(start, end))}]`;
-      result += text.slice(done, start) + mark;
+      result += text.slice(done, start) + mark(kind, value ?? text.slice(start, end));
       done = end;
     }
     return result + text.slice(done);
   }
 
   function hashOf(secret: string): string {
-    const known = hashes.get(secret);
-    if (known !== undefined) return known;
+    const known_hash = hashes.get(secret);
+    if (known_hash !== undefined) return known_hash;
     const made = hash(secret);
     if (hashes.size >= HASHES_MAX) hashes.clear();
     hashes.set(secret, made);
     return made;
+  }
+
+  function find(text: string): Found[] {
+    const found = finders.find(text);
+    return found.length === 0 ? found : settled(text, found);
   }
 
   function redact(text: string): string {
@@ -80,33 +90,25 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return found.length === 0 ? text : replace(text, found);
   }
 
-  const spaced = values.flatMap(formsOf).filter((form) => /\s/.test(form));
-  const streams = createStreams({ find, redact, spaced });
+  const streams = createStreams({ find, redact, cutOff: finders.cutOff });
+  const lines = createKeyLines(redact, (line) => mark('pem', line));
   return {
     text: redact,
     value: (value) => redactValue(value, redact) as typeof value,
+    line: lines,
+    head(text, bytes_max) {
+      if (utf8Bytes(text) <= bytes_max) return redact(text);
+      const safe = streams.delta(HEAD_STREAM, text.slice(0, HEAD_CHARS));
+      streams.drop(HEAD_STREAM);
+      return cutUtf8(safe, bytes_max);
+    },
     delta: streams.delta,
     flush: streams.flush,
     counts: () => Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1))),
+    too_short: known.too_short,
+    bytes_too: !finders.needsText,
   };
 }
-
-/** A value that has a known shape is of that kind, in whichever run and form it is met. */
-function anchorsFor(value: string): Anchor[] {
-  const found: Found[] = [];
-  findRuns(value, found);
-  const whole = found.find(({ start, end }) => start === 0 && end === value.length);
-  return formsOf(value).map((form) => formAnchor(form, value, whole?.kind ?? 'env'));
-}
-
-function findPattern(text: string, pattern: RegExp, found: Found[]): void {
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    if (match[0] === '') pattern.lastIndex += 1;
-    else found.push({ start: match.index, end: match.index + match[0].length, kind: 'pattern' });
-  }
-}
-
 /** In order, without overlaps, and without what lies in a mark. */
 function settled(text: string, found: Found[]): Found[] {
   const marks = text.includes('[REDACTED:') ? [...text.matchAll(MARK)] : [];
@@ -126,6 +128,7 @@ function settled(text: string, found: Found[]): Found[] {
   return result;
 }
 
+/** A secret that lies in another is a part of that one. */
 function union(first: Found, second: Found): Found {
   return { start: first.start, end: second.end, kind: first.kind };
 }

@@ -1,0 +1,131 @@
+/** Everything that finds secrets in a text, put together: known values in any form, known shapes, configured patterns. */
+import { createAnchors } from './redact-anchors.ts';
+import { type Decoded, decodedParts } from './redact-decode.ts';
+import type { Pattern } from './redact-patterns.ts';
+import { type Found, findRuns, findUserinfo, SHAPE_ANCHORS } from './redact-rules.ts';
+import { formAnchor, formsOf, VALUE_CHARS_MIN } from './redact-values.ts';
+import { createWrapped } from './redact-wrapped.ts';
+
+export interface Finders {
+  /** In no order, overlaps included. */
+  find(text: string): Found[];
+  /**
+   * Where a secret may begin that the end of the text cuts off; the text's length when none does. Words are not looked
+   * at, only what goes on behind white space; with `long`, also what is longer than this many characters.
+   */
+  cutOff(text: string, long?: number): number;
+  /** Whether some value or pattern means characters, not bytes. */
+  readonly needsText: boolean;
+}
+
+/** What known shapes are made of, and how far around an escape they are looked for. */
+const KEY_CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=';
+const KEY_REACH = 256;
+
+export function createFinders(values: readonly string[], patterns: readonly Pattern[]): Finders {
+  const forms = values.flatMap((value) => {
+    const kind = kindOf(value);
+    return formsOf(value).map((form) => formAnchor(form, value, kind));
+  });
+  const findValues = createAnchors(forms);
+  const findAnchors = createAnchors([...forms, ...SHAPE_ANCHORS]);
+  const texts = forms.map(({ text }) => text);
+  const wrapped = forms.length === 0 ? null : createWrapped(texts, findValues);
+  const decoding = {
+    chars: new Set([...KEY_CHARS, ...texts.join('')].map((char) => char.charCodeAt(0))),
+    reach: texts.reduce((most, text) => Math.max(most, text.length), KEY_REACH),
+  };
+  const beginnings = createBeginnings(texts);
+  const spaced = createBeginnings(texts.filter((text) => /\s/.test(text)));
+
+  function findShapes(text: string, found: Found[]): void {
+    findAnchors(text, found);
+    findRuns(text, found);
+    findUserinfo(text, found);
+    wrapped?.find(text, found);
+  }
+
+  function find(text: string): Found[] {
+    const found: Found[] = [];
+    if (text.length >= VALUE_CHARS_MIN) {
+      findShapes(text, found);
+      for (const part of decodedParts(text, decoding)) findDecoded(part, found);
+    }
+    for (const pattern of patterns)
+      pattern.find(text, (start, end) => void found.push({ start, end, kind: 'pattern' }));
+    return found;
+  }
+
+  function findDecoded(part: Decoded, found: Found[]): void {
+    const inside: Found[] = [];
+    findShapes(part.text, inside);
+    for (const { start, end, kind, value } of inside)
+      found.push({
+        start: part.start(start),
+        end: part.end(end),
+        kind,
+        value: value ?? part.text.slice(start, end),
+      });
+  }
+
+  function cutOff(text: string, long = 0): number {
+    let first = text.length;
+    for (const pattern of patterns)
+      first = Math.min(
+        first,
+        pattern.find(text, () => undefined),
+      );
+    if (forms.length === 0) return first;
+    const identity = { text, start: (at: number) => at, last: true };
+    for (const level of [identity, ...decodedParts(text, decoding)]) {
+      if (!level.last) continue;
+      const listed = long > 0 ? beginnings : spaced;
+      const least = level === identity ? long : 0;
+      const tail = wrapped?.tail(level.text) ?? null;
+      const at = Math.min(
+        listed(level.text, least),
+        tail === null
+          ? level.text.length
+          : (tail.places[beginnings(tail.text, 0)] ?? level.text.length),
+      );
+      if (at < level.text.length) first = Math.min(first, level.start(at));
+    }
+    return first;
+  }
+
+  const needsText = patterns.length > 0 || values.some((value) => /[^\u0000-\u007f]/.test(value));
+  return { find, cutOff, needsText };
+}
+
+/** A value that has a known shape is of that kind, in whichever run and form it is met. */
+function kindOf(value: string): string {
+  const found: Found[] = [];
+  findRuns(value, found);
+  const whole = found.find(({ start, end }) => start === 0 && end === value.length);
+  return whole?.kind ?? 'env';
+}
+
+/** Where one of the forms begins that the end of a text cuts off; the text's length when none does. */
+function createBeginnings(forms: readonly string[]): (text: string, longer: number) => number {
+  const by_first = new Map<number, string[]>();
+  let longest = 0;
+  for (const form of forms) {
+    longest = Math.max(longest, form.length);
+    const first = form.charCodeAt(0);
+    by_first.set(first, [...(by_first.get(first) ?? []), form]);
+  }
+  return (text, longer) => {
+    for (let at = Math.max(0, text.length - longest + 1); at < text.length; at++) {
+      const listed = by_first.get(text.charCodeAt(at));
+      if (listed === undefined) continue;
+      const rest = text.length - at;
+      const second = text.charCodeAt(at + 1);
+      for (const form of listed) {
+        if (form.length <= rest || form.length <= longer) continue;
+        if (rest > 1 && form.charCodeAt(1) !== second) continue;
+        if (form.startsWith(text.slice(at))) return at;
+      }
+    }
+    return text.length;
+  };
+}

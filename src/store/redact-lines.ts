@@ -1,0 +1,48 @@
+/** Private keys that are printed line by line, where every line comes by itself: on stderr, or as plain lines of stdout. */
+import { keyBlockEnd, openKeyBlock } from './redact-rules.ts';
+
+/** Lines of one key; the longest in use has some 250. */
+const KEY_LINES_MAX = 1_000;
+/** So many lines of prose in a row are no key any more. */
+const PROSE_LINES_MAX = 20;
+
+interface Block {
+  lines: number;
+  prose: number;
+}
+
+/** Redacts the lines of a channel in their order. */
+export function createKeyLines(
+  redact: (text: string) => string,
+  mark: (line: string) => string,
+): (channel: string, text: string) => string {
+  const open = new Map<string, Block>();
+
+  function inBlock(channel: string, block: Block, text: string): string {
+    const end = keyBlockEnd(text);
+    if (end > 0) {
+      open.delete(channel);
+      return mark(text.slice(0, end)) + redactLine(channel, text.slice(end));
+    }
+    const prose = !looksLikeKey(text);
+    block.lines += 1;
+    block.prose = prose ? block.prose + 1 : 0;
+    if (block.lines >= KEY_LINES_MAX || block.prose >= PROSE_LINES_MAX) open.delete(channel);
+    return prose ? redact(text) : mark(text);
+  }
+
+  function redactLine(channel: string, text: string): string {
+    const block = open.get(channel);
+    if (block !== undefined) return text.trim() === '' ? text : inBlock(channel, block, text);
+    if (openKeyBlock(text) >= 0) open.set(channel, { lines: 0, prose: 0 });
+    return redact(text);
+  }
+
+  return redactLine;
+}
+
+/** A run of code, or a short line: the last line of a key may have any length, behind a number or a sign of a quote. */
+function looksLikeKey(text: string): boolean {
+  if (/[A-Za-z0-9+/=]{16}/.test(text)) return true;
+  return text.trim().split(/\s+/, 3).length < 3;
+}
