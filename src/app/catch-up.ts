@@ -44,9 +44,13 @@ export async function catchUp(state: StateDir, index: Index, say: Say): Promise<
       say(`note: the index lacks part of the journal; reading ${bytesText(bytes)}`);
     // Loaded here: a complete index, as it usually is, needs nothing of it.
     const { settle } = await import('./settle.ts');
-    const { added, foreign } = await settle(state, index, found);
+    const { added, foreign, report } = await settle(state, index, found);
     if (added.length > 0)
       say(`note: ${plural(added.length, 'run')} missing in the index, added from the journal`);
+    if (report.unreadable > 0)
+      say(
+        `warning: ${plural(report.unreadable, 'segment')} of the journal cannot be read; runs in them are not listed`,
+      );
     if (foreign > 0)
       say(`warning: ${plural(foreign, 'run')} with damaged entries: see tacho runs verify`);
   } finally {

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { dieHere, failsAt } from '../store/failpoint.ts';
 import { openIndex } from '../store/index-db.ts';
 import { listSegments, segmentBytes } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
@@ -40,6 +41,7 @@ async function rebuild(state: StateDir): Promise<Reindexed> {
     const sizes = new Map(names.map((name) => [name, segmentBytes(state.journal, name)]));
     const { added, unfinished, foreign, report } = await settle(state, fresh, sizes);
     fresh.close();
+    if (failsAt('before_merge')) dieHere();
     index.mergeFrom(path, known);
     const deleted = readTombstones(state).size;
     const { corrupt: damaged, torn } = report;

@@ -11,6 +11,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { type ArchiveEntry, type ArchiveRead, readArchive, refused } from '../store/archive.ts';
 import { CONFLICT } from '../store/catalogue.ts';
+import { dieHere, failsAt } from '../store/failpoint.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { type Journal, type JournalEntry, openJournal } from '../store/journal.ts';
 import { createSift } from '../store/journal-read.ts';
@@ -210,6 +211,7 @@ class Batch {
     await this.#write();
     const { state, index } = this.#to;
     const ids = this.#outcomes.map(({ run_id }) => run_id);
+    if (failsAt('before_visible')) dieHere();
     bury(state, ids, 'restored');
     index.saveOutcomes(this.#outcomes);
     this.#outcomes = [];

@@ -42,6 +42,8 @@ export async function settle(
       } else if (run.begun) done.unfinished += 1;
     }
   }
-  index.settle(segments);
+  // What could not be read is looked at again the next time.
+  const covered = index.covered();
+  index.settle(new Map([...segments].filter(([segment]) => covered.has(segment))));
   return done;
 }

@@ -1,5 +1,15 @@
 /** Places where a crash test ends this process: `TACHO_FAIL_AT=<place>:<nth>`. Nothing is done when it is not set. */
-export type FailPlace = 'before_write' | 'mid_write' | 'after_write' | 'after_sync';
+export type FailPlace =
+  | 'before_write'
+  | 'mid_write'
+  | 'after_write'
+  | 'after_sync'
+  /** The new index is complete beside the old one. */
+  | 'before_merge'
+  /** A segment is to be removed: what is kept of it was written again. */
+  | 'before_remove'
+  /** The runs are in the journal, and not visible yet. */
+  | 'before_visible';
 
 const [place, nth] = (process.env.TACHO_FAIL_AT ?? '').split(':');
 let left = place ? Number(nth ?? 1) : 0;

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { systemRandom } from '../lib/ids.ts';
 import { createCatalogue } from './catalogue.ts';
+import { dieHere, failsAt } from './failpoint.ts';
 import { openRead } from './files.ts';
 import type { Index } from './index-db.ts';
 import { isSegment, listSegments, newReport, scanSegment } from './scan.ts';
@@ -68,6 +69,7 @@ async function lookAt(
 }
 
 function removeSegment({ journal }: StateDir, index: Index, segment: string): void {
+  if (failsAt('before_remove')) dieHere();
   // First: what the index does not know is read again, what it knows too much of would be missed.
   index.forgetSegment(segment);
   const path = join(journal, segment);

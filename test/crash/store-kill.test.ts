@@ -1,0 +1,229 @@
+/** Commands that change the store are killed at their worst moments, or run at once: no other run is lost or doubled. */
+import { once } from 'node:events';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { listSegments } from '../../src/store/scan.ts';
+import { filesBelow, linesOf, type Result, usePlace } from '../e2e/cli.ts';
+import { verifies } from '../e2e/verifies.ts';
+import { journalLine } from '../fixtures/edit-journal.ts';
+
+const place = usePlace();
+const { tacho } = place;
+const journal = () => join(place.state, 'journal');
+
+/** Imported sessions share a segment. */
+async function importSome(count: number): Promise<string[]> {
+  const files = Array.from({ length: count }, (_, at) => {
+    const session = `00000000-0000-4000-8000-${String(at + 1).padStart(12, '0')}`;
+    const path = join(place.work, `${session}.jsonl`);
+    const base = { sessionId: session, cwd: '/w', version: '2.0.0', isSidechain: false };
+    const message = (n: number, more: object) => ({
+      ...base,
+      parentUuid: null,
+      uuid: `${session}-${n}`,
+      timestamp: new Date(1_750_000_000_000 + at * 60_000 + n * 1000).toISOString(),
+      ...more,
+    });
+    const usage = { input_tokens: 10, output_tokens: 20 };
+    const use = { type: 'tool_use', id: `t${at}`, name: 'Bash', input: { command: 'ls' } };
+    const lines = [
+      message(1, { type: 'user', message: { role: 'user', content: `marker-${at + 1}-here` } }),
+      message(2, {
+        type: 'assistant',
+        message: { id: `m${at}`, model: 'm', role: 'assistant', content: [use], usage },
+      }),
+      message(3, {
+        type: 'user',
+        message: {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: `t${at}`, content: 'x' }],
+        },
+      }),
+    ];
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    return path;
+  });
+  const { code, stderr } = await tacho(['import', 'claude', ...files]);
+  expect(code, stderr).toBe(0);
+  return ids();
+}
+
+const rows = async () =>
+  linesOf((await tacho(['runs', 'list', '--limit', '100', '--json'])).stdout);
+const ids = async () => (await rows()).map(({ run_id }) => run_id as string);
+const figures = async () =>
+  (await rows()).map(({ run_id, tool_calls, tokens }) => [run_id, tool_calls, tokens]);
+const killedAt = (args: string[], at: string): Promise<Result> =>
+  tacho(args, { env: { TACHO_FAIL_AT: at }, contract: 'none' });
+const markers = (
+  files = filesBelow(place.state).filter(({ path }) => !path.includes('tacho.db')),
+) =>
+  new Set(files.flatMap(({ bytes }) => bytes.toString('latin1').match(/marker-\d+-here/g) ?? []));
+
+async function allVerify(): Promise<void> {
+  for (const run_id of await ids()) {
+    const { code, stdout } = await tacho(['runs', 'verify', run_id]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('events hold')]);
+  }
+}
+
+verifies('ST-10', 'a killed reindex leaves the index as it was', async () => {
+  const before = await importSome(6);
+  const killed = await killedAt(['runs', 'reindex'], 'before_merge');
+  expect(killed.signal).toBe('SIGKILL');
+  const { stdout, stderr } = await tacho(['runs', 'list', '--json']);
+  expect([linesOf(stdout).length, stderr]).toEqual([before.length, '']);
+  const done = await tacho(['runs', 'reindex', '--json']);
+  expect(JSON.parse(done.stdout)).toMatchObject({ runs: 6, unfinished: 0, damaged: 0, foreign: 0 });
+  expect(await ids()).toEqual(before);
+  const left = filesBelow(place.state).filter(({ path }) => path.includes('.new-'));
+  expect(left).toEqual([]);
+});
+
+verifies('ST-5', 'rm, gc, reindex and list at once lose no run that nobody named', async () => {
+  const all = await importSome(8);
+  const named = all.slice(0, 3);
+  const results = await Promise.all([
+    ...named.map((run_id) => tacho(['runs', 'rm', run_id])),
+    tacho(['runs', 'reindex']),
+    tacho(['runs', 'gc', '--max-runs', '100']),
+    tacho(['runs', 'reindex']),
+    tacho(['runs', 'list']),
+  ]);
+  for (const { code, stderr } of results) expect(code, stderr).toBe(0);
+  expect(await ids()).toEqual(all.slice(3));
+  await tacho(['runs', 'reindex']);
+  expect(await ids()).toEqual(all.slice(3));
+  expect(markers().size).toBe(5);
+  await allVerify();
+});
+
+verifies(
+  'ST-5',
+  'what rm deletes is gone from the disk at once, the others stay whole',
+  async () => {
+    const all = await importSome(4);
+    const [gone] = all as [string];
+    const before = markers();
+    const { code, stdout } = await tacho(['runs', 'rm', gone]);
+    expect([code, stdout]).toEqual([0, `${gone}: deleted\n`]);
+    expect(before.size - markers().size).toBe(1);
+    expect(await ids()).toEqual(all.slice(1));
+    await allVerify();
+    const again = await tacho(['runs', 'rm', gone]);
+    expect([again.code, again.stdout]).toEqual([1, `${gone}: there is no such run\n`]);
+  },
+);
+
+verifies('ST-5', 'a command that holds the store is named; --force takes it over', async () => {
+  await importSome(1);
+  const path = join(place.state, 'store.lock');
+  const { takeLock } = await import('../../src/store/lock.ts');
+  const release = takeLock(path);
+  try {
+    const refused = await tacho(['runs', 'reindex']);
+    expect(refused.code).toBe(70);
+    expect(refused.stderr).toContain(`process ${process.pid} on`);
+    expect(refused.stderr).toContain('--force');
+    expect((await tacho(['runs', 'list'])).code).toBe(0);
+    expect((await tacho(['runs', 'reindex', '--force'])).code).toBe(0);
+  } finally {
+    release?.();
+  }
+});
+
+verifies('ST-5', 'a gc killed before it removes a segment leaves nothing twice', async () => {
+  await importSome(6);
+  const gc = ['runs', 'gc', '--max-runs', '3', '--no-archive'];
+  expect((await killedAt(gc, 'before_remove')).signal).toBe('SIGKILL');
+  expect(listSegments(journal())).toHaveLength(2);
+  const before = await figures();
+  expect(before).toHaveLength(3);
+  await allVerify();
+  // Archived from two segments that both hold the runs.
+  const { stdout } = await tacho(['runs', 'gc', '--max-runs', '0', '--json']);
+  const { archive } = JSON.parse(stdout);
+  const lines = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd().split('\n');
+  expect(new Set(lines).size).toBe(lines.length);
+  expect(await ids()).toEqual([]);
+  // An archive that an older version filled twice.
+  const twice = join(place.folder, 'twice.jsonl.zst');
+  writeFileSync(twice, zstdCompressSync(Buffer.from(`${[...lines, ...lines].join('\n')}\n`)));
+  const back = await tacho(['runs', 'restore', twice]);
+  expect(back.code, back.stderr).toBe(0);
+  expect(await figures()).toEqual(before);
+  await allVerify();
+});
+
+verifies('ST-5', 'a killed restore shows nothing, and can be repeated', async () => {
+  await importSome(3);
+  const before = await figures();
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const killed = await killedAt(['runs', 'restore', archive], 'before_visible');
+  expect(killed.signal).toBe('SIGKILL');
+  expect(await ids()).toEqual([]);
+  expect((await tacho(['runs', 'restore', archive])).code).toBe(0);
+  expect(await figures()).toEqual(before);
+  await allVerify();
+  const again = await tacho(['runs', 'restore', archive]);
+  expect([again.code, again.stdout.match(/is there already/g)?.length]).toEqual([0, 3]);
+  expect(await figures()).toEqual(before);
+});
+
+test('an archive is refused before anything is stored: a bomb, a foreign entry, a run without its end', async () => {
+  const [run_id] = (await importSome(1)) as [string];
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const lines = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd().split('\n');
+  const bytes = () => filesBelow(journal()).reduce((sum, file) => sum + file.bytes.length, 0);
+  const before = bytes();
+  const path = join(place.folder, 'other.jsonl.zst');
+  const restored = async (text: string | string[]) => {
+    const joined = typeof text === 'string' ? text : `${text.join('\n')}\n`;
+    writeFileSync(path, zstdCompressSync(Buffer.from(joined)));
+    return tacho(['runs', 'restore', path]);
+  };
+  const cut = await restored(lines.slice(0, -1));
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('holds no end of it')]);
+  const hole = await restored([...lines.slice(0, 2), ...lines.slice(3)]);
+  expect([hole.code, hole.stderr]).toEqual([1, expect.stringContaining('lacks entry 3')]);
+  for (const e of [null, 7, { v: 1, run_id, kind: 'notice' }]) {
+    const line = journalLine({ s: run_id, o: 'capture', n: 2, e }).toString('utf8').trimEnd();
+    const foreign = await restored([lines[0] as string, line, ...lines.slice(2)]);
+    expect([foreign.code, foreign.stderr]).toEqual([
+      1,
+      expect.stringContaining(`${path}:2: is not an event of ${run_id}`),
+    ]);
+  }
+  const elsewhere = journalLine({ s: '../../x', o: 'capture', n: 1, e: {} }).toString('utf8');
+  expect((await restored(elsewhere)).code).toBe(1);
+  const far = journalLine({ s: run_id, o: 'capture', n: 999_999_999_999_999, e: {} });
+  expect((await restored([lines[0] as string, far.toString('utf8').trimEnd()])).code).toBe(1);
+  await bomb(path, lines[0] as string, run_id);
+  const large = await tacho(['runs', 'restore', path]);
+  expect([large.code, large.stderr]).toEqual([1, expect.stringContaining('--any-size')]);
+  writeFileSync(path, 'no archive');
+  const none = await tacho(['runs', 'restore', path]);
+  expect(none.code).not.toBe(0);
+  expect(none.stderr).not.toMatch(/^ +at /m);
+  expect(bytes()).toBe(before);
+  expect(await ids()).toEqual([]);
+  expect((await tacho(['runs', 'restore', archive])).code).toBe(0);
+  expect(await ids()).toEqual([run_id]);
+});
+
+/** Many large entries that compress to almost nothing. */
+async function bomb(path: string, first: string, run_id: string): Promise<void> {
+  const zip = createZstdCompress();
+  const out = zip.pipe(createWriteStream(path));
+  zip.write(`${first}\n`);
+  const event = { ...JSON.parse(first).e, seq: 2 };
+  for (let n = 2; n < 40; n++) {
+    event.data.prompt = 'a'.repeat(4_000_000);
+    const line = journalLine({ s: run_id, o: 'capture', n, e: { ...event, seq: n } });
+    if (!zip.write(line)) await once(zip, 'drain');
+  }
+  zip.end();
+  await once(out, 'close');
+}

@@ -1,0 +1,165 @@
+/** What the index lacks is found in the journal and reported; what is foreign in the journal harms its own run alone. */
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listSegments } from '../../src/store/scan.ts';
+import { type EditedEntry, editRun } from '../fixtures/edit-journal.ts';
+import { demo, linesOf, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+async function record(): Promise<string> {
+  return (await tacho(demo('fixed'))).records[0].run_id as string;
+}
+
+const list = async () => {
+  const { stdout, stderr, code } = await tacho(['runs', 'list', '--json']);
+  return { ids: linesOf(stdout).map(({ run_id }) => run_id as string), stderr, code };
+};
+
+const db = () => join(place.state, 'tacho.db');
+const withoutLog = () => {
+  for (const end of ['-wal', '-shm']) rmSync(db() + end, { force: true });
+};
+
+const LOSSES: Record<string, () => void> = {
+  removed: () => rmSync(db()),
+  damaged: () => writeFileSync(db(), Buffer.alloc(30_000, 0xa5)),
+  empty: () => truncateSync(db(), 0),
+  'cut in the middle': () => truncateSync(db(), 8192),
+};
+
+for (const [how, lose] of Object.entries(LOSSES))
+  verifies('ST-10', `an index that is ${how} is rebuilt and reported`, async () => {
+    const first = await record();
+    const second = await record();
+    await list();
+    withoutLog();
+    lose();
+    const found = await list();
+    expect(found.ids).toEqual([second, first]);
+    expect(found.stderr).toMatch(/2 runs missing in the index, added from the journal/);
+    expect(await list()).toEqual({ ids: [second, first], stderr: '', code: 0 });
+  });
+
+test('a command that looks one run up finds it without the index too', async () => {
+  const run_id = await record();
+  for (const command of [
+    ['replay', run_id, '--output', 'json'],
+    ['runs', 'verify', 'last'],
+    ['show', run_id, '--json'],
+    ['runs', 'stats', '--json'],
+  ]) {
+    withoutLog();
+    rmSync(db());
+    const { code, stderr, stdout } = await tacho(command);
+    expect([code, stdout === '']).toEqual([0, false]);
+    expect(stderr).toContain('1 run missing in the index');
+  }
+});
+
+test('an older copy of the index gets the runs since then; deleted ones stay deleted', async () => {
+  const kept = await record();
+  const gone = await record();
+  await list();
+  withoutLog();
+  const copy = readFileSync(db());
+  const later = await record();
+  await tacho(['runs', 'rm', gone]);
+  withoutLog();
+  writeFileSync(db(), copy);
+  const { ids } = await list();
+  expect(ids).toContain(later);
+  expect(ids).toContain(kept);
+  await tacho(['runs', 'reindex']);
+  expect((await list()).ids).toEqual([later, kept]);
+});
+
+test('a segment that cannot be read is reported', async () => {
+  await record();
+  const run_id = await record();
+  const [segment] = listSegments(join(place.state, 'journal')) as [string];
+  const path = join(place.state, 'journal', segment);
+  rmSync(path);
+  withoutLog();
+  rmSync(db());
+  // A link in its place is not followed.
+  const { symlinkSync } = await import('node:fs');
+  symlinkSync(join(place.folder, 'elsewhere'), path);
+  writeFileSync(join(place.folder, 'elsewhere'), 'x\n');
+  const found = await list();
+  expect(found.ids).toEqual([run_id]);
+  expect(found.stderr).toContain('1 segment of the journal cannot be read');
+});
+
+const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
+  null: (entries) => set(entries, 2, null),
+  'a number': (entries) => set(entries, 2, 7),
+  'a list': (entries) => set(entries, 2, []),
+  'an empty object': (entries) => set(entries, 2, {}),
+  'of an unknown kind': (entries) => set(entries, 2, { ...event(entries, 2), kind: '__proto__' }),
+  'without data': (entries) => set(entries, 2, { ...event(entries, 2), data: null }),
+  'of another run': (entries) => set(entries, 2, { ...event(entries, 2), run_id: 'r_other' }),
+  'the first one, a text': (entries) => set(entries, 0, 'text'),
+  'the last one, null': (entries) => set(entries, entries.length - 1, null),
+  'all of them null': (entries) => {
+    for (const entry of entries) entry.e = null;
+  },
+};
+
+function set(entries: EditedEntry[], at: number, to: unknown): void {
+  (entries[at] as EditedEntry).e = to;
+}
+const event = (entries: EditedEntry[], at: number) => (entries[at] as EditedEntry).e as object;
+
+test('an entry of a foreign shape harms its own run alone, whatever reads it', async () => {
+  const other = await record();
+  for (const [what, edit] of Object.entries(FOREIGN)) {
+    const run_id = await record();
+    const dir = join(place.state, 'journal');
+    const segment = listSegments(dir).find((name) =>
+      readFileSync(join(dir, name), 'utf8').includes(`"s":"${run_id}"`),
+    ) as string;
+    editRun(join(dir, segment), run_id, edit);
+    rmSync(join(place.state, 'transcripts'), { recursive: true });
+    const commands = [
+      ['runs', 'reindex'],
+      ['runs', 'list', '--json'],
+      ['replay', run_id],
+      ['show', run_id, '--no-pager'],
+      ['runs', 'stats'],
+      ['runs', 'verify', run_id],
+    ];
+    for (const command of commands) {
+      const { code, stderr } = await tacho(command);
+      expect([0, 1], `${what}: ${command.join(' ')}: ${stderr}`).toContain(code);
+      expect(stderr, what).not.toMatch(/^ +at |TypeError/m);
+      if (command[1] === 'verify') expect(code, what).toBe(1);
+    }
+    const { ids } = await list();
+    expect(ids, what).toContain(other);
+    expect((await tacho(['runs', 'verify', other])).code, what).toBe(0);
+    const listed = ids.includes(run_id);
+    if (listed) {
+      const shown = JSON.parse((await tacho(['runs', 'show', run_id, '--json'])).stdout);
+      expect(shown.completeness.grade, what).toBe('partial');
+      const verified = await tacho(['runs', 'verify', run_id]);
+      expect(verified.stdout, what).toMatch(
+        /event \d+ is (?:not of the form .*jsonl, byte \d+|of run r_other)/,
+      );
+    }
+    const gc = await tacho(['runs', 'rm', run_id]);
+    expect(gc.stderr, what).not.toMatch(/^ +at /m);
+    expect(readdirSync(dir), what).not.toContain(segment);
+    expect(existsSync(join(place.state, 'tacho.db'))).toBe(true);
+  }
+});

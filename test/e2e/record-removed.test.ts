@@ -1,0 +1,67 @@
+/** The agent can reach the state folder: a record that it removes or changes does not count as recorded. */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { finished, linesOf, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+
+const SESSION = '"session_id":"7e15eb39-6be6-4422-a6f5-9c0868fe7f65"';
+
+/** A program in the place of Claude Code that does something between its two records. */
+function agentThat(does: string): Record<string, string> {
+  const bin = join(place.folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const path = join(bin, 'claude');
+  writeFileSync(
+    path,
+    `#!/bin/sh
+[ "$1" = --version ] && { echo 9.9.9; exit 0; }
+echo '{"type":"system","subtype":"init","cwd":"/w",${SESSION},"tools":[],"model":"m"}'
+n=0; while ! ls "$STATE"/journal/0*.jsonl >/dev/null 2>&1 && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done
+sleep 0.3
+${does}
+sleep 0.2
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done",${SESSION},"total_cost_usd":0.1,"usage":{"input_tokens":1,"output_tokens":1}}'
+`,
+  );
+  chmodSync(path, 0o755);
+  return { PATH: `${bin}:${process.env.PATH}`, STATE: place.state };
+}
+
+const run = (does: string) =>
+  place.tacho(['run', '--agent', 'claude', '--output', 'json', 'p'], { env: agentThat(does) });
+
+const listed = async () => linesOf((await place.tacho(['runs', 'list', '--json'])).stdout);
+
+const REMOVALS: Record<string, string> = {
+  'the segment is removed': 'rm -f "$STATE"/journal/0*',
+  'the segment is renamed': 'for f in "$STATE"/journal/0*; do mv "$f" "$f.away"; done',
+  'the segment is replaced by another file':
+    'for f in "$STATE"/journal/0*; do cp "$f" "$f.x"; mv "$f.x" "$f"; done',
+  'the segment is cut': 'for f in "$STATE"/journal/0*; do : > "$f"; done',
+  'the journal is removed': 'rm -rf "$STATE/journal"',
+  'the state folder is removed': 'rm -rf "$STATE"',
+};
+
+for (const [what, does] of Object.entries(REMOVALS))
+  verifies('ST-2', `a run is no success when ${what} under it`, async () => {
+    const result = await run(does);
+    expect(result.code, result.stderr).toBe(70);
+    expect(finished(result)).toMatchObject({ ok: false, exit_reason: 'capture_error' });
+    expect(result.stderr).not.toMatch(/is recorded|^ +at /m);
+    expect(finished(result).error).toMatch(/was removed or replaced|was cut|could not be recorded/);
+    expect((await listed()).filter(({ success }) => success)).toEqual([]);
+  });
+
+verifies('ST-2', 'without the index or the spool folder a run is still recorded', async () => {
+  for (const does of ['rm -f "$STATE"/tacho.db*', 'rm -rf "$STATE"/spool/*']) {
+    const result = await run(does);
+    expect(result.stderr).not.toMatch(/^ +at /m);
+    expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
+    const [row] = await listed();
+    expect(row.run_id).toBe(result.records[0].run_id);
+    expect((await place.tacho(['runs', 'verify', row.run_id])).code).toBe(0);
+  }
+});
