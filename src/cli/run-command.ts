@@ -1,4 +1,5 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
+
 import { appendFileSync, closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_IDS } from '../agents/registry.ts';
@@ -10,6 +11,7 @@ import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { traceOf } from '../lib/trace.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';
@@ -135,7 +137,8 @@ export async function optionsOf(
   const target =
     name == null
       ? null
-      : (config?.targets[name] ?? unknownTarget(name, path, Object.keys(config?.targets ?? {})));
+      : (own(config?.targets ?? {}, name) ??
+        unknownTarget(name, path, Object.keys(config?.targets ?? {})));
   const agent = flags.agent ?? target?.agent;
   if (agent === undefined) {
     throw usage(
