@@ -17,6 +17,7 @@ import { CANONICAL_TOOLS, type Channel } from '../src/model/words.ts';
 import { createOutcomeFold } from '../src/projections/outcome.ts';
 import { verifies } from './e2e/verifies.ts';
 import { testShapes } from './test-shapes.ts';
+import { testWords } from './test-words.ts';
 import { relative, type Truth, wrongFacts } from './truth.ts';
 
 type Primary = 'stdout' | 'session';
@@ -187,6 +188,7 @@ export function testAgent(agent: Agent, dir: string, options: TestAgentOptions =
     for (const recording of recordings) testRecording(agent, recording, clean.includes(recording));
     testNoise(agent, clean);
     testMutations(agent, recordings);
+    testWords(agent.id, playsOf(agent, recordings));
     testNames(agent, recordings);
     testTable(agent, join(dir, 'tools.json'));
     testCapabilities(agent, recordings, options);
@@ -408,6 +410,22 @@ function testMutations(agent: Agent, recordings: readonly Recording[]): void {
     );
     fc.assert(runs, { numRuns: 600, seed: 7 });
   });
+}
+
+/** Small recordings, as records that can be changed. */
+function playsOf(agent: Agent, recordings: readonly Recording[]) {
+  return recordings
+    .filter(({ bytes }) => bytes.length > 0 && bytes.length <= SMALL_BYTES)
+    .map(({ channel, bytes }) => ({
+      lines: linesOf(bytes).filter(isRecord),
+      events: (lines: readonly string[]) =>
+        eventsOf(agent, channel, [Buffer.from(`${lines.join('\n')}\n`)]),
+      malformed,
+    }));
+}
+
+function isRecord(line: string): boolean {
+  return isJson(line) && parses(line);
 }
 
 function isJson(line: string): boolean {

@@ -1,4 +1,5 @@
 /** The only list of agents. An agent's code is loaded when it is asked for. */
+import { own } from '../lib/own.ts';
 import type { Agent } from '../model/agent.ts';
 
 const LOADERS: Readonly<Record<string, () => Promise<Agent>>> = {
@@ -16,7 +17,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Agent>>> = {
 export const AGENT_IDS: readonly string[] = Object.keys(LOADERS);
 
 export async function findAgent(id: string): Promise<Agent | undefined> {
-  return Object.hasOwn(LOADERS, id) ? LOADERS[id]?.() : undefined;
+  return own(LOADERS, id)?.();
 }
 
 export async function allAgents(): Promise<Agent[]> {

@@ -1,4 +1,5 @@
 /** Checks of single values in `tacho.yaml`. */
+import { own } from '../lib/own.ts';
 import { APPROVE_MODES } from '../model/words.ts';
 
 /** What is wrong with a value; null: nothing. */
@@ -46,7 +47,7 @@ const UNITS: Record<string, number> = { s: 1e3, m: 60e3, h: 3600e3, d: 86_400e3,
 /** `90s`, `12h`, `30d` in ms; null: no such text. */
 export function durationOf(value: unknown): number | null {
   const found = typeof value === 'string' ? /^(\d+(?:\.\d+)?) ?([smhdw])$/.exec(value) : null;
-  return found === null ? null : Number(found[1]) * (UNITS[found[2] as string] as number);
+  return found === null ? null : Number(found[1]) * (own(UNITS, found[2] as string) as number);
 }
 
 const SIZES: Record<string, number> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
@@ -55,7 +56,7 @@ const SIZES: Record<string, number> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e1
 export function sizeOf(value: unknown): number | null {
   const found = typeof value === 'string' ? /^(\d+(?:\.\d+)?) ?([kmgt]?b)$/i.exec(value) : null;
   if (found === null) return null;
-  return Math.round(Number(found[1]) * (SIZES[(found[2] as string).toLowerCase()] as number));
+  return Math.round(Number(found[1]) * (own(SIZES, (found[2] as string).toLowerCase()) as number));
 }
 
 export const duration: Check = (value) =>

@@ -1,4 +1,5 @@
 /** A target's log: `stream_log`, and `log_format`, its deprecated name (TR-2, TR-3). */
+import { own } from '../lib/own.ts';
 import type { Check } from './config-checks.ts';
 
 /** False: no log beside the transcript. */
@@ -32,7 +33,7 @@ export function logOf(fields: Record<string, unknown>, at: string[], fail: Fail)
     return { stream_log: (stream_log as StreamLog | undefined) ?? null, warnings: [] };
   if (stream_log !== undefined)
     fail([...at, 'log_format'], 'is the old name of stream_log: give stream_log alone');
-  const now = LOG_FORMATS[log_format as string] as StreamLog;
+  const now = own(LOG_FORMATS, log_format as string) as StreamLog;
   const say = `${at.join('.')}.log_format is deprecated: write "stream_log: ${now}" instead`;
   return { stream_log: now, warnings: [say] };
 }

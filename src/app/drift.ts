@@ -1,7 +1,9 @@
 /** What a recording holds that the agent's adapter does not know, or misses (AG-19). */
+
 import { fromByteText } from '../lib/byte-text.ts';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
 import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
@@ -67,7 +69,7 @@ function note(event: Event, list: Findings): void {
   if (event.kind === 'notice' && event.data.code === NEW_FIELD)
     list.add('new_field', fromByteText(event.data.text ?? ''), event.raw, 0);
   if (event.kind !== 'problem') return;
-  const code = PROBLEMS[event.data.code];
+  const code = own(PROBLEMS, event.data.code);
   if (code !== undefined) list.add(code, fromByteText(event.data.detail), event.raw, 1);
 }
 

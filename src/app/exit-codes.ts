@@ -1,5 +1,7 @@
 /** The exit code tells the outcome (RE-21). */
+
 import type { ErrorCode, TachoError } from '../lib/errors.ts';
+import { own } from '../lib/own.ts';
 import type { ExitReason } from '../model/words.ts';
 
 export const EXIT_USAGE = 2;
@@ -40,5 +42,5 @@ const ERROR_CODES: Partial<Record<ErrorCode, number>> = {
 };
 
 export function exitCodeOfError(error: TachoError): number {
-  return ERROR_CODES[error.code] ?? EXIT_SOFTWARE;
+  return own(ERROR_CODES, error.code) ?? EXIT_SOFTWARE;
 }

@@ -104,11 +104,10 @@ const OWN_VARIABLES = [
 ];
 
 function agentEnvironment(options: RunOptions): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(process.env)) {
-    if (value !== undefined && !OWN_VARIABLES.includes(name)) env[name] = value;
-  }
-  return { ...env, ...options.env };
+  const passed = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => !OWN_VARIABLES.includes(entry[0]),
+  );
+  return { ...Object.fromEntries(passed), ...options.env };
 }
 
 function checkCwd(cwd: string): void {

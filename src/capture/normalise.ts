@@ -84,8 +84,7 @@ function withCanonicalFields(input: unknown, fields: Readonly<Record<string, str
   for (const [from, to] of Object.entries(fields)) {
     if (from === to || !Object.hasOwn(native, from) || Object.hasOwn(native, to)) continue;
     // A spread keeps a foreign `__proto__` key an ordinary key.
-    result ??= { ...native };
-    result[to] = native[from];
+    result = { ...(result ?? native), [to]: native[from] };
   }
   return result ?? input;
 }

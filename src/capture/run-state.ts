@@ -2,7 +2,9 @@
  * What is known of a run: a fold over its events and nothing else, so that a recorder that was killed goes on from the
  * journal exactly where it stood.
  */
+
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus, Channel, ProblemCode } from '../model/words.ts';
@@ -125,7 +127,7 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
   if (event.raw !== null) {
     state.read.set(event.raw.channel, event.raw.offset);
     if (event.raw.channel === 'session' && primary !== 'session') {
-      const name = FILLED_NAMES[event.kind];
+      const name = own(FILLED_NAMES, event.kind);
       if (name !== undefined) state.filled.add(name);
     }
   }

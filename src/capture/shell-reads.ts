@@ -3,6 +3,7 @@
  * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
  */
 
+import { own } from '../lib/own.ts';
 import { type Word, wordsOf } from '../lib/shell-words.ts';
 
 /** Options of read commands that take the next word as their value. */
@@ -151,7 +152,7 @@ function programAt(words: readonly Word[]): number {
     while (KEYWORDS.has(words[at]?.text ?? '') || /^[A-Za-z_]\w*=/.test(words[at]?.text ?? ''))
       at += 1;
     const wrapper = nameOf(words[at]);
-    const takes = Object.hasOwn(WRAPPERS, wrapper) ? WRAPPERS[wrapper] : undefined;
+    const takes = own(WRAPPERS, wrapper);
     if (takes === undefined) return at;
     at += 1;
     for (
@@ -191,7 +192,9 @@ function readsOf(words: Word[]): string[] {
   if (!READ_COMMANDS.has(program)) return [];
   const { args, inputs } = splitArguments(words.slice(start + 1));
   const { options, operands } = sortArguments(program, args);
-  const letters = options.map((option) => lettersOf(option, VALUE_OPTIONS[program] ?? '')).join('');
+  const letters = options
+    .map((option) => lettersOf(option, own(VALUE_OPTIONS, program) ?? ''))
+    .join('');
   const has = (short: RegExp, long: RegExp) =>
     short.test(letters) || options.some((option) => long.test(option));
   if (program === 'sed') {
@@ -228,7 +231,7 @@ function sortArguments(
   const options: string[] = [];
   const values: Word[] = [];
   const operands: Word[] = [];
-  const takes = VALUE_OPTIONS[program] ?? '';
+  const takes = own(VALUE_OPTIONS, program) ?? '';
   for (let i = 0; i < args.length; i++) {
     const { text } = args[i] as Word;
     if (text === '--') {

@@ -1,6 +1,8 @@
 /** `tacho completion SHELL`: made from the commands themselves, so it cannot fall behind. */
+
 import type { Command } from 'commander';
 import { TachoError } from '../lib/errors.ts';
+import { own } from '../lib/own.ts';
 import type { Io } from './io.ts';
 
 interface Words {
@@ -73,7 +75,7 @@ export function defineCompletion(program: Command, io: Io): void {
       '\nExamples:\n  $ source <(tacho completion bash)\n  $ tacho completion fish > ~/.config/fish/completions/tacho.fish',
     )
     .action(async (shell: string) => {
-      const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+      const script = own(SHELLS, shell);
       if (script === undefined)
         throw new TachoError('usage', `unknown shell "${shell}": there are bash, zsh, fish`, {
           stage: 'completion',

@@ -12,6 +12,7 @@ import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { traceOf } from '../lib/trace.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';

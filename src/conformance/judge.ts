@@ -103,14 +103,12 @@ export function createJudge(options: JudgeOptions = {}): Judge {
   };
 }
 
-const OVER: Readonly<Partial<Record<keyof TrackerCounts, string>>> = {
-  sessions_over: 'messages of sessions beyond the limit of open sessions',
-  calls_over: 'calls beyond the limit of open calls',
-  blocks_over: 'content blocks beyond the limit of open ones',
-};
+const OVER = [
+  ['sessions_over', 'messages of sessions beyond the limit of open sessions'],
+  ['calls_over', 'calls beyond the limit of open calls'],
+  ['blocks_over', 'content blocks beyond the limit of open ones'],
+] as const;
 
 function overLimits(counts: TrackerCounts): string[] {
-  return Object.entries(OVER)
-    .filter(([name]) => counts[name as keyof TrackerCounts] > 0)
-    .map(([name, what]) => `${counts[name as keyof TrackerCounts]} ${what}`);
+  return OVER.filter(([name]) => counts[name] > 0).map(([name, what]) => `${counts[name]} ${what}`);
 }

@@ -1,4 +1,5 @@
 /** Criteria 4.1–4.4: what belongs together says so. */
+import { own } from '../lib/own.ts';
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
 import { FOLLOWING_TYPES, type Rule } from './rule.ts';
 import type { Call, Item, Session } from './sessions.ts';
@@ -150,7 +151,7 @@ function unlinked(item: Item, sessions: ReadonlyMap<string, Session>): string | 
   const { data, session_id } = item.message as NonNullable<Item['message']>;
   const { correlation_id, message_id, seq } = (data.caused_by ?? {}) as Record<string, unknown>;
   if (correlation_id == null && message_id == null && seq == null) {
-    const field = UNREADABLE[data.error_code as string];
+    const field = own(UNREADABLE, String(data.error_code));
     const details = data.details as Record<string, unknown> | null | undefined;
     const shown = field !== undefined && typeof details?.[field] === 'string';
     return shown ? null : 'caused_by names no message';

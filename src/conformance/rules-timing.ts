@@ -1,5 +1,7 @@
 /** Criteria 3.1–3.4: times, delays, order, and signs of life. */
+
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
 import { FOLLOWING_TYPES, type Rule } from './rule.ts';
 import { blockOf, type Call, type Item } from './sessions.ts';
@@ -74,7 +76,7 @@ const latency: Rule = {
     push(item) {
       const delay_ms = delayOf(item);
       if (delay_ms === null || item.seq === null) return;
-      const most_ms = DELAY_MS[item.type ?? ''] ?? DELAY_OTHER_MS;
+      const most_ms = own(DELAY_MS, item.type ?? '') ?? DELAY_OTHER_MS;
       const late = delay_ms > most_ms;
       const early = delay_ms < -LIMITS.live_skew_ms_max;
       const why = late

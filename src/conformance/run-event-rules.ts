@@ -1,5 +1,7 @@
 /** The contract of `openagent.run_event.v1` as rules; their ids are those of its requirements. */
+
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { eachRecord, linesRule, placeOf, type RecordRule, schemaRule } from './records.ts';
 
 const section = 'Run events';
@@ -61,7 +63,7 @@ const calls: RecordRule = {
 
     return {
       push({ value, line }) {
-        const stage = STAGES[String(value?.type)];
+        const stage = own(STAGES, String(value?.type));
         if (stage === undefined) return;
         const call = String((value?.data as Record<string, unknown> | null)?.tool_call_id);
         tally.judge(placeOf(line), wrong(call, stage, String(value?.type)));

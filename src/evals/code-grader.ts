@@ -36,8 +36,8 @@ function messageOf({ role, content, tool_calls }: TranscriptMessage) {
 /** What the command reads; the names are those of the graders that people have already. */
 export function payloadOf(test: EvalTest, transcript: Transcript, config: unknown): unknown {
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
-  const counts: Record<string, number> = {};
-  for (const { name } of calls) counts[name] = (counts[name] ?? 0) + 1;
+  const counts = new Map<string, number>();
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
   return {
     test_id: test.id,
     criteria: test.criteria,
@@ -48,7 +48,7 @@ export function payloadOf(test: EvalTest, transcript: Transcript, config: unknow
     messages: transcript.messages.map(messageOf),
     trace_summary: {
       event_count: calls.length,
-      tool_calls: counts,
+      tool_calls: Object.fromEntries(counts),
       error_count: calls.filter(({ status }) => status !== 'ok').length,
       llm_call_count: transcript.steps,
     },

@@ -1,4 +1,5 @@
 /** Eval files: YAML in AgentV's form (EV-11). Every mistake is told with file, line, column and field. */
+import { own } from '../lib/own.ts';
 import {
   anything,
   type Fields,
@@ -33,7 +34,7 @@ const repeat: Read = (value, place) => {
   if (!isMap(value)) return { ...ONCE, count: whole(value, place) };
   const found = readMap(value, REPEAT, place) ?? {};
   const { strategy = 'pass_all', count = 1 } = found as { strategy?: string; count?: number };
-  return { count, strategy: STRATEGY_WORDS[strategy] ?? strategy };
+  return { count, strategy: own(STRATEGY_WORDS, strategy) ?? strategy };
 };
 const REPEAT: Fields = {
   count: { read: whole, required: true },

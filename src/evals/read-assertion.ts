@@ -1,4 +1,5 @@
 /** Assertions of an eval file: of a known type, with the fields of that type. */
+import { own } from '../lib/own.ts';
 import {
   anything,
   distance,
@@ -73,7 +74,7 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
   }
   const type = typeOf(given, place);
   if (type === null) return null;
-  const kind = GRADERS[type] as (typeof GRADERS)[string];
+  const kind = own(GRADERS, type) as (typeof GRADERS)[string];
   const {
     type: _,
     name,
@@ -82,7 +83,7 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
     min_score,
     negate,
     ...rest
-  } = readMap(given, FIELDS_OF[type] as Fields, place) ?? {};
+  } = readMap(given, own(FIELDS_OF, type) as Fields, place) ?? {};
   const options = optionsOf(type, rest, place, suite);
   const wrong = kind.check?.(options);
   if (wrong) place.mistake(place.at, wrong);
@@ -105,7 +106,7 @@ function optionsOf(
   suite: Suite,
 ): Record<string, unknown> {
   const { files, source } = suite;
-  if (GRADERS[type]?.members) {
+  if (own(GRADERS, type)?.members) {
     const { assertions, ...rest } = given;
     if (Array.isArray(assertions) && assertions.length === 0)
       place.mistake([...place.at, 'assertions'], 'is empty: there is nothing to assert');

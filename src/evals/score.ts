@@ -1,4 +1,5 @@
 /** From grades to verdicts: weights, thresholds, what is required (EV-8). */
+import { own } from '../lib/own.ts';
 import type { Transcript } from '../model/transcript.ts';
 import { GRADERS } from './registry.ts';
 import type {
@@ -67,7 +68,7 @@ async function gradeAssertion(
 /** A fault of one grader is its own verdict and touches no other. */
 async function gradeSafely(assertion: Assertion, context: GradeContext): Promise<Grade> {
   try {
-    const kind = GRADERS[assertion.type];
+    const kind = own(GRADERS, assertion.type);
     if (kind === undefined) throw new Error(`there is no grader ${assertion.type}`);
     return await kind.grade(assertion.options, context);
   } catch (error) {

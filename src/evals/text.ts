@@ -1,4 +1,5 @@
 /** Graders of the final text (EV-6). */
+import { own } from '../lib/own.ts';
 import { fact, type Grade, type Grader } from './types.ts';
 
 type Holds = (output: string, value: never) => boolean;
@@ -37,7 +38,7 @@ export const textGrader =
   (type: string): Grader =>
   ({ value }, { transcript: { final_output } }) =>
     gradeOf(
-      (RULES[type] as Holds)(final_output, value as never),
+      (own(RULES, type) as Holds)(final_output, value as never),
       `${type} ${shown(value)}`,
       final_output,
     );

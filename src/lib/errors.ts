@@ -1,4 +1,5 @@
 /** Operational failures: what went wrong, where, whether trying again can help, and what to do about it. */
+import { own } from './own.ts';
 
 export type ErrorCode =
   | 'usage'
@@ -65,7 +66,7 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
 export function fileError(cause: unknown, path: string, stage: string): TachoError {
   if (cause instanceof TachoError) return cause;
   const errno = (cause as NodeJS.ErrnoException | null)?.code ?? '';
-  const known = FILE_ERRORS[errno];
+  const known = own(FILE_ERRORS, errno);
   const text = known ? known.say : String((cause as Error)?.message ?? cause);
   return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
 }

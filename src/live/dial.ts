@@ -1,10 +1,12 @@
 /** The way to a collector. Contract: resolves with a wire that carries bytes, or rejects; it waits for nobody for ever. */
+
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { connect, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { type Address, addressText } from './address.ts';
 
 export interface DialOptions {
@@ -94,7 +96,7 @@ const REASONS: Record<string, string> = {
 };
 
 function reasonOf(error: Error): string {
-  return REASONS[(error as NodeJS.ErrnoException).code ?? ''] ?? error.message;
+  return own(REASONS, (error as NodeJS.ErrnoException).code ?? '') ?? error.message;
 }
 
 /**

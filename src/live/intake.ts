@@ -1,5 +1,7 @@
 /** Messages after the handshake: numbered ones go to the journal and are acknowledged when they are durable. */
+
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import {
   AGENT_MESSAGE_TYPES,
   CLIENT_MESSAGE_TYPES,
@@ -57,9 +59,9 @@ export function takeMessage(
   text: string,
 ): void {
   const { type } = message;
-  const role = ROLES[type];
+  const role = own(ROLES, type);
   if (role === undefined || role === connection.role)
-    HANDLERS[type]?.(hub, connection, message, text);
+    own(HANDLERS, type)?.(hub, connection, message, text);
   else
     refuse(
       hub,

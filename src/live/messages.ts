@@ -1,8 +1,10 @@
 /** Reading one line of the protocol. Contract: never throws; what is wrong is said with the field, nothing is guessed. */
+
 import { isUtf8 } from 'node:buffer';
 import { isoTime } from '../lib/iso-time.ts';
 import { checkValue, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
 import type { WireMessage } from '../model/live.ts';
 import { ACKED_TYPES, LIVE_TYPES } from '../model/live-words.ts';
@@ -45,7 +47,7 @@ function judged(value: Record<string, unknown>, text: string): ReadMessage {
   const { type } = value;
   if (typeof type !== 'string' || type === '')
     return { fault: noType(value), message: value, text };
-  const check = Object.hasOwn(LIVE_CHECKS, type) ? LIVE_CHECKS[type] : undefined;
+  const check = own(LIVE_CHECKS, type);
   if (check === undefined) return { fault: unknownType(type), message: value, text };
   if (!check(value)) return { fault: faultOf(type, value), message: value, text };
   const message = value as unknown as WireMessage;

@@ -1,6 +1,8 @@
 /** Pieces of the human text: marks, diffs, the summary. All foreign text is made harmless here. */
+
 import { structuredPatch } from 'diff';
 import { costText, countText, durationText, plural } from '../lib/figures.ts';
+import { own } from '../lib/own.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { DataOf } from '../model/event.ts';
 import type { Artifact } from '../model/outcome.ts';
@@ -42,7 +44,7 @@ const MARKS: Record<CallStatus, { sign: string; ascii: string; paint: keyof Colo
 };
 
 export function markOf(status: CallStatus, { colour, unicode }: HumanStyle): string {
-  const mark = MARKS[status];
+  const mark = own(MARKS, status) ?? MARKS.unknown;
   return colour[mark.paint](unicode ? mark.sign : mark.ascii);
 }
 

@@ -1,6 +1,7 @@
 /** JUnit XML, as CI systems read it: suites of cases, each passed, failed, broken or left out. */
 
 import { forXml } from '../lib/foreign-text.ts';
+import { own } from '../lib/own.ts';
 
 export interface JunitCase {
   name: string;
@@ -36,9 +37,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const possible = (text: string) =>
   text.replace(IMPOSSIBLE, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 const inText = (text: string) =>
-  forXml(possible(text).replace(/[&<>\r]/g, (one) => ESCAPES[one] as string));
+  forXml(possible(text).replace(/[&<>\r]/g, (one) => own(ESCAPES, one) as string));
 const inAttribute = (text: string) =>
-  forXml(possible(text).replace(/[&<>"\n\r\t]/g, (one) => ESCAPES[one] as string));
+  forXml(possible(text).replace(/[&<>"\n\r\t]/g, (one) => own(ESCAPES, one) as string));
 
 function attributes(values: Readonly<Record<string, string | number | null>>): string {
   return Object.entries(values)

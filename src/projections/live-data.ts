@@ -1,6 +1,8 @@
 /** `data` of live messages, made from the events' (LP-2: nothing is cut). */
+
 import { checkValue } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
 import type { DataOf, EventOf } from '../model/event.ts';
 import type { CallStatus } from '../model/words.ts';
@@ -44,13 +46,15 @@ export function argsOf(input: unknown): Args {
 
 /** Fields of which no text is longer than a message has room for: of a longer one the beginning, and how long it was. */
 export function passing(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) {
-    const long = typeof value === 'string' && value.length > PASSING_CHARS_MAX;
-    kept[name] = long ? value.slice(0, PASSING_CHARS_MAX) : value;
-    if (long) kept[`${name}_chars`] = value.length;
-  }
-  return kept;
+  const kept = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    if (typeof value !== 'string' || value.length <= PASSING_CHARS_MAX) return [[name, value]];
+    return [
+      [name, value.slice(0, PASSING_CHARS_MAX)],
+      [`${name}_chars`, value.length],
+    ];
+  });
+  // fromEntries makes `__proto__` a key like any other.
+  return Object.fromEntries(kept);
 }
 
 export function sessionStart(data: DataOf<'run_started'>): DataAndMore<'session_start'> {
@@ -118,7 +122,7 @@ export function responseOf(
   const output = output_parts > 0 ? null : data.output;
   const told = { output, exit_code, status, ...(output_parts > 0 && { output_parts }) };
   const execution_time_ms = duration_ms === null ? null : Math.max(0, duration_ms);
-  const failure = FAILURES[status];
+  const failure = own(FAILURES, status);
   if (failure === undefined) return { call_id, result: told, error: null, execution_time_ms };
   const { code, retriable, say } = failure;
   const why = reason !== null && reason !== '' ? `: ${reason.slice(0, SAID_CHARS_MAX)}` : '';

@@ -2,10 +2,12 @@
  * Live messages → lines for people: when, which session, what happened.
  * Contract: no foreign control character is in them; memory is bounded.
  */
+
 import { callText } from '../lib/call-text.ts';
 import { costText, countText, durationText, plural } from '../lib/figures.ts';
 import { isoTime } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import type { CallStatus } from '../model/words.ts';
 import { ellipsisOf, type HumanStyle, headLines, lineOf, markOf } from './human-parts.ts';
 
@@ -96,7 +98,7 @@ class View {
   }
 
   project(message: SeenMessage): string {
-    const make = Object.hasOwn(LINES, message.type) ? LINES[message.type] : undefined;
+    const make = own(LINES, message.type);
     if (make === undefined) return '';
     const time = message.timestamp.slice(11, 11 + TIME_CHARS);
     const short = (message.session_id ?? '').slice(-SESSION_CHARS);

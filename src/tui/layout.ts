@@ -2,7 +2,9 @@
  * The live view as lines: pure functions of state, place and size.
  * Contract: exactly `rows` lines, each at most `cols` columns, all foreign text harmless.
  */
+
 import { costText, countText, durationText } from '../lib/figures.ts';
+import { own } from '../lib/own.ts';
 import { columns, oneLine, takeColumns, wrapLines } from '../lib/terminal-text.ts';
 import type { CallRow, Row, TextRow, TuiState } from './state.ts';
 
@@ -167,7 +169,7 @@ function callNotes(call: CallRow, now_ms: number): string {
 
 function markSign(call: CallRow, now_ms: number, unicode: boolean): string {
   if (call.status !== null) {
-    const mark = MARKS[call.status];
+    const mark = own(MARKS, call.status);
     return mark === undefined ? '?' : unicode ? mark.sign : mark.ascii;
   }
   const frames = unicode ? SPINNER : SPINNER_ASCII;
@@ -175,7 +177,7 @@ function markSign(call: CallRow, now_ms: number, unicode: boolean): string {
 }
 
 function markPaint(call: CallRow, colour: TuiColours): Paint {
-  const mark = call.status === null ? undefined : MARKS[call.status];
+  const mark = call.status === null ? undefined : own(MARKS, call.status);
   return mark === undefined ? colour.dim : colour[mark.paint];
 }
 

@@ -112,7 +112,10 @@ async function begun(args: string[]): Promise<{ pid: number; run: string; done: 
   const { pid, child, done } = place.start(args, { contract: 'none' });
   await until(() => {
     run = spools(place).find((name) => ownerOf(name) === pid) ?? null;
-    return child.exitCode !== null || (run !== null && sizeOf(spoolOf(run, 'stdout')) > SPOOL_MARK.length);
+    return (
+      child.exitCode !== null ||
+      (run !== null && sizeOf(spoolOf(run, 'stdout')) > SPOOL_MARK.length)
+    );
   }, 'the first output of the agent');
   return { pid, run: run ?? '', done };
 }

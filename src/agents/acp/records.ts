@@ -1,4 +1,5 @@
 /** Messages and words of the protocol, and of those who speak it, as data. */
+import { own } from '../../lib/own.ts';
 import type { ExitReason } from '../../model/words.ts';
 
 /** Updates that tell nothing of the run: what an editor would show beside it. */
@@ -80,7 +81,7 @@ const SPEAKERS: Readonly<Record<string, Speaker>> = {
 const ANYBODY: Speaker = {};
 
 export function speakerOf(name: string | null): Speaker {
-  return name !== null && Object.hasOwn(SPEAKERS, name) ? (SPEAKERS[name] ?? ANYBODY) : ANYBODY;
+  return own(SPEAKERS, name ?? '') ?? ANYBODY;
 }
 
 /** How a refused call is told: codes, and how texts begin and end. */

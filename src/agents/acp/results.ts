@@ -1,4 +1,5 @@
 /** What the last update of a call says: how it ended, its exit code, its output, the files it changed. */
+import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
@@ -34,14 +35,12 @@ const EXIT_CODE_FIELDS = ['exitCode', 'exit_code', 'exit'];
 
 /** Null: the update does not end the call. */
 export function endOf(update: Native, told: { refused: boolean; shell: boolean }): CallEnd | null {
-  const ended = Object.hasOwn(ENDS, String(update.status))
-    ? ENDS[String(update.status)]
-    : undefined;
+  const ended = own(ENDS, textOf(update.status) ?? '');
   if (ended === undefined) return null;
   const raw = nativeOf(update.rawOutput);
   const output = outputOf(update);
   const exit_code = told.shell ? exitCodeOf(update, ended === 'error') : null;
-  const outcome = OUTCOMES[textOf(raw?.outcome) ?? ''];
+  const outcome = own(OUTCOMES, textOf(raw?.outcome) ?? '');
   const status = (): CallStatus => {
     if (ended === 'error' && (told.refused || isRefusal(raw, output))) return 'denied';
     if (outcome !== undefined) return outcome;
@@ -107,14 +106,14 @@ export function changesOf(content: unknown): Change[] {
       if (Array.isArray(part.changes)) return nativesOf(part.changes).flatMap(listedChange);
       const path = textOf(part.path);
       if (path === null) return [];
-      const kind = DIFF_KINDS[textOf(nativeOf(part._meta)?.kind) ?? ''] ?? null;
+      const kind = own(DIFF_KINDS, textOf(nativeOf(part._meta)?.kind) ?? '') ?? null;
       return [{ path, operation: kind, text: textOf(part.newText) }];
     });
 }
 
 function listedChange(change: Native): Change[] {
   const path = textOf(change.path);
-  const operation = DIFF_KINDS[textOf(change.operation) ?? textOf(change.type) ?? ''] ?? null;
+  const operation = own(DIFF_KINDS, textOf(change.operation) ?? textOf(change.type) ?? '') ?? null;
   return path === null ? [] : [{ path, operation, text: null }];
 }
 
@@ -129,7 +128,7 @@ export function toldOperation(update: Native): FileOperation | null {
 export function responseOperation(meta: unknown): FileOperation | null {
   for (const member of Object.values(nativeOf(meta) ?? {})) {
     const type = nativeOf(nativeOf(member)?.toolResponse)?.type;
-    const operation = typeof type === 'string' ? DIFF_KINDS[type] : undefined;
+    const operation = typeof type === 'string' ? own(DIFF_KINDS, type) : undefined;
     if (operation !== undefined) return operation;
   }
   return null;

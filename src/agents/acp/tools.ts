@@ -2,6 +2,7 @@
  * The tool table. The protocol has no tools of its own: these are the names that its speakers use, and where they give
  * none, the name is recovered from the call's id, title, kind and input.
  */
+import { own } from '../../lib/own.ts';
 import type { ToolRow, ToolTable } from '../../model/agent.ts';
 import { idOf, metaField, type Native } from './native.ts';
 
@@ -65,7 +66,7 @@ const KINDS: Readonly<Record<string, string>> = {
 export const PLAN = 'plan';
 
 function rowOf(native: string, tool: string): ToolRow {
-  const fields = FIELDS[tool];
+  const fields = own(FIELDS, tool);
   return fields === undefined ? { native, tool } : { native, tool, fields };
 }
 
@@ -177,7 +178,7 @@ function idPrefix({ call_id }: Evidence): string | null {
 function titleName({ title, kind }: Evidence): string | null {
   if (title === null) return null;
   const tool = TOOL_BY_NAME.get(title);
-  const possible = kind === null ? undefined : TOOLS_OF_KIND[kind];
+  const possible = kind === null ? undefined : own(TOOLS_OF_KIND, kind);
   if (tool !== undefined && (possible === undefined || possible.includes(tool))) return title;
   return TITLES.find((one) => one.kind === kind && title.startsWith(one.start))?.name ?? null;
 }

@@ -1,4 +1,5 @@
 /** What happens between a prompt and its answer: the model's turns, their texts and calls, and how it ends. */
+import { own } from '../../lib/own.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ExitReason } from '../../model/words.ts';
 import type { Call, Calls } from './calls.ts';
@@ -68,7 +69,7 @@ export class Turn {
       out.push(problem('bad_record', 'session/update without an update'));
       return;
     }
-    const read = Object.hasOwn(UPDATES, kind) ? UPDATES[kind] : undefined;
+    const read = own(UPDATES, kind);
     if (read !== undefined) read(this, update, at_ms, out);
     else if (!SILENT_UPDATES.has(kind) && !kind.startsWith('_')) {
       out.push(problem('unknown_record', `session/update ${shortOf(kind)}`));
@@ -181,7 +182,7 @@ export class Turn {
   }
 
   #ended(reason: string, at_ms: Time, out: Draft[]): void {
-    const known = Object.hasOwn(STOP_REASONS, reason) ? STOP_REASONS[reason] : undefined;
+    const known = own(STOP_REASONS, reason);
     const cancelled = known === 'cancelled';
     this.#talk.finish(cancelled, out);
     const stopped = this.#refused_last;
@@ -196,7 +197,7 @@ export class Turn {
     }
     this.#end(
       exit_reason,
-      ERRORS[exit_reason] ?? `the agent stopped: ${shortOf(reason)}`,
+      own(ERRORS, exit_reason) ?? `the agent stopped: ${shortOf(reason)}`,
       at_ms,
       out,
     );

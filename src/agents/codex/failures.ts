@@ -1,4 +1,5 @@
 /** What the CLI says of failed requests: the texts are the only thing that tells a retry, the provider and itself apart. */
+import { own } from '../../lib/own.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
@@ -88,8 +89,8 @@ export function failed(
   out: Draft[],
 ): End {
   const { name, status: told } = classOf(info);
-  const own = OWN_FAULTS.some((start) => message.startsWith(start)) ? 'agent_error' : null;
-  const exit_reason = (name === null ? undefined : REASONS[name]) ?? own ?? 'provider_error';
+  const ours = OWN_FAULTS.some((start) => message.startsWith(start)) ? 'agent_error' : null;
+  const exit_reason = own(REASONS, name ?? '') ?? ours ?? 'provider_error';
   const said = saidIn(message);
   if (exit_reason === 'provider_error') {
     const status = told ?? statusIn(message);

@@ -1,4 +1,5 @@
 /** Items that are calls: the same things on stdout (snake_case, no ids of the model), in the session file (CamelCase types) and from the app-server (camelCase). */
+import { own } from '../../lib/own.ts';
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { type Ended, refusal } from './answers.ts';
@@ -27,7 +28,7 @@ const STATUSES: Readonly<Record<string, CallStatus>> = {
 
 function statusOf(item: Native): CallStatus {
   const status = textOf(item.status);
-  return status === null ? 'unknown' : (STATUSES[status] ?? 'unknown');
+  return own(STATUSES, status ?? '') ?? 'unknown';
 }
 
 const command: Item = {

@@ -2,6 +2,7 @@
  * What a call is about, in words that stdout and the session file share: the one counts items, the other has the model's
  * ids, and nothing else tells that two calls are the same.
  */
+import { own } from '../../lib/own.ts';
 import { nativeOf, textOf } from './native.ts';
 import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
 
@@ -35,7 +36,7 @@ export function keyOf(call: { tool: string; native_tool: string; input: unknown 
   if (PATCHES.has(native_tool)) return `patch ${cut(patchKey(changesOfInput(input)))}`;
   if (tool.startsWith('mcp__')) return `${tool} ${cut(JSON.stringify(input) ?? '')}`;
   if (native_tool === 'web_search') return `search ${cut(textOf(fields?.query) ?? '')}`;
-  const name = SAME[native_tool] ?? native_tool;
+  const name = own(SAME, native_tool) ?? native_tool;
   // In code mode `wait` may also wait for a script.
   if (!SHOWN.has(name) || fields?.cell_id !== undefined) return null;
   return name === 'spawn_agent' ? `spawn ${cut(textOf(fields?.prompt) ?? '')}` : name;

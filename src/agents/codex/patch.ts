@@ -1,4 +1,5 @@
 /** Changes of files, as a patch's text and as the CLI's items tell them. */
+import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
@@ -43,7 +44,12 @@ export function changesOfPatch(patch: string): FileChange[] {
     const header = line.startsWith('*** ') ? HEADER.exec(line) : null;
     if (header !== null) {
       close();
-      open = { path: header[2] as string, kind: KINDS[header[1] as string]!, to: null, lines: [] };
+      open = {
+        path: header[2] as string,
+        kind: own(KINDS, header[1] as string)!,
+        to: null,
+        lines: [],
+      };
     } else if (line.startsWith('*** End Patch')) {
       close();
     } else if (open !== null) {

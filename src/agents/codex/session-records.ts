@@ -1,5 +1,7 @@
 /** Session files: what the model said and asked for (`response_item`), what came of it (`event_msg`), and the tokens of every request. */
+
 import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
 import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
@@ -324,7 +326,7 @@ class SessionRecords implements Decoder {
 
 function abortOf(reason: string | null): End {
   const error = reason === 'interrupted' ? 'interrupted' : `the turn was aborted: ${reason}`;
-  return (reason === null ? undefined : ABORTS[reason]) ?? { exit_reason: 'cancelled', error };
+  return own(ABORTS, reason ?? '') ?? { exit_reason: 'cancelled', error };
 }
 
 /** An event of an earlier version in the form of the item that holds the same today. */

@@ -1,4 +1,5 @@
 /** What file tools changed: the end record's own list, else the call's input. */
+import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
@@ -26,7 +27,7 @@ const EDIT_OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
 export function patchFiles(patch: string): Change[] {
   return [...patch.matchAll(PATCH_FILE)].map(([, verb = '', path = '']) => ({
     path,
-    operation: PATCH_OPERATIONS[verb] ?? 'modified',
+    operation: own(PATCH_OPERATIONS, verb) ?? 'modified',
   }));
 }
 

@@ -1,5 +1,7 @@
 /** Events of the server's bus, by today's names and those of earlier versions. */
+
 import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
 import {
@@ -40,7 +42,7 @@ export class Bus {
   }
 
   event(type: unknown, properties: Native, at_ms: number | undefined, out: Draft[]): void {
-    const handler = typeof type === 'string' ? this.#handlers[type] : undefined;
+    const handler = typeof type === 'string' ? own(this.#handlers, type) : undefined;
     const info = nativeOf(properties.info) ?? nativeOf(properties.part);
     const session_id = idOf(properties.sessionID) ?? idOf(info?.sessionID);
     if (handler) handler({ properties, session_id, at_ms }, out);
@@ -62,7 +64,6 @@ export class Bus {
   }
 
   readonly #handlers: Readonly<Record<string, Handler>> = {
-    __proto__: null as never,
     'session.created': (event, out) => this.#session(event, out),
     'session.updated': (event, out) => this.#session(event, out),
     'session.status': (event, out) => this.#status(event, out),

@@ -1,4 +1,5 @@
 /** What successful file tools changed. */
+import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
@@ -47,7 +48,9 @@ function patched(metadata: Native | null): Change[] {
     if (target !== null && target !== path) {
       return [change(path, 'deleted', null, null), change(target, 'created', diff, null)];
     }
-    return [change(path, PATCH_OPERATIONS[textOf(file?.type) ?? ''] ?? 'modified', diff, null)];
+    return [
+      change(path, own(PATCH_OPERATIONS, textOf(file?.type) ?? '') ?? 'modified', diff, null),
+    ];
   });
 }
 

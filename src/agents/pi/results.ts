@@ -1,4 +1,5 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
+import { own } from '../../lib/own.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { amountOf, contentText, idOf, type Native, nativeOf, roundedOf, textOf } from './native.ts';
 
@@ -150,7 +151,5 @@ export function ofNested(tool: string, item: Native): Verdict & { output: string
 }
 
 function nestedStatus(status: unknown): CallStatus {
-  return typeof status === 'string' && Object.hasOwn(NESTED, status)
-    ? (NESTED[status] ?? 'unknown')
-    : 'unknown';
+  return (typeof status === 'string' ? own(NESTED, status) : undefined) ?? 'unknown';
 }

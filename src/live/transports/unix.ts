@@ -2,9 +2,11 @@
  * A unix socket of mode 0600 in a folder of mode 0700. One that a dead collector left is taken over, one that somebody
  * listens on is not, and anything else in its place is refused (LP-13).
  */
+
 import { chmodSync, type Stats, unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { fileError } from '../../lib/errors.ts';
+import { own } from '../../lib/own.ts';
 import {
   type Accept,
   closed,
@@ -83,7 +85,7 @@ function probe(path: string): Promise<string> {
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       const words: Record<string, string> = { ECONNREFUSED: 'refused', ENOENT: 'gone' };
-      resolve(words[error.code ?? ''] ?? error.message);
+      resolve(own(words, error.code ?? '') ?? error.message);
     });
   });
 }

@@ -118,7 +118,7 @@ interface ActionRow {
   /** Null: any value, which becomes the main field. */
   fields: Readonly<Record<string, Shape>> | null;
 }
-const ROWS: Readonly<Record<string, ActionRow>> = ACTIONS;
+const ROWS: Readonly<Record<ActionName, ActionRow>> = ACTIONS;
 const ACTION_NAMES = Object.keys(ACTIONS) as ActionName[];
 
 const isAction = (name: string): name is ActionName => Object.hasOwn(ACTIONS, name);
@@ -133,8 +133,9 @@ function actionShape({ main, fields: table }: ActionRow): Shape {
     fields(table),
   );
 }
-const actionShapes: Record<string, Shape> = {};
-for (const name of ACTION_NAMES) actionShapes[name] = actionShape(ROWS[name] as ActionRow);
+const actionShapes = Object.fromEntries(
+  ACTION_NAMES.map((name) => [name, actionShape(ROWS[name])] as const),
+);
 
 const usageShape = fields({
   input: count,
@@ -275,7 +276,7 @@ function toActions(value: Mapping): Action[] {
   const actions: Action[] = [];
   for (const [name, given] of Object.entries(value)) {
     if (!isAction(name)) continue;
-    const { main, fields: table } = ROWS[name] as ActionRow;
+    const { main, fields: table } = ROWS[name];
     if (main !== undefined && (table === null || !isMapping(given))) {
       const plain = given === true || given === null;
       actions.push({ name, args: plain ? {} : { [main]: given } });

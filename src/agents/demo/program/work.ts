@@ -1,4 +1,5 @@
 /** The demo's tools really work: on the files below its work folder and with commands run there. */
+
 import { spawn } from 'node:child_process';
 import {
   globSync,
@@ -12,6 +13,7 @@ import {
 import { constants } from 'node:os';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { LIMITS } from '../../../lib/limits.ts';
+import { own } from '../../../lib/own.ts';
 import { cutUtf8 } from '../../../lib/utf8.ts';
 import { type EndStatus, textOf } from '../native.ts';
 import type { Mapping } from './shapes.ts';
@@ -87,7 +89,7 @@ const WORK: Readonly<Record<string, Work>> = {
 
 /** Does what a call asks. Never throws: what goes wrong is the call's result. */
 export async function doWork(tool: string, input: Mapping, setup: WorkSetup): Promise<Result> {
-  const work = Object.hasOwn(WORK, tool) ? WORK[tool] : undefined;
+  const work = own(WORK, tool);
   if (!work) return failed(`no such tool: ${tool}`);
   try {
     return await work(input, setup);

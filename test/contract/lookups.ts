@@ -1,0 +1,59 @@
+/** Finds lookups in plain-object tables that words of `Object.prototype` would reach. */
+
+/** A constant or field whose type is a table over any word, or one that lacks some words. */
+const DECLARED =
+  /(?:\b(?:const|let|readonly|static)\s+)(#?[A-Za-z_]\w*)\s*:\s*(?:Readonly<|Partial<)*(?:Record<\s*string\b|\{\s*readonly \[\w+: string\]|\{\s*\[\w+: string\])|\b(?:const|let)\s+([A-Za-z_]\w*)\s*:\s*(?:Readonly<)*Partial<(?:Readonly<)*Record</g;
+const EXPORTED = /\bexport\s+(?:const|let)\s+([A-Za-z_]\w*)/g;
+const IMPORTED = /\bimport\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'([^']+)'/g;
+
+export interface Source {
+  path: string;
+  text: string;
+}
+
+const withoutComments = (text: string) =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, (found) => found.replace(/[^\n]/g, ' '))
+    .replace(/(^|\s)\/\/[^\n]*/g, (found) => found.replace(/[^\n]/g, ' '));
+
+function declaredIn(text: string): string[] {
+  return [...text.matchAll(DECLARED)].map(([, open, partial]) => open ?? partial ?? '');
+}
+
+/** `path:line: text` of every such lookup. */
+export function unguardedLookups(sources: readonly Source[]): string[] {
+  const clean = sources.map(({ path, text }) => ({ path, text: withoutComments(text) }));
+  const exported = new Set<string>();
+  for (const { text } of clean) {
+    const tables = new Set(declaredIn(text));
+    for (const [, name = ''] of text.matchAll(EXPORTED)) if (tables.has(name)) exported.add(name);
+  }
+  return clean.flatMap(({ path, text }) => {
+    const tables = new Set(declaredIn(text));
+    for (const [, names = ''] of text.matchAll(IMPORTED))
+      for (const name of names.split(',').map((one) => one.trim()))
+        if (exported.has(name)) tables.add(name);
+    return lookupsIn(path, text, tables);
+  });
+}
+
+/** Each index with a name, member, call or text with holes in it; numbers and plain texts are no foreign words. */
+const INDEX =
+  /(#?[A-Za-z_$]\w*)(?:\s+as\s+\w+\))?!?\??\.?\[([^\][\n]*(?:\[[^\]\n]*\])?[^\][\n]*)\]/g;
+
+function lookupsIn(path: string, text: string, tables: ReadonlySet<string>): string[] {
+  const found: string[] = [];
+  const lines = text.split('\n');
+  for (const [at, line] of lines.entries()) {
+    for (const [, name = '', index = ''] of line.matchAll(INDEX)) {
+      if (/^(?:\d+|'[^']*')?$/.test(index.trim())) continue;
+      const cast = / as (?:keyof\b|never\b|[A-Z]\w*$)/.test(index);
+      if (!tables.has(name) && !cast) continue;
+      const around = lines.slice(Math.max(0, at - 2), at + 1).join('\n');
+      if (around.includes(`Object.hasOwn(${name.startsWith('#') ? `this.${name}` : name},`))
+        continue;
+      found.push(`${path}:${at + 1}: ${line.trim()}`);
+    }
+  }
+  return found;
+}
