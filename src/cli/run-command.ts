@@ -61,6 +61,10 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const { flags, io } = input;
   const { options, retries } = await optionsOf(input);
   const request = await prepareRun(options);
+  if (request.live !== null) {
+    const { warnInsecure } = await import('./insecure.ts');
+    await warnInsecure(request.live.url, io);
+  }
   await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
   const left = deliverLeft(request.state_dir);
   const files = openFiles(flags);
@@ -162,10 +166,10 @@ export async function optionsOf(
 }
 
 function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
-  const { live: url, liveTokenFile, liveCa, callTimeout } = flags;
+  const { live: url, liveTokenFile, liveCa, insecure, callTimeout } = flags;
   if (url === undefined) {
-    if (liveTokenFile ?? liveCa ?? callTimeout)
-      throw usage('--live-token-file, --live-ca and --call-timeout need --live URL');
+    if (liveTokenFile ?? liveCa ?? insecure ?? callTimeout)
+      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
     return null;
   }
   if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
@@ -174,6 +178,7 @@ function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
     url,
     token_file: absolute(liveTokenFile),
     ca: absolute(liveCa),
+    insecure: insecure ?? false,
     call_timeout_ms: callTimeout === undefined ? null : Math.round(callTimeout * 1000),
     trace: traceOf(io.env),
   };
