@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { TachoError } from '../lib/errors.ts';
 import { newRunId, type RandomSource, systemRandom } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { sendingUrl } from '../live/address.ts';
 import { compose, withBytes } from '../live/compose.ts';
 import { readText, type WireMessage } from '../live/messages.ts';
 import type { InputAnswer, Notice, SenderTimes } from '../live/sender.ts';
@@ -18,6 +19,8 @@ export interface ConnectOptions {
   token_file?: string | undefined;
   /** A file with certificates that vouch for the collector's. */
   ca?: string | undefined;
+  /** Allows `tcp://` to another machine: the token and all messages are sent unencrypted. */
+  insecure?: boolean | undefined;
   /** Whose outbox is used. Default: $TACHO_HOME, else `.tacho` in the current folder. */
   state_dir?: string | undefined;
   /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
@@ -87,7 +90,8 @@ export function connect(url: string, options: ConnectOptions = {}): LiveConnecti
   );
   const { outbox } = livePaths(state.path);
   const more = { onInput, onNotice, times, clock, random };
-  const live: LiveSender = openLive({ url, token, token_file, ca, outbox, ...more });
+  const to = sendingUrl(url, options.insecure ?? false);
+  const live: LiveSender = openLive({ url: to, token, token_file, ca, outbox, ...more });
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
   return {
     session(given) {

@@ -36,6 +36,8 @@ export interface BoardState {
   sessions: SessionBoard[];
   /** Sessions that are only in the sums. */
   sessions_left_out: number;
+  /** Lines that were refused, by the code of the answer: no rule has judged them, and no session counts them. */
+  refused: Record<string, number>;
   /** Failing messages written to the log, and those that could not be. */
   failing_written: number;
   failing_lost: number;
@@ -46,6 +48,8 @@ export interface Board {
   take(read: ReadMessage, context: TakeContext): void;
   /** A message that the collector sent: acknowledgements, answers, handshakes. */
   sent(text: string): void;
+  /** A line that was refused. */
+  refused(code: string): void;
   state(): BoardState;
   /** Writes the board a last time. */
   close(): void;
@@ -70,6 +74,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   const started_at = new Date(clock.now()).toISOString();
   /** Memory before the first message. */
   const at_first = process.memoryUsage.rss();
+  const refused = new Map<string, number>();
   let lines = 0;
   let written_ms = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | null = null;
@@ -82,6 +87,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       report: judge.report(),
       sessions: sessions.list(),
       sessions_left_out: sessions.left_out,
+      refused: Object.fromEntries(refused),
       failing_written: log.written,
       failing_lost: log.lost,
     };
@@ -130,6 +136,10 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       lines += 1;
       told.length = 0;
       judge.push({ ...readText(text), line: lines });
+      writeSoon();
+    },
+    refused(code) {
+      refused.set(code, (refused.get(code) ?? 0) + 1);
       writeSoon();
     },
     state,

@@ -28,6 +28,8 @@ export interface LiveRunConfig {
   url: string;
   token_file: string | null;
   ca: string | null;
+  /** Another machine may be sent to without TLS. */
+  insecure?: boolean;
   call_timeout_ms: number | null;
   /** W3C trace context of whoever started the run. */
   trace: LiveMessage['trace'];

@@ -166,6 +166,14 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
+/** With an address that was checked, and that records whether TLS may be missing. */
+async function sendingTo(live: LiveRunConfig): Promise<LiveRunConfig> {
+  const { parseAddress, sendingUrl } = await import('../live/address.ts');
+  const url = sendingUrl(live.url, live.insecure ?? false);
+  parseAddress(url);
+  return { ...live, url };
+}
+
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
 export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
@@ -192,6 +200,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   });
   const env = { ...agentEnvironment(options), ...plan.env };
   checkProgram(agent, plan, env, cwd);
+  const live = options.live == null ? null : await sendingTo(options.live);
   return {
     agent,
     prompt: options.prompt,
@@ -203,7 +212,7 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
     redact: options.redact ?? [],
-    live: options.live ?? null,
+    live,
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
   };

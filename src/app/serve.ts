@@ -9,6 +9,7 @@ import { newRunId, systemRandom } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createCollecting } from '../lib/memory.ts';
 import { addressText, isLoopback, parseHostPort, socketPath } from '../live/address.ts';
+import { othersMax } from '../live/admission.ts';
 import { readTokenFile } from '../live/auth.ts';
 import { type Collector, createCollector } from '../live/collector.ts';
 import type { CollectorLimits } from '../live/hub.ts';
@@ -161,7 +162,13 @@ function transports(options: ServeOptions, { tls, connections_max }: Plan, defau
     list.push((accept) => listenUnix({ path, lock: takeLock, sockets_max }, accept));
   }
   if (tcp !== undefined) {
-    const where = { ...parseHostPort(tcp), tls, sockets_max };
+    const others_max = othersMax(connections_max, LIMITS.live_private_connections);
+    const where = {
+      ...parseHostPort(tcp),
+      tls,
+      sockets_max: others_max + SPARE_SOCKETS,
+      unfinished_max: Math.min(LIMITS.live_ungreeted_max, others_max),
+    };
     list.push((accept) => listenTcp(where, accept));
   }
   if (pipe !== undefined) list.push((accept) => listenPipe(pipe, accept));

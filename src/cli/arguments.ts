@@ -1,6 +1,8 @@
 /** Values of options, read and checked alike in every command. */
 import { InvalidArgumentError } from 'commander';
 
+export const INSECURE_HELP = 'allow tcp:// to another machine: token and messages unencrypted';
+
 /** A whole number from `least` on. */
 export const countFrom = (least: number) => (text: string) => {
   const value = Number(text);

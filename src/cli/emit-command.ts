@@ -10,9 +10,11 @@ import { clockOf, randomOf } from '../app/request.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId } from '../lib/ids.ts';
 import { oneLine } from '../lib/terminal-text.ts';
+import { sendingUrl } from '../live/address.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
 import { actingOf } from './acting.ts';
 import type { EmitFlags } from './emit.ts';
+import { warnInsecure } from './insecure.ts';
 import type { Io } from './io.ts';
 
 export interface EmitRequest {
@@ -37,8 +39,10 @@ export async function emitCommand(
   const { socket, outbox } = livePaths(openStateDir(path).path);
   const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
   const told = new Set<string>();
+  const url = sendingUrl(flags.to ?? `unix:${socket}`, flags.insecure ?? false);
+  await warnInsecure(url, io);
   const target = {
-    url: flags.to ?? `unix:${socket}`,
+    url,
     token_file: flags.tokenFile === undefined ? null : resolve(flags.tokenFile),
     ca: flags.ca === undefined ? null : resolve(flags.ca),
   };

@@ -1,5 +1,6 @@
 /** `tacho emit`: any program's messages to a collector. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { INSECURE_HELP } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag, TRUST_FLAG } from './state.ts';
@@ -9,6 +10,7 @@ export interface EmitFlags {
   session?: string;
   tokenFile?: string;
   ca?: string;
+  insecure?: true;
   wait: number;
   end: boolean;
   json?: true;
@@ -42,6 +44,7 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--session <id>', 'the session of messages that name none (default: a new one)')
     .option('--token-file <file>', 'the token for the collector')
     .option('--ca <file>', "certificates that vouch for the collector's")
+    .option('--insecure', INSECURE_HELP)
     .option('--no-end', 'leave the sessions open, for a later emit to go on with')
     .option('--wait <seconds>', 'how long to wait for the acknowledgements', seconds, 30)
     .option('--json', 'print what was acknowledged as JSON')

@@ -12,7 +12,6 @@ import { sweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { own } from '../lib/own.ts';
 import { traceOf } from '../lib/trace.ts';
 import { isUtf8 } from '../lib/utf8.ts';
 import type { RunOutcome } from '../model/outcome.ts';
@@ -64,6 +63,10 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const { flags, io } = input;
   const { options, retries } = await optionsOf(input);
   const request = await prepareRun(options);
+  if (request.live !== null) {
+    const { warnInsecure } = await import('./insecure.ts');
+    await warnInsecure(request.live.url, io);
+  }
   const acting = actingOf(flags.trust, io);
   await sweep(request.state_dir, acting);
   const left = deliverLeft(request.state_dir, { ...acting, target: request.live });
@@ -164,10 +167,10 @@ export async function optionsOf(
 }
 
 function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
-  const { live: url, liveTokenFile, liveCa, callTimeout } = flags;
+  const { live: url, liveTokenFile, liveCa, insecure, callTimeout } = flags;
   if (url === undefined) {
-    if (liveTokenFile ?? liveCa ?? callTimeout)
-      throw usage('--live-token-file, --live-ca and --call-timeout need --live URL');
+    if (liveTokenFile ?? liveCa ?? insecure ?? callTimeout)
+      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
     return null;
   }
   if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
@@ -176,6 +179,7 @@ function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
     url,
     token_file: absolute(liveTokenFile),
     ca: absolute(liveCa),
+    insecure: insecure ?? false,
     call_timeout_ms: callTimeout === undefined ? null : Math.round(callTimeout * 1000),
     trace: traceOf(io.env),
   };

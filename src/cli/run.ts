@@ -1,7 +1,7 @@
 /** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '../model/words.ts';
-import { countFrom } from './arguments.ts';
+import { countFrom, INSECURE_HELP } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag, TRUST_FLAG } from './state.ts';
@@ -36,6 +36,7 @@ export interface RunFlags {
   live?: string;
   liveTokenFile?: string;
   liveCa?: string;
+  insecure?: true;
   callTimeout?: number;
   trust?: true;
 }
@@ -79,6 +80,7 @@ function liveOptions(command: Command): Command {
     )
     .option('--live-token-file <file>', 'the token for the collector')
     .option('--live-ca <file>', "certificates that vouch for the collector's")
+    .option('--insecure', INSECURE_HELP)
     .option(
       '--call-timeout <seconds>',
       'with --live: a call that runs longer is reported as timed out; it is not ended',

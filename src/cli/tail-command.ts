@@ -4,11 +4,18 @@ import { livePaths } from '../app/live-paths.ts';
 import { type TailFilter, tail, tailStored } from '../app/tail.ts';
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
-import { type Address, parseAddress, socketPath } from '../live/address.ts';
+import {
+  type Address,
+  addressText,
+  parseAddress,
+  sendingUrl,
+  socketPath,
+} from '../live/address.ts';
 import type { WireMessage } from '../live/messages.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
 import { createLiveHuman } from '../projections/live-human.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
+import { warnInsecure } from './insecure.ts';
 import type { Io } from './io.ts';
 import type { TailFlags } from './tail.ts';
 import { VERSION } from './version.ts';
@@ -36,9 +43,11 @@ export async function tailCommand({ flags, state_flag }: TailRequest, io: Io): P
       });
       return 0;
     }
+    const address = addressOf(flags, state_dir);
+    await warnInsecure(addressText(address), io);
     await tail({
       ...filter,
-      address: addressOf(flags, state_dir),
+      address,
       version: VERSION,
       token: await tokenOf(flags),
       ca: flags.ca ?? null,
@@ -68,9 +77,9 @@ function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
   };
 }
 
-function addressOf({ to }: TailFlags, state_dir: string): Address {
+function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
   if (to === undefined) return { kind: 'unix', path: socketPath(livePaths(state_dir).socket) };
-  const address = parseAddress(to);
+  const address = parseAddress(sendingUrl(to, insecure ?? false));
   if (address.kind === 'stdio') throw usage('--to stdio: tail prints on standard output itself');
   return address;
 }

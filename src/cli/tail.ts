@@ -1,5 +1,6 @@
 /** `tacho tail`: what a collector gets, as it comes. */
 import type { Command } from 'commander';
+import { INSECURE_HELP } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -13,6 +14,7 @@ export interface TailFlags {
   follow: boolean;
   tokenFile?: string;
   ca?: string;
+  insecure?: true;
 }
 
 const EXAMPLES = `
@@ -42,6 +44,7 @@ export function defineTail(program: Command, io: Io, done: Done): void {
     .option('--no-follow', 'end when everything that is stored has been shown')
     .option('--token-file <file>', 'the token that the collector asks for')
     .option('--ca <file>', "certificates that vouch for the collector's")
+    .option('--insecure', INSECURE_HELP)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: TailFlags, command: Command) => {
       const { tailCommand } = await import('./tail-command.ts');

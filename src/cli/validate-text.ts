@@ -105,11 +105,18 @@ export function boardText(board: BoardState): string {
     reportText(board.report).trimEnd(),
     ...(rows.length === 0 ? [] : ['', 'Sessions used last:', ...rows]),
     ...(more > 0 ? [`  and ${more} more`] : []),
+    ...refusedText(board.refused ?? {}),
     ...(board.failing_lost > 0
       ? [`${board.failing_lost} failing messages could not be written to the log`]
       : []),
     '',
   ].join('\n');
+}
+
+/** What strangers sent, and what nobody may send, is judged by no rule. */
+function refusedText(refused: Readonly<Record<string, number>>): string[] {
+  const words = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
+  return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
 }
 
 export function junitOf(report: Report): string {

@@ -107,6 +107,10 @@ verifies(
     for (let at = 0; at < count; at++) made.start({ session_id: `s${at}` });
     for (let at = 0; at < count; at++) made.request('c1', { session_id: `s${at}` });
     for (let at = 0; at < count; at++) made.response('c1', { session_id: `s${at}` });
+    for (let at = 0; at < LIMITS.live_sessions_max; at++) {
+      made.session = `s${at}`;
+      made.end();
+    }
     const report = judged(made.lines);
     expect(report).toMatchObject({ verdict: 'passed', sessions: LIMITS.live_sessions_max });
     expect(report.over_limits).toEqual([expect.stringContaining('15 messages of sessions')]);
@@ -120,6 +124,7 @@ verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and 
   const count = LIMITS.live_open_calls_max + 3;
   for (let at = 0; at < count; at++) made.request(`c${at}`);
   for (let at = 0; at < count; at++) made.response(`c${at}`);
+  made.end();
   const report = judged(made.lines);
   expect(report.over_limits).toEqual([expect.stringContaining('3 calls')]);
   expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
@@ -138,7 +143,7 @@ test('in a live stream the session that is silent longest makes room for a new o
 });
 
 test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
-  const made = stream().start().request().response().start({ seq: 2 });
+  const made = stream().start().request().response().end().start({ seq: 2 });
   const failed = judged(made.lines).rules.filter(({ verdict }) => verdict === 'failed');
   expect(failed.map(({ id }) => id)).toEqual(['2.1', '7.1']);
 });

@@ -65,7 +65,7 @@ const consistency: Rule = {
   threshold: 1,
   types: AGENT_MESSAGE_TYPES,
   nothing: 'there is no message of a session',
-  create(tally, { counts }) {
+  create(tally, { sessions, counts }) {
     function wrong(item: Item): string | null {
       const { message, session } = item;
       if (message === null || session === null) return null;
@@ -84,6 +84,14 @@ const consistency: Rule = {
     return {
       push(item) {
         if (item.message !== null && item.session !== null) tally.judge(item, wrong(item));
+      },
+      end() {
+        for (const { id, last_seq, ended } of sessions.values())
+          if (!ended)
+            tally.judge(
+              { line: null, session_id: id, seq: last_seq },
+              'the stream has ended, and the session has no session_end',
+            );
       },
       unjudged: () =>
         counts.sessions_over === 0

@@ -335,18 +335,30 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
             open_calls: ['c1'],
             last_seq: 2,
             counters: {},
-          }),
+          })
+          .end(),
+      'a session without an end, while the stream goes on': () => [
+        stream().start(),
+        { live: true },
+      ],
     },
     fails: {
-      'no session_start': () => stream().request(),
+      'no session_start': () => stream().request().response().end(),
       'after session_end': () => plain().request('c2'),
-      'a second start': () => stream().start().start(),
-      "another session's correlation id": () =>
-        stream()
-          .start()
-          .request()
-          .start({ session_id: 's2' })
-          .say('message_stop', {}, { session_id: 's2', correlation_id: 's1/c1' }),
+      'a second start': () => stream().start().start().end(),
+      'no session_end': () => stream().start().request().response(),
+      'no session_end of one of two': () => {
+        const made = plain();
+        made.session = 's2';
+        return made.start();
+      },
+      "another session's correlation id": () => {
+        const made = stream().start().request().response();
+        made.session = 's2';
+        made.start().say('message_stop', {}, { correlation_id: 's1/c1' }).end();
+        made.session = 's1';
+        return made.end();
+      },
       'a state that does not fit': () =>
         stream()
           .start()
@@ -355,7 +367,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
             open_calls: ['c9'],
             last_seq: 1,
             counters: {},
-          }),
+          })
+          .end(),
     },
     open: { 'no session': control },
   },

@@ -160,6 +160,11 @@ export const LIMITS = {
   live_filter_chars_max: 64 * 1024,
   /** Connections to a collector: one a running agent and one a watcher; 1,000 idle ones cost some 20 MB. */
   live_connections_max: 2_048,
+  /** Of these, only for peers on private transports: others cannot lock the owner out. */
+  live_private_connections: 512,
+  /** Connections without a handshake on transports that others can reach: half of the places; beyond it the oldest is
+   * closed. Peers say hello at once. */
+  live_ungreeted_max: 1_024,
   /** Sessions that a collector has open at once. */
   live_sessions_max: 1_000,
   /** Calls of one session that are open at once; agents run a handful. */
@@ -186,6 +191,21 @@ export const LIMITS = {
   live_deliver_ms: 1_000,
   /** What a connection may send before its handshake: unknown peers must not fill the memory. */
   live_hello_bytes_max: 64 * 1024,
+  /** Lines before the handshake: each is answered with an error. */
+  live_hello_lines_max: 16,
+  /** An unfinished line up to this size needs no place among the long ones: what one read brings. */
+  live_short_line_bytes: 64 * 1024,
+  /** Longer lines that are read at a time, so that unfinished ones take 64 MiB at most; others wait. */
+  live_long_lines_max: 8,
+  /** Of these places, only for peers on private transports. */
+  live_long_lines_private: 2,
+  /** While others wait, a long line that brings nothing for this time, or takes longer than this time and its bytes at
+   * this rate, is refused. */
+  live_line_stall_ms: 1_000,
+  live_line_ms: 2_000,
+  live_line_bytes_per_ms: 256,
+  /** Answers to all peers that wait to be written; beyond it errors are left out for those that do not read. */
+  live_backlog_all_bytes_max: 64 * 1024 * 1024,
   /** What one connection may have waiting for the disk before it is read no further; two of the longest messages. */
   live_pending_bytes_max: 16 * 1024 * 1024,
   /** The same of all connections: half of what the journal's queue takes. */

@@ -88,3 +88,26 @@ test('a line of exactly the limit is a line', () => {
   expect(split([Buffer.from(`${'x'.repeat(100)}\n`)], 100)).toEqual([line]);
   expect(split(pieces(Buffer.from(`${'x'.repeat(100)}\n`), [1]), 100)).toEqual([line]);
 });
+
+test('an unfinished line takes little more than its bytes, however small its pieces are', () => {
+  const lines = createLines({ line: () => {}, oversize: () => {} });
+  for (let i = 0; i < 100_000; i++) lines.push(Buffer.from('x'));
+  expect(lines.held).toBeGreaterThanOrEqual(100_000);
+  expect(lines.held).toBeLessThan(300_000);
+  lines.push(Buffer.from('\n'));
+  expect(lines.held).toBe(0);
+});
+
+test('a line that was given up is hashed and reported, and the next one is read', () => {
+  const seen: unknown[] = [];
+  const lines = createLines({
+    line: (bytes, start, end) => seen.push(bytes.toString('utf8', start, end)),
+    oversize: ({ bytes, sha256 }) => seen.push({ bytes, sha256 }),
+  });
+  lines.push(Buffer.from('one\nabc'));
+  lines.giveUp();
+  expect(lines.held).toBe(0);
+  lines.push(Buffer.from('def\ntwo\n'));
+  const sha256 = createHash('sha256').update('abcdef').digest('hex');
+  expect(seen).toEqual(['one', { bytes: 6, sha256 }, 'two']);
+});

@@ -33,10 +33,18 @@ export interface Lines {
   end(): void;
   /** The rest of the current line will never come: gives what there is of it, and begins a new line behind it. */
   restart(): OversizeLine;
+  /** Bytes of memory that the unfinished line takes. */
+  readonly held: number;
+  /** The unfinished line is not wanted any more: it is read on, and reported as one over the limit. */
+  giveUp(): void;
 }
 
 const LF = 10;
 const CR = 13;
+const BOM = [0xef, 0xbb, 0xbf];
+const NOTHING = Buffer.alloc(0);
+/** The first room for an unfinished line; it is doubled as needed. */
+const ROOM_BYTES_MIN = 512;
 
 interface Oversize {
   hash: Hash;
@@ -52,13 +60,22 @@ function pour(over: Oversize, bytes: Buffer): void {
   over.bytes += bytes.length;
 }
 
+/** A buffer that begins with `bytes` and has room for `needed`, doubled so that growing costs one more copy at most. */
+function larger(bytes: Buffer, needed: number, most: number): Buffer {
+  const size = Math.max(needed, Math.min(2 * bytes.length, most), ROOM_BYTES_MIN);
+  const room = Buffer.allocUnsafe(size);
+  bytes.copy(room);
+  return room;
+}
+
 export function createLines(
   sink: LineSink,
   line_bytes_max: number = LIMITS.line_bytes_max,
   from: { line: number; offset: number } = { line: 0, offset: 0 },
 ): Lines {
   const place: LinePlace = { line: from.line, offset: from.offset, terminated: true };
-  let parts: Buffer[] = [];
+  // One buffer for the unfinished line: byte by byte, a list would cost an object for each.
+  let room: Buffer = NOTHING;
   let held = 0;
   let over: Oversize | null = null;
   let next_offset = from.offset;
@@ -66,32 +83,32 @@ export function createLines(
   function emit(bytes: Buffer, from: number, to: number): void {
     let start = from;
     let end = to;
-    if (
-      place.line === 1 &&
-      bytes[start] === 0xef &&
-      bytes[start + 1] === 0xbb &&
-      bytes[start + 2] === 0xbf
-    )
-      start += 3;
+    if (place.line === 1 && BOM.every((byte, at) => bytes[start + at] === byte)) start += 3;
     if (end > start && bytes[end - 1] === CR) end -= 1;
     if (end > start) sink.line(bytes, start, end, place);
   }
 
   function spill(bytes: Buffer): void {
     if (over === null) {
-      over = { hash: createHash('sha256'), head: Buffer.alloc(0), bytes: 0 };
-      for (const part of parts) pour(over, part);
-      parts = [];
+      over = { hash: createHash('sha256'), head: NOTHING, bytes: 0 };
+      pour(over, room.subarray(0, held));
+      room = NOTHING;
       held = 0;
     }
     pour(over, bytes);
+  }
+
+  function hold(bytes: Buffer): void {
+    if (held + bytes.length > room.length)
+      room = larger(room.subarray(0, held), held + bytes.length, line_bytes_max);
+    held += bytes.copy(room, held);
   }
 
   /** Ends the current line with these last bytes of it. */
   function close(chunk: Buffer, from: number, to: number): void {
     place.line += 1;
     place.offset = next_offset;
-    const bytes = (over === null ? held : (over as Oversize).bytes) + (to - from);
+    const bytes = (over?.bytes ?? held) + (to - from);
     next_offset += bytes + (place.terminated ? 1 : 0);
     if (over !== null || bytes > line_bytes_max) {
       spill(chunk.subarray(from, to));
@@ -101,11 +118,11 @@ export function createLines(
     } else if (held === 0) {
       emit(chunk, from, to);
     } else {
-      parts.push(chunk.subarray(from, to));
-      const joined = Buffer.concat(parts);
-      parts = [];
+      hold(chunk.subarray(from, to));
+      const whole = room;
+      room = NOTHING;
       held = 0;
-      emit(joined, 0, joined.length);
+      emit(whole, 0, bytes);
     }
   }
 
@@ -121,18 +138,23 @@ export function createLines(
       if (over !== null || held + rest.length > line_bytes_max) {
         spill(rest);
       } else {
-        // The caller may reuse its buffer.
-        parts.push(Buffer.from(rest));
-        held += rest.length;
+        // A copy: the caller may reuse its buffer.
+        hold(rest);
       }
+    },
+    get held() {
+      return room.length;
+    },
+    giveUp() {
+      if (held > 0) spill(NOTHING);
     },
     end() {
       if (held === 0 && over === null) return;
       place.terminated = false;
-      close(Buffer.alloc(0), 0, 0);
+      close(NOTHING, 0, 0);
     },
     restart() {
-      spill(Buffer.alloc(0));
+      spill(NOTHING);
       const { hash, head, bytes } = over as unknown as Oversize;
       over = null;
       place.line += 1;

@@ -1,9 +1,14 @@
-/** Where a collector is: `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `pipe:PATH`, `stdio:`. */
+/**
+ * Where a collector is: `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `pipe:PATH`, `stdio:`.
+ * `tcp+insecure://HOST:PORT` is another machine without TLS, as `--insecure` allows it: the address itself records the
+ * choice, so that a delivery after a crash keeps it.
+ */
+import { BlockList, isIP } from 'node:net';
 import { TachoError } from '../lib/errors.ts';
 
 export type Address =
   | { kind: 'unix'; path: string }
-  | { kind: 'tcp'; host: string; port: number; tls: boolean }
+  | { kind: 'tcp'; host: string; port: number; tls: boolean; insecure?: boolean }
   | { kind: 'pipe'; path: string }
   | { kind: 'stdio' };
 
@@ -14,6 +19,7 @@ const FORMS = 'unix:PATH, tcp://HOST:PORT, tls://HOST:PORT, pipe:PATH or stdio:'
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
 
+/** An address to send to. Refuses another machine without TLS: token and messages would be readable on the way. */
 export function parseAddress(text: string): Address {
   if (text === 'stdio:') return { kind: 'stdio' };
   const local = /^(unix|pipe):(?:\/\/)?(.+)$/s.exec(text);
@@ -21,10 +27,25 @@ export function parseAddress(text: string): Address {
     const [, kind, path = ''] = local;
     return kind === 'unix' ? { kind, path: socketPath(path) } : { kind: 'pipe', path };
   }
-  const remote = /^(tcp|tls):\/\/(.+)$/.exec(text);
+  const remote = /^(tcp|tls|tcp\+insecure):\/\/(.+)$/.exec(text);
   if (remote === null) throw usage(`${text}: no address of a collector: give ${FORMS}`);
   const [, scheme, rest = ''] = remote;
-  return { kind: 'tcp', ...parseHostPort(rest), tls: scheme === 'tls' };
+  const place = parseHostPort(rest);
+  if (scheme === 'tls') return { kind: 'tcp', ...place, tls: true };
+  if (isLoopback(place.host)) return { kind: 'tcp', ...place, tls: false };
+  if (scheme === 'tcp+insecure') return { kind: 'tcp', ...place, tls: false, insecure: true };
+  throw inClear(place.host, rest);
+}
+
+/** What `--insecure` makes of a URL. */
+export function sendingUrl(url: string, insecure: boolean): string {
+  return insecure ? url.replace(/^tcp:/, 'tcp+insecure:') : url;
+}
+
+export function inClear(host: string, place: string): TachoError {
+  return usage(
+    `tcp://${place}: ${host} is not this machine, and tcp:// would send the token and all messages unencrypted: use tls://${place}, or allow it with --insecure (library: insecure: true)`,
+  );
 }
 
 /** `127.0.0.1:7070`, `[::1]:7070`, `:7070` (loopback). */
@@ -50,14 +71,21 @@ export function addressText(address: Address): string {
       return 'stdio:';
     case 'tcp': {
       const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-      return `${address.tls ? 'tls' : 'tcp'}://${host}:${address.port}`;
+      const scheme = address.tls ? 'tls' : address.insecure ? 'tcp+insecure' : 'tcp';
+      return `${scheme}://${host}:${address.port}`;
     }
     default:
       return `${address.kind}:${address.path}`;
   }
 }
 
-/** Addresses that only this machine can reach. */
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Addresses that only this machine can reach. Of names only `localhost`; what it resolves to is checked when it is dialled. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+  const family = isIP(host);
+  if (family === 0) return host.toLowerCase() === 'localhost';
+  return loopback.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -6,9 +6,11 @@
 
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type OversizeLine } from '../lib/lines.ts';
+import { refusalOf } from './admission.ts';
 import { FULL_GRANT } from './auth.ts';
 import { greet } from './handshake.ts';
 import {
+  type Arrival,
   type Connection,
   complain,
   countLimit,
@@ -18,7 +20,9 @@ import {
   type Wire,
 } from './hub.ts';
 import { commit, flushAcks, isOver, replenish, spend, takeMessage } from './intake.ts';
-import { readMessage } from './messages.ts';
+import { judgeFault } from './judging.ts';
+import { placeLine, waitsForPlace } from './long-lines.ts';
+import { type ReadMessage, readMessage } from './messages.ts';
 import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
@@ -47,6 +51,9 @@ export function openConnection(hub: Hub, wire: Wire): void {
     ended: false,
     held: [],
     hello_bytes: 0,
+    hello_lines: 0,
+    is_sender: false,
+    line_refused: false,
     batch: [],
     pending: 0,
     pending_bytes: 0,
@@ -68,12 +75,11 @@ export function openConnection(hub: Hub, wire: Wire): void {
   hub.connections.add(connection);
   hub.counters.connections += 1;
   listen(hub, connection);
-  if (hub.connections.size <= hub.limits.connections_max && !hub.stopping) return;
+  const refused = refusalOf(hub, connection);
+  if (refused === null) return;
   countLimit(hub, 'connections_max');
-  complain(hub, connection, 'CAPACITY_EXHAUSTED', {
-    message: `${hub.limits.connections_max} connections are open: try again later`,
-    details: { max_capacity: hub.limits.connections_max },
-  });
+  const details = { max_capacity: hub.limits.connections_max };
+  complain(hub, connection, 'CAPACITY_EXHAUSTED', { message: refused, details });
   farewell(hub, connection);
 }
 
@@ -90,6 +96,7 @@ function listen(hub: Hub, connection: Connection): void {
   stream.on('close', () => {
     connection.phase = 'closed';
     hub.connections.delete(connection);
+    for (const other of placeLine(hub, connection)) steer(hub, other);
     endSubscriptions(connection);
     if (connection.pending === 0) loseSessions(hub, connection);
   });
@@ -100,13 +107,22 @@ function takeBytes(hub: Hub, connection: Connection, chunk: Buffer): void {
   connection.heard_ms = hub.options.clock.elapsed();
   if (connection.phase === 'new') connection.hello_bytes += chunk.length;
   connection.lines.push(chunk);
-  if (connection.phase === 'new' && connection.hello_bytes > hub.limits.hello_bytes_max) {
-    countLimit(hub, 'hello_bytes_max');
-    const message = `no handshake in the first ${hub.limits.hello_bytes_max} bytes`;
-    complain(hub, connection, 'AUTH_FAILED', { message });
-    farewell(hub, connection);
-  }
+  if (connection.phase === 'new' && connection.hello_bytes > hub.limits.hello_bytes_max)
+    refuseStranger(hub, connection, 'hello_bytes_max', 'bytes');
+  for (const other of placeLine(hub, connection)) steer(hub, other);
   after(hub, connection);
+}
+
+function refuseStranger(
+  hub: Hub,
+  connection: Connection,
+  limit: 'hello_bytes_max' | 'hello_lines_max',
+  unit: string,
+): void {
+  countLimit(hub, limit);
+  const message = `no handshake in the first ${hub.limits[limit]} ${unit}`;
+  complain(hub, connection, 'AUTH_FAILED', { message });
+  farewell(hub, connection);
 }
 
 /** What every piece of input leads to, and every commit. */
@@ -127,13 +143,14 @@ function after(hub: Hub, connection: Connection): void {
 }
 
 /** Reads on, or does not, by what waits. */
-function steer(hub: Hub, connection: Connection): void {
+export function steer(hub: Hub, connection: Connection): void {
   const { stream } = connection.wire;
   const { pending_bytes_max } = hub.limits;
   const full =
     connection.pending_bytes > pending_bytes_max ||
     hub.pending_bytes > LIMITS.live_pending_all_bytes_max ||
     !hasRoom(hub, connection) ||
+    waitsForPlace(hub, connection) ||
     isOver(hub, connection);
   const pause = connection.phase === 'greeting' || (full && connection.phase === 'open');
   if (pause === connection.paused) return;
@@ -159,29 +176,38 @@ function takeLine(hub: Hub, connection: Connection, line: Buffer): void {
   const read = readMessage(line);
   // What lay waiting while we started came at a time that nobody knows.
   const waiting = phase === 'new' && connection.wire.waited_ms > 0;
-  const received_ms = waiting ? null : hub.options.clock.now();
-  hub.options.board?.take(read, { received_ms, connection: connection.id });
+  takeRead(hub, connection, read, waiting ? null : hub.options.clock.now());
+}
+
+function takeRead(
+  hub: Hub,
+  connection: Connection,
+  read: ReadMessage,
+  received_ms: number | null,
+): void {
   spend(connection, read.message?.type);
   if (read.fault !== null) {
     const { code, message, details, field } = read.fault;
     const named = field === null ? details : { field, ...details };
-    complain(hub, connection, code, { message, details: named, about: read.message });
+    const judged = judgeFault(hub, connection, read, received_ms);
+    complain(hub, connection, code, { message, details: named, about: read.message, judged });
   } else if (read.message.type === 'handshake_request') {
-    void welcome(hub, connection, read.message);
-  } else if (phase === 'new') {
+    void welcome(hub, connection, { ...read, received_ms });
+    return;
+  } else if (connection.phase === 'new') {
     const message = 'handshake first: nothing else is taken before';
     complain(hub, connection, 'AUTH_FAILED', { message, about: read.message, severity: 'error' });
-  } else takeMessage(hub, connection, read.message, read.text);
+  } else takeMessage(hub, connection, { ...read, received_ms });
+  if (connection.phase !== 'new') return;
+  connection.hello_lines += 1;
+  if (connection.hello_lines > hub.limits.hello_lines_max)
+    refuseStranger(hub, connection, 'hello_lines_max', 'lines');
 }
 
-async function welcome(
-  hub: Hub,
-  connection: Connection,
-  message: Parameters<typeof greet>[2],
-): Promise<void> {
+async function welcome(hub: Hub, connection: Connection, arrival: Arrival): Promise<void> {
   const again = connection.phase === 'open';
   connection.phase = 'greeting';
-  const taken = await greet(hub, connection, message, again);
+  const taken = await greet(hub, connection, arrival, again);
   if ((connection.phase as string) !== 'greeting') return;
   // Of several sessions that one is refused touches no other.
   if (!taken && !again) {
@@ -200,6 +226,11 @@ async function welcome(
 function takeOversize(hub: Hub, connection: Connection, { bytes, sha256 }: OversizeLine): void {
   if (connection.phase === 'closing' || connection.phase === 'closed') return;
   hub.counters.messages += 1;
+  if (connection.line_refused) {
+    connection.line_refused = false;
+    spend(connection, null);
+    return;
+  }
   countLimit(hub, 'message_bytes_max');
   spend(connection, null);
   const max = hub.limits.message_bytes_max;

@@ -1,13 +1,13 @@
 /** The way to a collector. Contract: resolves with a wire that carries bytes, or rejects; it waits for nobody for ever. */
-
+import { lookup } from 'node:dns';
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { connect, Socket } from 'node:net';
+import { connect, type LookupFunction, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
-import { type Address, addressText } from './address.ts';
+import { type Address, addressText, inClear, isLoopback } from './address.ts';
 
 export interface DialOptions {
   /** A file with the certificates that vouch for the collector's, beside the system's. */
@@ -37,8 +37,22 @@ export function dial(address: Address, options: DialOptions = {}): Promise<Duple
   }
 }
 
-function overTcp({ host, port, tls }: Address & { kind: 'tcp' }, { ca }: DialOptions): Socket {
-  if (!tls) return connect({ host, port, noDelay: true });
+/** A name may resolve to anything: whatever is not this machine is refused before it is dialled. */
+const onlyLoopback: LookupFunction = (host, options, done) =>
+  lookup(host, { ...options, all: true }, (error, found) => {
+    const [first] = found ?? [];
+    const outside = found?.find(({ address }) => !isLoopback(address));
+    if (error !== null) done(error, '');
+    else if (outside !== undefined) done(inClear(`${host} (${outside.address})`, host), '');
+    else if (options.all) done(null, found);
+    else done(null, first?.address ?? '', first?.family);
+  });
+
+function overTcp(address: Address & { kind: 'tcp' }, { ca }: DialOptions): Socket {
+  const { host, port, tls, insecure } = address;
+  if (!tls && insecure) return connect({ host, port, noDelay: true });
+  if (!tls && !isLoopback(host)) throw inClear(host, addressText(address).replace('tcp://', ''));
+  if (!tls) return connect({ host, port, noDelay: true, lookup: onlyLoopback });
   const socket = connectTls({
     host,
     port,

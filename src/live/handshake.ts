@@ -3,7 +3,16 @@ import type { LiveDataOf } from '../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../model/live-words.ts';
 import { FULL_GRANT, type Grant, grantFor, refusalOf } from './auth.ts';
 import type { LiveErrorCode } from './errors.ts';
-import { type Connection, countLimit, type Hub, LIVE_SOURCE, messageOf, say } from './hub.ts';
+import {
+  type Arrival,
+  type Connection,
+  countLimit,
+  type Hub,
+  LIVE_SOURCE,
+  messageOf,
+  say,
+} from './hub.ts';
+import { judge } from './judging.ts';
 import type { WireMessage } from './messages.ts';
 import { claim } from './sessions.ts';
 import { compareClocks } from './skew.ts';
@@ -22,9 +31,10 @@ type Request = LiveDataOf<'handshake_request'>;
 export async function greet(
   hub: Hub,
   connection: Connection,
-  message: WireMessage,
+  arrival: Arrival,
   again: boolean,
 ): Promise<boolean> {
+  const { message } = arrival;
   const request = message.data as Request;
   const answer = (more: Partial<LiveDataOf<'handshake_response'>>) =>
     respond(hub, connection, message, more);
@@ -45,6 +55,7 @@ export async function greet(
   }
   const given = message.session_id || null;
   const session_id = request.resume?.session_id ?? given ?? hub.options.newSessionId();
+  judge(hub, connection, arrival);
   answer({ success: true, session_id, resume_from_seq: resumed });
   compareClocks(hub, connection, message);
   return true;
@@ -114,5 +125,6 @@ function respond(
     ...more,
   };
   const ids = { session_id: data.session_id ?? null, correlation_id: message_id };
-  say(hub, connection, messageOf(hub, 'handshake_response', data, ids));
+  if (more.error) options.board?.refused(more.error.error_code as LiveErrorCode);
+  say(hub, connection, messageOf(hub, 'handshake_response', data, ids), data.success);
 }

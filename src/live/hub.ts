@@ -54,10 +54,15 @@ export interface LiveReader {
 
 /** Rules count here. Must not throw. */
 export interface Board {
-  /** Every line that was read, good or bad, before it is stored. `received_ms`: null where it lay waiting. */
+  /**
+   * What a peer said that may say it: stored messages, control messages of its own, and faulty lines of a session that it
+   * sends for. `received_ms`: null where it lay waiting.
+   */
   take(read: ReadMessage, context: { received_ms: number | null; connection: string }): void;
-  /** Every message that the collector makes: answers, acknowledgements, handshakes. */
+  /** What the collector answers to these: acknowledgements, handshakes, errors. */
   sent(text: string): void;
+  /** Everything else that peers send. It is counted by the code of its answer, and judged by no rule. */
+  refused(code: LiveErrorCode): void;
 }
 
 export const COLLECTOR_LIMITS = {
@@ -65,6 +70,11 @@ export const COLLECTOR_LIMITS = {
   heartbeats_missed_max: LIMITS.live_heartbeats_missed_max as number,
   hello_ms: LIMITS.live_hello_ms as number,
   hello_bytes_max: LIMITS.live_hello_bytes_max as number,
+  hello_lines_max: LIMITS.live_hello_lines_max as number,
+  ungreeted_max: LIMITS.live_ungreeted_max as number,
+  private_connections: LIMITS.live_private_connections as number,
+  long_lines_max: LIMITS.live_long_lines_max as number,
+  long_lines_private: LIMITS.live_long_lines_private as number,
   message_bytes_max: LIMITS.live_message_bytes_max as number,
   credits: LIMITS.live_credits as number,
   connections_max: LIMITS.live_connections_max as number,
@@ -72,6 +82,7 @@ export const COLLECTOR_LIMITS = {
   open_calls_max: LIMITS.live_open_calls_max as number,
   subscriptions_max: LIMITS.live_subscriptions_max as number,
   backlog_bytes_max: LIMITS.live_backlog_bytes_max as number,
+  backlog_all_bytes_max: LIMITS.live_backlog_all_bytes_max as number,
   pending_bytes_max: LIMITS.live_pending_bytes_max as number,
   abandoned_ms: LIMITS.live_abandoned_ms as number,
   skew_ms_max: LIMITS.live_skew_ms_max as number,
@@ -111,12 +122,18 @@ export interface Counters {
   limits: Partial<Record<keyof CollectorLimits, number>>;
 }
 
-/** A numbered message on its way to the journal. */
-export interface Taken {
-  session: LiveSession;
+/** A message as it came. */
+export interface Arrival {
   message: WireMessage;
-  seq: number;
   text: string;
+  /** Null: it lay waiting before. */
+  received_ms: number | null;
+}
+
+/** A numbered message on its way to the journal. */
+export interface Taken extends Arrival {
+  session: LiveSession;
+  seq: number;
 }
 
 export interface Connection {
@@ -132,6 +149,11 @@ export interface Connection {
   /** Lines that came while the greeting waited. */
   held: Buffer[];
   hello_bytes: number;
+  hello_lines: number;
+  /** Something that it sent is stored. */
+  is_sender: boolean;
+  /** That the line which is being read was refused, and the peer has been told. */
+  line_refused: boolean;
   batch: Taken[];
   /** With the journal, not yet durable. */
   pending: number;
@@ -172,6 +194,8 @@ export interface LiveSession {
   id: string;
   owner: Connection | null;
   status: (typeof SESSION_STATUSES)[number];
+  /** Its end has come and is on its way to the journal. */
+  ending: boolean;
   /** Durable. */
   last_seq: number;
   /** Open calls and their last signs of life. */
@@ -181,6 +205,13 @@ export interface LiveSession {
   counters: { messages: number; requests: number; responses: number; abandoned: number };
 }
 
+export interface LongLine {
+  since_ms: number;
+  /** When it last brought something, and how much it has by then. */
+  heard_ms: number;
+  bytes: number;
+}
+
 export interface Hub {
   options: CollectorOptions;
   limits: CollectorLimits;
@@ -188,6 +219,11 @@ export interface Hub {
   sessions: Map<string, LiveSession>;
   counters: Counters;
   pending_bytes: number;
+  /** Answers that are not written yet. */
+  backlog_bytes: number;
+  /** Connections with a long unfinished line: those that are read, and those that wait, the oldest first. */
+  long_lines: Map<Connection, LongLine>;
+  long_lines_waiting: Set<Connection>;
   /** Subscriptions whose peers have stopped reading. */
   stalled: Set<Subscription>;
   /** Agent and message id of forwarded input → who sent it. */
@@ -218,6 +254,9 @@ export function createHub(options: CollectorOptions): Hub {
       limits: {},
     },
     pending_bytes: 0,
+    backlog_bytes: 0,
+    long_lines: new Map(),
+    long_lines_waiting: new Set(),
     stalled: new Set(),
     routes: new Map(),
     next_id: 0,
@@ -257,13 +296,18 @@ export function messageOf<T extends LiveType>(
 export function write(hub: Hub, connection: Connection, line: string): boolean {
   const { stream } = connection.wire;
   if (connection.phase === 'closed' || !stream.writable) return true;
-  stream.write(`${line}\n`);
+  const text = `${line}\n`;
+  hub.backlog_bytes += text.length;
+  stream.write(text, () => {
+    hub.backlog_bytes -= text.length;
+  });
   return stream.writableLength <= hub.limits.backlog_bytes_max;
 }
 
-export function say(hub: Hub, connection: Connection, message: LiveMessage): void {
+/** `judged`: whether it belongs to what the rules see. */
+export function say(hub: Hub, connection: Connection, message: LiveMessage, judged = true): void {
   const line = JSON.stringify(message);
-  hub.options.board?.sent(line);
+  if (judged) hub.options.board?.sent(line);
   write(hub, connection, line);
 }
 
@@ -283,9 +327,19 @@ export interface Complaint {
   session_id?: string | null;
   severity?: Severity;
   retriable?: boolean;
+  /** The rules have seen what led to it; default: they have not, and it is counted as refused. */
+  judged?: boolean;
 }
 
-/** Answers with an error and counts it. */
+/** Errors have less room than other answers where all peers together leave much unread. */
+function hasRoomForError(hub: Hub, connection: Connection): boolean {
+  if (hub.backlog_bytes <= hub.limits.backlog_all_bytes_max) return hasRoom(hub, connection);
+  return connection.wire.stream.writableLength <= ERRORS_UNREAD_BYTES;
+}
+
+const ERRORS_UNREAD_BYTES = 64 * 1024;
+
+/** Answers with an error and counts it. A peer that does not read gets no more of them. */
 export function complain(
   hub: Hub,
   connection: Connection,
@@ -293,7 +347,12 @@ export function complain(
   why: { message: string } & Complaint,
 ): void {
   hub.counters.errors[code] = (hub.counters.errors[code] ?? 0) + 1;
-  const { message, about = null, ...rest } = why;
+  const { message, about = null, judged = false, ...rest } = why;
+  if (!judged) hub.options.board?.refused(code);
+  if (!hasRoomForError(hub, connection)) {
+    countLimit(hub, 'backlog_bytes_max');
+    return;
+  }
   const session = (about as { session_id?: unknown } | null)?.session_id;
   const options = {
     session_id: typeof session === 'string' ? session : null,
@@ -302,5 +361,5 @@ export function complain(
     message_id: newId(hub, 'collector'),
     caused_by: causeOf(about),
   };
-  say(hub, connection, errorMessage(code, message, options));
+  say(hub, connection, errorMessage(code, message, options), judged);
 }

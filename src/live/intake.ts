@@ -12,6 +12,7 @@ import {
 import { refusalOf } from './auth.ts';
 import { forward, routeAnswer } from './forward.ts';
 import {
+  type Arrival,
   type Connection,
   complain,
   countLimit,
@@ -21,20 +22,22 @@ import {
   say,
   type Taken,
 } from './hub.ts';
+import { judge, judgeControl } from './judging.ts';
 import { type WireMessage, wantsAck } from './messages.ts';
 import { claim, infoOf, note } from './sessions.ts';
 import { compareClocks } from './skew.ts';
 import { noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
 
-type Handler = (hub: Hub, connection: Connection, message: WireMessage, text: string) => void;
+type Handler = (hub: Hub, connection: Connection, arrival: Arrival) => void;
+type Control = (hub: Hub, connection: Connection, message: WireMessage) => void;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, takeNumbered])),
   ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, takeInput])),
   subscribe_events: withSubscribe(subscribe),
   unsubscribe_events: withSubscribe(unsubscribe),
-  heartbeat: compareClocks,
-  flow_control: takeWindow,
+  heartbeat: control(compareClocks),
+  flow_control: control(takeWindow),
   error: takeError,
 };
 
@@ -52,16 +55,12 @@ export function spend(connection: Connection, type: unknown): void {
 }
 
 /** What a collector itself sends (ack, handshake_response) says nothing to it. */
-export function takeMessage(
-  hub: Hub,
-  connection: Connection,
-  message: WireMessage,
-  text: string,
-): void {
+export function takeMessage(hub: Hub, connection: Connection, arrival: Arrival): void {
+  const { message } = arrival;
   const { type } = message;
   const role = own(ROLES, type);
   if (role === undefined || role === connection.role)
-    own(HANDLERS, type)?.(hub, connection, message, text);
+    own(HANDLERS, type)?.(hub, connection, arrival);
   else
     refuse(
       hub,
@@ -71,32 +70,49 @@ export function takeMessage(
     );
 }
 
-function withSubscribe(handler: Handler): Handler {
-  return (hub, connection, message, text) => {
-    const refused = refusalOf(connection.grant, 'subscribe', null);
-    if (refused === null) handler(hub, connection, message, text);
-    else refuse(hub, connection, message, refused);
+/** A message of the connection itself. */
+function control(handler: Control): Handler {
+  return (hub, connection, arrival) => {
+    judgeControl(hub, connection, arrival);
+    handler(hub, connection, arrival.message);
   };
 }
 
-function takeInput(hub: Hub, connection: Connection, message: WireMessage, text: string): void {
+function withSubscribe(handler: Control): Handler {
+  const taken = control(handler);
+  return (hub, connection, arrival) => {
+    const refused = refusalOf(connection.grant, 'subscribe', null);
+    if (refused === null) taken(hub, connection, arrival);
+    else refuse(hub, connection, arrival.message, refused);
+  };
+}
+
+function takeInput(hub: Hub, connection: Connection, arrival: Arrival): void {
+  const { message, text } = arrival;
   const refused = refusalOf(connection.grant, 'inject', message.session_id ?? null);
-  if (refused === null) forward(hub, connection, message, text);
-  else refuse(hub, connection, message, refused);
+  if (refused !== null) {
+    refuse(hub, connection, message, refused);
+    return;
+  }
+  judge(hub, connection, arrival);
+  forward(hub, connection, message, text);
 }
 
 /** An error is never answered with an error. */
-function takeError(hub: Hub, connection: Connection, message: WireMessage, text: string): void {
+function takeError(hub: Hub, connection: Connection, arrival: Arrival): void {
+  const { message, text } = arrival;
   routeAnswer(hub, connection, message, text);
   const numbered = (message.seq ?? 0) > 0 && (message.session_id ?? '') !== '';
-  if (numbered) takeNumbered(hub, connection, message, text);
+  if (numbered) takeNumbered(hub, connection, arrival);
+  else judgeControl(hub, connection, arrival);
 }
 
 function refuse(hub: Hub, connection: Connection, message: WireMessage, why: string): void {
   complain(hub, connection, 'AUTH_FAILED', { message: why, about: message, severity: 'error' });
 }
 
-function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, text: string): void {
+function takeNumbered(hub: Hub, connection: Connection, arrival: Arrival): void {
+  const { message } = arrival;
   const { session_id = null, seq = null } = message;
   if (session_id === null || seq === null) {
     const details = { missing_field: 'seq' };
@@ -116,7 +132,9 @@ function takeNumbered(hub: Hub, connection: Connection, message: WireMessage, te
   }
   const claimed = claim(hub, connection, session_id, { take_over: false });
   if ('session' in claimed) {
-    connection.batch.push({ session: claimed.session, message, seq, text });
+    const { session } = claimed;
+    if (message.type === 'session_end') session.ending = true;
+    connection.batch.push({ ...arrival, session, seq });
   } else if ('full' in claimed) {
     const { sessions_max } = hub.limits;
     countLimit(hub, 'sessions_max');
@@ -185,6 +203,11 @@ function settle(
   const gaps: Taken[] = [];
   for (const [i, taken] of batch.entries()) {
     const result = results[i] as Result;
+    if (taken.message.type === 'session_end') taken.session.ending = false;
+    if (result === 'stored' || result === 'duplicate') {
+      connection.is_sender = true;
+      judge(hub, connection, taken);
+    }
     if (result === 'stored') {
       hub.counters.stored += 1;
       note(hub, taken);
@@ -242,6 +265,7 @@ async function tellGaps(hub: Hub, connection: Connection, gaps: readonly Taken[]
 /** Nothing is acknowledged: the sender keeps it and sends it again. */
 function unstored(hub: Hub, connection: Connection, batch: readonly Taken[], error: Error): void {
   hub.counters.unstored += batch.length;
+  for (const { session } of batch) session.ending = false;
   complain(hub, connection, 'CAPACITY_EXHAUSTED', {
     message: `not stored: ${error.message}`,
     about: batch[0]?.message ?? null,

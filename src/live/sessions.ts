@@ -55,6 +55,7 @@ function newSession(id: string): LiveSession {
     id,
     owner: null,
     status: 'active',
+    ending: false,
     last_seq: 0,
     calls: new Map(),
     calls_told: false,
@@ -62,15 +63,20 @@ function newSession(id: string): LiveSession {
   };
 }
 
-/** Forgets one that nobody sends for or that has ended. */
+/**
+ * Forgets those that nobody sends for or that have ended. One that is about to end takes no place either; how many there
+ * are of these is bounded by what may wait for the journal.
+ */
 function makeRoom(hub: Hub): boolean {
-  if (hub.sessions.size < hub.limits.sessions_max) return true;
-  for (const { id, owner, status } of hub.sessions.values()) {
-    if (owner !== null && status !== 'ended') continue;
-    hub.sessions.delete(id);
-    return true;
+  const { sessions, limits } = hub;
+  if (sessions.size < limits.sessions_max) return true;
+  let open = 0;
+  for (const { id, owner, status, ending } of sessions.values()) {
+    if (sessions.size >= limits.sessions_max && (owner === null || status === 'ended'))
+      sessions.delete(id);
+    else if (!ending) open += 1;
   }
-  return false;
+  return open < limits.sessions_max;
 }
 
 function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
@@ -184,7 +190,7 @@ export async function recall(
     if (signal.aborted) return null;
     if (source !== LIVE_SOURCE) continue;
     const { message, fault } = readText(body);
-    if (fault === null) note(hub, { session, message, seq, text: body });
+    if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
   }
   // Where it has gone on meanwhile, its messages tell.
   if (hub.sessions.has(id) || session.last_seq === 0) return null;

@@ -18,8 +18,9 @@ export interface TcpOptions {
   port: number;
   /** PEM texts. */
   tls: { cert: string; key: string } | null;
-  /** Those that have not finished TLS are not among the collector's connections yet. */
   sockets_max: number;
+  /** Sockets that have not finished TLS. */
+  unfinished_max: number;
 }
 
 export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Listener> {
@@ -41,13 +42,31 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
   };
 }
 
-function serverOf({ tls }: TcpOptions, take: (socket: Socket) => void): Server {
+/** Sockets that do not finish TLS are not among the collector's connections: where there are too many, the oldest is closed. */
+function dropUnfinished(server: Server, unfinished_max: number): void {
+  const unfinished = new Map<string, Socket>();
+  const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    unfinished.set(peer, socket);
+    socket.on('close', () => {
+      if (unfinished.get(peer) === socket) unfinished.delete(peer);
+    });
+    if (unfinished.size <= unfinished_max) return;
+    const [oldest] = unfinished.values();
+    oldest?.destroy();
+  });
+  server.on('secureConnection', (socket: Socket) => unfinished.delete(peerOf(socket)));
+}
+
+function serverOf({ tls, unfinished_max }: TcpOptions, take: (socket: Socket) => void): Server {
   if (tls === null) return createServer(SERVER_OPTIONS, take);
   try {
     const options = { ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' } as const;
     const handshakeTimeout = LIMITS.live_hello_ms;
     const server = createTlsServer({ ...options, handshakeTimeout }, take);
     server.on('tlsClientError', (_error, socket) => socket.destroy());
+    dropUnfinished(server, unfinished_max);
     return server;
   } catch (cause) {
     const text = `--tls-cert and --tls-key: ${(cause as Error).message}: give a certificate and its key as PEM files`;

@@ -1,0 +1,92 @@
+/** `tcp://` to another machine: refused before anything is sent, unless `--insecure` allows it (LP-13). */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/index.ts';
+import { listenAt, stopServer } from '../listen-at.ts';
+import { filesBelow, played, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const TOKEN = 'dummy-collector-token';
+
+/** Who listens, and what came. 0.0.0.0 stands for another machine: it is no loopback address, and Linux reaches this one by it. */
+async function listener(): Promise<{ port: number; text(): string; dialled(): number }> {
+  let text = '';
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (data) => {
+      text += String(data);
+      // Said no, so that nobody waits.
+      socket.destroy();
+    });
+  });
+  const url = await listenAt(server, 0);
+  onTestFinished(() => stopServer(server, sockets));
+  return { port: Number(url.split(':').pop()), text: () => text, dialled: () => sockets.size };
+}
+
+function tokenFile(): string {
+  const path = join(place.folder, 'token');
+  writeFileSync(path, TOKEN, { mode: 0o600 });
+  return path;
+}
+
+const commands = (url: string, ...more: string[]) => [
+  [
+    'run',
+    '--agent',
+    'demo',
+    '--live',
+    url,
+    '--live-token-file',
+    tokenFile(),
+    ...more,
+    'hi',
+    '--',
+    ...played('fixed'),
+  ],
+  ['emit', '--to', url, '--token-file', tokenFile(), '--wait', '1', ...more],
+  ['tail', '--to', url, '--token-file', tokenFile(), '--no-follow', ...more],
+];
+
+verifies('LP-13', 'a sender refuses another machine without TLS, and says what to do', async () => {
+  const { port, dialled } = await listener();
+  const input = '{"type":"session_start","data":{"agent":"x"}}\n';
+  for (const args of commands(`tcp://0.0.0.0:${port}`)) {
+    const { code, stderr } = await place.tacho(args, { input });
+    expect([args[0], code]).toEqual([args[0], 2]);
+    expect(stderr).toContain(`use tls://0.0.0.0:${port}`);
+    expect(stderr).toContain('--insecure');
+  }
+  expect(dialled()).toBe(0);
+  expect(() => connect(`tcp://0.0.0.0:${port}`, { state_dir: place.state })).toThrow(
+    /insecure: true/,
+  );
+});
+
+test('--insecure allows it with one line, and what is left for later records the choice', async () => {
+  const { port, text } = await listener();
+  const input = '{"type":"session_start","data":{"agent":"x"}}\n';
+  for (const args of commands(`tcp://0.0.0.0:${port}`, '--insecure')) {
+    const { stderr } = await place.tacho(args, { input });
+    const line = `warning: the token and all messages go to 0.0.0.0:${port} unencrypted\n`;
+    expect(stderr.split(line), args[0]).toHaveLength(2);
+  }
+  expect(text()).toContain(TOKEN);
+  const outbox = filesBelow(join(place.state, 'outbox')).find(({ path }) =>
+    path.endsWith('.jsonl'),
+  );
+  expect(outbox?.bytes.toString()).toContain(`tcp+insecure://0.0.0.0:${port}`);
+});
+
+test('--insecure alone says nothing', async () => {
+  const { code, stderr } = await place.tacho(['run', '--agent', 'demo', '--insecure', 'hi']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('need --live URL')]);
+  expect(readFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), 'utf8')).toContain(
+    '--insecure',
+  );
+});

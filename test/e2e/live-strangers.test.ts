@@ -1,0 +1,312 @@
+/** Peers of a collector that may not, do not or will not: they change nothing for the others (LP-15, LP-16). */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { expect, onTestFinished } from 'vitest';
+import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
+import { listenTcp } from '../../src/live/transports/tcp.ts';
+import { testFolder } from '../fixtures/folder.ts';
+import {
+  acks,
+  connectSocket,
+  control,
+  hello,
+  isError,
+  isType,
+  type LiveClient,
+  message,
+  request,
+} from '../live-client.ts';
+import { start } from '../live-running.ts';
+import { residentMb, startServe } from '../serve-process.ts';
+import { until } from './cli.ts';
+import { can } from './needs.ts';
+import { verifies } from './verifies.ts';
+
+interface Running extends Serving {
+  folder: string;
+  tcp(): Promise<LiveClient>;
+  unix(): Promise<LiveClient>;
+}
+
+/** A collector with a port and a socket. */
+async function running(options: Partial<ServeOptions> = {}): Promise<Running> {
+  const folder = testFolder();
+  const socket = join(folder, 'own', 'c.sock');
+  const state_dir = join(folder, 'state');
+  const serving = await serve({ state_dir, version: '0', tcp: ':0', socket, ...options });
+  onTestFinished(() => serving.stop());
+  const port = Number(
+    serving.listening
+      .find((url) => url.startsWith('tcp'))
+      ?.split(':')
+      .pop(),
+  );
+  const opened = async (where: Parameters<typeof connectSocket>[0]) => {
+    const client = await connectSocket(where);
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+  return {
+    ...serving,
+    folder,
+    tcp: () => opened({ host: '127.0.0.1', port }),
+    unix: () => opened({ path: socket }),
+  };
+}
+
+const end = (session: string, seq: number) =>
+  message('session_end', session, seq, { status: 'ok' });
+const respond = (session: string, seq: number, call_id: string) =>
+  message('tool_call_response', session, seq, {
+    call_id,
+    result: {},
+    error: null,
+    execution_time_ms: 1,
+  });
+
+verifies(
+  ['LP-15', 'CF-4'],
+  'lines of peers that may not speak for a session are counted, and judged by no rule',
+  async () => {
+    const tokens = join(testFolder(), 'tokens.json');
+    const token = (name: string, sessions: string[]) => ({
+      token: `token-${name}`,
+      permissions: ['send', 'subscribe'],
+      sessions,
+    });
+    const list = { tokens: [token('a', ['a']), token('b', ['b'])] };
+    writeFileSync(tokens, JSON.stringify(list), { mode: 0o600 });
+    const collector = await running({ token_file: tokens });
+    const a = await collector.tcp();
+    await a.handshake({ token: 'token-a' });
+    a.send(start('a'), request('a', 2, 'c1'));
+    await a.wait(acks('a', 2));
+
+    const b = await collector.tcp();
+    await b.handshake({ token: 'token-b' });
+    const wrong = { ...respond('a', 3, 'zzz'), timestamp: '2001-01-01T00:00:00.000Z' };
+    b.send(
+      wrong,
+      end('a', 3),
+      { ...request('a', 3), data: {} },
+      'no JSON\n',
+      '{"type":"odd","session_id":"a"}\n',
+      control(
+        'error',
+        { error_code: 'X', message: 'm', severity: 'error', caused_by: { seq: 999 } },
+        { session_id: 'a' },
+      ),
+      control('ack', { acked: [{ session_id: 'a', seq: 99 }], durable: true }),
+      control('handshake_response', { success: true }),
+    );
+    await b.wait(isError('INVALID_MESSAGE_TYPE'));
+    const stranger = await collector.tcp();
+    stranger.send('garbage\n', wrong, start('a'), hello({ token: 'no', role: 'king' }));
+    await stranger.wait(isError('AUTH_FAILED'));
+    stranger.send(hello({ token: 'not known' }));
+    await stranger.closed;
+
+    // The same number with other content: refused, also from the session's own sender.
+    a.send({ ...request('a', 2, 'c1'), timestamp: '2001-01-01T00:00:00.000Z' });
+    await a.wait(isError('DUPLICATE_CONFLICT'));
+    a.send(respond('a', 3, 'c1'), end('a', 4));
+    await a.wait(acks('a', 4));
+    await collector.stop();
+    const path = join(collector.folder, 'state/live/board.json');
+    const board = JSON.parse(readFileSync(path, 'utf8'));
+    const failed = board.report.rules.filter((rule: { failed: number }) => rule.failed > 0);
+    // Delays depend on the machine.
+    expect(failed.filter(({ id }: { id: string }) => id !== '3.2')).toEqual([]);
+    expect(board.report.faulty).toBe(0);
+    expect(board.sessions).toMatchObject([{ session_id: 'a', messages: 4, faulty: 0 }]);
+    expect(board.refused).toMatchObject({
+      AUTH_FAILED: expect.any(Number),
+      INVALID_JSON_FORMAT: 2,
+      INVALID_MESSAGE_TYPE: 1,
+      DUPLICATE_CONFLICT: 1,
+    });
+    const failing = join(collector.folder, 'state/live/failing.jsonl');
+    const kept = existsSync(failing) ? readFileSync(failing, 'utf8') : '';
+    for (const text of ['garbage', 'zzz', 'king', '2001-01-01']) expect(kept).not.toContain(text);
+  },
+);
+
+verifies('CF-4', "faulty lines of a session's own sender are judged", async () => {
+  const collector = await running();
+  const a = await collector.unix();
+  await a.handshake();
+  a.send(start('a'));
+  await a.wait(acks('a', 1));
+  a.send('no JSON\n', { ...request('a', 2), data: {} });
+  await a.wait(isError('MISSING_REQUIRED_FIELD'));
+  await collector.stop();
+  const board = JSON.parse(readFileSync(join(collector.folder, 'state/live/board.json'), 'utf8'));
+  expect(board.report.faulty).toBe(2);
+  expect(board.sessions).toMatchObject([{ session_id: 'a', messages: 2, faulty: 1 }]);
+});
+
+verifies(
+  ['LP-15', 'LP-16'],
+  'connections without a handshake lock nobody out: the oldest goes, and private places are kept',
+  async () => {
+    const limits = { connections_max: 40, ungreeted_max: 10, private_connections: 10 };
+    const { tcp, unix, collector } = await running({ limits });
+    const silent = await Promise.all(Array.from({ length: 60 }, tcp));
+    await until(() => (collector.counters.limits.ungreeted_max ?? 0) >= 50, 'the oldest to go');
+    const told = await silent[0]?.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data.message).toMatch(/handshake/);
+    await until(() => collector.open <= 12, 'the others to be closed');
+    const honest = await tcp();
+    expect((await honest.handshake()).data.success).toBe(true);
+    const owner = await unix();
+    expect((await owner.handshake()).data.success).toBe(true);
+
+    // Greeted ones fill the places of the port, and still not those of the socket.
+    for (const client of silent) client.destroy();
+    for (let more = 0; more < 29; more++)
+      expect((await (await tcp()).handshake()).data.success).toBe(true);
+    await (await tcp()).wait(isError('CAPACITY_EXHAUSTED'));
+    expect(collector.counters.limits.connections_max).toBe(1);
+    for (let more = 0; more < 9; more++)
+      expect((await (await unix()).handshake()).data.success).toBe(true);
+  },
+);
+
+verifies(
+  'LP-16',
+  'a stranger gets few answers, and a peer that does not read gets no more',
+  async () => {
+    const { tcp, collector } = await running();
+    const stranger = await tcp();
+    stranger.send('x\n'.repeat(20_000));
+    await stranger.closed;
+    expect(stranger.received.length).toBeLessThan(20);
+    expect(collector.counters.limits.hello_lines_max).toBe(1);
+
+    const deaf = await tcp();
+    await deaf.handshake();
+    deaf.pause();
+    deaf.send('x\n'.repeat(100_000));
+    const { limits } = collector.counters;
+    await until(() => (limits.backlog_bytes_max ?? 0) > 1_000, 'answers to be left out');
+  },
+);
+
+/** A connection with a handshake and an unfinished line. */
+async function unfinished(client: LiveClient, bytes: number): Promise<LiveClient> {
+  await client.handshake();
+  client.send(Buffer.alloc(bytes, 0x61));
+  return client;
+}
+
+const LONG = 'x'.repeat(8 * 1024 * 1024 - 1_000);
+
+verifies(
+  ['LP-15', 'LP-16'],
+  'unfinished lines wait in turn: one that stalls is refused, the longest message comes through',
+  async () => {
+    const { tcp, unix, collector } = await running({
+      limits: { long_lines_max: 3, long_lines_private: 1 },
+    });
+    const stalled = [];
+    for (let i = 0; i < 8; i++) stalled.push(await unfinished(await tcp(), 1024 * 1024));
+    await until(() => (collector.counters.limits.long_lines_max ?? 0) >= 6, 'six to wait');
+    const owner = await unix();
+    await owner.handshake();
+    owner.send(message('session_start', 'own', 1, { agent: 'toy', prompt: LONG }));
+    await owner.wait(acks('own', 1));
+    const honest = await tcp();
+    await honest.handshake();
+    honest.send(message('session_start', 'tcp', 1, { agent: 'toy', prompt: LONG }));
+    await honest.wait(acks('tcp', 1));
+    const refused = await stalled[0]?.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(refused.data).toMatchObject({ retriable: true });
+    // Its next line is read as if nothing had happened.
+    stalled[0]?.send('\n', start('s0'));
+    await stalled[0]?.wait(acks('s0', 1));
+  },
+);
+
+verifies('LP-16', 'a hundred unfinished lines take bounded memory', async () => {
+  const state = join(testFolder(), 'state');
+  const { pid, url } = await startServe(state, '--tcp', '127.0.0.1:0');
+  const port = Number(url.split(':').pop());
+  const opened = async () => {
+    const client = await connectSocket({ host: '127.0.0.1', port });
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+  const first = await opened();
+  await first.handshake();
+  const before = residentMb(pid);
+  let most = 0;
+  for (let i = 0; i < 100; i++) {
+    await unfinished(await opened(), 7.9 * 1024 * 1024);
+    most = Math.max(most, residentMb(pid));
+  }
+  for (let i = 0; i < 20; i++) {
+    await sleep(100);
+    most = Math.max(most, residentMb(pid));
+  }
+  expect(most - before).toBeLessThan(250);
+  first.send(start('s'));
+  await first.wait(acks('s', 1));
+});
+
+verifies('LP-16', 'a burst of short sessions is taken, however slow the disk is', async () => {
+  const { unix, collector } = await running({ limits: { sessions_max: 4 } });
+  const client = await unix();
+  await client.handshake();
+  const names = Array.from({ length: 200 }, (_, i) => `s${i}`);
+  client.send(
+    names
+      .flatMap((name) => [start(name), end(name, 2)].map((one) => `${JSON.stringify(one)}\n`))
+      .join(''),
+  );
+  await client.wait(acks('s199', 2));
+  expect(client.received.filter(isType('error'))).toEqual([]);
+  expect(collector.counters.limits.sessions_max).toBeUndefined();
+  // Those that are open count as before.
+  client.send(...names.slice(0, 6).map((name) => start(`open-${name}`)));
+  await client.wait(isError('CAPACITY_EXHAUSTED'));
+});
+
+if (can('openssl', 'tests of TLS'))
+  verifies('LP-15', 'sockets that do not finish TLS lock nobody out', async () => {
+    const folder = testFolder();
+    const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];
+    const args = 'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost';
+    execFileSync('openssl', [...args.split(' '), '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    });
+    const tls = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+    const options = { host: '127.0.0.1', port: 0, tls, sockets_max: 20, unfinished_max: 5 };
+    const listener = await listenTcp(options, ({ stream }) => stream.end('taken'));
+    const { port } = listener.address as { port: number };
+    const silent: Socket[] = [];
+    onTestFinished(() => {
+      for (const socket of silent) socket.destroy();
+      return listener.close();
+    });
+    for (let i = 0; i < 40; i++) {
+      const socket = connect({ host: '127.0.0.1', port });
+      socket.on('error', () => {});
+      silent.push(socket);
+      await new Promise((resolve) => socket.once('connect', resolve));
+    }
+    const begun = performance.now();
+    await until(() => silent.filter(({ closed }) => !closed).length <= 5, 'the oldest to go');
+    // Not by the time limit of a handshake, which is 30 s.
+    expect(performance.now() - begun).toBeLessThan(20_000);
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    const text = await new Promise<string>((resolve, reject) => {
+      socket.on('data', (data: Buffer) => resolve(String(data)));
+      socket.on('error', reject);
+    });
+    socket.destroy();
+    expect(text).toBe('taken');
+  });
