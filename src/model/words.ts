@@ -136,6 +136,7 @@ export const PROBLEM_CODES = [
   'truncated_value',
   'lossy_number',
   'limit_unwatched',
+  'worktree_unread',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];
