@@ -2,8 +2,8 @@
 // The launcher: plain JavaScript that any Node reads. In a checkout an older Node goes on with the checkout's own. Loads
 // as little as it can: it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
 'use strict';
-const { existsSync } = require('node:fs');
-const { join } = require('node:path');
+const { existsSync, lstatSync, mkdirSync, realpathSync } = require('node:fs');
+const { dirname, isAbsolute, join } = require('node:path');
 
 const NODE_NEEDED = 24;
 const root = join(__dirname, '..');
@@ -37,12 +37,47 @@ function goOnWith(node) {
   });
 }
 
+/** Whether only this user and the system administrator can change what a folder holds, and put another in its place. */
+function isSafe(folder) {
+  const uid = process.getuid?.();
+  if (uid === undefined) return true;
+  for (let path = folder; ; path = dirname(path)) {
+    const found = lstatSync(path);
+    const ours = found.uid === uid || (found.uid === 0 && path !== folder);
+    // In a sticky folder others can add, and change nothing of ours.
+    const open = (found.mode & 0o022) !== 0 && ((found.mode & 0o1000) === 0 || path === folder);
+    if (!found.isDirectory() || !ours || open) return false;
+    if (dirname(path) === path) return true;
+  }
+}
+
+/**
+ * Node's code cache, in a folder of the user's own: whoever can write there runs code as this user. Without such a folder
+ * there is none. A folder that the user chose by NODE_COMPILE_CACHE is in use already.
+ */
+function cacheCode() {
+  if (process.env.NODE_COMPILE_CACHE) return;
+  // Node makes folders in it by the umask.
+  const umask = process.umask(0o077);
+  try {
+    const { XDG_CACHE_HOME: given = '' } = process.env;
+    const base = isAbsolute(given) ? given : join(require('node:os').homedir(), '.cache');
+    mkdirSync(join(base, 'tacho'), { recursive: true, mode: 0o700 });
+    const folder = join(realpathSync(base), 'tacho');
+    if (isSafe(folder)) require('node:module').enableCompileCache(folder);
+  } catch {
+    // Only slower.
+  } finally {
+    process.umask(umask);
+  }
+}
+
 if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
   if (existsSync(own) && process.env.TACHO_LAUNCHER_FD === undefined) goOnWith(own);
   else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
 } else {
-  require('node:module').enableCompileCache();
+  cacheCode();
   require(bundle);
 }

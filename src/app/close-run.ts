@@ -5,8 +5,15 @@ import { problem } from '../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { createReconciler } from '../capture/reconcile.ts';
 import type { AgentExit } from '../capture/spawn.ts';
-import { diffWorktrees, snapshotWorktree, type Worktree } from '../capture/worktree.ts';
+import {
+  diffWorktrees,
+  snapshotWorktree,
+  uncompared,
+  type Worktree,
+  type WorktreeLimit,
+} from '../capture/worktree.ts';
 import { TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { EventOf, Raw } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
@@ -193,11 +200,25 @@ async function reconcile(closing: Closing): Promise<void> {
   }
 }
 
+const UNREAD: Readonly<Record<WorktreeLimit, string>> = {
+  big_files: 'large files of the git work tree were compared by size and time only',
+  too_many_files: `the git work tree was not compared: over ${LIMITS.worktree_files_max} changed files`,
+  timed_out: `the git work tree was not compared: git took over ${LIMITS.worktree_wait_ms} ms`,
+  git_failed: 'the git work tree was not compared: git failed',
+  unsafe_config:
+    'the git work tree was not compared: the configuration of the repository cannot be used safely',
+};
+
 /** What changed in the git work tree, whether a call told of it or not (RO-10). */
 async function compareWorktree({ desk, pipeline, request, before }: Closing): Promise<void> {
   if (before === null) return;
   const after = await snapshotWorktree(request.cwd, { since: before, ignore: [desk.state.path] });
   if (after === null) return;
+  const why = uncompared(before, after);
+  if (why !== null) {
+    const lost = problem('process', 'worktree_unread', UNREAD[why]);
+    await desk.recorder.take(pipeline.draft(lost, null));
+  }
   for (const { path, operation, size } of diffWorktrees(before, after)) {
     const data = { path, operation, call_id: null, source: 'git' as const, diff: null, size };
     await desk.recorder.take(pipeline.draft({ kind: 'file_changed', data }, null));

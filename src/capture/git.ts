@@ -1,9 +1,15 @@
-/** Runs git for looking only: nothing in the repository is written and none of its hooks is run. */
+/**
+ * Runs git for looking only. Contract: nothing in the repository is written, nothing is fetched, and no program that a
+ * configuration names is run: neither hooks nor filters nor transports. A repository that came in an archive brings its
+ * own `.git/config`.
+ */
 import { spawn } from 'node:child_process';
 
 export interface GitRun {
   cwd: string;
   env: NodeJS.ProcessEnv;
+  /** Further options before the command. */
+  settings?: readonly string[];
   /** Ends git when it fires. */
   signal: AbortSignal;
   output_bytes_max: number;
@@ -12,20 +18,58 @@ export interface GitRun {
 export type GitResult = { ok: true; output: Buffer } | { ok: false; why: GitFailure };
 export type GitFailure = 'failed' | 'missing' | 'too_much' | 'timed_out';
 
-/** A repository's own configuration may name programs to be run; these would be, by `status`. */
+/** Settings with a fixed name that run programs, or let an embedded folder pass for a repository. */
 const SAFE = [
+  '--no-pager',
   '--no-optional-locks',
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'core.hooksPath=/dev/null',
+  ...[
+    'core.fsmonitor=false',
+    'core.hooksPath=/dev/null',
+    'core.sshCommand=false',
+    'core.gitProxy=',
+    'credential.helper=',
+    'diff.external=',
+    'protocol.allow=never',
+    'safe.bareRepository=explicit',
+  ].flatMap((setting) => ['-c', setting]),
 ];
+
+/** Of settings with a name chosen by the repository, those that `status` would run. */
+const PROGRAM_KEY = /^filter\..*\.(?:clean|smudge|process)$/s;
+/** What can be said on git's command line as it is. */
+const SAYABLE = /^[\x20-\x3c\x3e-\x7e]+$/;
+const FILTERS_MAX = 100;
 
 /** GIT_DIR, GIT_INDEX_FILE and the like would make git look at another tree than the folder's. */
 function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_'));
-  const set = { GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  const set = {
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    // A missing object would be fetched, by programs and from places that the repository names.
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    LC_ALL: 'C',
+  };
   return { ...Object.fromEntries(kept), ...set };
+}
+
+/**
+ * Options that switch off the filters of the configuration, which git would run on files that look changed. Null where
+ * one has a name that cannot be said on the command line, or there are too many: such a tree is not looked at.
+ */
+export async function withoutFilters(run: GitRun): Promise<string[] | null> {
+  const listed = await runGit(['config', '--list', '-z', '--name-only'], run);
+  if (!listed.ok) return null;
+  const keys = listed.output.toString('latin1').split('\0');
+  const programs = new Set(keys.filter((key) => PROGRAM_KEY.test(key)));
+  const filters = new Set([...programs].map((key) => key.slice(0, key.lastIndexOf('.'))));
+  if (filters.size > FILTERS_MAX || [...filters].some((name) => !SAYABLE.test(name))) return null;
+  return [...filters].flatMap((name) => [
+    ...['clean', 'smudge', 'process'].flatMap((what) => ['-c', `${name}.${what}=`]),
+    '-c',
+    `${name}.required=false`,
+  ]);
 }
 
 export function runGit(args: readonly string[], run: GitRun): Promise<GitResult> {
@@ -33,7 +77,7 @@ export function runGit(args: readonly string[], run: GitRun): Promise<GitResult>
     const chunks: Buffer[] = [];
     let size = 0;
     let why: GitFailure = 'failed';
-    const child = spawn('git', [...SAFE, ...args], {
+    const child = spawn('git', [...SAFE, ...(run.settings ?? []), ...args], {
       cwd: run.cwd,
       env: cleanEnv(run.env),
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -5,7 +5,7 @@ import { lstat, open, readlink, realpath } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import type { FileOperation } from '../model/words.ts';
-import { type GitRun, runGit } from './git.ts';
+import { type GitFailure, type GitRun, runGit, withoutFilters } from './git.ts';
 
 /** What stood at a path. `oid`: git's id of the content; `stat`: size and time, for content that was not read. */
 export type FileState =
@@ -14,9 +14,15 @@ export type FileState =
 
 /**
  * `big_files`: some files were compared by size and time only. The others mean that nothing was compared:
- * too many changed files, no answer in time, git failed half way.
+ * too many changed files, no answer in time, git failed half way, or the repository's configuration runs programs that
+ * cannot be switched off or names another folder as its work tree.
  */
-export type WorktreeLimit = 'big_files' | 'too_many_files' | 'timed_out' | 'git_failed';
+export type WorktreeLimit =
+  | 'big_files'
+  | 'too_many_files'
+  | 'timed_out'
+  | 'git_failed'
+  | 'unsafe_config';
 
 /** Paths are from the top of the work tree, one character a byte: names need not be UTF-8. */
 export interface Worktree {
@@ -51,7 +57,12 @@ export interface SnapshotOptions {
 }
 
 const ABSENT: FileState = { kind: 'absent' };
-const NOTHING_COMPARED: readonly WorktreeLimit[] = ['too_many_files', 'timed_out', 'git_failed'];
+const NOTHING_COMPARED: readonly WorktreeLimit[] = [
+  'too_many_files',
+  'timed_out',
+  'git_failed',
+  'unsafe_config',
+];
 const READERS = 8;
 
 const bytesOf = (path: string) => Buffer.from(path, 'latin1');
@@ -73,8 +84,11 @@ export async function snapshotWorktree(
     output_bytes_max: LIMITS.worktree_output_bytes_max,
   };
   try {
-    const tree = await findTree(run);
-    if (tree !== null) await fill(tree, { ...run, cwd: tree.top }, options);
+    const [tree, filters] = await Promise.all([findTree(run), withoutFilters(run)]);
+    if (tree === null) return null;
+    const own = await ownTree(tree);
+    if (filters === null || !own) stop(tree, run.signal.aborted ? 'timed_out' : 'unsafe');
+    else await fill(tree, { ...run, cwd: tree.top, settings: filters }, options);
     return tree;
   } catch {
     // The folder went away meanwhile: there is nothing to compare.
@@ -101,9 +115,26 @@ async function findTree(run: GitRun): Promise<Worktree | null> {
   };
 }
 
+/** `core.worktree` may name any folder; the top of a real work tree has its `.git`, and the run's folder is below it. */
+async function ownTree({ top, cwd }: Worktree): Promise<boolean> {
+  const from_top = relative(top, cwd);
+  if (from_top === '..' || from_top.startsWith(`..${sep}`)) return false;
+  return lstat(`${top}/.git`).then(
+    () => true,
+    () => false,
+  );
+}
+
+const WHY_STOPPED: Readonly<Partial<Record<GitFailure | 'unsafe', WorktreeLimit>>> = {
+  too_much: 'too_many_files',
+  timed_out: 'timed_out',
+  unsafe: 'unsafe_config',
+};
+
 async function fill(tree: Worktree, run: GitRun, options: SnapshotOptions): Promise<void> {
-  const args = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=all'];
-  const status = await runGit([...args, '--no-renames', '--ignore-submodules=all'], run);
+  const args = ['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z'];
+  const all = ['--untracked-files=all', '--no-renames', '--ignore-submodules=all'];
+  const status = await runGit([...args, ...all], run);
   if (!status.ok) return stop(tree, status.why);
   const since = options.since ?? null;
   const ignored = ignoredPrefixes(tree.top, options.ignore ?? []);
@@ -115,11 +146,9 @@ async function fill(tree: Worktree, run: GitRun, options: SnapshotOptions): Prom
   await readFiles(tree, [...paths], run.signal);
 }
 
-function stop(tree: Worktree, why: string): void {
+function stop(tree: Worktree, why: GitFailure | 'unsafe'): void {
   tree.files.clear();
-  tree.limits = [
-    why === 'too_much' ? 'too_many_files' : why === 'timed_out' ? 'timed_out' : 'git_failed',
-  ];
+  tree.limits = [WHY_STOPPED[why] ?? 'git_failed'];
 }
 
 function ignoredPrefixes(top: string, folders: readonly string[]): string[] {
@@ -160,8 +189,8 @@ function parseStatus(output: Buffer, tree: Worktree): string[] {
 
 async function compareHeads(tree: Worktree, before: string | null, run: GitRun): Promise<void> {
   const empty = oidOf('tree', new Uint8Array(0), tree.oid_length);
-  const args = ['diff-tree', '-r', '-z', '--no-renames', before ?? empty, tree.head ?? empty, '--'];
-  const diff = await runGit(args, run);
+  const args = ['diff-tree', '-r', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'];
+  const diff = await runGit([...args, before ?? empty, tree.head ?? empty, '--'], run);
   if (!diff.ok) return stop(tree, diff.why);
   // :oldmode newmode oldoid newoid status NUL path NUL
   const parts = diff.output.toString('latin1').split('\0');
@@ -254,10 +283,14 @@ function stateBefore(path: string, before: Worktree, after: Worktree): FileState
   return oid === undefined ? ABSENT : { kind: 'present', oid, stat: null, size: null };
 }
 
+/** Why nothing is compared between two snapshots; null: everything is, as far as it is known. */
+export function uncompared(before: Worktree, after: Worktree): WorktreeLimit | null {
+  return [...before.limits, ...after.limits].find((one) => NOTHING_COMPARED.includes(one)) ?? null;
+}
+
 /** `after` must have been taken with `since: before`. Sorted by path. */
 export function diffWorktrees(before: Worktree, after: Worktree): FileChange[] {
-  const unusable = [...before.limits, ...after.limits];
-  if (unusable.some((limit) => NOTHING_COMPARED.includes(limit))) return [];
+  if (uncompared(before, after) !== null) return [];
   const changes: FileChange[] = [];
   for (const [path, now] of after.files) {
     const then = stateBefore(path, before, after);

@@ -150,6 +150,8 @@ function start(place: Place, args: readonly string[], options: Options): Started
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: place.folder,
     TACHO_HOME: place.state,
+    // One for all tests, so that each start finds the code compiled.
+    XDG_CACHE_HOME: join(process.env.XDG_STATE_HOME ?? place.folder, 'cache'),
     ...options.env,
   };
   const [command = '', ...rest] = [...(options.under ?? []), process.execPath, bin, ...args];

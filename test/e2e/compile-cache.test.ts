@@ -1,0 +1,70 @@
+/** Node's code cache lies in a folder that only the user can write; who could write there would run code as the user. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { usePlace } from './cli.ts';
+import { note } from './needs.ts';
+
+const place = usePlace();
+const cache = () => join(place.folder, '.cache', 'tacho');
+const WIDE_OPEN = ['sh', '-c', 'umask 000; exec "$@"', 'sh'];
+const start = async (env: Record<string, string> = {}) => {
+  const { code } = await place.tacho(['runs', 'list'], {
+    env: { XDG_CACHE_HOME: '', ...env },
+    under: WIDE_OPEN,
+  });
+  expect(code).toBe(0);
+};
+const entries = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+
+test('it is ~/.cache/tacho, closed to others whatever the umask, and never the temporary folder', async () => {
+  const tmp = join(place.folder, 'tmp');
+  mkdirSync(tmp, { mode: 0o1777 });
+  await start({ TMPDIR: tmp });
+  expect([entries(tmp), entries(cache()).length]).toEqual([[], 1]);
+  const modes = readdirSync(place.folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'tmp')
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => (statSync(path).mode & 0o022) !== 0);
+  expect(modes).toEqual([]);
+});
+
+test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are followed', async () => {
+  const [xdg, own] = [join(place.folder, 'xdg'), join(place.folder, 'own')];
+  await start({ XDG_CACHE_HOME: xdg });
+  expect(entries(join(xdg, 'tacho'))).toHaveLength(1);
+  await start({ NODE_COMPILE_CACHE: own });
+  expect([entries(own).length, entries(cache())]).toEqual([1, []]);
+});
+
+test('there is none where others can write, behind a link, or in a folder of another user', async () => {
+  mkdirSync(cache(), { recursive: true });
+  chmodSync(cache(), 0o777);
+  await start();
+  expect(entries(cache())).toEqual([]);
+  chmodSync(cache(), 0o700);
+  chmodSync(join(place.folder, '.cache'), 0o777);
+  await start();
+  expect(entries(cache())).toEqual([]);
+  const [elsewhere, linked] = [join(place.folder, 'elsewhere'), join(place.folder, 'linked')];
+  mkdirSync(elsewhere);
+  mkdirSync(linked);
+  symlinkSync(elsewhere, join(linked, 'tacho'));
+  await start({ XDG_CACHE_HOME: linked });
+  expect(entries(elsewhere)).toEqual([]);
+  if (process.getuid?.() !== 0)
+    return note('compile-cache.test.ts: needs root: folders of another user');
+  const foreign = join(place.folder, 'foreign');
+  mkdirSync(join(foreign, 'tacho'), { recursive: true });
+  chownSync(join(foreign, 'tacho'), 65_534, 65_534);
+  await start({ XDG_CACHE_HOME: foreign });
+  expect(entries(join(foreign, 'tacho'))).toEqual([]);
+});
