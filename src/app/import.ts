@@ -13,12 +13,13 @@ import { createOutcomeFold } from '../projections/outcome.ts';
 import { openSecretHash, type SecretHash } from '../store/hash.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
-import { createRedactor, type Redactor } from '../store/redact.ts';
+import type { Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
 import { ownPart } from './import-fork.ts';
 import { entryOf, Ledger, type NewId } from './import-ledger.ts';
 import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
 import { createRecorder } from './recorder.ts';
+import { openRedactor } from './redaction.ts';
 import { prepareRecord } from './request.ts';
 import {
   createTranscriptWriter,
@@ -59,6 +60,8 @@ export interface Imported {
 export interface ImportOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
+  /** Patterns of secrets, beyond the known shapes. */
+  redact: readonly string[];
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -234,11 +237,10 @@ class Importer {
     );
   }
 
-  /** One a run: it counts what it took out. */
+  /** One per run: it counts what it replaced. */
   #redactor(agent: Agent): Redactor {
-    const { env } = this.#parts;
-    const secret_env = [...agent.secret_env];
-    return createRedactor({ env, secret_env, patterns: [], hash: this.#hash });
+    const { env, redact } = this.#parts;
+    return openRedactor({ env, redact, agents: [agent], hash: this.#hash });
   }
 }
 

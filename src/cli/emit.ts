@@ -1,5 +1,6 @@
 /** `tacho emit`: any program's messages to a collector. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -11,6 +12,7 @@ export interface EmitFlags {
   ca?: string;
   wait: number;
   end: boolean;
+  redact?: string[] | false;
   json?: true;
 }
 
@@ -26,6 +28,8 @@ A line is a message, or the part of one that cannot be guessed: its type and its
 
 Exit codes: 0 all is stored at the collector · 1 lines were bad, or the collector refused · 2 usage
   75 not delivered yet: what is left is in the outbox, and the next tacho sends it
+Secrets are redacted before a message is stored or sent: known shapes of keys, secret-looking variables of the environment,
+  patterns of tacho.yaml and of --redact. Everything else arrives as it was given.
 Ctrl-C ends the input, as its end would; a second one leaves at once.
 
 Examples:
@@ -43,6 +47,8 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--ca <file>', "certificates that vouch for the collector's")
     .option('--no-end', 'leave the sessions open, for a later emit to go on with')
     .option('--wait <seconds>', 'how long to wait for the acknowledgements', seconds, 30)
+    .addOption(redactOption())
+    .option('--no-redact', 'send every message as it is')
     .option('--json', 'print what was acknowledged as JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (file: string | undefined, flags: EmitFlags, command: Command) => {

@@ -1,5 +1,6 @@
 /** `tacho import`: sessions that agents kept → runs. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -9,6 +10,7 @@ export interface ImportFlags {
   last?: true;
   all?: true;
   since?: number;
+  redact?: string[];
   json?: true;
 }
 
@@ -37,6 +39,7 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option('--last', 'the session that was used last')
     .option('--all', 'all sessions where the agents keep them')
     .option('--since <date>', 'with --all or --last: only those used since then', date)
+    .addOption(redactOption())
     .option('--json', 'as JSON lines')
     .addHelpText('after', EXAMPLES)
     .action(
