@@ -25,6 +25,7 @@ const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
  */
 const OWN_FIELDS = new Set([
   'agent',
+  'approve',
   'attempt',
   'completeness',
   'cost_source',
@@ -34,7 +35,9 @@ const OWN_FIELDS = new Set([
   'exit_reason',
   'fingerprint',
   'limits',
+  'mode',
   'operation',
+  'output_mode',
   'redactions',
   'role',
   'stage',
@@ -42,12 +45,16 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
-const OWN_FIELDS_OF_PROBLEMS = new Set([...OWN_FIELDS, 'code', 'sha256']);
+/** Fields that are tacho's own in one kind of event only. */
+const OWN_FIELDS_OF = new Map([
+  ['problem', new Set([...OWN_FIELDS, 'code', 'sha256'])],
+  ['file_changed', new Set([...OWN_FIELDS, 'source'])],
+]);
 
 /** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are left to `draftRedaction`. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
   if (PIECES.has(event.kind)) return event;
-  const own = event.kind === 'problem' ? OWN_FIELDS_OF_PROBLEMS : OWN_FIELDS;
+  const own = OWN_FIELDS_OF.get(event.kind) ?? OWN_FIELDS;
   const data = redactFields(event.data, redactor, own);
   return data === event.data ? event : { ...event, data };
 }
