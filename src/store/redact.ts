@@ -7,7 +7,7 @@ import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import { createFinders } from './redact-find.ts';
 import { createKeyLines } from './redact-lines.ts';
 import { compilePattern } from './redact-patterns.ts';
-import type { Found } from './redact-rules.ts';
+import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
 import { knownSecrets } from './redact-values.ts';
 
@@ -41,10 +41,14 @@ export interface Redactor {
   counts(): Record<string, number>;
   /** Names of secret-looking variables whose values are too short to be redacted. */
   readonly too_short: readonly string[];
+  /** How much of a text must be seen at once to find what is split over its pieces. */
+  reachOf(text: string): number;
   /** Whether byte text (lib/byte-text) is redacted as the text that it stands for. */
   readonly bytes_too: boolean;
 }
 
+/** Characters of one that is written as an escape. */
+const ENCODED_MAX = 6;
 const HEAD_STREAM = '\nhead';
 
 /** Marks kept at hand: a secret that is found often is hashed once. */
@@ -55,6 +59,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const { hash } = options;
   const known = knownSecrets(options.env, options.secret_env);
   const finders = createFinders(known.values, (options.patterns ?? []).map(compilePattern));
+  const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
+  const reach = Math.max(LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();
 
@@ -109,6 +115,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     flush: streams.flush,
     counts: () => Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1))),
     too_short: known.too_short,
+    reachOf: (text) => (openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX)),
     bytes_too: !finders.needsText,
   };
 }
