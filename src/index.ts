@@ -5,10 +5,11 @@
  */
 
 import { agentOf } from './app/agent-of.ts';
-import { eventsOf } from './app/convert.ts';
+import { redactedEvents } from './app/convert.ts';
 import { startSentRun } from './app/live-run.ts';
 import { startRecord } from './app/record.ts';
 import type { EventSink } from './app/recorder.ts';
+import { openRedactor, passingHash } from './app/redaction.ts';
 import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
 import type { RunControl } from './app/run.ts';
 import { type InputAnswer, refused } from './app/run-input.ts';
@@ -113,6 +114,8 @@ export interface ConvertOptions {
   from?: 'stdout' | 'session';
   /** A file, or the bytes themselves. */
   input: string | AsyncIterable<Uint8Array>;
+  /** Patterns of secrets to redact, beyond the known ones. */
+  redact?: readonly string[];
 }
 
 export interface Converted extends AsyncIterable<Event> {
@@ -122,9 +125,13 @@ export interface Converted extends AsyncIterable<Event> {
 
 /** Reads a recording; iterate it for its events, or ask for its outcome. */
 export function convert(options: ConvertOptions): Converted {
-  const { from = 'stdout', input } = options;
+  const { from = 'stdout', input, redact = [] } = options;
   async function* events() {
-    yield* eventsOf({ agent: await agentOf(options.agent), from, input });
+    const agent = await agentOf(options.agent);
+    const { env } = process;
+    const hash = passingHash(undefined, env);
+    const redactor = openRedactor({ env, redact, agents: [agent], hash });
+    yield* redactedEvents({ agent, from, input, redactor });
   }
   return {
     async *[Symbol.asyncIterator]() {

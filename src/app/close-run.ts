@@ -18,6 +18,7 @@ import type { Agent } from '../model/agent.ts';
 import type { EventOf, Raw } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { openIndex } from '../store/index-db.ts';
+import { VALUE_CHARS_MIN } from '../store/redact-values.ts';
 import type { Spool } from '../store/spool.ts';
 import type { StreamLog } from './config-log.ts';
 import type { Desk } from './desk.ts';
@@ -60,6 +61,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await recorder.take(pipeline.endOfInput('stdout'));
   await recorder.take(pipeline.endOfInput('stderr'));
   await noteLeftovers(closing);
+  await noteUnredacted(closing);
   await reconcile(closing);
   await compareWorktree(closing);
   const limit = await settleLimits(closing);
@@ -152,6 +154,15 @@ async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {
   if (left.length === 0) return;
   const detail = `processes outlived the agent and were ended: ${left.join(', ')}`;
   await desk.recorder.take(pipeline.draft(problem('process', 'processes_left', detail), null));
+}
+
+/** Secrets that are too short to be told from ordinary text are named, never shown. */
+async function noteUnredacted({ desk, pipeline }: Closing): Promise<void> {
+  const { too_short } = desk.redactor;
+  if (too_short.length === 0) return;
+  const text = `not redacted, since their values have fewer than ${VALUE_CHARS_MIN} characters: ${too_short.join(', ')}`;
+  const data = { code: 'not_redacted', text };
+  await desk.recorder.take(pipeline.draft({ kind: 'notice', data }, null));
 }
 
 async function reconcile(closing: Closing): Promise<void> {

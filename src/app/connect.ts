@@ -10,9 +10,12 @@ import { readText, type WireMessage } from '../live/messages.ts';
 import type { InputAnswer, Notice, SenderTimes } from '../live/sender.ts';
 import type { LiveDataOf, LiveMessage } from '../model/live.ts';
 import type { AGENT_MESSAGE_TYPES, EXECUTION_STATUSES } from '../model/live-words.ts';
-import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import { openSecretHash } from '../store/hash.ts';
+import { openStateDir, resolveStateDir, type StateDir } from '../store/state-dir.ts';
 import { livePaths } from './live-paths.ts';
+import { createLiveRedaction, type LiveRedaction } from './live-redaction.ts';
 import { type LiveSender, type OutSession, openLive, type Undelivered } from './live-sender.ts';
+import { openRedactor } from './redaction.ts';
 
 export interface ConnectOptions {
   token?: string | undefined;
@@ -23,6 +26,11 @@ export interface ConnectOptions {
   insecure?: boolean | undefined;
   /** Whose outbox is used. Default: $TACHO_HOME, else `.tacho` in the current folder. */
   state_dir?: string | undefined;
+  /**
+   * What is redacted before it is stored or sent, beyond known shapes of keys and secret-looking variables of the process:
+   * more patterns. False: everything is sent as it is.
+   */
+  redact?: readonly string[] | false | undefined;
   /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
   onInput?: ((message: WireMessage) => InputAnswer | Promise<InputAnswer>) | undefined;
   /** Lost connections, clocks that differ, refusals. */
@@ -92,22 +100,38 @@ export function connect(url: string, options: ConnectOptions = {}): LiveConnecti
   const more = { onInput, onNotice, times, clock, random };
   const to = sendingUrl(url, options.insecure ?? false);
   const live: LiveSender = openLive({ url: to, token, token_file, ca, outbox, ...more });
+  const redaction = redactionOf(options.redact ?? [], state);
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
+  const speakers: Speaker[] = [];
   return {
     session(given) {
       const { session_id = newId('s'), ...start } = given;
-      return new Speaker(live.open(session_id), { start, clock, newId });
+      const speaker = new Speaker(live.open(session_id), { start, clock, newId, redaction });
+      speakers.push(speaker);
+      return speaker;
     },
     flush: (wait_ms = LIMITS.timeout_ms_max) => live.settled(wait_ms),
-    close: () => live.close(),
+    close: () => {
+      for (const speaker of speakers) speaker.rest();
+      return live.close();
+    },
   };
 }
 
+function redactionOf(redact: readonly string[] | false, state: StateDir): LiveRedaction | null {
+  if (redact === false) return null;
+  const hash = openSecretHash(state);
+  return createLiveRedaction(openRedactor({ env: process.env, redact, hash }));
+}
+
 interface SpeakerParts {
+  redaction: LiveRedaction | null;
   start: Omit<SessionOptions, 'session_id'>;
   clock: Clock;
   newId(kind: string): string;
 }
+
+type Fields = Record<string, unknown>;
 
 class Speaker implements LiveSession {
   readonly session_id: string;
@@ -143,16 +167,38 @@ class Speaker implements LiveSession {
   }
 
   send<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): void {
+    const { redaction } = this.#parts;
+    const carried = withBytes(data) as LiveDataOf<T>;
+    if (redaction === null) {
+      this.#put(type, carried);
+      return;
+    }
+    // Checked first as it was given: a bad message must not change what is held back of a text.
+    this.#textOf(this.#compose(type, carried));
+    for (const part of redaction.messages(this.session_id, type, carried as Fields))
+      this.#put(part.type as T, part.data as LiveDataOf<T>);
+  }
+
+  #compose<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): LiveMessage<T> {
     if (this.#out.outbox.ended) throw wrong(`session ${this.session_id} has ended`);
     this.#at_ms = Math.max(this.#at_ms, this.#parts.clock.now());
     const numbered = { session_id: this.session_id, seq: this.#out.next_seq, at_ms: this.#at_ms };
-    const message = compose(type, withBytes(data) as LiveDataOf<T>, numbered);
+    return compose(type, data, numbered);
+  }
+
+  #textOf(message: LiveMessage): string {
     const text = jsonOf(message);
     const { fault } = readText(text);
     if (fault !== null) throw wrong(fault.message);
     if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
       throw wrong(`a message may have ${LIMITS.live_message_bytes_max} bytes`);
-    this.#out.put([{ seq: numbered.seq, type, text }]);
+    return text;
+  }
+
+  #put<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): void {
+    const message = this.#compose(type, data) as LiveMessage;
+    const text = this.#textOf(message);
+    this.#out.put([{ seq: this.#out.next_seq, type, text }]);
     this.#note(message);
   }
 
@@ -160,6 +206,13 @@ class Speaker implements LiveSession {
     const { call_id } = data as { call_id?: string };
     if (type === 'tool_call_request') this.#open.add(call_id as string);
     if (type === 'tool_call_response') this.#open.delete(call_id as string);
+  }
+
+  /** Texts that did not end are told to their last word. */
+  rest(): void {
+    if (this.#out.outbox.ended) return;
+    for (const { data } of this.#parts.redaction?.held(this.session_id) ?? [])
+      this.#put('content_block_delta', data as LiveDataOf<'content_block_delta'>);
   }
 
   end(end: Parameters<LiveSession['end']>[0] = {}): void {

@@ -1,5 +1,4 @@
 /** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { fromByteText } from '../lib/byte-text.ts';
@@ -13,7 +12,7 @@ import { atifText } from '../projections/atif.ts';
 import { createLiveProjector, type LiveProjector } from '../projections/live.ts';
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
-import { createRedactor, type Redactor } from '../store/redact.ts';
+import type { Redactor } from '../store/redact.ts';
 import { draftRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
@@ -42,6 +41,8 @@ export interface ConvertOptions {
   /** Instead of the agent's own. */
   decoder?: Decoder;
 }
+
+export type RedactedOptions = ConvertOptions & { redactor: Redactor };
 
 export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   return from === 'session' && agent.session ? agent.session.decoder() : agent.stream();
@@ -97,14 +98,34 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
   yield pipeline.finish();
 }
 
-/** Known key shapes only: the environment of a recording is not ours to know. */
-const newRedactor = () =>
-  createRedactor({
-    env: {},
-    secret_env: [],
-    // Without a state folder there is no key; equal secrets of one export still look equal.
-    hash: (text) => createHash('sha256').update(text).digest('hex'),
-  });
+/** Options with which texts are redacted, as byte text where that is the same. */
+function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolean } {
+  return { ...options, byte_text: options.redactor.bytes_too };
+}
+
+/** Texts of calls and messages are redacted as they are given away: an event that holds one is passed on as it is. */
+const REDACTED_LATE = new Set<Event['kind']>([
+  'call_requested',
+  'call_started',
+  'call_progress',
+  'call_finished',
+  'message_delta',
+  'message_finished',
+  'thinking_delta',
+  'thinking_finished',
+  'run_finished',
+]);
+
+/** Before a projection takes a part of a text: what it cuts off must not hide the rest of a secret. */
+const early = (event: Event, redactor: Redactor): Event =>
+  REDACTED_LATE.has(event.kind) ? event : redactEvent(event, redactor);
+
+/** Events of the recording, a batch at a time, without its secrets. */
+export async function* redactedEvents(options: RedactedOptions): AsyncGenerator<Event[]> {
+  const { redactor } = options;
+  for await (const events of eventsOf(options))
+    yield events.map((event) => redactEvent(event, redactor));
+}
 
 /** What is handed on at once: one event can make megabytes of messages. */
 const PIECE_CHARS = 1024 * 1024;
@@ -139,13 +160,12 @@ const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
   },
 };
 
-async function* linesOf(options: ConvertOptions, to: LineForm): AsyncGenerator<string> {
-  const secrets = newRedactor();
+async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<string> {
   const toLines = LINE_FORMS[to](options);
-  for await (const events of eventsOf({ ...options, redactor: secrets })) {
+  for await (const events of redactedEvents(options)) {
     let text = '';
     for (const event of events) {
-      text += toLines(redactEvent(event, secrets));
+      text += toLines(event);
       if (text.length < PIECE_CHARS) continue;
       yield text;
       text = '';
@@ -154,8 +174,9 @@ async function* linesOf(options: ConvertOptions, to: LineForm): AsyncGenerator<s
   }
 }
 
-async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buffer> {
-  const secrets = newRedactor();
+async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buffer> {
+  const given = asBytes(options);
+  const { redactor: secrets, byte_text } = given;
   const spill = createCallSpill();
   try {
     const fold = createOutcomeFold({
@@ -167,10 +188,10 @@ async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buff
         spill.put(call, index);
       },
     });
-    for await (const events of eventsOf({ ...options, byte_text: true })) {
-      for (const event of events) fold.push(event);
+    for await (const events of eventsOf(given)) {
+      for (const event of events) fold.push(early(event, secrets));
     }
-    const outcome = secrets.value(fromByteText(fold.finish()));
+    const outcome = secrets.value(realText(fold.finish(), byte_text));
     yield* spill.pieces(outcome, fold.patches);
     yield '\n';
   } finally {
@@ -178,23 +199,27 @@ async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buff
   }
 }
 
+const realText = <T>(value: T, byte_text: boolean): T => (byte_text ? fromByteText(value) : value);
+
 async function* transcriptText(
-  options: ConvertOptions,
+  options: RedactedOptions,
   form: TranscriptForm,
 ): AsyncGenerator<string | Buffer> {
-  const redactor = newRedactor();
+  const given = asBytes(options);
+  const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = createTranscriptWriter({ byte_text: true, redactor, path });
+  const writer = createTranscriptWriter({ byte_text, redactor, path });
   try {
     // Calls go to the writer; the outcome needs none of them.
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
-    for await (const events of eventsOf({ ...options, byte_text: true })) {
-      for (const event of events) {
+    for await (const events of eventsOf(given)) {
+      for (const read of events) {
+        const event = early(read, redactor);
         fold.push(event);
         writer.push(event);
       }
     }
-    const outcome = redactor.value(fromByteText(fold.finish()));
+    const outcome = redactor.value(realText(fold.finish(), byte_text));
     yield* FORMS[form](writer.finish(outcome), options.test_id ?? null);
   } finally {
     writer.close();
@@ -210,7 +235,10 @@ const FORMS: Record<TranscriptForm, Form> = {
 };
 
 /** The converted text in pieces. */
-export function convertTo(options: ConvertOptions, to: ConvertTo): AsyncGenerator<string | Buffer> {
+export function convertTo(
+  options: RedactedOptions,
+  to: ConvertTo,
+): AsyncGenerator<string | Buffer> {
   if (to === 'outcome') return outcomeOf(options);
   return to in FORMS
     ? transcriptText(options, to as TranscriptForm)

@@ -5,9 +5,10 @@ import { type Cover, coversOnly } from '../store/catalogue.ts';
 import { openSecretHash } from '../store/hash.ts';
 import type { Index } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
-import { createRedactor, type Redactor } from '../store/redact.ts';
+import type { Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
 import { createRecorder, type EventSink, type Recorder } from './recorder.ts';
+import { openRedactor } from './redaction.ts';
 import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
 
 export interface Desk {
@@ -33,12 +34,8 @@ export interface DeskOptions {
 }
 
 export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
-  return createRedactor({
-    env: options.env,
-    secret_env: [...options.agent.secret_env],
-    patterns: [...options.redact],
-    hash: openSecretHash(state),
-  });
+  const { env, redact, agent } = options;
+  return openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
 }
 
 export function openDesk(options: DeskOptions, run_id: string, sinks: readonly EventSink[]): Desk {

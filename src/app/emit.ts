@@ -11,6 +11,7 @@ import { isUtf8 } from '../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../live/compose.ts';
 import { readText, type WireMessage } from '../live/messages.ts';
 import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import type { LiveRedaction } from './live-redaction.ts';
 import type { LiveSender, OutSession } from './live-sender.ts';
 
 /** What an agent's side may send; `error` is numbered like the others. */
@@ -29,6 +30,8 @@ export interface EmitOptions {
   /** Whether that one was made up just now, so that nobody can know it. */
   new_session: boolean;
   clock: Clock;
+  /** Null: messages are sent as they are. */
+  redaction: LiveRedaction | null;
   /** Whether sessions that were begun here are ended here. */
   end: boolean;
   onBad(line: number, why: string): void;
@@ -65,6 +68,7 @@ export async function emit(
   }
   lines.end();
   await take();
+  emitter.rest();
   if (options.end) emitter.end();
   return emitter.counts;
 }
@@ -116,7 +120,9 @@ class Emitter {
     const track = await this.#track(session_id, seq);
     if (seq !== track.out.next_seq)
       return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
-    this.#put(track, message, text);
+    const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
+    const same = data === undefined || data === message.data;
+    this.#put(track, message, same ? text : JSON.stringify({ ...message, data }));
     return null;
   }
 
@@ -130,6 +136,23 @@ class Emitter {
     const seq = track.out.next_seq;
     if (given.seq != null && given.seq !== seq)
       return `the field seq must be ${seq}, the next of session ${session_id}, not ${given.seq}`;
+    const { redaction } = this.#options;
+    const data = given.data as Record<string, unknown> | null | undefined;
+    const whole = typeof data === 'object' && data !== null && !Array.isArray(data);
+    if (redaction === null || !whole) return this.#say(track, given);
+    // Checked first as it was given: a bad line must not change what is held back of a text.
+    const wrong = this.#say(track, given, false);
+    if (wrong !== null) return wrong;
+    const parts = redaction.messages(session_id, type, data);
+    const last = parts.pop();
+    for (const part of parts) this.#say(track, part);
+    return this.#say(track, { ...given, ...last });
+  }
+
+  /** Completes a message, checks it, and puts it into the outbox unless it is only to be checked. */
+  #say(track: Track, given: Record<string, unknown>, put = true): string | null {
+    const { type } = given as { type: string };
+    const { session_id, next_seq: seq } = track.out;
     const { call_id } = (given.data ?? {}) as { call_id?: unknown };
     const linked = CALL_MESSAGE_TYPES.has(type) && typeof call_id === 'string';
     const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
@@ -150,7 +173,7 @@ class Emitter {
     if (fault !== null) return fault.message;
     if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
       return `the message is over ${LIMITS.live_message_bytes_max} bytes`;
-    this.#put(track, message as unknown as WireMessage, text);
+    if (put) this.#put(track, message as unknown as WireMessage, text);
     return null;
   }
 
@@ -175,6 +198,15 @@ class Emitter {
     if (type === 'tool_call_request') track.open.add(call_id as string);
     if (type === 'tool_call_response') track.open.delete(call_id as string);
     this.counts.messages += 1;
+  }
+
+  /** Texts that did not end are told to their last word. */
+  rest(): void {
+    for (const track of this.#tracks.values()) {
+      if (track.out.outbox.ended) continue;
+      const held = this.#options.redaction?.held(track.out.session_id) ?? [];
+      for (const part of held) this.#say(track, part);
+    }
   }
 
   /** Every open call is answered before the session ends (LP-4). */

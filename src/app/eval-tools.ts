@@ -100,7 +100,7 @@ export const runCommand: Tools['run'] = ({ command, cwd, timeout_ms, input }) =>
   };
   const most = LIMITS.grader_output_bytes_max;
   const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
-  const stderr = collect(child.stderr, LIMITS.excerpt_bytes_max, () => {});
+  const stderr = collect(child.stderr, LIMITS.excerpt_read_bytes, () => {});
   const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
   // One that does not read what it is told may still answer.
   child.stdin.on('error', () => {});

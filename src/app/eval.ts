@@ -25,6 +25,8 @@ export interface EvalRequest {
   signal: AbortSignal;
   /** Rows of an eval that broke off. */
   before: readonly EvalRow[];
+  /** A row as it may be kept and shown. */
+  redacted(row: EvalRow): EvalRow;
   onStart?(name: string): void;
   onRow(row: EvalRow, name: string): void;
   /** What could not be graded: lines that cannot be read, or that no test is about. */
@@ -230,7 +232,7 @@ export async function runEval(request: EvalRequest): Promise<EvalResult> {
       const old = known.get(key);
       if (old === undefined) onStart?.(nameOf(job));
       const outcome = old === undefined ? await outcomeOf(job, request) : null;
-      const row = old ?? (outcome === null ? null : rowOf(job, key, outcome));
+      const row = old ?? (outcome === null ? null : request.redacted(rowOf(job, key, outcome)));
       if (row === null) break;
       rows[place] = row;
       if (old === undefined) onRow(row, nameOf(job));

@@ -14,7 +14,7 @@ import { freeDeleted } from '../store/free.ts';
 import { openSecretHash, type SecretHash } from '../store/hash.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
-import { createRedactor, type Redactor } from '../store/redact.ts';
+import type { Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
 import { lockStore, type StoreLockOptions } from '../store/store-lock.ts';
 import { settleable } from './catch-up.ts';
@@ -22,6 +22,7 @@ import { ownPart } from './import-fork.ts';
 import { entryOf, Ledger, type NewId } from './import-ledger.ts';
 import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
 import { createRecorder } from './recorder.ts';
+import { openRedactor } from './redaction.ts';
 import { prepareRecord } from './request.ts';
 import { settle } from './settle.ts';
 import {
@@ -63,6 +64,8 @@ export interface Imported {
 export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
+  /** Patterns of secrets, beyond the known shapes. */
+  redact: readonly string[];
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -248,11 +251,10 @@ class Importer {
     );
   }
 
-  /** One a run: it counts what it took out. */
+  /** One per run: it counts what it replaced. */
   #redactor(agent: Agent): Redactor {
-    const { env } = this.#parts;
-    const secret_env = [...agent.secret_env];
-    return createRedactor({ env, secret_env, patterns: [], hash: this.#hash });
+    const { env, redact } = this.#parts;
+    return openRedactor({ env, redact, agents: [agent], hash: this.#hash });
   }
 }
 

@@ -31,8 +31,7 @@ export class SplitSecrets {
     if (record === null) return;
     const type = (record as { type?: unknown }).type;
     eachText(record, '', (path, text) => {
-      if (text.length > LIMITS.redaction_hold_chars) this.#tails.delete(`${type}${path}`);
-      else this.#piece(`${type}${path}`, { line, path, chars: text.length }, text);
+      this.#piece(`${type}${path}`, { line, path, chars: text.length }, text);
     });
   }
 
@@ -45,13 +44,15 @@ export class SplitSecrets {
     const tail = this.#tails.get(key) ?? { text: '', pieces: [] };
     const safe = (part: string) => this.#redactor.text(part);
     const whole = tail.text + text;
+    const reach = this.#redactor.reachOf(whole);
     tail.pieces.push(piece);
-    if (tail.text !== '' && safe(whole) !== safe(tail.text) + safe(text)) {
+    const head = text.slice(0, reach);
+    if (tail.text !== '' && safe(tail.text + head) !== safe(tail.text) + safe(head)) {
       for (const { line, path } of tail.pieces) this.#mark(line, path);
     }
-    tail.text = whole.slice(-LIMITS.redaction_hold_chars);
+    tail.text = whole.slice(-reach);
     let chars = tail.pieces.reduce((sum, { chars }) => sum + chars, 0);
-    while (chars > LIMITS.redaction_hold_chars) chars -= tail.pieces.shift()?.chars ?? chars;
+    while (chars - (tail.pieces[0]?.chars ?? 0) >= reach) chars -= tail.pieces.shift()?.chars ?? 0;
     if (this.#tails.size < LIMITS.open_calls_max) this.#tails.set(key, tail);
   }
 

@@ -66,7 +66,25 @@ function writeRaw(path: string, file: PrivateFile, redactor: Redactor): void {
   let line = 0;
   for (const bytes of linesOf(path)) split.look(recordOf(bytes), line++);
   line = 0;
-  for (const bytes of linesOf(path)) file.write(safeLine(bytes, redactor, split.in(line++)));
+  let parts = false;
+  for (const bytes of linesOf(path)) {
+    const ended = bytes.at(-1) === LF;
+    if (parts || (!ended && bytes.length > LIMITS.line_bytes_max - 4))
+      file.write(safePart(bytes, redactor, ended));
+    else file.write(safeLine(bytes, redactor, split.in(line)));
+    parts = !ended;
+    line += 1;
+  }
+  if (parts) file.write(Buffer.from(redactor.flush(PARTS)));
+}
+
+const LF = 10;
+const PARTS = 'raw log';
+
+/** A part of a line that is too long to be looked at as a whole. */
+function safePart(bytes: Buffer, redactor: Redactor, ended: boolean): Buffer {
+  const text = redactor.delta(PARTS, bytes.toString('utf8'));
+  return Buffer.from(ended ? text + redactor.flush(PARTS) : text);
 }
 
 /** The file's lines with their line ends; one that is over the limit comes in parts. */
@@ -88,14 +106,22 @@ function* linesOf(path: string): Generator<Buffer, void> {
       }
       held = Buffer.from(bytes);
       if (held.length > LIMITS.line_bytes_max) {
-        yield held;
-        held = Buffer.alloc(0);
+        const end = wholeChars(held);
+        yield held.subarray(0, end);
+        held = held.subarray(end);
       }
     }
     if (held.length > 0) yield held;
   } finally {
     closeSync(fd);
   }
+}
+
+/** Where the last character that may be cut begins. */
+function wholeChars(bytes: Buffer): number {
+  let end = bytes.length - 1;
+  while (end > bytes.length - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return end;
 }
 
 const joined = (held: Buffer, chunk: Buffer, count: number) =>
@@ -118,6 +144,9 @@ function safeLine(bytes: Buffer, redactor: Redactor, split: ReadonlySet<string> 
   const whole = record === null || split === null ? record : SplitSecrets.without(record, split);
   const safe = whole === null ? null : redactor.value(whole);
   const end = text.endsWith('\n') ? '\n' : '';
-  const kept = redactor.text(safe === record || safe === null ? text : JSON.stringify(safe) + end);
+  const kept =
+    record === null
+      ? redactor.line(PARTS, text)
+      : redactor.text(safe === record ? text : JSON.stringify(safe) + end);
   return kept === text ? bytes : Buffer.from(kept, encoding);
 }

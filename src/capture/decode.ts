@@ -20,6 +20,7 @@ export interface LineContext {
   part?: SessionPart | undefined;
 }
 
+/** Contract: text and detail are whole. The pipeline cuts them, after redaction: a cut must not hide half of a secret. */
 export function problem(
   stage: ProblemStage,
   code: ProblemCode,
@@ -34,9 +35,17 @@ export function problem(
       detail,
       bytes: text === null ? null : utf8Bytes(text),
       sha256: null,
-      excerpt: text === null ? null : cutUtf8(text, LIMITS.excerpt_bytes_max),
+      excerpt: text,
     },
   };
+}
+
+/** A problem as it is kept. */
+export function cutProblem(draft: DraftOf<'problem'>): DraftOf<'problem'> {
+  const detail = cutUtf8(draft.data.detail, LIMITS.problem_detail_bytes_max);
+  const excerpt =
+    draft.data.excerpt === null ? null : cutUtf8(draft.data.excerpt, LIMITS.excerpt_bytes_max);
+  return { ...draft, data: { ...draft.data, detail, excerpt } };
 }
 
 /** For a line whose bytes were no UTF-8. */

@@ -13,7 +13,14 @@ import type { Draft } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
-import { decodeLine, decodeRecord, type LineContext, problem, replacedBytes } from './decode.ts';
+import {
+  cutProblem,
+  decodeLine,
+  decodeRecord,
+  type LineContext,
+  problem,
+  replacedBytes,
+} from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
@@ -28,8 +35,8 @@ export interface PipelineOptions {
   now: (() => number) | null;
   /** Decodes the primary channel instead of the agent's own decoder for it. */
   decoder?: Decoder;
-  /** Looks at the drafts of a line before they become events. */
-  transform?: (drafts: readonly Draft[]) => Draft[];
+  /** Looks at the drafts of a line of a channel before they become events and before anything in them is cut. */
+  transform?: (drafts: readonly Draft[], channel: string) => Draft[];
   /** What `transform` kept to itself, asked for when the primary channel has ended. */
   held?: () => Draft[];
   line_bytes_max?: number;
@@ -266,9 +273,13 @@ class CapturePipeline implements Pipeline {
 
   #correlate(raw: Raw): void {
     const { transform } = this.#options;
-    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts);
+    const channel = raw.file === undefined ? raw.channel : `${raw.channel} ${raw.file}`;
+    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts, channel);
     if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
-      for (const draft of drafts) this.#correlator.draft(draft, raw, this.#out);
+      for (const draft of drafts) {
+        const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
+        this.#correlator.draft(kept, raw, this.#out);
+      }
     }
     this.#drafts = [];
   }

@@ -1,5 +1,5 @@
 /** Values of options, read and checked alike in every command. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 export const INSECURE_HELP = 'allow tcp:// to another machine: token and messages unencrypted';
 
@@ -10,3 +10,9 @@ export const countFrom = (least: number) => (text: string) => {
     throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
   return value;
 };
+
+export const redactOption = () =>
+  new Option(
+    '--redact <pattern>',
+    'redact also what matches this pattern (repeatable); see docs/reference/redaction.md',
+  ).argParser((text: string, before: unknown) => [...(Array.isArray(before) ? before : []), text]);

@@ -1,7 +1,9 @@
 /** `tacho convert`: a recording → events, run-events, live messages, an outcome or a transcript. */
 import { type Command, Option } from 'commander';
 import type { ConvertFrom, ConvertTo } from '../app/convert.ts';
+import { redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
+import { stateFlag } from './state.ts';
 
 interface Flags {
   agent: string;
@@ -9,6 +11,7 @@ interface Flags {
   to: ConvertTo;
   stream?: true;
   testId?: string;
+  redact?: string[];
 }
 
 const EXAMPLES = `
@@ -36,12 +39,22 @@ export function defineConvert(program: Command, io: Io): void {
     )
     .option('--stream', 'with --to run-event: also text deltas, as model_delta records')
     .option('--test-id <id>', "with --to agentv: the eval's test that the rows are for")
+    .addOption(redactOption())
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string, flags: Flags) => {
+    .action(async (file: string, flags: Flags, command: Command) => {
       const { agentOf, convertTo } = await import('../app/convert.ts');
+      const { openRedactor, passingHash, patternsIn } = await import('../app/redaction.ts');
+      const agent = await agentOf(flags.agent);
+      const redactor = openRedactor({
+        env: io.env,
+        redact: await patternsIn(process.cwd(), flags.redact),
+        agents: [agent],
+        hash: passingHash(stateFlag(command), io.env),
+      });
       const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
       const options = {
-        agent: await agentOf(flags.agent),
+        agent,
+        redactor,
         from: flags.from,
         input,
         stream: flags.stream ?? false,

@@ -5,13 +5,16 @@ import { deliverLeft } from '../app/deliver-left.ts';
 import { type Emitted, emit } from '../app/emit.ts';
 import { EXIT_LATER } from '../app/exit-codes.ts';
 import { livePaths } from '../app/live-paths.ts';
+import { createLiveRedaction, type LiveRedaction } from '../app/live-redaction.ts';
 import { type LiveSender, noticeText, openLive, undeliveredText } from '../app/live-sender.ts';
+import { openRedactor, patternsIn } from '../app/redaction.ts';
 import { clockOf, randomOf } from '../app/request.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId } from '../lib/ids.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import { sendingUrl } from '../live/address.ts';
-import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
+import { openSecretHash } from '../store/hash.ts';
+import { openStateDir, resolveStateDir, type StateDir } from '../store/state-dir.ts';
 import { actingOf } from './acting.ts';
 import type { EmitFlags } from './emit.ts';
 import { warnInsecure } from './insecure.ts';
@@ -36,7 +39,9 @@ export async function emitCommand(
       stage: 'live',
     });
   const path = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
-  const { socket, outbox } = livePaths(openStateDir(path).path);
+  const state = openStateDir(path);
+  const redaction = await redactionOf(flags, state, io);
+  const { socket, outbox } = livePaths(state.path);
   const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
   const told = new Set<string>();
   const url = sendingUrl(flags.to ?? `unix:${socket}`, flags.insecure ?? false);
@@ -60,7 +65,7 @@ export async function emitCommand(
   const { signal: stop, release } = firstSignal();
   let others: (() => Promise<void>) | null = null;
   try {
-    const counts = await sent(live, { file, flags, stop }, io);
+    const counts = await sent(live, { file, flags, stop, redaction }, io);
     // Not before: a session that was left may be one that the input goes on with.
     others = deliverLeft(path, { ...actingOf(flags.trust, io), target });
     return await finish(live, { flags, counts }, io);
@@ -71,9 +76,25 @@ export async function emitCommand(
   }
 }
 
+async function redactionOf(
+  { redact }: EmitFlags,
+  state: StateDir,
+  { env }: Io,
+): Promise<LiveRedaction | null> {
+  if (redact === false) return null;
+  const patterns = await patternsIn(process.cwd(), redact);
+  const hash = openSecretHash(state);
+  return createLiveRedaction(openRedactor({ env, redact: patterns, hash }));
+}
+
+type Sending = Pick<EmitRequest, 'file' | 'flags'> & {
+  stop: AbortSignal;
+  redaction: LiveRedaction | null;
+};
+
 function sent(
   live: LiveSender,
-  { file, flags, stop }: Pick<EmitRequest, 'file' | 'flags'> & { stop: AbortSignal },
+  { file, flags, stop, redaction }: Sending,
   io: Io,
 ): Promise<Emitted> {
   const clock = clockOf(io.env);
@@ -81,6 +102,7 @@ function sent(
   return emit(inputOf(file, stop), {
     live,
     clock,
+    redaction,
     new_session: flags.session === undefined,
     session_id: flags.session ?? newRunId(clock.now(), randomOf(io.env)).replace(/^r_/, 's_'),
     end: flags.end,

@@ -1,6 +1,6 @@
 /** `tacho emit`: any program's messages to a collector. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { INSECURE_HELP } from './arguments.ts';
+import { INSECURE_HELP, redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag, TRUST_FLAG } from './state.ts';
@@ -13,6 +13,7 @@ export interface EmitFlags {
   insecure?: true;
   wait: number;
   end: boolean;
+  redact?: string[] | false;
   json?: true;
   trust?: true;
 }
@@ -29,6 +30,8 @@ A line is a message, or the part of one that cannot be guessed: its type and its
 
 Exit codes: 0 all is stored at the collector · 1 lines were bad, or the collector refused · 2 usage
   75 not delivered yet: what is left is in the outbox, and the next tacho sends it
+Secrets are redacted before a message is stored or sent: known shapes of keys, secret-looking variables of the environment,
+  patterns of tacho.yaml and of --redact. Everything else arrives as it was given.
 Ctrl-C ends the input, as its end would; a second one leaves at once.
 
 Examples:
@@ -47,6 +50,8 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--insecure', INSECURE_HELP)
     .option('--no-end', 'leave the sessions open, for a later emit to go on with')
     .option('--wait <seconds>', 'how long to wait for the acknowledgements', seconds, 30)
+    .addOption(redactOption())
+    .option('--no-redact', 'send every message as it is')
     .option('--json', 'print what was acknowledged as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)

@@ -4,9 +4,11 @@ import { relative, resolve } from 'node:path';
 import { catchUpState } from '../app/catch-up.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
 import { checkInput, loadEvalFile } from '../app/eval-files.ts';
+import { redactedRow, redactedTools } from '../app/eval-redaction.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
 import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
 import { openTools } from '../app/eval-tools.ts';
+import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
 import { randomOf } from '../app/request.ts';
 import { sweep } from '../app/sweep.ts';
 import type { EvalReport, EvalRow } from '../evals/results.ts';
@@ -174,7 +176,12 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const progress = createProgress(io, total);
   const rowText = createRowText(io, files);
   const human = flags.output === 'human';
-  const tools = openTools(io.env);
+  const redactor = openRedactor({
+    env: io.env,
+    redact: await patternsIn(process.cwd()),
+    hash: passingHash(input.state_dir, io.env),
+  });
+  const tools = redactedTools(openTools(io.env), redactor);
   try {
     return await runEval({
       files,
@@ -186,6 +193,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
       fail_fast: flags.failFast ?? false,
       signal: work.signal,
       before: work.before,
+      redacted: (row) => redactedRow(row, redactor),
       onStart: (name) => progress.start(name),
       onRow(row, name) {
         work.results?.add(row);

@@ -1,6 +1,7 @@
 /** What `tacho import` does. */
 import { type Imported, type ImportTarget, importSessions } from '../app/import.ts';
 import { findTargets, type Selection } from '../app/import-targets.ts';
+import { patternsIn } from '../app/redaction.ts';
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
@@ -76,6 +77,7 @@ export async function importCommand(request: ImportRequest, io: Io): Promise<num
     env: io.env,
     force: flags.force,
     say: sayTo(io),
+    redact: await patternsIn(process.cwd(), flags.redact),
     progress: (target: ImportTarget, bytes: number) => progress.note(done, target, bytes),
   };
   for await (const imported of importSessions(targets, options)) {

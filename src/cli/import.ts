@@ -1,5 +1,6 @@
 /** `tacho import`: sessions that agents kept → runs. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag } from './state.ts';
@@ -10,6 +11,7 @@ export interface ImportFlags {
   all?: true;
   since?: number;
   force?: true;
+  redact?: string[];
   json?: true;
 }
 
@@ -42,6 +44,7 @@ export function defineImport(program: Command, io: Io, done: Done): void {
       '--force',
       'take the store over from a command that holds it; if that one lives, runs may be lost',
     )
+    .addOption(redactOption())
     .option('--json', 'as JSON lines')
     .addHelpText('after', EXAMPLES)
     .action(

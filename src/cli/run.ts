@@ -1,7 +1,7 @@
 /** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVE_MODES, type ApproveMode, OUTPUT_MODES, type OutputMode } from '../model/words.ts';
-import { countFrom, INSECURE_HELP } from './arguments.ts';
+import { countFrom, INSECURE_HELP, redactOption } from './arguments.ts';
 import type { Io } from './io.ts';
 import type { Done } from './program.ts';
 import { stateFlag, TRUST_FLAG } from './state.ts';
@@ -140,11 +140,7 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--resume <session>', "go on with one of the agent's sessions")
     .option('--env <name=value>', "add to the agent's environment (repeatable)", pair)
     .option('--label <name=value>', 'label the run (repeatable)', pair)
-    .option(
-      '--redact <pattern>',
-      'redact what matches, too (repeatable)',
-      (text: string, before: string[] = []) => [...before, text],
-    )
+    .addOption(redactOption())
     .option(
       '--accept-input',
       'let others talk to the agent while it runs, where it can take that: with --live, whoever may inject at the collector',

@@ -4,6 +4,10 @@ export const LIMITS = {
   line_bytes_max: 8 * 1024 * 1024,
   /** How much of a line that could not be read is kept in its problem event; the rest is in the spool and the hash. */
   excerpt_bytes_max: 4096,
+  /** What is read of a line over the limit, so that an excerpt of it can be redacted before it is cut. */
+  excerpt_read_bytes: 64 * 1024,
+  /** What a problem says of itself; names of foreign records may be part of it. */
+  problem_detail_bytes_max: 300,
   /** JSON.stringify fails near depth 4,000 and SQLite's JSON at 1,000; no agent nests beyond 20. */
   depth_max: 200,
   /** Shorter lines are parsed first and measured after: their nesting cannot cost more than some 50 ms. */

@@ -75,7 +75,7 @@ verifies('AG-13', 'a line over the limit is hashed and reported, and the next on
   const sha256 = createHash('sha256').update(long).digest('hex');
   const expected = [
     { text: 'a', line: 1, offset: 0, terminated: true },
-    { oversize: 5000, sha256, head: 'x'.repeat(4096), line: 2, offset: 2 },
+    { oversize: 5000, sha256, head: long, line: 2, offset: 2 },
     { text: 'b', line: 3, offset: 5003, terminated: true },
   ];
   const bytes = Buffer.from(`a\n${long}\nb\n`);

@@ -19,6 +19,7 @@ export interface LinePlace {
 export interface OversizeLine extends LinePlace {
   bytes: number;
   sha256: string;
+  /** The beginning, up to `excerpt_read_bytes`. */
   head: Buffer;
 }
 
@@ -54,7 +55,7 @@ interface Oversize {
 
 /** The head is the same however the bytes are cut. */
 function pour(over: Oversize, bytes: Buffer): void {
-  const missing = LIMITS.excerpt_bytes_max - over.head.length;
+  const missing = LIMITS.excerpt_read_bytes - over.head.length;
   if (missing > 0) over.head = Buffer.concat([over.head, bytes.subarray(0, missing)]);
   over.hash.update(bytes);
   over.bytes += bytes.length;

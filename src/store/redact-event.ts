@@ -25,6 +25,7 @@ const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
  */
 const OWN_FIELDS = new Set([
   'agent',
+  'approve',
   'attempt',
   'completeness',
   'cost_source',
@@ -34,7 +35,9 @@ const OWN_FIELDS = new Set([
   'exit_reason',
   'fingerprint',
   'limits',
+  'mode',
   'operation',
+  'output_mode',
   'redactions',
   'role',
   'stage',
@@ -42,12 +45,16 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
-const OWN_FIELDS_OF_PROBLEMS = new Set([...OWN_FIELDS, 'code', 'sha256']);
+/** Fields that are tacho's own in one kind of event only. */
+const OWN_FIELDS_OF = new Map([
+  ['problem', new Set([...OWN_FIELDS, 'code', 'sha256'])],
+  ['file_changed', new Set([...OWN_FIELDS, 'source'])],
+]);
 
-/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are `draftRedaction`'s. */
+/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are left to `draftRedaction`. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
   if (PIECES.has(event.kind)) return event;
-  const own = event.kind === 'problem' ? OWN_FIELDS_OF_PROBLEMS : OWN_FIELDS;
+  const own = OWN_FIELDS_OF.get(event.kind) ?? OWN_FIELDS;
   const data = redactFields(event.data, redactor, own);
   return data === event.data ? event : { ...event, data };
 }
@@ -67,7 +74,7 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
 }
 
 export interface DraftRedaction<D> {
-  transform(drafts: readonly D[]): D[];
+  transform(drafts: readonly D[], channel?: string): D[];
   /** What is still held back of texts that have not ended, as their last pieces: nothing more comes. */
   held(): D[];
 }
@@ -80,11 +87,11 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
   /** The first piece of each text that has not ended. */
   const open = new Map<string, D>();
   return {
-    transform(drafts) {
+    transform(drafts, channel = '') {
       const kept: D[] = [];
       for (const draft of drafts) {
         const stream = streamOf(draft);
-        if (stream === null) kept.push(draft);
+        if (stream === null) kept.push(redactLine(draft, channel, redactor));
         else kept.push(...redactStreamed(draft, stream, redactor, open));
       }
       return kept;
@@ -95,6 +102,21 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
         return text === '' ? [] : [{ ...draft, data: { ...draft.data, text } }];
       }),
   };
+}
+
+/** Lines that are kept as text, by themselves: they are redacted before anything else sees, joins or cuts them. */
+function redactLine<D extends Told>(draft: D, channel: string, redactor: Redactor): D {
+  const data = draft.data as Record<string, unknown>;
+  if (draft.kind === 'notice' && typeof data.text === 'string') {
+    return { ...draft, data: { ...data, text: redactor.line(channel, data.text) } };
+  }
+  if (draft.kind !== 'problem') return draft;
+  const { detail, excerpt } = data as { detail: string; excerpt: string | null };
+  const safe = {
+    detail: redactor.head(detail, LIMITS.problem_detail_bytes_max),
+    excerpt: excerpt === null ? null : redactor.line(channel, excerpt, LIMITS.excerpt_bytes_max),
+  };
+  return { ...draft, data: { ...data, ...safe } };
 }
 
 function redactStreamed<D extends Told>(

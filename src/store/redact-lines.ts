@@ -13,32 +13,32 @@ interface Block {
 
 /** Redacts the lines of a channel in their order. */
 export function createKeyLines(
-  redact: (text: string) => string,
+  head: (text: string, bytes_max: number) => string,
   mark: (line: string) => string,
-): (channel: string, text: string) => string {
+): (channel: string, text: string, bytes_max?: number) => string {
   const open = new Map<string, Block>();
 
-  function inBlock(channel: string, block: Block, text: string): string {
+  function inBlock(channel: string, block: Block, text: string, bytes_max: number): string {
     const end = keyBlockEnd(text);
     if (end > 0) {
       open.delete(channel);
-      return mark(text.slice(0, end)) + redactLine(channel, text.slice(end));
+      return mark(text.slice(0, end)) + line(channel, text.slice(end), bytes_max);
     }
     const prose = !looksLikeKey(text);
     block.lines += 1;
     block.prose = prose ? block.prose + 1 : 0;
     if (block.lines >= KEY_LINES_MAX || block.prose >= PROSE_LINES_MAX) open.delete(channel);
-    return prose ? redact(text) : mark(text);
+    return prose ? head(text, bytes_max) : mark(text);
   }
 
-  function redactLine(channel: string, text: string): string {
+  function line(channel: string, text: string, bytes_max = Number.POSITIVE_INFINITY): string {
     const block = open.get(channel);
-    if (block !== undefined) return text.trim() === '' ? text : inBlock(channel, block, text);
-    if (openKeyBlock(text) >= 0) open.set(channel, { lines: 0, prose: 0 });
-    return redact(text);
+    if (block !== undefined && text.trim() !== '') return inBlock(channel, block, text, bytes_max);
+    if (block === undefined && openKeyBlock(text) >= 0) open.set(channel, { lines: 0, prose: 0 });
+    return head(text, bytes_max);
   }
 
-  return redactLine;
+  return line;
 }
 
 /** A run of code, or a short line: the last line of a key may have any length, behind a number or a sign of a quote. */

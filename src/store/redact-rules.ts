@@ -15,7 +15,7 @@ export interface Found {
 
 const RUN_CHARS_MIN = 16;
 const SECRET_CHARS_MAX = 4096;
-const PEM_CHARS_MAX = 64 * 1024;
+export const KEY_BLOCK_CHARS_MAX = 64 * 1024;
 
 const TOKEN = new Uint8Array(65536);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-') {
@@ -155,7 +155,7 @@ function keyAnchor(frame: KeyFrame): Anchor {
 
 /** Behind the END line; a block that is cut off continues to the end of the text. */
 function endOfKey(text: string, from: number, { end, close }: KeyFrame): number {
-  const limit = Math.min(text.length, from + PEM_CHARS_MAX);
+  const limit = Math.min(text.length, from + KEY_BLOCK_CHARS_MAX);
   const block = text.slice(from, limit);
   const last = block.indexOf(end);
   if (last < 0) return limit;

@@ -16,7 +16,7 @@ const OPEN_NAME =
 const AMOUNT_NAME = /TOKENS|(?:^|_)(?:MAX|MIN)_/i;
 /** What a secret-looking variable is set to when it is a switch. */
 const WORDS = new Set(
-  'default disabled enabled required optional undefined localhost production development staging testing always automatic manual strict system public private secret secrets password github gitlab google claude openai anthropic bearer oauth2 apikey api_key browser device keychain keyring interactive anonymous'.split(
+  'default disabled enabled required optional undefined localhost production development staging testing always automatic manual strict system public private secret secrets password github gitlab google openai bearer oauth2 apikey api_key browser device keychain keyring interactive anonymous'.split(
     ' ',
   ),
 );

@@ -2,11 +2,12 @@
  * Redaction (ST-7): what looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before anything lasts or leaves.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
+import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import { createFinders } from './redact-find.ts';
 import { createKeyLines } from './redact-lines.ts';
 import { compilePattern } from './redact-patterns.ts';
-import type { Found } from './redact-rules.ts';
+import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
 import { knownSecrets } from './redact-values.ts';
 
@@ -25,8 +26,11 @@ export interface Redactor {
   text(text: string): string;
   /** Every string in a JSON value, keys too. The same object when nothing was found. */
   value<T>(value: T): T;
-  /** One line of a channel of which every line comes by itself: keys over several lines are found too. */
-  line(channel: string, text: string): string;
+  /**
+   * One line of a channel of which every line comes by itself: keys over several lines are found too. Cut like `head`
+   * where a limit is given.
+   */
+  line(channel: string, text: string, bytes_max?: number): string;
   /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
   head(text: string, bytes_max: number): string;
   /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
@@ -37,22 +41,26 @@ export interface Redactor {
   counts(): Record<string, number>;
   /** Names of secret-looking variables whose values are too short to be redacted. */
   readonly too_short: readonly string[];
+  /** How much of a text must be seen at once to find what is split over its pieces. */
+  reachOf(text: string): number;
   /** Whether byte text (lib/byte-text) is redacted as the text that it stands for. */
   readonly bytes_too: boolean;
 }
 
+/** Characters of one that is written as an escape. */
+const ENCODED_MAX = 6;
 const HEAD_STREAM = '\nhead';
 
 /** Marks kept at hand: a secret that is found often is hashed once. */
 const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
-/** What is looked at of a long text of which only the beginning is kept. */
-export const HEAD_CHARS = 64 * 1024;
 
 export function createRedactor(options: RedactorOptions): Redactor {
   const { hash } = options;
   const known = knownSecrets(options.env, options.secret_env);
   const finders = createFinders(known.values, (options.patterns ?? []).map(compilePattern));
+  const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
+  const reach = Math.max(LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();
 
@@ -91,21 +99,23 @@ export function createRedactor(options: RedactorOptions): Redactor {
   }
 
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
-  const lines = createKeyLines(redact, (line) => mark('pem', line));
+  const head = (text: string, bytes_max: number): string => {
+    if (utf8Bytes(text) <= bytes_max) return redact(text);
+    const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
+    streams.drop(HEAD_STREAM);
+    return cutUtf8(safe, bytes_max);
+  };
+  const lines = createKeyLines(head, (line) => mark('pem', line));
   return {
     text: redact,
     value: (value) => redactValue(value, redact) as typeof value,
     line: lines,
-    head(text, bytes_max) {
-      if (utf8Bytes(text) <= bytes_max) return redact(text);
-      const safe = streams.delta(HEAD_STREAM, text.slice(0, HEAD_CHARS));
-      streams.drop(HEAD_STREAM);
-      return cutUtf8(safe, bytes_max);
-    },
+    head,
     delta: streams.delta,
     flush: streams.flush,
     counts: () => Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1))),
     too_short: known.too_short,
+    reachOf: (text) => (openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX)),
     bytes_too: !finders.needsText,
   };
 }

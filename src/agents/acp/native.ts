@@ -1,6 +1,5 @@
 /** Readers over messages as they come: every field may be missing or of another type. */
 import { countOf, idOf, isNative, type Native, nativeOf } from '../../lib/foreign.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
@@ -63,13 +62,7 @@ export function trim(held: Map<string, unknown> | Set<string>, most: number): vo
   }
 }
 
-/** A foreign word in a problem's detail, cut. */
-export function shortOf(word: string): string {
-  return word.slice(0, 60);
-}
-
 export function problem(code: ProblemCode, detail: string, excerpt: string | null = null): Draft {
-  const cut = excerpt === null ? null : excerpt.slice(0, LIMITS.excerpt_bytes_max);
-  const data = { stage: 'decode' as const, code, detail, bytes: null, sha256: null, excerpt: cut };
+  const data = { stage: 'decode' as const, code, detail, bytes: null, sha256: null, excerpt };
   return { kind: 'problem', data };
 }

@@ -14,7 +14,6 @@ import {
   nativeOf,
   problem,
   rpcKey,
-  shortOf,
   textOf,
   timeOf,
   trim,
@@ -102,7 +101,7 @@ class Stream implements Decoder {
     } else if (method === 'session/request_permission') {
       this.#turn.permission(rpcKey(message.id), params, at_ms, out);
     } else if (!isIgnored(method)) {
-      out.push(problem('unknown_record', shortOf(method)));
+      out.push(problem('unknown_record', method));
     }
   }
 
@@ -165,6 +164,6 @@ function isIgnored(method: string): boolean {
 
 function unknown(record: Native): Draft {
   const type = textOf(record.dir) ?? textOf(record.type);
-  if (type !== null) return problem('unknown_record', shortOf(type));
+  if (type !== null) return problem('unknown_record', type);
   return problem('bad_record', 'no JSON-RPC message');
 }

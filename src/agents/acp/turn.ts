@@ -12,7 +12,6 @@ import {
   nativeOf,
   nativesOf,
   problem,
-  shortOf,
   textOf,
 } from './native.ts';
 import { Permissions, subjectOf } from './permissions.ts';
@@ -72,7 +71,7 @@ export class Turn {
     const read = own(UPDATES, kind);
     if (read !== undefined) read(this, update, at_ms, out);
     else if (!SILENT_UPDATES.has(kind) && !kind.startsWith('_')) {
-      out.push(problem('unknown_record', `session/update ${shortOf(kind)}`));
+      out.push(problem('unknown_record', `session/update ${kind}`));
     }
   }
 
@@ -195,12 +194,7 @@ export class Turn {
     if (reason === 'max_tokens') {
       out.push({ kind: 'notice', at_ms, data: { code: reason, text: 'the answer was cut off' } });
     }
-    this.#end(
-      exit_reason,
-      own(ERRORS, exit_reason) ?? `the agent stopped: ${shortOf(reason)}`,
-      at_ms,
-      out,
-    );
+    this.#end(exit_reason, own(ERRORS, exit_reason) ?? `the agent stopped: ${reason}`, at_ms, out);
   }
 
   /** A request of the client was answered by an error. `method` null: which one is not known. */

@@ -224,7 +224,7 @@ function otherBlock(role: string, block: Native, out: Draft[]): void {
   const type = textOf(block.type);
   if (type !== null && BLOCKS_IGNORED.has(type)) return;
   const known = type === 'text' || type === 'thinking' || type === null;
-  const detail = `${role}/${(type ?? 'no type').slice(0, 60)}`;
+  const detail = `${role}/${type ?? 'no type'}`;
   out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
 }
 

@@ -179,7 +179,7 @@ class Stream implements Decoder {
       const message_id = idOf(record.api_message_id) ?? this.#streaming;
       delta(nativeOf(event.delta), { message_id, parent_call_id }, out);
     } else if (!STREAM_EVENTS_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `stream_event/${type.slice(0, 60)}`));
+      out.push(problem('unknown_record', `stream_event/${type}`));
     }
   }
 
@@ -278,7 +278,7 @@ function delta(
     out.push({ kind: 'thinking_delta', data: { ...of, text: part.thinking } });
   } else if (type === null || !DELTAS_IGNORED.has(type)) {
     const known = type === null || type === 'text_delta' || type === 'thinking_delta';
-    const detail = `stream_event/content_block_delta/${(type ?? 'no type').slice(0, 60)}`;
+    const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
     out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
   }
 }

@@ -39,7 +39,7 @@ export function jsonOf(text: string): unknown {
 
 /** A type as a problem's detail names it. */
 export function nameOf(type: unknown): string {
-  return typeof type === 'string' ? type.slice(0, 60) : 'no type';
+  return typeof type === 'string' ? type : 'no type';
 }
 
 /** Of a type that is not known; a record without one is broken. */

@@ -74,7 +74,7 @@ export class Records implements Decoder {
     const before = out.length;
     this.#event(type, data, speaker, out);
     if (data === NO_DATA && out.length === before) {
-      out.push(problem('bad_record', `${type.slice(0, 60)} without data`));
+      out.push(problem('bad_record', `${type} without data`));
     }
   }
 
@@ -298,6 +298,6 @@ function notice(type: string, data: Native, at_ms: number | undefined, out: Draf
     return;
   }
   const field = NOTICES.get(type);
-  if (field === undefined) out.push(problem('unknown_record', type.slice(0, 60)));
+  if (field === undefined) out.push(problem('unknown_record', type));
   else out.push({ kind: 'notice', at_ms, data: { code: type, text: textOf(data[field]) } });
 }

@@ -330,7 +330,7 @@ function read(value: unknown, parent: string | null): readonly Draft[] {
   if (record === null) return [problem('unknown_record', 'not an object')];
   const type = textOf(record, 't');
   if (type === null) return [problem('unknown_record', 'no type')];
-  if (!Object.hasOwn(readers, type)) return [problem('unknown_record', type.slice(0, 100))];
+  if (!Object.hasOwn(readers, type)) return [problem('unknown_record', type)];
   return readers[type as RecordType](record, parent) ?? [problem('bad_record', type)];
 }
 

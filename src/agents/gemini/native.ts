@@ -19,8 +19,3 @@ export function contentText(content: unknown): string {
   }
   return text;
 }
-
-/** A foreign word in a problem's detail, cut. */
-export function shortOf(word: string): string {
-  return word.slice(0, 60);
-}

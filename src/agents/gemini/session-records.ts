@@ -16,7 +16,6 @@ import {
   type Native,
   nativeOf,
   problem,
-  shortOf,
   textOf,
   timeOf,
 } from './native.ts';
@@ -139,7 +138,7 @@ class SessionRecords implements Decoder {
 
   #patch(patch: Native, voice: Voice, out: Draft[]): void {
     for (const key of Object.keys(patch)) {
-      if (!PATCHED.has(key)) out.push(problem('unknown_record', `$set/${shortOf(key)}`));
+      if (!PATCHED.has(key)) out.push(problem('unknown_record', `$set/${key}`));
     }
     const ended = this.#ended;
     for (const item of listOf(patch.messages)) {
@@ -348,6 +347,6 @@ function thoughtText(thought: unknown): string {
 
 function unknown(record: Native): Draft {
   const type = textOf(record.type) ?? Object.keys(record).find((key) => key.startsWith('$'));
-  if (type !== undefined) return problem('unknown_record', shortOf(type));
+  if (type !== undefined) return problem('unknown_record', type);
   return problem('bad_record', 'record without id or type');
 }

@@ -3,16 +3,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Decoder } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { type CallEnd, Calls, isRefusal, shownEnd } from './calls.ts';
-import {
-  idOf,
-  isNative,
-  type Native,
-  nativeOf,
-  problem,
-  shortOf,
-  textOf,
-  timeOf,
-} from './native.ts';
+import { idOf, isNative, type Native, nativeOf, problem, textOf, timeOf } from './native.ts';
 import { REFUSED_TYPES } from './records.ts';
 import { endOf, providerFailure } from './results.ts';
 import { isEmpty, ofStats, onlyModel } from './usage.ts';
@@ -204,6 +195,6 @@ function message(
 
 function unknown(record: Native): Draft {
   const type = textOf(record.type);
-  if (type !== null) return problem('unknown_record', shortOf(type));
+  if (type !== null) return problem('unknown_record', type);
   return problem('bad_record', 'record without type');
 }

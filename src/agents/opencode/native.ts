@@ -18,9 +18,9 @@ export function parsedOf(value: unknown): Native | null {
   }
 }
 
-/** A name for a problem's detail, cut. */
+/** A name for a problem's detail. */
 export function nameOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 60) : 'no type';
+  return typeof value === 'string' ? value : 'no type';
 }
 
 const WRAP_MS = 2 ** 36;

@@ -37,7 +37,7 @@ export function contentText(content: unknown): string | null {
   return text;
 }
 
-/** A type's name, cut, for a problem's detail. */
+/** A type's name, for a problem's detail. */
 export function nameOf(type: unknown): string {
-  return typeof type === 'string' ? type.slice(0, 60) : 'no type';
+  return typeof type === 'string' ? type : 'no type';
 }

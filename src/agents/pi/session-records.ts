@@ -131,7 +131,7 @@ class SessionRecords implements Decoder {
       this.#end = null;
       this.#talk.user(message, at_ms, out);
     } else if (role !== 'system' && !ROLES_IGNORED.has(role)) {
-      out.push(problem('unknown_record', `message/${role.slice(0, 60)}`));
+      out.push(problem('unknown_record', `message/${role}`));
     }
   }
 

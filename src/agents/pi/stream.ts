@@ -195,7 +195,7 @@ class Stream implements Decoder {
       const held = this.#message?.calls;
       if (call && held && held.length < LIMITS.unclaimed_prompts_max) held.push(call);
     } else if (!UPDATES_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `message_update/${type.slice(0, 60)}`));
+      out.push(problem('unknown_record', `message_update/${type}`));
     }
   }
 
@@ -225,7 +225,7 @@ class Stream implements Decoder {
     else if (role === 'user') this.#talk.user(message, beginOf(message), out);
     else if (role === 'system') this.#tools ??= toolNames(message);
     else if (!ROLES_IGNORED.has(role)) {
-      out.push(problem('unknown_record', `message/${role.slice(0, 60)}`));
+      out.push(problem('unknown_record', `message/${role}`));
     }
   }
 

@@ -29,10 +29,10 @@ export function contentText(content: unknown): string | null {
   return text;
 }
 
-/** `type/subtype` of a record, cut, for a problem's detail. */
+/** `type/subtype` of a record, for a problem's detail. */
 export function nameOf(record: Native): string {
-  const type = typeof record.type === 'string' ? record.type.slice(0, 60) : 'no type';
-  return typeof record.subtype === 'string' ? `${type}/${record.subtype.slice(0, 60)}` : type;
+  const type = typeof record.type === 'string' ? record.type : 'no type';
+  return typeof record.subtype === 'string' ? `${type}/${record.subtype}` : type;
 }
 
 /** The older half goes when a collection would grow without bound. */

@@ -190,7 +190,7 @@ class SessionRecords implements Decoder {
         out.push({ kind: 'message_finished', at_ms, data: { ...data, ...more } });
       }
     } else if (part.inlineData === undefined && part.fileData === undefined) {
-      const names = Object.keys(part).join(' ').slice(0, 60);
+      const names = Object.keys(part).join(' ');
       out.push(problem('unknown_record', `assistant part ${names}`));
     }
   }
@@ -261,7 +261,7 @@ class SessionRecords implements Decoder {
     } else if (name === 'qwen-code.tool_call') this.#toolCall(event, speaker.at_ms, out);
     else if (name === 'qwen-code.api_response') this.#answered(event, speaker, out);
     else if (name === 'qwen-code.api_error') this.#unanswered(event, speaker, out);
-    else out.push(problem('unknown_record', `ui_telemetry/${name.slice(0, 60)}`));
+    else out.push(problem('unknown_record', `ui_telemetry/${name}`));
   }
 
   #answered(event: Native, { root, at_ms }: Speaker, out: Draft[]): void {

@@ -216,7 +216,7 @@ class Stream implements Decoder {
     } else if (type === 'tool_progress') {
       progress(event, out);
     } else if (!STREAM_EVENTS_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `stream_event/${type.slice(0, 60)}`));
+      out.push(problem('unknown_record', `stream_event/${type}`));
     }
   }
 
@@ -264,7 +264,7 @@ function other(record: Native, out: Draft[]): void {
 function otherBlock(role: string, block: Native, out: Draft[]): void {
   const type = textOf(block.type);
   const known = type === 'text' || type === 'thinking' || type === null;
-  const detail = `${role}/${(type ?? 'no type').slice(0, 60)}`;
+  const detail = `${role}/${type ?? 'no type'}`;
   out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
 }
 
@@ -280,7 +280,7 @@ function delta(
     out.push({ kind: 'thinking_delta', data: { ...of, text: part.thinking } });
   } else if (type !== 'input_json_delta') {
     const known = type === null || type === 'text_delta' || type === 'thinking_delta';
-    const detail = `stream_event/content_block_delta/${(type ?? 'no type').slice(0, 60)}`;
+    const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
     out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
   }
 }

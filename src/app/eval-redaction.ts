@@ -1,0 +1,48 @@
+/** Redaction in evals: what graders are given, what they answer, and what is kept of it. */
+import type { EvalRow } from '../evals/results.ts';
+import type { AssertionResult } from '../evals/types.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Redactor } from '../store/redact.ts';
+import type { OpenTools } from './eval-tools.ts';
+
+/** What went wrong, in words. */
+const FAILURE_BYTES_MAX = 500;
+
+export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
+  const failed = (why: string | null) =>
+    why === null ? null : redactor.head(why, FAILURE_BYTES_MAX);
+  return {
+    ...tools,
+    async run(request) {
+      const result = await tools.run({ ...request, input: redactor.text(request.input) });
+      return {
+        ...result,
+        failure: failed(result.failure),
+        stdout: redactor.text(result.stdout),
+        stderr: redactor.head(result.stderr, LIMITS.excerpt_bytes_max),
+      };
+    },
+    async ask(request) {
+      const system = redactor.text(request.system);
+      const prompt = redactor.text(request.prompt);
+      const { text, failure } = await tools.ask({ ...request, system, prompt });
+      return { text: redactor.text(text), failure: failed(failure) };
+    },
+  };
+}
+
+/** Verdicts and figures stay as they are, and so does what a row is known by. */
+export function redactedRow(row: EvalRow, redactor: Redactor): EvalRow {
+  const assertions = row.assertions.map((result) => redactedResult(result, redactor));
+  return { ...row, assertions, error: row.error === null ? null : redactor.text(row.error) };
+}
+
+function redactedResult(result: AssertionResult, redactor: Redactor): AssertionResult {
+  const { assertions } = result;
+  return {
+    ...result,
+    reason: redactor.text(result.reason),
+    evidence: result.evidence.map((fact) => ({ ...fact, text: redactor.text(fact.text) })),
+    ...(assertions && { assertions: assertions.map((each) => redactedResult(each, redactor)) }),
+  };
+}

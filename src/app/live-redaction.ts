@@ -1,0 +1,106 @@
+/**
+ * Redaction of messages that other programs send through tacho: before the outbox, so that no secret is stored or sent.
+ * What a message says of itself (ids, numbers, states) and the names of its fields stay as they are.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { Redactor } from '../store/redact.ts';
+
+/** Fields of a message's data that hold ids and words of the protocol. */
+const OWN_FIELDS = new Set([
+  'call_id',
+  'content_type',
+  'error_code',
+  'index',
+  'message_id',
+  'open_calls',
+  'parent_call_id',
+  'parent_session_id',
+  'related',
+  'severity',
+  'status',
+  'time_source',
+]);
+/** Where a piece of a text stands in a delta. */
+const PIECES = ['text', 'thinking', 'partial_json'];
+
+type Data = Record<string, unknown>;
+
+export interface LiveRedaction {
+  /** The data of one message by itself. */
+  data(data: Data): Data;
+  /** What is sent for a message: pieces of a text are redacted as the text that they are, so its end may come with one more. */
+  messages(session_id: string, type: string, data: Data): { type: string; data: Data }[];
+  /** What is held back of texts of a session that did not end. */
+  held(session_id: string): { type: string; data: Data }[];
+}
+
+export function createLiveRedaction(redactor: Redactor): LiveRedaction {
+  /** The last delta of each text that has not ended. */
+  const open = new Map<string, Data>();
+
+  function redacted(data: Data): Data {
+    let changed: Data | null = null;
+    for (const [name, value] of Object.entries(data)) {
+      // The message that begins is told by its id and role; the one of an error is a text.
+      const own = OWN_FIELDS.has(name) || (name === 'message' && typeof value === 'object');
+      const safe = own ? value : redactor.value(value);
+      if (safe === value) continue;
+      changed ??= { ...data };
+      changed[name] = safe;
+    }
+    return changed ?? data;
+  }
+
+  function delta(key: string, data: Data): Data {
+    const piece = pieceOf(data);
+    const known = open.has(key) || open.size < LIMITS.live_open_texts_max;
+    if (piece === null || !known) return redacted(data);
+    open.set(key, data);
+    const text = redactor.delta(key, piece);
+    const { delta: _, ...rest } = data;
+    return { ...redacted(rest), delta: withPiece(data, text) };
+  }
+
+  function rest(key: string): { type: string; data: Data }[] {
+    const last = open.get(key);
+    if (last === undefined) return [];
+    open.delete(key);
+    const text = redactor.flush(key);
+    const data = { ...last, delta: withPiece(last, text) };
+    return text === '' ? [] : [{ type: 'content_block_delta', data }];
+  }
+
+  const held = (session_id: string) =>
+    [...open.keys()].filter((key) => key.startsWith(`${session_id}\n`)).flatMap(rest);
+
+  return {
+    data: redacted,
+    messages(session_id, type, data) {
+      const key = keyOf(session_id, data);
+      if (type === 'content_block_delta') return [{ type, data: delta(key, data) }];
+      const before =
+        type === 'content_block_stop' ? rest(key) : type === 'session_end' ? held(session_id) : [];
+      return [...before, { type, data: redacted(data) }];
+    },
+    held,
+  };
+}
+
+const keyOf = (session_id: string, { message_id, index }: Data) =>
+  `${session_id}\n${message_id ?? ''}\n${index ?? ''}`;
+
+function pieceOf({ delta }: Data): string | null {
+  if (typeof delta === 'string') return delta;
+  const name = fieldOf(delta);
+  return name === undefined ? null : ((delta as Data)[name] as string);
+}
+
+function fieldOf(delta: unknown): string | undefined {
+  if (typeof delta !== 'object' || delta === null) return undefined;
+  return PIECES.find((name) => typeof (delta as Data)[name] === 'string');
+}
+
+function withPiece({ delta }: Data, text: string): unknown {
+  const name = fieldOf(delta);
+  return name === undefined ? text : { ...(delta as Data), [name]: text };
+}

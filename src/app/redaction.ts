@@ -1,0 +1,44 @@
+/**
+ * The redactor of every command: the secrets of an environment, known shapes, and patterns of `tacho.yaml` and of flags.
+ * Contract: whatever stores, prints or sends a conversation gets its redactor here, so that all of them find the same.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AGENT_IDS } from '../agents/registry.ts';
+import type { Agent } from '../model/agent.ts';
+import { openSecretHash, randomSecretHash, type SecretHash } from '../store/hash.ts';
+import { createRedactor, type Redactor } from '../store/redact.ts';
+import { resolveStateDir, stateDirAt } from '../store/state-dir.ts';
+
+export interface RedactionOptions {
+  /** The environment that the conversation may show. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Patterns, beyond the known shapes. */
+  redact: readonly string[];
+  /** Variables that one agent or several keep secrets in. */
+  agents?: readonly Pick<Agent, 'secret_env'>[];
+  hash: SecretHash;
+}
+
+export function openRedactor({ env, redact, agents = [], hash }: RedactionOptions): Redactor {
+  const secret_env = agents.flatMap((agent) => [...agent.secret_env]);
+  return createRedactor({ env, secret_env, patterns: redact, hash });
+}
+
+/**
+ * For commands that print or send and store nothing: marks are those of the state folder where it has a key. Without one
+ * they are made up for this command, since a hash without a key could be tried against guesses.
+ */
+export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): SecretHash {
+  const path = resolveStateDir({ flag, env, cwd: process.cwd() });
+  if (!existsSync(join(path, 'redaction.key'))) return randomSecretHash();
+  return openSecretHash(stateDirAt(path));
+}
+
+/** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */
+export async function patternsIn(cwd: string, given: readonly string[] = []): Promise<string[]> {
+  const { findConfig, loadConfig } = await import('./config.ts');
+  const path = findConfig(cwd);
+  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
+  return [...(config?.redact ?? []), ...given];
+}
