@@ -62,7 +62,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   if (recorder.failure !== null)
     await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);
   const outcome = desk.fold.finish();
-  const unlisted = recorder.failure === null ? await store(closing, outcome) : null;
+  const unlisted = recorder.failure === null ? await storeRun(closing, outcome) : null;
   await desk.close();
   return { run_id: desk.run_id, outcome, exit_reason: outcome.exit_reason, cause, unlisted };
 }
@@ -88,7 +88,7 @@ async function endUnrecorded({ desk }: Closing, finished: EventOf<'run_finished'
 }
 
 /** The record is in the journal and its end was shown: what fails now keeps the run from the list and nothing else. */
-async function store(
+export async function storeRun(
   { desk, spool, request }: Closing,
   outcome: RunResult['outcome'],
 ): Promise<string | null> {

@@ -21,10 +21,16 @@ export interface RecorderOptions {
   sinks: readonly EventSink[];
 }
 
+/** An event and its text in the journal. */
+export interface JournalledEvent {
+  event: Event;
+  body: string;
+}
+
 export interface Recorder {
   take(events: readonly Event[]): Promise<void>;
-  /** Goes on after these bodies, which are in the journal already. */
-  resume(bodies: readonly string[], events: readonly Event[]): Promise<void>;
+  /** Takes the next entries that are in the journal already, a batch at a time. */
+  resume(entries: readonly JournalledEvent[]): Promise<void>;
   /** What keeps the journal from taking more; null while it works. */
   readonly failure: Error | null;
   /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
@@ -72,10 +78,10 @@ class JournalRecorder implements Recorder {
     await this.#show(kept);
   }
 
-  async resume(bodies: readonly string[], events: readonly Event[]): Promise<void> {
-    for (const body of bodies) this.#digest.update(body).update('\n');
-    this.#count = bodies.length;
-    await this.#show(events);
+  async resume(entries: readonly JournalledEvent[]): Promise<void> {
+    for (const { body } of entries) this.#digest.update(body).update('\n');
+    this.#count += entries.length;
+    await this.#show(entries.map(({ event }) => event));
   }
 
   async endWithout(finished: EventOf<'run_finished'>): Promise<void> {

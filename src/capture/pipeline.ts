@@ -46,8 +46,10 @@ export interface Pipeline {
   /** A draft that comes from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
-  /** Goes on after these events, which are in the journal already; their lines give nothing again. */
-  resume(events: readonly Event[]): void;
+  /** Takes the next event that is in the journal already; its line gives nothing again. */
+  resume(event: Event): void;
+  /** All that the journal has was given to `resume`: capture continues after it. */
+  resumed(): void;
   finish(ending?: Ending, exited?: Exit | null): Event[];
 }
 
@@ -79,6 +81,8 @@ class CapturePipeline implements Pipeline {
   readonly #given = new Set<string>();
   /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
   #again = 0;
+  /** While resuming: the events of the line that came last. */
+  #last_line: Event[] = [];
 
   constructor(options: PipelineOptions) {
     const { agent, primary } = options;
@@ -138,18 +142,27 @@ class CapturePipeline implements Pipeline {
     return this.#taken();
   }
 
-  resume(events: readonly Event[]): void {
-    const { state } = this;
-    for (const event of events)
-      if (event.raw === null && HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event));
-    const last = events.at(-1);
-    const whole = last?.raw == null ? events.length : firstOfLine(events, last.raw);
-    for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
-    for (const [channel, offset] of state.read) this.#done.set(channel, offset + 1);
-    if (whole < events.length && last?.raw != null)
-      this.#done.set(last.raw.channel, last.raw.offset);
-    this.#again = last?.seq ?? 0;
+  resume(event: Event): void {
+    const { raw, kind } = event;
+    if (raw === null && HELD_KINDS.has(kind)) this.#given.add(toldAs(event));
+    if (!sameLine(this.#last_line.at(-1)?.raw ?? null, raw)) this.#applyLastLine();
+    this.#last_line.push(event);
+    this.#again = event.seq;
+  }
+
+  resumed(): void {
+    const raw = this.#last_line.at(-1)?.raw ?? null;
+    // Only the last line can have been journalled in part: it is read again, and its first events are made again.
+    if (raw === null) this.#applyLastLine();
+    for (const [channel, offset] of this.state.read) this.#done.set(channel, offset + 1);
+    if (raw !== null) this.#done.set(raw.channel, raw.offset);
+    this.#last_line = [];
     this.#correlator = this.#newCorrelator();
+  }
+
+  #applyLastLine(): void {
+    for (const event of this.#last_line) applyEvent(this.state, event, this.#options.primary);
+    this.#last_line = [];
   }
 
   finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
@@ -276,16 +289,8 @@ function toldAs({ kind, data }: { kind: string; data: object }): string {
   return JSON.stringify([kind, message_id ?? null, call_id ?? null, text]);
 }
 
-/** Where the events of the last line begin: only that line can have been journalled in part. */
-function firstOfLine(events: readonly Event[], raw: Raw): number {
-  let at = events.length;
-  while (
-    at > 0 &&
-    events[at - 1]?.raw?.offset === raw.offset &&
-    events[at - 1]?.raw?.channel === raw.channel
-  )
-    at -= 1;
-  return at;
+function sameLine(a: Raw | null, b: Raw | null): boolean {
+  return a !== null && b !== null && a.offset === b.offset && a.channel === b.channel;
 }
 
 /** Null for what is no record; it is then read, and complained of, as any other line. */

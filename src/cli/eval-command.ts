@@ -7,7 +7,7 @@ import { openResults, type ResultsFile, readResults } from '../app/eval-results.
 import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
 import { openTools } from '../app/eval-tools.ts';
 import { randomOf } from '../app/request.ts';
-import { sweep } from '../app/sweep.ts';
+import { startSweep } from '../app/sweep.ts';
 import type { EvalReport, EvalRow } from '../evals/results.ts';
 import type { EvalFile, EvalTest } from '../evals/types.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
@@ -157,10 +157,8 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const { flags, io } = input;
   const graded = gradedOf(input);
   const live = graded.kind === 'runs';
-  if (live) {
-    const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
-    await sweep(state_dir, (say) => void io.err.write(`${say}\n`));
-  }
+  const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
+  const swept = live ? await startSweep(state_dir) : null;
   const { files } = work;
   const runs = files.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
@@ -191,6 +189,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
     });
   } finally {
     progress.close();
+    if (swept !== null) await io.err.write(await swept());
     await tools.close();
   }
 }

@@ -6,7 +6,7 @@ import { findConfig, loadConfig, type Target } from '../app/config.ts';
 import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import { clockOf, prepareRun, type RunOptions, randomOf } from '../app/request.ts';
-import { sweep } from '../app/sweep.ts';
+import { startSweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -60,8 +60,9 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
   const { flags, io } = input;
   const { options, retries } = await optionsOf(input);
   const request = await prepareRun(options);
-  await sweep(request.state_dir, (say) => void io.err.write(`${say}\n`));
-  const left = deliverLeft(request.state_dir);
+  const swept = await startSweep(request.state_dir);
+  // What a recovery adds to the outbox goes out too.
+  const left = swept === null ? deliverLeft(request.state_dir) : null;
   const files = openFiles(flags);
   const events = files.events === null ? null : createFdWriter(files.events);
   const signals = catchSignals();
@@ -81,7 +82,8 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     signals.release();
-    await left();
+    if (swept !== null) await io.err.write(await swept());
+    await (left ?? deliverLeft(request.state_dir))();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
 }

@@ -62,26 +62,30 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     });
 }
 
+interface RecoverFlags {
+  wait: boolean;
+  auto?: true;
+  json?: true;
+}
+
 function defineKeeping(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
     .description('finish captures whose tacho was killed; waits for agents that still run')
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
+    .option(
+      '--auto',
+      'only what tacho run recovers by itself: small spools that did not fail before',
+    )
     .option('--json', 'as JSON lines')
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
-    .action(
-      async (run: string | undefined, flags: { wait: boolean; json?: true }, command: Command) => {
-        const { recover } = await import('./runs-command.ts');
-        done(
-          await recover(
-            await stateOf(command, io),
-            { run_id: run, wait: flags.wait, json: flags.json ?? false },
-            io,
-          ),
-        );
-      },
-    );
+    .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
+      const { recover, recoverInBackground } = await import('./runs-command.ts');
+      const state = await stateOf(command, io);
+      const options = { run_id: run, wait: flags.wait, json: flags.json ?? false };
+      done(await (flags.auto ? recoverInBackground(state, io) : recover(state, options, io)));
+    });
   runs
     .command('reindex')
     .description('make the index again from the journal')

@@ -60,6 +60,12 @@ export const LIMITS = {
   spill_memory_bytes: 4 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
+  /** What a new run recovers by itself of a killed one: more takes seconds, and is left for `tacho runs recover`. */
+  auto_recover_bytes_max: 32 * 1024 * 1024,
+  /** All automatic recoveries of one start together; they run beside the new run and are ended after this time. */
+  auto_recover_ms: 10_000,
+  /** Automatic attempts at one spool; one that failed this often waits for `tacho runs recover`. */
+  auto_recover_attempts_max: 3,
   /** Between two attempts at a run, however many there were. */
   retry_wait_ms_max: 60_000,
   /** Different calls that the loop guard remembers. */
@@ -70,6 +76,8 @@ export const LIMITS = {
   timeout_ms_max: 2 ** 31 - 1,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
+  /** A spool's meta.json: the longest prompt with every character escaped, and 16 MiB for the rest. */
+  spool_meta_bytes_max: 144 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
   redaction_hold_chars: 4096,
   /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */

@@ -136,6 +136,9 @@ export const PROBLEM_CODES = [
   'truncated_value',
   'lossy_number',
   'limit_unwatched',
+  'spool_unusable',
+  'events_over_limit',
+  'view_failed',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];
