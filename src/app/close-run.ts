@@ -54,6 +54,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await noteLeftovers(closing);
   await reconcile(closing);
   await compareWorktree(closing);
+  await noteCuts(closing);
   const limit = await settleLimits(closing);
   const capture_error = recorder.failure?.message ?? null;
   const { elapsed_ms } = closing;
@@ -114,6 +115,13 @@ function logOf({ desk, request }: Pick<Closing, 'desk' | 'request'>): LogRequest
   const { run_id, redactor } = desk;
   const { agent, stream_log, cwd } = request;
   return { run_id, agent: agent.id, stream_log, cwd, redactor };
+}
+
+async function noteCuts({ desk, pipeline }: Closing): Promise<void> {
+  const { recorder } = desk;
+  if (recorder.cut === 0) return;
+  const detail = `${recorder.cut} events were too large to record: their long texts were cut`;
+  await recorder.take(pipeline.draft(problem('store', 'truncated_value', detail), null));
 }
 
 async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {

@@ -7,6 +7,7 @@ import type { Event, EventOf } from '../model/event.ts';
 import type { Journal } from '../store/journal.ts';
 import type { Redactor } from '../store/redact.ts';
 import { redactEvent } from '../store/redact-event.ts';
+import { fitEvent } from './cut-event.ts';
 
 /** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
@@ -33,6 +34,8 @@ export interface Recorder {
   resume(entries: readonly JournalledEvent[]): Promise<void>;
   /** What keeps the journal from taking more; null while it works. */
   readonly failure: Error | null;
+  /** Events that were too large for the journal and lost a part of their texts. */
+  readonly cut: number;
   /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
   endWithout(finished: EventOf<'run_finished'>): Promise<void>;
 }
@@ -43,6 +46,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
 class JournalRecorder implements Recorder {
   failure: Error | null = null;
+  cut = 0;
   readonly #options: RecorderOptions;
   readonly #digest = createHash('sha256');
   #count = 0;
@@ -59,8 +63,9 @@ class JournalRecorder implements Recorder {
     const { run_id, journal, redactor } = this.#options;
     const kept: Event[] = [];
     const entries = events.map((event) => {
-      const safe = this.#sealed(redactEvent(event, redactor));
-      const body = JSON.stringify(safe);
+      const whole = this.#sealed(redactEvent(event, redactor));
+      const { event: safe, body, cut } = fitEvent(whole, JSON.stringify(whole));
+      if (cut) this.cut += 1;
       this.#digest.update(body).update('\n');
       this.#count += 1;
       kept.push(safe);

@@ -62,6 +62,8 @@ const BEGINNING_MS = 60_000;
 
 /** Of a spool without meta.json: its run may just be starting. */
 export function isBeginning(spool: Spool): boolean {
-  const made = lstatSync(spool.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const at = (path: string) => lstatSync(path, { throwIfNoEntry: false });
+  // Not the folder's change time: locks and notes of attempts change it.
+  const made = at(spool.stdout)?.mtimeMs ?? at(spool.path)?.birthtimeMs ?? 0;
   return Date.now() - made < BEGINNING_MS;
 }

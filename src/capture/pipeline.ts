@@ -11,7 +11,7 @@ import { isUtf8, wellFormed } from '../lib/utf8.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
-import type { Channel } from '../model/words.ts';
+import type { Channel, ProblemCode } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
 import { decodeLine, decodeRecord, type LineContext, problem, replacedBytes } from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
@@ -169,6 +169,7 @@ class CapturePipeline implements Pipeline {
     const { state } = this;
     const out = this.#out;
     this.#correlator.settle(out);
+    this.#noteLimits(out);
     this.#correlator.closeCalls(out);
     if (state.ended === null && this.#options.agent.capabilities.end_record === 'live') {
       const detail = 'the stream has no end record';
@@ -199,6 +200,21 @@ class CapturePipeline implements Pipeline {
       out,
     );
     return this.#taken();
+  }
+
+  /** What the limits of a record cost this run. */
+  #noteLimits(out: Event[]): void {
+    const { over_limit, final_chars } = this.state;
+    const note = (code: ProblemCode, detail: string) =>
+      this.#correlator.emit('problem', problem('store', code, detail).data, null, out);
+    if (over_limit > 0) {
+      const detail = `the run has over ${LIMITS.run_events_max} events: ${over_limit} later ones were not recorded`;
+      note('events_over_limit', detail);
+    }
+    if (final_chars > LIMITS.final_output_chars_max) {
+      const detail = `the final output has ${final_chars} characters: ${LIMITS.final_output_chars_max} were kept`;
+      note('truncated_value', detail);
+    }
   }
 
   #newCorrelator(): Correlator {

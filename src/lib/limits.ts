@@ -54,8 +54,16 @@ export const LIMITS = {
   index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
   prompt_preview_chars: 500,
-  /** Events of one session that a journal takes. */
-  session_events_max: 10_000_000,
+  /** Events of one run: hours of the busiest agent. Over it only the end of the run is recorded, and the rest is counted. */
+  run_events_max: 10_000_000,
+  /** Events of one session that a journal takes: those of a run, and room for its end with all open calls. */
+  session_events_max: 10_100_000,
+  /** Of a final output; its pieces come from any number of messages. */
+  final_output_chars_max: 16 * 1024 * 1024,
+  /** What is kept of each text in an event that is over `entry_bytes_max`. */
+  cut_text_chars: 64 * 1024,
+  /** Calls that an outcome lists: some 25 MB in the index. All are counted, and the transcript has all of them. */
+  outcome_calls_max: 100_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
