@@ -16,6 +16,7 @@ import { createRunEventProjection, serialiseRunEvent } from '../projections/run-
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { draftRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
+import { tmpFolder } from './paths.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 import { inPieces } from './spill.ts';
 import { createTranscriptWriter, type FinishedTranscript } from './transcript-writer.ts';
@@ -156,7 +157,7 @@ async function* linesOf(options: ConvertOptions, to: LineForm): AsyncGenerator<s
 
 async function* outcomeOf(options: ConvertOptions): AsyncGenerator<string | Buffer> {
   const secrets = newRedactor();
-  const spill = createCallSpill();
+  const spill = createCallSpill(tmpFolder());
   try {
     const fold = createOutcomeFold({
       keepIo: true,
@@ -184,7 +185,7 @@ async function* transcriptText(
 ): AsyncGenerator<string | Buffer> {
   const redactor = newRedactor();
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = createTranscriptWriter({ byte_text: true, redactor, path });
+  const writer = createTranscriptWriter({ tmp: tmpFolder(), byte_text: true, redactor, path });
   try {
     // Calls go to the writer; the outcome needs none of them.
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });

@@ -1,12 +1,14 @@
 /** Everything a run is recorded with, opened together and closed together. */
 import type { Agent } from '../model/agent.ts';
-import { createOutcomeFold, type OutcomeFold } from '../projections/outcome.ts';
+import type { Event } from '../model/event.ts';
+import type { RunOutcome } from '../model/outcome.ts';
+import { createOutcomeFold } from '../projections/outcome.ts';
 import { openSecretHash } from '../store/hash.ts';
 import type { Index } from '../store/index-db.ts';
 import { type Journal, openJournal } from '../store/journal.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { openStateDir, type StateDir } from '../store/state-dir.ts';
-import { createRecorder, type EventSink, type Recorder } from './recorder.ts';
+import { createRecorder, type EventSink, type Recorder, type View, whyOf } from './recorder.ts';
 import { createTranscriptWriter, type TranscriptWriter } from './transcript-writer.ts';
 
 export interface Desk {
@@ -15,10 +17,15 @@ export interface Desk {
   journal: Journal;
   recorder: Recorder;
   redactor: Redactor;
-  fold: OutcomeFold;
-  transcript: TranscriptWriter;
+  /** The outcome of all events so far. Never throws. */
+  outcome(): RunOutcome;
+  /** Null: it failed; the journal can make it again. */
+  transcript(): TranscriptWriter | null;
   close(): Promise<void>;
 }
+
+const OUTCOME = 'the outcome';
+const TRANSCRIPT = 'the transcript';
 
 export interface DeskOptions {
   agent: Agent;
@@ -38,22 +45,63 @@ export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_d
   });
 }
 
-export function openDesk(options: DeskOptions, run_id: string, sinks: readonly EventSink[]): Desk {
+export function openDesk(options: DeskOptions, run_id: string, views: readonly View[]): Desk {
   const state = openStateDir(options.state_dir);
   const redactor = redactorFor(state, options);
   const journal = openJournal(state.journal, options.index ? { index: options.index } : {});
+  const transcript = createTranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false });
-  const transcript = createTranscriptWriter();
-  const keep: EventSink = (events) => {
-    for (const event of events) {
-      fold.push(event);
-      transcript.push(event);
+  /** Enough for an outcome without details. */
+  const ends: Event[] = [];
+  const own: View[] = [
+    {
+      name: 'the ends of the run',
+      take: each((event) => {
+        if (event.kind === 'run_started' || event.kind === 'run_finished') ends.push(event);
+      }),
+    },
+    { name: OUTCOME, take: each((event) => fold.push(event)) },
+    { name: TRANSCRIPT, take: each((event) => transcript.push(event)) },
+  ];
+  const recorder = createRecorder({ run_id, journal, redactor, views: [...own, ...views] });
+  const failure = (name: string) => recorder.failed.find(({ view }) => view === name);
+
+  function outcome(): RunOutcome {
+    const failed = failure(OUTCOME);
+    if (failed !== undefined) return briefOutcome(ends, failed.why);
+    try {
+      return fold.finish();
+    } catch (error) {
+      return briefOutcome(ends, whyOf(error));
     }
+  }
+
+  return {
+    run_id,
+    state,
+    journal,
+    recorder,
+    redactor,
+    outcome,
+    transcript: () => (failure(TRANSCRIPT) === undefined ? transcript : null),
+    close() {
+      transcript.close();
+      return journal.close();
+    },
   };
-  const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep, ...sinks] });
-  const close = () => {
-    transcript.close();
-    return journal.close();
+}
+
+const each =
+  (push: (event: Event) => void): EventSink =>
+  (events) => {
+    for (const event of events) push(event);
   };
-  return { run_id, state, journal, recorder, redactor, fold, transcript, close };
+
+/** What the first and the last event say, and that the rest is missing. */
+function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
+  const fold = createOutcomeFold({ keepIo: false });
+  for (const event of ends) fold.push(event);
+  const outcome = fold.finish();
+  const gap = `gap: calls, files and warnings could not be listed: ${why}`;
+  return { ...outcome, warnings: [...outcome.warnings, gap] };
 }

@@ -12,6 +12,18 @@ import { fitEvent } from './cut-event.ts';
 /** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
 
+/** One that takes the events of a run. Contract: one that fails is dropped and reported; the run is recorded all the same. */
+export interface View {
+  /** For people: "the transcript". */
+  name: string;
+  take: EventSink;
+}
+
+export interface FailedView {
+  view: string;
+  why: string;
+}
+
 /** The journal source of a run's own capture. */
 export const CAPTURE_SOURCE = 'capture';
 
@@ -19,7 +31,7 @@ export interface RecorderOptions {
   run_id: string;
   journal: Journal;
   redactor: Redactor;
-  sinks: readonly EventSink[];
+  views: readonly View[];
 }
 
 /** An event and its text in the journal. */
@@ -34,6 +46,8 @@ export interface Recorder {
   resume(entries: readonly JournalledEvent[]): Promise<void>;
   /** What keeps the journal from taking more; null while it works. */
   readonly failure: Error | null;
+  /** Views that failed and get no more events. */
+  readonly failed: readonly FailedView[];
   /** Events that were too large for the journal and lost a part of their texts. */
   readonly cut: number;
   /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
@@ -47,7 +61,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
 class JournalRecorder implements Recorder {
   failure: Error | null = null;
   cut = 0;
+  readonly failed: FailedView[] = [];
   readonly #options: RecorderOptions;
+  #views: readonly View[];
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
@@ -56,6 +72,7 @@ class JournalRecorder implements Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#views = options.views;
   }
 
   async take(events: readonly Event[]): Promise<void> {
@@ -121,6 +138,19 @@ class JournalRecorder implements Recorder {
       else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
     }
     this.#last = events.at(-1) ?? this.#last;
-    for (const sink of this.#options.sinks) await sink(events);
+    for (const view of this.#views) {
+      try {
+        await view.take(events);
+      } catch (error) {
+        this.#views = this.#views.filter((other) => other !== view);
+        this.failed.push({ view: view.name, why: whyOf(error) });
+      }
+    }
   }
+}
+
+/** Whatever was thrown, in one line. */
+export function whyOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return text.split('\n', 1)[0] as string;
 }

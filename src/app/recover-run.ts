@@ -13,7 +13,7 @@ import { type Index, openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
 import type { Spool } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { type Closing, closeRun, storeRun } from './close-run.ts';
+import { type Closing, closeRun, endRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { resumeLiveRun } from './live-recover.ts';
 import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
@@ -65,7 +65,7 @@ async function withIndex(
     stream_log: meta.stream_log ?? false,
     index,
   };
-  const desk = openDesk(request, meta.run_id, [sink]);
+  const desk = openDesk(request, meta.run_id, [{ name: 'the live session', take: sink }]);
   const pipeline = pipelineOf(request, desk);
   const { last, foreign } = await foldJournal(state, index, { desk, pipeline });
   const closing: Closing = {
@@ -82,7 +82,8 @@ async function withIndex(
     started_ms: meta.started_ms,
     elapsed_ms: null,
   };
-  if (last?.kind === 'run_finished') return storeFinished(closing);
+  // Killed between the last record and the tidying: nothing is captured again.
+  if (last?.kind === 'run_finished') return endRun(closing, true);
   const note = (text: string) =>
     desk.recorder.take(pipeline.draft(problem('store', 'spool_unusable', text), null));
   if (foreign > 0) {
@@ -140,16 +141,6 @@ async function foldJournal(
   await flush();
   pipeline.resumed();
   return folded;
-}
-
-/** Killed between the last record and the tidying: nothing is captured again. */
-async function storeFinished(closing: Closing): Promise<RunResult> {
-  const { desk } = closing;
-  const outcome = desk.fold.finish();
-  const unlisted = await storeRun(closing, outcome);
-  await desk.close();
-  const { run_id } = desk;
-  return { run_id, outcome, exit_reason: outcome.exit_reason, cause: null, unlisted };
 }
 
 /** Reads what the agent wrote after the last journalled line; `note` reports a file that is gone or was cut. */

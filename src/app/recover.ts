@@ -18,6 +18,7 @@ import { newReport } from '../store/scan.ts';
 import { mayGrow } from '../store/segment.ts';
 import { listSpools, removeSpool, type Spool, spoolAt, sweepRemoved } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { sweepTemporary } from '../store/temporary.ts';
 import { readTombstones } from '../store/tombstones.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
@@ -50,6 +51,7 @@ export async function* recoverAll(
   options: RecoverOptions,
 ): AsyncGenerator<Recovery> {
   sweepRemoved(state);
+  sweepTemporary(state.tmp);
   for (const spool of listSpools(state)) {
     if (options.run_id !== undefined && spool.name !== options.run_id) continue;
     const recovery = await recoverOne(state, spool, options);

@@ -9,6 +9,7 @@ import { type JournalEntry, openJournal } from '../store/journal.ts';
 import { type Leaving, planRemoval, type RetentionPolicy } from '../store/retention.ts';
 import { fileBytes, journalBytes } from '../store/sizes.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { sweepTemporary } from '../store/temporary.ts';
 import { bury } from '../store/tombstones.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { Rebuilt } from './reindex.ts';
@@ -26,6 +27,7 @@ export async function collect(
 ): Promise<Collected> {
   const index = openIndex(state);
   try {
+    sweepTemporary(state.tmp);
     const runs = index.listRuns();
     const sizes = await journalBytes(state, index);
     const agents = new Map(runs.map(({ run_id, agent }) => [run_id, agent]));

@@ -17,7 +17,7 @@ import { createSpool, removeSpool, type Spool, writeMeta, writeStdin } from '../
 import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { fingerprint } from './fingerprint.ts';
-import type { EventSink } from './recorder.ts';
+import { type FailedView, type View, whyOf } from './recorder.ts';
 import { type RunRequest, takesInput } from './request.ts';
 import { type InputAnswer, RunInput } from './run-input.ts';
 import { metaOf } from './spool-meta.ts';
@@ -30,6 +30,8 @@ export interface RunResult {
   cause: string | null;
   /** Why the recorded run is not in the list of runs; null when it is. */
   unlisted: string | null;
+  /** What was made of the events and failed: the record itself is whole. */
+  failed_views: FailedView[];
 }
 
 export interface RunControl {
@@ -47,12 +49,9 @@ export interface RunControl {
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
-export async function startRun(
-  request: RunRequest,
-  sinks: readonly EventSink[],
-): Promise<RunControl> {
+export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
-  const desk = openDesk(request, run_id, sinks);
+  const desk = openDesk(request, run_id, views);
   // An index that cannot be opened is told now, not when the agent has done its work.
   openIndex(desk.state).close();
   desk.journal.begin(run_id);
@@ -172,13 +171,16 @@ class LiveRun {
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
 
-  /** What tacho cannot even read goes on for nobody: the agent is ended before that is told. */
+  /** A run that cannot be read further is ended and closed with what it has; its raw output stays. */
   async recordOrEnd(before: Closing['before']): Promise<RunResult> {
     try {
       return await this.#record(before);
     } catch (error) {
       await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
-      throw error;
+      if (this.#pipeline.state.finished) throw error;
+      const closing = await this.#closing([], before);
+      const request = { ...closing.request, keep_raw: true };
+      return closeRun({ ...closing, request, unreadable: whyOf(error) });
     }
   }
 
@@ -193,19 +195,23 @@ class LiveRun {
       stderr: createTail(this.#spool.stderr, { from: 0 }),
     };
     const exited = new AbortController();
-    const exit = this.#agent.exited.finally(() => exited.abort());
+    this.#agent.exited.finally(() => exited.abort());
     await this.#readUntil(tails, exited.signal);
     if (timer !== null) clearTimeout(timer);
     this.input.end();
     const left = await this.#endLeftovers(tails);
     await this.#readUntil(tails, AbortSignal.abort());
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
-    return closeRun({
+    return closeRun(await this.#closing(left, before));
+  }
+
+  async #closing(left: string[], before: Closing['before']): Promise<Closing> {
+    return {
       request: this.#request,
       desk: this.#desk,
       spool: this.#spool,
       pipeline: this.#pipeline,
-      exit: await exit,
+      exit: await this.#agent.exited,
       cause: this.#cause,
       limits: this.#limits,
       limit: this.#limit,
@@ -213,7 +219,7 @@ class LiveRun {
       before,
       started_ms: this.#started_ms,
       elapsed_ms: this.#request.clock.elapsed() - this.#started_elapsed,
-    });
+    };
   }
 
   /** Reads both channels until nothing is left and `stopped` says that nothing more comes. */

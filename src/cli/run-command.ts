@@ -111,7 +111,13 @@ async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(st
       writeBeside(flags.junit, () => writeFileSync(flags.junit as string, junitOfRun(outcome))),
     );
   if (!github) return wrong;
-  await io.err.write(annotationLines(annotationsOfRun(outcome)));
+  let annotations = '';
+  wrong.push(
+    writeBeside('annotations', () => {
+      annotations = annotationLines(annotationsOfRun(outcome));
+    }),
+  );
+  await io.err.write(annotations);
   const path = io.env.GITHUB_STEP_SUMMARY;
   if (path) wrong.push(writeBeside(path, () => appendFileSync(path, summaryOfRun(outcome))));
   return wrong;

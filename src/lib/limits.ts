@@ -66,6 +66,8 @@ export const LIMITS = {
   outcome_calls_max: 100_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
+  /** A temporary file: far more than any reader of a transcript takes. A transcript over it is dropped and reported. */
+  spill_bytes_max: 4 * 1024 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
   /** What a new run recovers by itself of a killed one: more takes seconds, and is left for `tacho runs recover`. */
