@@ -12,7 +12,7 @@ import type { RunLimits } from '../model/parts.ts';
 import { openIndex } from '../store/index-db.ts';
 import type { Spool } from '../store/spool.ts';
 import type { StreamLog } from './config-log.ts';
-import type { Desk } from './desk.ts';
+import { type Desk, TRANSCRIPT } from './desk.ts';
 import { type FailedView, whyOf } from './recorder.ts';
 import { journalledEvents } from './replay.ts';
 import type { RunResult } from './run.ts';
@@ -77,7 +77,11 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
   const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
   await desk.close();
   const { run_id, recorder } = desk;
-  const failed_views = [...recorder.failed, ...missing];
+  // Only the file counts: one that failed on the way was made again from the journal.
+  const failed = whole
+    ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
+    : recorder.failed;
+  const failed_views = [...failed, ...missing];
   return { run_id, outcome, exit_reason: outcome.exit_reason, cause, unlisted, failed_views };
 }
 
@@ -126,7 +130,7 @@ async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promis
     }
   };
   // Before the run is listed: whatever is listed has its files, where they can be written at all.
-  await attempt('the transcript', () => storeTranscript(desk, outcome));
+  await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
   if (spool !== null)
     await attempt('the log', () => saveLog(desk.state, spool, logOf({ desk, request })));
   try {

@@ -25,7 +25,7 @@ export interface Desk {
 }
 
 const OUTCOME = 'the outcome';
-const TRANSCRIPT = 'the transcript';
+export const TRANSCRIPT = 'the transcript';
 
 export interface DeskOptions {
   agent: Agent;

@@ -121,7 +121,7 @@ class Correlation implements Correlator {
 
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {
     if (this.#options.state.seq >= LIMITS.run_events_max && !this.#endsRun(draft, raw)) {
-      this.#options.state.over_limit += 1;
+      if (draft.kind !== 'agent_ended') this.#options.state.over_limit += 1;
       return;
     }
     if (this.#waiting === null) {

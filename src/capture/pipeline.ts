@@ -147,6 +147,8 @@ class CapturePipeline implements Pipeline {
     if (raw === null && HELD_KINDS.has(kind)) this.#given.add(toldAs(event));
     if (!sameLine(this.#last_line.at(-1)?.raw ?? null, raw)) this.#applyLastLine();
     this.#last_line.push(event);
+    // The end of a run over its limit is one event of its line: nothing of it can be missing.
+    if (event.seq > LIMITS.run_events_max) this.#applyLastLine();
     this.#again = event.seq;
   }
 
@@ -204,10 +206,10 @@ class CapturePipeline implements Pipeline {
 
   /** What the limits of a record cost this run. */
   #noteLimits(out: Event[]): void {
-    const { over_limit, final_chars } = this.state;
+    const { over_limit, final_chars, problems } = this.state;
     const note = (code: ProblemCode, detail: string) =>
       this.#correlator.emit('problem', problem('store', code, detail).data, null, out);
-    if (over_limit > 0) {
+    if (over_limit > 0 && !problems.has('events_over_limit')) {
       const detail = `the run has over ${LIMITS.run_events_max} events: ${over_limit} later ones were not recorded`;
       note('events_over_limit', detail);
     }

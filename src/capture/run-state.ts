@@ -129,7 +129,8 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
   state.seq = event.seq;
   state.at_ms = event.at_ms;
   if (event.raw !== null) {
-    state.read.set(event.raw.channel, event.raw.offset);
+    // Lines after the limit were not recorded: a recovery reads them again, to count them.
+    if (event.seq <= LIMITS.run_events_max) state.read.set(event.raw.channel, event.raw.offset);
     if (event.raw.channel === 'session' && primary !== 'session') {
       const name = FILLED_NAMES[event.kind];
       if (name !== undefined) state.filled.add(name);

@@ -142,8 +142,8 @@ export async function recoverInBackground(state: StateDir, io: Io): Promise<numb
   }
   const [first] = left;
   if (first !== undefined) {
-    const more = left.length > 1 ? ` and ${left.length - 1} more` : '';
-    await io.out.write(`note: ${first}${more} is not finished yet: see tacho runs recover\n`);
+    const which = left.length === 1 ? `${first} is` : `${first} and ${left.length - 1} more are`;
+    await io.out.write(`note: ${which} not finished yet: see tacho runs recover\n`);
   }
   return 0;
 }
