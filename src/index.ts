@@ -8,7 +8,7 @@ import { agentOf } from './app/agent-of.ts';
 import { redactedEvents } from './app/convert.ts';
 import { startSentRun } from './app/live-run.ts';
 import { startRecord } from './app/record.ts';
-import type { EventSink } from './app/recorder.ts';
+import type { View } from './app/recorder.ts';
 import { openRedactor, passingHash } from './app/redaction.ts';
 import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
 import type { RunControl } from './app/run.ts';
@@ -51,7 +51,7 @@ interface Control extends Partial<Talking> {
   abort(cause: string): void;
 }
 
-type Start = (sink: EventSink) => Promise<Control>;
+type Start = (reader: View) => Promise<Control>;
 
 /** A run that waits for whoever iterates it, and can be aborted before it has begun. */
 function handle(start: Start, signal: AbortSignal | undefined): Run {
@@ -68,7 +68,7 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
     return to(control as Talking);
   };
   const outcome = (async () => {
-    control = await start((events) => queue.put(events));
+    control = await start({ name: 'the reader', take: (events) => queue.put(events) });
     const started = control;
     stop = () => started.abort('abort');
     if (aborted) stop();
@@ -94,7 +94,7 @@ function handle(start: Start, signal: AbortSignal | undefined): Run {
 /** Runs an agent. `signal` aborts it. */
 export function run(options: RunOptions & { signal?: AbortSignal }): Run {
   return handle(
-    async (sink) => startSentRun(await prepareRun(options), [sink], () => {}),
+    async (reader) => startSentRun(await prepareRun(options), [reader], () => {}),
     options.signal,
   );
 }
@@ -105,7 +105,7 @@ export function record(
   messages: AsyncIterable<unknown> | Iterable<unknown>,
   options: Omit<RecordOptions, 'agent'> & { signal?: AbortSignal } = {},
 ): Run {
-  return handle((sink) => startRecord({ ...options, agent }, messages, [sink]), options.signal);
+  return handle((reader) => startRecord({ ...options, agent }, messages, [reader]), options.signal);
 }
 
 export interface ConvertOptions {

@@ -21,12 +21,14 @@ import { openIndex } from '../store/index-db.ts';
 import { VALUE_CHARS_MIN } from '../store/redact-values.ts';
 import type { Spool } from '../store/spool.ts';
 import type { StreamLog } from './config-log.ts';
-import type { Desk } from './desk.ts';
+import { type Desk, TRANSCRIPT } from './desk.ts';
+import { type FailedView, whyOf } from './recorder.ts';
+import { journalledEvents } from './replay.ts';
 import type { RunResult } from './run.ts';
 import { sessionEvents } from './session-source.ts';
 import { closeSpool } from './spool-meta.ts';
 import { type LogRequest, saveLog } from './stream-log.ts';
-import { saveTranscript } from './transcript-writer.ts';
+import { rebuildTranscript, saveTranscript } from './transcript-writer.ts';
 
 export interface Closing {
   request: {
@@ -53,6 +55,8 @@ export interface Closing {
   started_ms: number;
   /** How long the agent ran, by a clock that cannot be set; null: not known. */
   elapsed_ms: number | null;
+  /** Why the agent's output could not be read to its end. */
+  unreadable?: string;
 }
 
 export async function closeRun(closing: Closing): Promise<RunResult> {
@@ -64,21 +68,34 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await noteUnredacted(closing);
   await reconcile(closing);
   await compareWorktree(closing);
+  await noteCuts(closing);
+  await noteFailedViews(closing);
   const limit = await settleLimits(closing);
   const lost = lostRecord(desk);
   if (lost !== null) recorder.fail(lost);
-  const capture_error = recorder.failure?.message ?? null;
+  const capture_error = recorder.failure?.message ?? closing.unreadable ?? null;
   const { elapsed_ms } = closing;
   const events = pipeline.finish({ cause, limit, elapsed_ms, capture_error }, exit);
   await recorder.take(events);
   if (recorder.failure !== null)
     await endUnrecorded(closing, events.at(-1) as EventOf<'run_finished'>);
-  const outcome = desk.fold.finish();
-  const unlisted = recorder.failure === null ? await store(closing, outcome) : null;
+  return endRun(closing, recorder.failure === null);
+}
+
+/** Stores what is made of the record, where there is a whole one, and lets go of everything. */
+export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
+  const { desk, cause } = closing;
+  const outcome = desk.outcome();
+  const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
   await desk.close();
-  const { run_id } = desk;
+  const { run_id, recorder } = desk;
+  // Only the file counts: one that failed on the way was made again from the journal.
+  const failed = whole
+    ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
+    : recorder.failed;
+  const failed_views = [...failed, ...missing];
   const exit_reason = lostRecord(desk) === null ? outcome.exit_reason : 'capture_error';
-  return { run_id, outcome, exit_reason, cause, unlisted };
+  return { run_id, outcome, exit_reason, cause, unlisted, failed_views };
 }
 
 /** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
@@ -118,15 +135,35 @@ async function endUnrecorded(
   await desk.recorder.endWithout({ ...finished, data });
 }
 
-/** The record is in the journal and its end was shown: what fails now keeps the run from the list and nothing else. */
-async function store(
-  { desk, spool, request }: Closing,
-  outcome: RunResult['outcome'],
-): Promise<string | null> {
+interface Stored {
+  unlisted: string | null;
+  /** Files that could not be written. */
+  missing: FailedView[];
+}
+
+const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
+
+/**
+ * The record is in the journal and its end was shown: what fails now is reported and nothing else. The spool stays after
+ * an error of the disk, so that a recovery can store the rest.
+ */
+async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promise<Stored> {
+  const { desk, spool, request } = closing;
+  const missing: FailedView[] = [];
+  let try_again = false;
+  const attempt = async (view: string, work: () => void | Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      missing.push({ view, why: whyOf(error) });
+      try_again ||= error instanceof TachoError;
+    }
+  };
+  // Before the run is listed: whatever is listed has its files, where they can be written at all.
+  await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
+  if (spool !== null)
+    await attempt('the log', () => saveLog(desk.state, spool, logOf({ desk, request })));
   try {
-    // Before the run is listed: whatever is listed has its files.
-    saveTranscript(desk.state, outcome, desk.transcript);
-    if (spool !== null) await saveLog(desk.state, spool, logOf({ desk, request }));
     await desk.journal.close();
     const index = openIndex(desk.state);
     try {
@@ -134,20 +171,42 @@ async function store(
     } finally {
       index.close();
     }
-    if (spool !== null) closeSpool(spool, request.keep_raw);
-    return null;
+    if (spool !== null && !try_again) closeSpool(spool, request.keep_raw);
+    return { unlisted: null, missing };
   } catch (error) {
     const lost = lostRecord(desk);
-    if (lost !== null) return `the record of the run is lost: ${lost.message}`;
-    if (!(error instanceof TachoError)) throw error;
-    return `the run is recorded but not listed: ${error.message}; list it with: tacho runs recover`;
+    if (lost !== null)
+      return { unlisted: `the record of the run is lost: ${lost.message}`, missing };
+    const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
+    return { unlisted, missing };
   }
+}
+
+function storeTranscript({ state, run_id, transcript }: Desk, outcome: RunResult['outcome']) {
+  const made = transcript();
+  if (made === null) return rebuildTranscript(state, outcome, journalledEvents(state, run_id));
+  saveTranscript(state, outcome, made);
 }
 
 function logOf({ desk, request }: Pick<Closing, 'desk' | 'request'>): LogRequest {
   const { run_id, redactor } = desk;
   const { agent, stream_log, cwd } = request;
   return { run_id, agent: agent.id, stream_log, cwd, redactor };
+}
+
+async function noteCuts({ desk, pipeline }: Closing): Promise<void> {
+  const { recorder } = desk;
+  if (recorder.cut === 0) return;
+  const detail = `${recorder.cut} events were too large to record: their long texts were cut`;
+  await recorder.take(pipeline.draft(problem('store', 'truncated_value', detail), null));
+}
+
+async function noteFailedViews({ desk, pipeline }: Closing): Promise<void> {
+  const { recorder } = desk;
+  for (const { view, why } of [...recorder.failed]) {
+    const detail = `${view} failed and was dropped: ${why}`;
+    await recorder.take(pipeline.draft(problem('process', 'view_failed', detail), null));
+  }
 }
 
 async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {

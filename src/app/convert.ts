@@ -15,6 +15,7 @@ import { createRunEventProjection, serialiseRunEvent } from '../projections/run-
 import type { Redactor } from '../store/redact.ts';
 import { draftRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
+import { tmpFolder } from './paths.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 import { inPieces } from './spill.ts';
 import { createTranscriptWriter, type FinishedTranscript } from './transcript-writer.ts';
@@ -177,7 +178,7 @@ async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<
 async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buffer> {
   const given = asBytes(options);
   const { redactor: secrets, byte_text } = given;
-  const spill = createCallSpill();
+  const spill = createCallSpill(tmpFolder());
   try {
     const fold = createOutcomeFold({
       keepIo: true,
@@ -208,7 +209,7 @@ async function* transcriptText(
   const given = asBytes(options);
   const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = createTranscriptWriter({ byte_text, redactor, path });
+  const writer = createTranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
   try {
     // Calls go to the writer; the outcome needs none of them.
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });

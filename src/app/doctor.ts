@@ -14,7 +14,7 @@ import { TachoError } from '../lib/errors.ts';
 import { bytesText } from '../lib/figures.ts';
 import { openIndex } from '../store/index-db.ts';
 import { listOutboxes, takeOutbox } from '../store/outbox.ts';
-import { listSpools } from '../store/spool.ts';
+import { isRecorded, listSpools } from '../store/spool.ts';
 import { openStateDir, type StateDir, stateDirAt } from '../store/state-dir.ts';
 import { agentReports } from './agents.ts';
 import { livePaths } from './live-paths.ts';
@@ -38,7 +38,7 @@ export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promis
       disk(state),
       clock(state),
       index(state),
-      spool(state),
+      await spool(state),
       ...live(state),
     );
   findings.push(processes(), git(env), ...(await agents(env)));
@@ -115,15 +115,18 @@ function index(state: StateDir): Finding {
   }
 }
 
-function spool(state: StateDir): Finding {
-  const count = listSpools(state).length;
-  if (count === 0)
+async function spool(state: StateDir): Promise<Finding> {
+  const spools = listSpools(state).filter((one) => !isRecorded(one));
+  if (spools.length === 0)
     return { name: 'unfinished', ok: true, detail: 'no capture waits to be finished' };
-  return {
-    name: 'unfinished',
-    ok: null,
-    detail: `${count} captures are going on or wait for: tacho runs recover`,
-  };
+  const { readSpoolMeta } = await import('./spool-meta.ts');
+  const faults: string[] = [];
+  for (const one of spools) {
+    const read = await readSpoolMeta(one);
+    if ('fault' in read && read.fault !== null) faults.push(read.fault);
+  }
+  const detail = `${spools.length} captures are running or wait for: tacho runs recover`;
+  return { name: 'unfinished', ok: null, detail: [detail, ...faults.slice(0, 5)].join('; ') };
 }
 
 /** Only where there is something of it. */

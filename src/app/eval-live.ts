@@ -43,7 +43,7 @@ async function runToEnd(live: LiveOptions, signal: AbortSignal): Promise<RunResu
   for (;;) {
     const watch = watchAttempt();
     const request = await prepareRun({ ...live.options, attempt });
-    const control = await startRun(request, [watch.sink]);
+    const control = await startRun(request, [{ name: 'the watch for retries', take: watch.sink }]);
     const abort = () => control.abort('SIGTERM');
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();

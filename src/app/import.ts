@@ -191,7 +191,7 @@ class Importer {
 
   async #record(target: ImportTarget, id: NewId, since_ms: number | null): Promise<void> {
     const { state, index } = this.#parts;
-    const transcript = createTranscriptWriter();
+    const transcript = createTranscriptWriter({ tmp: state.tmp });
     try {
       const outcome = await this.#journal(target, id, since_ms, transcript);
       saveTranscript(state, outcome, transcript);
@@ -220,7 +220,8 @@ class Importer {
         transcript.push(event);
       }
     };
-    const recorder = createRecorder({ run_id, journal, redactor, sinks: [keep] });
+    const views = [{ name: 'the transcript', take: keep }];
+    const recorder = createRecorder({ run_id, journal, redactor, views });
     let held: Event[] = [];
     let bytes = 0;
     for await (const events of runEvents(target, { run_id, config, redactor, since_ms })) {
@@ -233,6 +234,8 @@ class Importer {
     }
     await recorder.take(held);
     if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
+    // The next import of the file finds all of it in the journal, and makes these again.
+    for (const { view, why } of recorder.failed) throw unmade(`${path}: ${view} failed: ${why}`);
     return fold.finish();
   }
 
@@ -263,6 +266,8 @@ function silent({ agent, path }: ImportTarget, { session_id, problems }: Head): 
   const why = `${path}: it holds nothing that ${agent.title} says in a session file (${problems} lines could not be read)`;
   return { state: 'failed', session_id, run_id: null, why };
 }
+
+const unmade = (text: string) => new TachoError('output_unwritable', text, { stage: 'import' });
 
 /** An import that was cut off goes on where it stopped, unless another tacho or another environment made it. */
 function refused(failure: Error, path: string, run_id: string): Error {

@@ -18,7 +18,7 @@ import {
   openLive,
   undeliveredText,
 } from './live-sender.ts';
-import type { EventSink } from './recorder.ts';
+import type { EventSink, View } from './recorder.ts';
 import type { RunRequest } from './request.ts';
 import { type RunControl, startRun } from './run.ts';
 import { refused } from './run-input.ts';
@@ -50,6 +50,9 @@ export interface LiveRun {
   end(): Promise<void>;
 }
 
+/** The name of a run's way to its collector. */
+export const LIVE_VIEW = 'the live session';
+
 const NOT_YET: InputAnswer = refused('starting', 'the agent does not run yet');
 
 type Talk = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
@@ -76,14 +79,14 @@ export function startLiveRun(config: LiveRunConfig, options: LiveRunOptions): Li
 /** Starts a run that is sent to its collector as well, where it has one; its result waits for the last acknowledgements. */
 export async function startSentRun(
   request: RunRequest,
-  sinks: readonly EventSink[],
+  views: readonly View[],
   say: (text: string) => void,
 ): Promise<RunControl> {
   const { live: config, state_dir, clock } = request;
-  if (config === null) return startRun(request, sinks);
+  if (config === null) return startRun(request, views);
   const live = startLiveRun(config, { state_dir, clock, say });
   try {
-    const control = await startRun(request, [...sinks, live.sink]);
+    const control = await startRun(request, [...views, { name: LIVE_VIEW, take: live.sink }]);
     live.onInput((message) => inputTo(control, message));
     return { ...control, result: control.result.finally(() => live.end()) };
   } catch (error) {

@@ -14,8 +14,9 @@ export interface CallSpill {
   close(): void;
 }
 
-export function createCallSpill(): CallSpill {
-  const spill = createSpill('latin1');
+/** `tmp`: where many calls are held until the end. */
+export function createCallSpill(tmp: string): CallSpill {
+  const spill = createSpill(tmp, 'latin1');
   function* parts(
     outcome: RunOutcome,
     patches: ReadonlyMap<number, CallPatch>,

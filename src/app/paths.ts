@@ -1,7 +1,9 @@
 /** Where tacho's own files lie: beside the bundle, or in the sources when they are run as they are. */
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { resolveStateDir, stateDirAt } from '../store/state-dir.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -18,4 +20,14 @@ export function programEntry(agent: string): string {
   const bundled = join(packageRoot(), 'dist', `${agent}-agent.js`);
   if (here.includes(`${join(packageRoot(), 'dist')}`) || existsSync(bundled)) return bundled;
   return join(packageRoot(), 'src', 'agents', agent, 'program', 'main.ts');
+}
+
+/**
+ * Where work without a state folder of its own holds what is too large for memory: the state folder that is there, or
+ * else the user's cache. Nothing is made here.
+ */
+export function tmpFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const state = stateDirAt(resolveStateDir({ env, cwd: process.cwd() }));
+  if (existsSync(state.journal)) return state.tmp;
+  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tacho');
 }

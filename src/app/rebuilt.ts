@@ -45,7 +45,7 @@ export class Rebuilt {
   #take(event: Event): void {
     if (this.#last === null && event.kind === 'run_started') {
       const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      if (!existsSync(path)) this.#transcript = createTranscriptWriter();
+      if (!existsSync(path)) this.#transcript = createTranscriptWriter({ tmp: this.#state.tmp });
     }
     this.#last = event;
     this.#fold.push(event);

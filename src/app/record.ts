@@ -3,7 +3,7 @@ import { NO_LIMITS } from '../capture/budget.ts';
 import { newRunId } from '../lib/ids.ts';
 import { closeRun } from './close-run.ts';
 import { openDesk } from './desk.ts';
-import type { EventSink } from './recorder.ts';
+import type { View } from './recorder.ts';
 import { prepareRecord, type RecordOptions } from './request.ts';
 import type { RunResult } from './run.ts';
 import { pipelineOf } from './run.ts';
@@ -17,11 +17,11 @@ export interface RecordControl {
 export async function startRecord(
   options: RecordOptions,
   messages: AsyncIterable<unknown> | Iterable<unknown>,
-  sinks: readonly EventSink[],
+  views: readonly View[],
 ): Promise<RecordControl> {
   const request = await prepareRecord(options);
   const started_ms = request.clock.now();
-  const desk = openDesk(request, newRunId(started_ms, request.random), sinks);
+  const desk = openDesk(request, newRunId(started_ms, request.random), views);
   desk.journal.begin(desk.run_id);
   const pipeline = pipelineOf({ ...request, started_ms }, desk);
   let cause: string | null = null;

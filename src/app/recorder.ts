@@ -7,9 +7,22 @@ import type { Event, EventOf } from '../model/event.ts';
 import type { Journal } from '../store/journal.ts';
 import type { Redactor } from '../store/redact.ts';
 import { redactEvent } from '../store/redact-event.ts';
+import { fitEvent } from './cut-event.ts';
 
 /** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
+
+/** One that takes the events of a run. Contract: one that fails is dropped and reported; the run is recorded all the same. */
+export interface View {
+  /** For people: "the transcript". */
+  name: string;
+  take: EventSink;
+}
+
+export interface FailedView {
+  view: string;
+  why: string;
+}
 
 /** The journal source of a run's own capture. */
 export const CAPTURE_SOURCE = 'capture';
@@ -18,17 +31,27 @@ export interface RecorderOptions {
   run_id: string;
   journal: Journal;
   redactor: Redactor;
-  sinks: readonly EventSink[];
+  views: readonly View[];
+}
+
+/** An event and its text in the journal. */
+export interface JournalledEvent {
+  event: Event;
+  body: string;
 }
 
 export interface Recorder {
   take(events: readonly Event[]): Promise<void>;
-  /** Goes on after these bodies, which are in the journal already. */
-  resume(bodies: readonly string[], events: readonly Event[]): Promise<void>;
+  /** Takes the next entries that are in the journal already, a batch at a time. */
+  resume(entries: readonly JournalledEvent[]): Promise<void>;
   /** What keeps the journal from taking more; null while it works. */
   readonly failure: Error | null;
   /** What was recorded is not there any more: nothing more is recorded. */
   fail(error: Error): void;
+  /** Views that failed and get no more events. */
+  readonly failed: readonly FailedView[];
+  /** Events that were too large for the journal and lost a part of their texts. */
+  readonly cut: number;
   /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
   endWithout(finished: EventOf<'run_finished'>): Promise<void>;
 }
@@ -39,7 +62,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
 class JournalRecorder implements Recorder {
   failure: Error | null = null;
+  cut = 0;
+  readonly failed: FailedView[] = [];
   readonly #options: RecorderOptions;
+  #views: readonly View[];
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
@@ -48,6 +74,7 @@ class JournalRecorder implements Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+    this.#views = options.views;
   }
 
   async take(events: readonly Event[]): Promise<void> {
@@ -55,8 +82,9 @@ class JournalRecorder implements Recorder {
     const { run_id, journal, redactor } = this.#options;
     const kept: Event[] = [];
     const entries = events.map((event) => {
-      const safe = this.#sealed(redactEvent(event, redactor));
-      const body = JSON.stringify(safe);
+      const whole = this.#sealed(redactEvent(event, redactor));
+      const { event: safe, body, cut } = fitEvent(whole, JSON.stringify(whole));
+      if (cut) this.cut += 1;
       this.#digest.update(body).update('\n');
       this.#count += 1;
       kept.push(safe);
@@ -78,10 +106,10 @@ class JournalRecorder implements Recorder {
     this.failure ??= error;
   }
 
-  async resume(bodies: readonly string[], events: readonly Event[]): Promise<void> {
-    for (const body of bodies) this.#digest.update(body).update('\n');
-    this.#count = bodies.length;
-    await this.#show(events);
+  async resume(entries: readonly JournalledEvent[]): Promise<void> {
+    for (const { body } of entries) this.#digest.update(body).update('\n');
+    this.#count += entries.length;
+    await this.#show(entries.map(({ event }) => event));
   }
 
   async endWithout(finished: EventOf<'run_finished'>): Promise<void> {
@@ -116,6 +144,19 @@ class JournalRecorder implements Recorder {
       else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
     }
     this.#last = events.at(-1) ?? this.#last;
-    for (const sink of this.#options.sinks) await sink(events);
+    for (const view of this.#views) {
+      try {
+        await view.take(events);
+      } catch (error) {
+        this.#views = this.#views.filter((other) => other !== view);
+        this.failed.push({ view: view.name, why: whyOf(error) });
+      }
+    }
   }
+}
+
+/** Whatever was thrown, in one line. */
+export function whyOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return text.split('\n', 1)[0] as string;
 }

@@ -1,40 +1,36 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { NO_LIMITS } from '../capture/budget.ts';
-import { problem } from '../capture/decode.ts';
-import { settleMarked } from '../capture/drain.ts';
+import { findAgent } from '../agents/registry.ts';
 import { findMarked } from '../capture/process-tree.ts';
-import { readInto, resumeTail } from '../capture/read-into.ts';
-import { waitForChange } from '../capture/tail.ts';
-import { systemClock } from '../lib/clock.ts';
-import { LIMITS } from '../lib/limits.ts';
-import type { Draft } from '../model/draft.ts';
-import type { Event } from '../model/event.ts';
-import type { RunOutcome } from '../model/outcome.ts';
-import { createOutcomeFold } from '../projections/outcome.ts';
-import { openIndex } from '../store/index-db.ts';
+import { isRunId } from '../lib/ids.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import { checkEvent } from '../model/generated/checks.ts';
+import type { RunConfig } from '../model/parts.ts';
+import { IMPORTED_FILE_LABEL } from '../model/words.ts';
+import { createCatalogue } from '../store/catalogue.ts';
+import { type Index, openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
 import { takeLock } from '../store/lock.ts';
-import { mayLive } from '../store/owner.ts';
-import { listSpools, removeSpool, type Spool, sweepRemoved } from '../store/spool.ts';
+import { mayLive, thisOwner } from '../store/owner.ts';
+import { logPath, transcriptPath } from '../store/run-files.ts';
+import { newReport } from '../store/scan.ts';
+import { mayGrow } from '../store/segment.ts';
+import { listSpools, removeSpool, type Spool, spoolAt, sweepRemoved } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { closeRun } from './close-run.ts';
-import { openDesk, redactorFor } from './desk.ts';
-import { resumeLiveRun } from './live-recover.ts';
+import { sweepTemporary } from '../store/temporary.ts';
+import { readTombstones } from '../store/tombstones.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
-import { pipelineOf, type RunResult } from './run.ts';
+import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
+import { finishRun } from './recover-run.ts';
+import type { RunResult } from './run.ts';
 import {
   agentRuns,
   closeSpool,
   type KnownSpool,
-  markOf,
   readSpoolMeta,
-  type SpoolMeta,
-  stillWrites,
+  type UnknownSpool,
 } from './spool-meta.ts';
-import { saveLog } from './stream-log.ts';
-import { rebuildTranscript } from './transcript-writer.ts';
 
 export type Recovery =
   | { state: 'recovered'; run_id: string; result: RunResult }
@@ -42,6 +38,8 @@ export type Recovery =
   | { state: 'busy'; run_id: string }
   /** The agent still runs and waiting was not asked for. */
   | { state: 'running'; run_id: string; pid: number }
+  /** Over the budget of the automatic recovery. */
+  | { state: 'left'; run_id: string; why: string }
   | { state: 'unreadable'; run_id: string; why: string };
 
 export interface RecoverOptions {
@@ -50,6 +48,8 @@ export interface RecoverOptions {
   signal?: AbortSignal;
   /** Only this run. */
   run_id?: string | undefined;
+  /** Only what this budget allows, and only spools; null: everything that is unfinished. */
+  auto?: AutoBudget | null;
 }
 
 export async function* recoverAll(
@@ -57,11 +57,13 @@ export async function* recoverAll(
   options: RecoverOptions,
 ): AsyncGenerator<Recovery> {
   sweepRemoved(state);
+  sweepTemporary(state.tmp);
   for (const spool of listSpools(state)) {
     if (options.run_id !== undefined && spool.name !== options.run_id) continue;
     const recovery = await recoverOne(state, spool, options);
     if (recovery !== null) yield recovery;
   }
+  if (options.auto == null) yield* recoverOrphans(state, options);
 }
 
 async function recoverOne(
@@ -69,185 +71,192 @@ async function recoverOne(
   spool: Spool,
   options: RecoverOptions,
 ): Promise<Recovery | null> {
-  const known = await readSpoolMeta(spool);
-  const run_id = known?.meta.run_id ?? spool.name;
-  if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
-  if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
-  if (mayLive(known.meta.owner, state.journal)) return { state: 'busy', run_id };
-  const lock = takeLock(join(spool.path, 'recovering'));
-  if (lock === null) return { state: 'busy', run_id };
+  const run_id = spool.name;
   try {
-    return await underLock(state, spool, known, options);
+    const read = await readSpoolMeta(spool);
+    if ('meta' in read && mayLive(read.meta.owner, state.journal)) return { state: 'busy', run_id };
+    const lock = takeLock(join(spool.path, 'recovering'));
+    if (lock === null) return { state: 'busy', run_id };
+    try {
+      return await underLock(state, spool, read, options);
+    } finally {
+      lock();
+    }
   } catch (error) {
     // One spool that cannot be finished must not keep the others, or a new run, from their turn.
     return { state: 'unreadable', run_id, why: (error as Error).message };
+  }
+}
+
+async function underLock(
+  state: StateDir,
+  spool: Spool,
+  read: KnownSpool | UnknownSpool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const run_id = spool.name;
+  if (isClosed(state, run_id, read)) {
+    closeSpool(spool, !('meta' in read) || read.meta.keep_raw);
+    return null;
+  }
+  const refused = attemptAllowed(spool, options.auto ?? null);
+  if (refused !== null) return { state: 'left', run_id, why: refused };
+  if ('fault' in read) return closeUnknown(state, spool, read, options);
+  // Killed between the agent's start and the note of it: the mark in its environment finds it.
+  read.meta.agent ??= await findMarked(run_id);
+  if (!options.wait && agentRuns(read.meta)) {
+    attemptOver(spool);
+    return { state: 'running', run_id, pid: read.meta.agent?.pid ?? 0 };
+  }
+  const { signal } = options;
+  const result = await finishRun(state, { ...read, spool, journal_only: null, signal });
+  attemptOver(spool);
+  return { state: 'recovered', run_id, result };
+}
+
+/** Listed, with all its files: nothing is left to do. */
+function isClosed(state: StateDir, run_id: string, read: KnownSpool | UnknownSpool): boolean {
+  const index = openIndex(state);
+  try {
+    const outcome = index.getRun(run_id);
+    if (outcome === null) return false;
+    const meta = 'meta' in read ? read.meta : null;
+    const log = meta?.stream_log ? logPath(state, outcome.agent, run_id) : null;
+    const transcript = transcriptPath(state, outcome.agent, run_id);
+    const files = [transcript, log].every((path) => path === null || existsSync(path));
+    return files && meta?.live == null;
+  } finally {
+    index.close();
+  }
+}
+
+/** A spool without a usable meta.json: what the journal has of the run is closed, the raw output stays. */
+async function closeUnknown(
+  state: StateDir,
+  spool: Spool,
+  { fault }: UnknownSpool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const run_id = spool.name;
+  const why = fault ?? `${spool.meta} is missing`;
+  const raw = [spool.stdout, spool.stderr].some((path) => bytesOf(path) > 0);
+  const found = await findInJournal(state, run_id);
+  if (found === null) {
+    if (fault !== null || raw) return { state: 'unreadable', run_id, why };
+    // The agent starts only after `meta.json` is written: without it there is nothing to recover.
+    attemptOver(spool);
+    if (isBeginning(spool)) return { state: 'busy', run_id };
+    removeSpool(spool);
+    return null;
+  }
+  if (found === 'busy') {
+    attemptOver(spool);
+    return { state: 'busy', run_id };
+  }
+  const kept = raw ? `; its raw output is kept in ${spool.path}` : '';
+  const detail = `${why}: the run was closed with what the journal has${kept}`;
+  const known = { meta: { ...found.meta, keep_raw: raw }, agent: found.agent };
+  const { signal } = options;
+  const result = await finishRun(state, { ...known, spool, journal_only: detail, signal });
+  return { state: 'recovered', run_id, result };
+}
+
+const bytesOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Runs that the journal has without an end and without a spool, and nobody writes any more. */
+async function* recoverOrphans(
+  state: StateDir,
+  { run_id: only, signal }: RecoverOptions,
+): AsyncGenerator<Recovery> {
+  const lock = takeLock(join(state.spool, '.recovering'));
+  if (lock === null) return;
+  try {
+    for (const run_id of await orphans(state)) {
+      if (only !== undefined && run_id !== only) continue;
+      const recovery = await closeOrphan(state, run_id, signal).catch((error: Error) => ({
+        state: 'unreadable' as const,
+        run_id,
+        why: error.message,
+      }));
+      if (recovery !== null) yield recovery;
+    }
   } finally {
     lock();
   }
 }
 
-/** What the journal has is read under the lock: another recovery may just have added the rest. */
-async function underLock(
-  state: StateDir,
-  spool: Spool,
-  known: KnownSpool,
-  options: RecoverOptions,
-): Promise<Recovery | null> {
-  const { run_id } = known.meta;
-  const journalled = await readJournalled(state, run_id);
-  // A finished run whose spool was kept on request is no unfinished capture.
-  if (journalled.events.at(-1)?.kind === 'run_finished') {
-    const live = resumeLiveRun(state.path, run_id, known.meta.live);
-    await live.sink(journalled.events);
-    live.close();
-    return closeFinished(state, spool, known, journalled.events);
-  }
-  // Killed between the agent's start and the note of it: the mark in its environment finds it.
-  known.meta.agent ??= await findMarked(run_id);
-  const { agent } = known.meta;
-  if (!options.wait && agentRuns(known.meta))
-    return { state: 'running', run_id, pid: agent?.pid ?? 0 };
-  const { signal } = options;
-  const result = await finishCapture(state, spool, known, { journalled, signal });
-  return { state: 'recovered', run_id, result };
-}
-
-/** How long a run may take between its spool and the note of what it is about to start. */
-const BEGINNING_MS = 60_000;
-
-/** The agent starts only after `meta.json` is written: without it there is nothing to recover. */
-function neverBegun(spool: Spool): Recovery | null {
-  const made = statSync(spool.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (Date.now() - made < BEGINNING_MS) return { state: 'busy', run_id: spool.name };
-  removeSpool(spool);
-  return null;
-}
-
-interface Journalled {
-  bodies: string[];
-  events: Event[];
-}
-
-async function readJournalled(state: StateDir, run_id: string): Promise<Journalled> {
-  const bodies: string[] = [];
-  const events: Event[] = [];
+async function orphans(state: StateDir): Promise<string[]> {
   const index = openIndex(state);
   try {
-    for await (const entry of readSession(state.journal, run_id, { index })) {
-      if (entry.source !== CAPTURE_SOURCE) continue;
-      bodies.push(entry.body);
-      events.push(JSON.parse(entry.body) as Event);
-    }
+    await createCatalogue(state.journal, index).refresh(newReport());
+    const deleted = readTombstones(state);
+    return index
+      .unlistedSessions()
+      .filter((id) => isRunId(id) && !deleted.has(id) && !existsSync(spoolAt(state, id).path))
+      .sort();
   } finally {
     index.close();
   }
-  return { bodies, events };
 }
 
-/** Killed between the last record and the tidying: the outcome is rebuilt, nothing is captured again. */
-async function closeFinished(
+async function closeOrphan(
   state: StateDir,
-  spool: Spool,
-  known: KnownSpool,
-  events: Event[],
+  run_id: string,
+  signal: AbortSignal | undefined,
 ): Promise<Recovery | null> {
-  const { meta, agent } = known;
+  const found = await findInJournal(state, run_id);
+  // An import that was cut short is continued by the next import of its file.
+  if (found === null || found === 'busy' || found.imported) return null;
+  const detail = 'the spool is gone: the run was closed with what the journal has';
+  const run = { ...found, spool: null, journal_only: detail, signal };
+  return { state: 'recovered', run_id, result: await finishRun(state, run) };
+}
+
+interface Journalled extends KnownSpool {
+  imported: boolean;
+}
+
+/** A run by its first event; null: the journal does not know it; busy: its writer may live. */
+async function findInJournal(state: StateDir, run_id: string): Promise<Journalled | 'busy' | null> {
   const index = openIndex(state);
   try {
-    if (index.getRun(meta.run_id) !== null) {
-      closeSpool(spool, meta.keep_raw);
-      return null;
-    }
-    const outcome = outcomeOf(events);
-    await rebuildTranscript(state, outcome, events);
-    const redactor = redactorFor(state, { ...meta, agent, env: environmentOf(meta) });
-    const log = { ...meta, agent: agent.id, stream_log: meta.stream_log ?? false, redactor };
-    await saveLog(state, spool, log);
-    index.saveOutcome(outcome);
-    closeSpool(spool, meta.keep_raw);
-    return {
-      state: 'recovered',
-      run_id: meta.run_id,
-      result: {
-        run_id: meta.run_id,
-        outcome,
-        exit_reason: outcome.exit_reason,
-        cause: null,
-        unlisted: null,
-      },
+    const started = await firstEvent(state, run_id, index);
+    if (started === null) return null;
+    const segments = index.getPositions(run_id).map(({ segment }) => segment);
+    if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
+    const { agent: id, cwd, prompt, config } = started.data;
+    const agent = await findAgent(id);
+    if (agent === undefined)
+      throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
+    const meta = {
+      version: 1 as const,
+      run_id,
+      config: config ?? ({ agent: id, model: null } as RunConfig),
+      prompt: prompt ?? '',
+      cwd: cwd ?? process.cwd(),
+      started_ms: started.at_ms,
+      keep_raw: false,
+      redact: [],
+      secrets: {},
+      owner: thisOwner(),
+      agent: null,
     };
+    return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
   } finally {
     index.close();
   }
 }
 
-function outcomeOf(events: readonly Event[]): RunOutcome {
-  const fold = createOutcomeFold({ keepIo: false });
-  for (const event of events) fold.push(event);
-  return fold.finish();
-}
-
-const environmentOf = ({ secrets }: SpoolMeta): Record<string, string> => ({
-  ...(process.env as Record<string, string>),
-  ...secrets,
-});
-
-async function finishCapture(
+async function firstEvent(
   state: StateDir,
-  spool: Spool,
-  { meta, agent }: KnownSpool,
-  { journalled, signal }: { journalled: Journalled; signal: AbortSignal | undefined },
-): Promise<RunResult> {
-  const env = environmentOf(meta);
-  const index = openIndex(state);
-  const stream_log = meta.stream_log ?? false;
-  const more = { clock: systemClock, state_dir: state.path, index, stream_log };
-  const request = { ...meta, agent, env, ...more };
-  const live = resumeLiveRun(state.path, meta.run_id, meta.live);
-  const desk = openDesk(request, meta.run_id, [live.sink]);
-  const pipeline = pipelineOf(request, desk);
-  pipeline.resume(journalled.events);
-  await desk.recorder.resume(journalled.bodies, journalled.events);
-  // The line that was perhaps recorded in part comes first: its events have the numbers they had.
-  const last = journalled.events.at(-1)?.raw?.channel;
-  const channels =
-    last === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const);
-  const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-  const problems: Draft[] = [];
-  for (const channel of channels) {
-    const { tail, events } = resumeTail(pipeline, channel, spool[channel], markOf(meta));
-    await desk.recorder.take(events);
-    for (;;) {
-      const ended = !stillWrites(meta) || signal?.aborted === true;
-      const events = await readInto(pipeline, channel, tail, buffer);
-      if (events !== null) await desk.recorder.take(events);
-      else if (ended) break;
-      else if (!agentRuns(meta)) problems.push(...(await settleMarked(meta.drains ?? [])));
-      else await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
-    }
-    await tail.close();
+  run_id: string,
+  index: Index,
+): Promise<EventOf<'run_started'> | null> {
+  for await (const { source, body } of readSession(state.journal, run_id, { index })) {
+    if (source !== CAPTURE_SOURCE) continue;
+    const event: unknown = JSON.parse(body);
+    if (checkEvent(event) && (event as Event).kind === 'run_started')
+      return event as EventOf<'run_started'>;
   }
-  const detail = 'the recorder was killed; the capture was finished from the spool';
-  problems.push(problem('process', 'recovered', detail));
-  for (const draft of problems) await desk.recorder.take(pipeline.draft(draft, null));
-  const exit = { exit_code: null, signal: null };
-  const { started_ms } = meta;
-  const closing = {
-    request,
-    desk,
-    spool,
-    pipeline,
-    exit,
-    cause: null,
-    limits: meta.config.limits ?? NO_LIMITS,
-    limit: null,
-    left: [],
-    before: null,
-    started_ms,
-    elapsed_ms: null,
-  };
-  return closeRun(closing).finally(() => {
-    live.close();
-    index.close();
-  });
+  return null;
 }

@@ -5,6 +5,7 @@ import { type Leaving, planRemoval, type RetentionPolicy } from '../store/retent
 import { fileBytes, journalBytes } from '../store/sizes.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { sweepTemporary } from '../store/temporary.ts';
 import { settleable } from './catch-up.ts';
 import { settle } from './settle.ts';
 
@@ -36,6 +37,7 @@ async function collectLocked(
   try {
     // Which runs go is decided over all of them.
     await settle(state, index, settleable(state, index));
+    sweepTemporary(state.tmp);
     const runs = index.listRuns();
     const sizes = await journalBytes(state, index);
     const agents = new Map(runs.map(({ run_id, agent }) => [run_id, agent]));

@@ -28,7 +28,7 @@ import { type Closing, closeRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { fingerprint } from './fingerprint.ts';
 import { rememberTarget } from './own-state.ts';
-import type { EventSink } from './recorder.ts';
+import { type FailedView, type View, whyOf } from './recorder.ts';
 import { type RunRequest, takesInput } from './request.ts';
 import { type InputAnswer, RunInput } from './run-input.ts';
 import { metaOf } from './spool-meta.ts';
@@ -41,6 +41,8 @@ export interface RunResult {
   cause: string | null;
   /** Why the recorded run is not in the list of runs; null when it is. */
   unlisted: string | null;
+  /** What was made of the events and failed: the record itself is whole. */
+  failed_views: FailedView[];
 }
 
 export interface RunControl {
@@ -58,12 +60,9 @@ export interface RunControl {
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
-export async function startRun(
-  request: RunRequest,
-  sinks: readonly EventSink[],
-): Promise<RunControl> {
+export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
-  const desk = openDesk(request, run_id, sinks);
+  const desk = openDesk(request, run_id, views);
   // An index that cannot be opened is told now, not when the agent has done its work.
   openIndex(desk.state).close();
   // Before anything is on disk that would be sent later.
@@ -198,13 +197,16 @@ class LiveRun {
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
 
-  /** What tacho cannot even read goes on for nobody: the agent is ended before that is told. */
+  /** A run that cannot be read further is ended and closed with what it has; its raw output stays. */
   async recordOrEnd(before: Closing['before']): Promise<RunResult> {
     try {
       return await this.#record(before);
     } catch (error) {
       await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
-      throw error;
+      if (this.#pipeline.state.finished) throw error;
+      const closing = await this.#closing([], before);
+      const request = { ...closing.request, keep_raw: true };
+      return closeRun({ ...closing, request, unreadable: whyOf(error) });
     }
   }
 
@@ -220,7 +222,7 @@ class LiveRun {
       stderr: createTail(this.#spool.stderr, behindMark),
     };
     const exited = new AbortController();
-    const exit = this.#agent.exited.finally(() => exited.abort());
+    this.#agent.exited.finally(() => exited.abort());
     await this.#readUntil(tails, exited.signal);
     if (timer !== null) clearTimeout(timer);
     this.input.end();
@@ -229,12 +231,16 @@ class LiveRun {
     await this.#readUntil(tails, AbortSignal.abort());
     for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
-    return closeRun({
+    return closeRun(await this.#closing(left, before));
+  }
+
+  async #closing(left: string[], before: Closing['before']): Promise<Closing> {
+    return {
       request: this.#request,
       desk: this.#desk,
       spool: this.#spool,
       pipeline: this.#pipeline,
-      exit: await exit,
+      exit: await this.#agent.exited,
       cause: this.#cause,
       limits: this.#limits,
       limit: this.#limit,
@@ -242,7 +248,7 @@ class LiveRun {
       before,
       started_ms: this.#started_ms,
       elapsed_ms: this.#request.clock.elapsed() - this.#started_elapsed,
-    });
+    };
   }
 
   /** Reads both channels until nothing is left and `stopped` says that nothing more comes. */

@@ -26,7 +26,7 @@ export async function showRun(
   show: (shown: Shown) => Promise<void>,
 ): Promise<void> {
   const run_id = await findRunId(state, run);
-  const writer = createTranscriptWriter();
+  const writer = createTranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
   try {
     for await (const event of journalledEvents(state, run_id)) {

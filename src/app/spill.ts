@@ -1,11 +1,12 @@
 /**
- * Texts kept for later in flat memory: in a slab first, beyond a bound in a private temporary file, and read back by
- * their number.
+ * Texts kept for later in flat memory: in a slab first, beyond a bound in a file without a name, and read back by their
+ * number. Contract: whatever ends the process, nothing of the texts stays on disk.
  */
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { closeSync, readSync } from 'node:fs';
+import { fileError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { writeAll } from '../store/files.ts';
+import { openTemporary, type TemporaryFile } from '../store/temporary.ts';
 
 export interface Spill {
   /** Numbers may come in any order. */
@@ -20,18 +21,19 @@ export interface Spill {
 const SLAB_BYTES_MIN = 64 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
-/** `latin1`: the texts are byte text. */
-export function createSpill(encoding: 'latin1' | 'utf8'): Spill {
-  return new FileSpill(encoding);
+/** `folder` holds the file, and is made when it is needed; `latin1`: the texts are byte text. */
+export function createSpill(folder: string, encoding: 'latin1' | 'utf8'): Spill {
+  return new FileSpill(folder, encoding);
 }
 
 class FileSpill implements Spill {
   count = 0;
+  readonly #folder: string;
   readonly #encoding: 'latin1' | 'utf8';
   #slab = Buffer.allocUnsafe(SLAB_BYTES_MIN);
   #fill = 0;
   #written = 0;
-  #file: { fd: number; folder: string } | null = null;
+  #file: TemporaryFile | null = null;
   /** Offset and length of each text, by number. */
   #places = new Float64Array(1024);
   /** A part of the file, read ahead. */
@@ -39,7 +41,8 @@ class FileSpill implements Spill {
   #window_at = 0;
   #window_fill = 0;
 
-  constructor(encoding: 'latin1' | 'utf8') {
+  constructor(folder: string, encoding: 'latin1' | 'utf8') {
+    this.#folder = folder;
     this.#encoding = encoding;
   }
 
@@ -76,12 +79,13 @@ class FileSpill implements Spill {
   }
 
   #toFile(): void {
-    if (this.#file === null) {
-      const folder = mkdtempSync(join(tmpdir(), 'tacho-spill-'));
-      this.#file = { folder, fd: openSync(join(folder, 'texts'), 'wx+', 0o600) };
-    }
-    for (let done = 0; done < this.#fill; ) {
-      done += writeSync(this.#file.fd, this.#slab, done, this.#fill - done);
+    if (this.#written + this.#fill > LIMITS.spill_bytes_max)
+      throw new Error(`it takes more than ${LIMITS.spill_bytes_max} bytes`);
+    this.#file ??= openTemporary(this.#folder);
+    try {
+      writeAll(this.#file.fd, this.#slab.subarray(0, this.#fill));
+    } catch (cause) {
+      throw fileError(cause, this.#folder, 'spill');
     }
     this.#written += this.#fill;
     this.#fill = 0;
@@ -103,10 +107,10 @@ class FileSpill implements Spill {
   }
 
   #readFile(into: Buffer, offset: number): void {
-    const { fd } = this.#file as { fd: number };
+    const { fd } = this.#file as TemporaryFile;
     for (let done = 0; done < into.length; ) {
       const count = readSync(fd, into, done, into.length - done, offset + done);
-      if (count === 0) throw new Error('the spilled texts are gone from the temporary folder');
+      if (count === 0) throw new Error(`${this.#folder}: a temporary file was cut`);
       done += count;
     }
   }
@@ -114,7 +118,7 @@ class FileSpill implements Spill {
   close(): void {
     if (this.#file === null) return;
     closeSync(this.#file.fd);
-    rmSync(this.#file.folder, { recursive: true, force: true });
+    this.#file.remove();
     this.#file = null;
   }
 }

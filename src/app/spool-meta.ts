@@ -1,48 +1,27 @@
 /** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+import { rmSync } from 'node:fs';
 import { findAgent } from '../agents/registry.ts';
 import { type DrainMark, isDraining } from '../capture/drain.ts';
 import { startOf } from '../capture/process-tree.ts';
 import type { AgentProcess } from '../capture/spawn.ts';
 import type { Agent } from '../model/agent.ts';
-import type { RunConfig } from '../model/parts.ts';
-import { type Owner, thisOwner } from '../store/owner.ts';
+import { thisOwner } from '../store/owner.ts';
 import { knownSecrets } from '../store/redact-values.ts';
 import {
+  markRecorded,
   readMeta,
   removeMark,
   removeSpool,
   SPOOL_MARK,
   type Spool,
+  spoolName,
   writeMeta,
 } from '../store/spool.ts';
 import { stateDirAt } from '../store/state-dir.ts';
-import type { StreamLog } from './config-log.ts';
-import type { LiveRunConfig } from './live-run.ts';
 import type { RunRequest } from './request.ts';
+import { checkMeta, type SpoolMeta } from './spool-check.ts';
 
-export interface SpoolMeta {
-  version: 1;
-  run_id: string;
-  config: RunConfig;
-  prompt: string;
-  cwd: string;
-  started_ms: number;
-  keep_raw: boolean;
-  /** Missing in spools of earlier versions. */
-  stream_log?: StreamLog;
-  redact: readonly string[];
-  /** Where it was sent as it went on; missing in spools of earlier versions. */
-  live?: LiveRunConfig | null;
-  /**
-   * The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
-   */
-  secrets: Record<string, string>;
-  owner: Owner;
-  agent: { pid: number; start: string | null } | null;
-  /** Processes that write the agent's output into the spool; none where the agent writes it itself. Missing in spools of
-   * earlier versions, whose files have no mark either. */
-  drains?: DrainMark[];
-}
+export type { SpoolMeta } from './spool-check.ts';
 
 export function metaOf(parts: {
   request: RunRequest;
@@ -90,25 +69,53 @@ function secretsOf({ env, agent }: RunRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
-/** The run is recorded: its spool is removed, or what was kept on request loses the secrets noted beside it, and is
- * sent to nobody again. */
+/**
+ * The run is recorded: its spool is removed, or, kept on request, loses the secrets noted beside it and is not sent
+ * again. A meta.json that cannot be used is removed: nothing of it is needed any more.
+ */
 export function closeSpool(spool: Spool, keep_raw: boolean): void {
   if (!keep_raw) {
     removeSpool(spool);
     return;
   }
   for (const path of [spool.stdout, spool.stderr]) removeMark(path);
-  const meta = readMeta(spool) as SpoolMeta | null;
-  const noted = meta !== null && (Object.keys(meta.secrets ?? {}).length > 0 || meta.live != null);
-  if (noted) writeMeta(spool, { ...meta, secrets: {}, live: null });
+  markRecorded(spool);
+  const read = metaIn(spool);
+  if (!('meta' in read)) {
+    rmSync(spool.meta, { recursive: true, force: true });
+    return;
+  }
+  const { meta } = read;
+  if (Object.keys(meta.secrets).length > 0 || meta.live != null)
+    writeMeta(spool, { ...meta, secrets: {}, live: null });
 }
 
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };
 
-/** Null where the meta file is missing, broken, or of an agent that this tacho does not know. */
-export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | null> {
-  const meta = readMeta(spool) as SpoolMeta | null;
-  if (meta === null || meta.version !== 1 || typeof meta.run_id !== 'string') return null;
-  const agent = await findAgent(meta.config?.agent);
-  return agent === undefined ? null : { meta, agent };
+/** Why the meta file cannot be used, with its name; null: there is none. */
+export type UnknownSpool = { fault: string | null };
+
+function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
+  let value: unknown;
+  try {
+    value = readMeta(spool);
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
+  if (value === undefined) return { fault: null };
+  const checked = checkMeta(value);
+  if ('fault' in checked) return { fault: `${spool.meta}: ${checked.fault}` };
+  // A folder speaks for its own run only.
+  if (spoolName(checked.meta.run_id) !== spool.name)
+    return { fault: `${spool.meta}: run_id is not the run of this folder` };
+  return checked;
+}
+
+export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | UnknownSpool> {
+  const read = metaIn(spool);
+  if (!('meta' in read)) return read;
+  const agent = await findAgent(read.meta.config.agent);
+  if (agent !== undefined) return { ...read, agent };
+  const name = JSON.stringify(read.meta.config.agent.slice(0, 64));
+  return { fault: `${spool.meta}: ${name} is not an agent that this version knows` };
 }

@@ -33,6 +33,8 @@ export interface FinishedTranscript {
 }
 
 export interface WriterOptions {
+  /** Where a long one is held until it is finished: `tmp` of a state folder. */
+  tmp: string;
   /** Events hold byte text. */
   byte_text?: boolean;
   /** For events that are not redacted yet. */
@@ -41,7 +43,7 @@ export interface WriterOptions {
   path?: string | null;
 }
 
-export function createTranscriptWriter(options: WriterOptions = {}): TranscriptWriter {
+export function createTranscriptWriter(options: WriterOptions): TranscriptWriter {
   return new SpilledTranscript(options);
 }
 
@@ -54,8 +56,8 @@ class SpilledTranscript implements TranscriptWriter {
   constructor(options: WriterOptions) {
     const encoding = options.byte_text ? 'latin1' : 'utf8';
     this.#options = options;
-    this.#heads = createSpill(encoding);
-    this.#calls = createSpill(encoding);
+    this.#heads = createSpill(options.tmp, encoding);
+    this.#calls = createSpill(options.tmp, encoding);
     this.#fold = createTranscriptFold({
       message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
       call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
@@ -151,7 +153,7 @@ export async function rebuildTranscript(
   outcome: RunOutcome,
   events: AsyncIterable<Event> | Iterable<Event>,
 ): Promise<void> {
-  const writer = createTranscriptWriter();
+  const writer = createTranscriptWriter({ tmp: state.tmp });
   try {
     for await (const event of events) writer.push(event);
     saveTranscript(state, outcome, writer);
@@ -162,10 +164,11 @@ export async function rebuildTranscript(
 
 /** The transcript that these events make, as one line of JSON in pieces; `outcome` is told their outcome first. */
 export async function* transcriptPieces(
+  { tmp }: Pick<StateDir, 'tmp'>,
   events: AsyncIterable<Event> | Iterable<Event>,
   outcome: (outcome: RunOutcome) => void = () => undefined,
 ): AsyncGenerator<Buffer, void> {
-  const writer = createTranscriptWriter();
+  const writer = createTranscriptWriter({ tmp });
   const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
   try {
     for await (const event of events) {

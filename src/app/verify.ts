@@ -53,7 +53,7 @@ async function checkTranscriptFile(
 ): Promise<void> {
   const made = createHash('sha256');
   let path = '';
-  for await (const piece of transcriptPieces(journalledEvents(state, run_id), (outcome) => {
+  for await (const piece of transcriptPieces(state, journalledEvents(state, run_id), (outcome) => {
     path = transcriptPath(state, outcome.agent, run_id);
   }))
     made.update(piece);

@@ -120,12 +120,24 @@ class Correlation implements Correlator {
   }
 
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {
+    if (this.#options.state.seq >= LIMITS.run_events_max && !this.#endsRun(draft, raw)) {
+      if (draft.kind !== 'agent_ended') this.#options.state.over_limit += 1;
+      return;
+    }
     if (this.#waiting === null) {
       this.#handle(draft, raw, out);
       return;
     }
     this.#waiting.push({ draft, raw });
     if (this.#ready(draft) || this.#waiting.length > LIMITS.waiting_drafts_max) this.settle(out);
+  }
+
+  /** What a run over its limit still records: its end, and tacho's own problems with it. */
+  #endsRun({ kind }: Draft, raw: Raw | null): boolean {
+    const { state } = this.#options;
+    const room = (LIMITS.session_events_max - LIMITS.run_events_max) / 2;
+    if (state.seq >= LIMITS.run_events_max + room) return false;
+    return kind === 'agent_ended' ? state.ended === null : kind === 'problem' && raw === null;
   }
 
   /** Whether the run can begin: somebody has said who speaks and (in a recording) what time it is. */
@@ -180,19 +192,24 @@ class Correlation implements Correlator {
   }
 
   closeCalls(out: Event[]): void {
-    for (const call of [...this.#options.state.calls.values()]) {
-      if (call.status !== null) continue;
-      const { call_id, tool } = call;
-      const nothing = { exit_code: null, duration_ms: null, output: null };
-      this.emit(
-        'call_finished',
-        { call_id, tool, ok: false, status: 'cancelled', ...nothing },
-        null,
-        out,
-      );
-      const detail = `${tool} ${call_id} was never answered`;
-      this.emit('problem', problem('correlate', 'unfinished_call', detail).data, null, out);
-    }
+    this.#raw = null;
+    this.#out = out;
+    giveUpCalls(this.#context, Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Ends the oldest open calls without a result. */
+function giveUpCalls({ state, emit }: Context, most: number): void {
+  let given_up = 0;
+  for (const call of [...state.calls.values()]) {
+    if (call.status !== null) continue;
+    if (given_up === most) return;
+    given_up += 1;
+    const { call_id, tool } = call;
+    const nothing = { exit_code: null, duration_ms: null, output: null };
+    emit('call_finished', { call_id, tool, ok: false, status: 'cancelled', ...nothing });
+    const detail = `${tool} ${call_id} was never answered`;
+    emit('problem', problem('correlate', 'unfinished_call', detail).data);
   }
 }
 
@@ -276,6 +293,8 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
     const parent = state.calls.get(draft.parent_call_id);
     if (parent !== undefined) startCall(context, parent);
   }
+  // Many at once: finding the oldest costs a look at all of them.
+  if (state.open_calls >= LIMITS.open_calls_max) giveUpCalls(context, LIMITS.open_calls_max / 2);
   const { tool, row, input, reads, problems } = normaliser.call(draft);
   for (const code of problems)
     emit(

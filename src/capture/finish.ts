@@ -26,7 +26,12 @@ interface Verdict {
 }
 
 /** Problems that cost information; the others are only worth saying. */
-const NO_GAP = new Set<ProblemCode>(['clock_went_back', 'processes_left', 'limit_unwatched']);
+const NO_GAP = new Set<ProblemCode>([
+  'clock_went_back',
+  'processes_left',
+  'limit_unwatched',
+  'view_failed',
+]);
 
 export function decide(state: RunState, ending: Ending): Verdict {
   const { ended, exited } = state;

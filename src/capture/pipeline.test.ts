@@ -69,7 +69,8 @@ verifies('ST-3', 'a recorder killed after any event goes on exactly where it sto
   for (let kept = 0; kept < undisturbed.length; kept++) {
     const journalled = undisturbed.slice(0, kept);
     const again = live(demo);
-    again.resume(journalled);
+    for (const event of journalled) again.resume(event);
+    again.resumed();
     const rest = whole(again);
     expect(untimed([...journalled, ...rest]), `after ${kept} events`).toEqual(untimed(undisturbed));
   }

@@ -11,7 +11,7 @@ import { isUtf8, wellFormed } from '../lib/utf8.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
-import type { Channel } from '../model/words.ts';
+import type { Channel, ProblemCode } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
 import {
   cutProblem,
@@ -60,8 +60,10 @@ export interface Pipeline {
   resumesAt(channel: Channel): number | null;
   /** Whether a resumed run has met a truncation of this channel's file. */
   wasCut(channel: Channel): boolean;
-  /** Goes on after these events, which are in the journal already; their lines give nothing again. */
-  resume(events: readonly Event[]): void;
+  /** Takes the next event that is in the journal already; its line gives nothing again. */
+  resume(event: Event): void;
+  /** All that the journal has was given to `resume`: capture continues after it. */
+  resumed(): void;
   finish(ending?: Ending, exited?: Exit | null): Event[];
 }
 
@@ -97,6 +99,8 @@ class CapturePipeline implements Pipeline {
   /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
   #unsure: readonly Event[] = [];
   #again = 0;
+  /** While resuming: the events of the line that came last. */
+  #last_line: Event[] = [];
 
   constructor(options: PipelineOptions) {
     const { agent, primary } = options;
@@ -210,24 +214,37 @@ class CapturePipeline implements Pipeline {
     } else this.#last.set(raw.channel, raw);
   }
 
-  resume(events: readonly Event[]): void {
-    const { state } = this;
-    for (const event of events) this.#note(event);
-    const last = events.at(-1);
-    const whole = last?.raw == null || isCut(last) ? events.length : firstOfLine(events, last.raw);
-    for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
-    for (const [channel, offset] of state.read) this.#done.set(channel, offset + 1);
-    if (whole < events.length && last?.raw != null)
-      this.#done.set(last.raw.channel, last.raw.offset);
-    this.#unsure = events.slice(whole);
-    this.#again = last?.seq ?? 0;
+  resume(event: Event): void {
+    this.#note(event);
+    if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
+    this.#last_line.push(event);
+    // The end of a run over its limit is one event of its line: nothing of it can be missing.
+    if (event.seq > LIMITS.run_events_max) this.#applyLastLine();
+    this.#again = event.seq;
+  }
+
+  resumed(): void {
+    const last = this.#last_line.at(-1);
+    const raw = last === undefined || isCut(last) ? null : last.raw;
+    // Only the last line can have been journalled in part: it is read again, and its first events are made again.
+    if (raw === null) this.#applyLastLine();
+    for (const [channel, offset] of this.state.read) this.#done.set(channel, offset + 1);
+    if (raw !== null) this.#done.set(raw.channel, raw.offset);
+    this.#unsure = this.#last_line;
+    this.#last_line = [];
     this.#correlator = this.#newCorrelator();
+  }
+
+  #applyLastLine(): void {
+    for (const event of this.#last_line) applyEvent(this.state, event, this.#options.primary);
+    this.#last_line = [];
   }
 
   finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
     const { state } = this;
     const out = this.#out;
     this.#correlator.settle(out);
+    this.#noteLimits(out);
     this.#correlator.closeCalls(out);
     if (state.ended === null && this.#options.agent.capabilities.end_record === 'live') {
       const detail = 'the stream has no end record';
@@ -258,6 +275,21 @@ class CapturePipeline implements Pipeline {
       out,
     );
     return this.#taken();
+  }
+
+  /** What the limits of a record cost this run. */
+  #noteLimits(out: Event[]): void {
+    const { over_limit, final_chars, problems } = this.state;
+    const note = (code: ProblemCode, detail: string) =>
+      this.#correlator.emit('problem', problem('store', code, detail).data, null, out);
+    if (over_limit > 0 && !problems.has('events_over_limit')) {
+      const detail = `the run has over ${LIMITS.run_events_max} events: ${over_limit} later ones were not recorded`;
+      note('events_over_limit', detail);
+    }
+    if (final_chars > LIMITS.final_output_chars_max) {
+      const detail = `the final output has ${final_chars} characters: ${LIMITS.final_output_chars_max} were kept`;
+      note('truncated_value', detail);
+    }
   }
 
   #newCorrelator(): Correlator {
@@ -364,16 +396,8 @@ function toldAs({ kind, data }: { kind: string; data: object }): string {
   return JSON.stringify([kind, message_id ?? null, call_id ?? null, text]);
 }
 
-/** Where the events of the last line begin: only that line can have been journalled in part. */
-function firstOfLine(events: readonly Event[], raw: Raw): number {
-  let at = events.length;
-  while (
-    at > 0 &&
-    events[at - 1]?.raw?.offset === raw.offset &&
-    events[at - 1]?.raw?.channel === raw.channel
-  )
-    at -= 1;
-  return at;
+function sameLine(a: Raw | null, b: Raw | null): boolean {
+  return a !== null && b !== null && a.offset === b.offset && a.channel === b.channel;
 }
 
 /** Null for what is no record; it is then read, and complained of, as any other line. */

@@ -47,6 +47,8 @@ export interface RunState {
   open_calls: number;
   call_count: number;
   final_parts: string[];
+  /** Characters of `final_parts`; over the limit no more are kept. */
+  final_chars: number;
   final_message_id: string | null;
   usage: Usage | null;
   cost_usd: number | null;
@@ -67,6 +69,8 @@ export interface RunState {
   /** Offset of the last line of each channel that gave an event. */
   read: Map<Channel, number>;
   finished: boolean;
+  /** Drafts that were not recorded: the run had all the events that it may have. */
+  over_limit: number;
 }
 
 export function createRunState(keyOf: KeyOf | null = null): RunState {
@@ -87,6 +91,7 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     open_calls: 0,
     call_count: 0,
     final_parts: [],
+    final_chars: 0,
     final_message_id: null,
     usage: null,
     cost_usd: null,
@@ -103,6 +108,7 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     stderr_tail: [],
     read: new Map(),
     finished: false,
+    over_limit: 0,
   };
 }
 
@@ -125,7 +131,8 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
   state.seq = event.seq;
   state.at_ms = event.at_ms;
   if (event.raw !== null) {
-    state.read.set(event.raw.channel, event.raw.offset);
+    // Lines after the limit were not recorded: a recovery reads them again, to count them.
+    if (event.seq <= LIMITS.run_events_max) state.read.set(event.raw.channel, event.raw.offset);
     if (event.raw.channel === 'session' && primary !== 'session') {
       const name = own(FILLED_NAMES, event.kind);
       if (name !== undefined) state.filled.add(name);
@@ -147,7 +154,7 @@ function applyKind(state: RunState, event: Event): void {
     case 'step_started':
       state.step = event.data.step_index;
       state.step_id = event.data.step_id;
-      state.final_parts = [];
+      forgetText(state);
       state.final_message_id = null;
       break;
     case 'message_finished':
@@ -208,10 +215,17 @@ function applySession(state: RunState, data: DataOf<'session_started'>): void {
 
 function applyMessage(state: RunState, data: DataOf<'message_finished'>): void {
   if (data.role !== 'assistant' || data.parent_call_id !== null || data.synthetic) return;
-  if (data.message_id !== null && data.message_id !== state.final_message_id)
-    state.final_parts = [];
+  if (data.message_id !== null && data.message_id !== state.final_message_id) forgetText(state);
   state.final_message_id = data.message_id;
-  if (/\S/.test(data.text)) state.final_parts.push(data.text);
+  if (!/\S/.test(data.text)) return;
+  const room = LIMITS.final_output_chars_max - state.final_chars;
+  if (room > 0) state.final_parts.push(data.text.slice(0, room));
+  state.final_chars += data.text.length;
+}
+
+function forgetText(state: RunState): void {
+  state.final_parts = [];
+  state.final_chars = 0;
 }
 
 const sum = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);

@@ -10,7 +10,7 @@ import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
 import { openTools } from '../app/eval-tools.ts';
 import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
 import { randomOf } from '../app/request.ts';
-import { sweep } from '../app/sweep.ts';
+import { startSweep } from '../app/sweep.ts';
 import type { EvalReport, EvalRow } from '../evals/results.ts';
 import type { EvalFile, EvalTest } from '../evals/types.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
@@ -164,10 +164,8 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const { flags, io } = input;
   const graded = gradedOf(input);
   const live = graded.kind === 'runs';
-  if (live) {
-    const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
-    await sweep(state_dir, actingOf(flags.trust, io));
-  }
+  const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
+  const swept = live ? await startSweep(state_dir, actingOf(flags.trust, io)) : null;
   const { files } = work;
   const runs = files.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
@@ -204,6 +202,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
     });
   } finally {
     progress.close();
+    if (swept !== null) await io.err.write(await swept());
     await tools.close();
   }
 }

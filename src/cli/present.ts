@@ -1,6 +1,7 @@
 /** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
 import pc from 'picocolors';
 import type { EventSink } from '../app/recorder.ts';
+import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { createHumanProjection } from '../projections/human.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
@@ -12,17 +13,31 @@ export interface PresentOptions {
   cwd: string;
 }
 
+/**
+ * An event that cannot be shown is left out, so that the end is shown whatever came before. The first failure is thrown
+ * after the end.
+ */
 export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions): EventSink {
   const json = output === 'json';
   const show = json ? recordText(stream) : humanText(io, stream, cwd);
+  let failure: unknown = null;
+  const shown = (event: Event): string => {
+    try {
+      return show(event);
+    } catch (error) {
+      failure ??= error;
+      return '';
+    }
+  };
   return async (events) => {
     let text = '';
-    for (const event of events) text += show(event);
+    for (const event of events) text += shown(event);
     if (text !== '' && !io.out.gone) await (json ? io.out.json(text) : io.out.write(text));
+    if (failure !== null && events.at(-1)?.kind === 'run_finished') throw failure;
   };
 }
 
-type Show = (event: Parameters<EventSink>[0][number]) => string;
+type Show = (event: Event) => string;
 
 function recordText(stream: boolean): Show {
   const projection = createRunEventProjection({ stream });

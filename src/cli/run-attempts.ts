@@ -1,6 +1,6 @@
 /** The attempts of `tacho run`, and who is shown which of them. */
 import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../app/attempts.ts';
-import type { EventSink } from '../app/recorder.ts';
+import { type EventSink, type View, whyOf } from '../app/recorder.ts';
 import { journalledEvents } from '../app/replay.ts';
 import { prepareRun, type RunOptions, type RunRequest, randomOf } from '../app/request.ts';
 import { type RunControl, type RunResult, startRun } from '../app/run.ts';
@@ -63,30 +63,48 @@ async function attemptRun(show: Show, request: RunRequest, last: boolean): Promi
   const held = !last && input.flags.output === 'json';
   const view = held ? null : await createView(input, request.cwd);
   let end: readonly Event[] = [];
-  const sinks: EventSink[] = [
-    watch.sink,
-    (batch) => {
-      end = batch;
+  const views: View[] = [
+    { name: 'the watch for retries', take: watch.sink },
+    {
+      name: 'the end of the attempt',
+      take(batch) {
+        end = batch;
+        if (view !== null) progress.shown = true;
+      },
     },
   ];
-  if (view !== null) {
-    sinks.push(() => {
-      progress.shown = true;
-    }, view.sink);
-  }
-  if (events !== null && last) sinks.push(eventFile(events));
+  if (view !== null) views.push({ name: view.name, take: view.sink });
+  if (events !== null && last) views.push({ name: '--events', take: eventFile(events) });
   const live = await liveSink(show, request);
-  if (live !== null) sinks.push(live.sink);
+  if (live !== null) views.push({ name: 'the live session', take: live.sink });
   try {
-    const control = await startRun(request, sinks);
+    const control = await startRun(request, views);
     signals.to(control);
     live?.take(control);
     view?.interrupt.set(() => control.abort('SIGINT'));
     const result = await control.result;
+    for (const { view: name, why } of result.failed_views)
+      await warn(show, `${name} failed: ${why}; the run is recorded: see tacho replay`);
     return { result, again: watch.worthAnother(result.outcome), held: !last, end };
   } finally {
-    await view?.close();
-    await live?.end();
+    await quietly(show, view?.name ?? '', () => view?.close());
+    await quietly(show, 'the live session', () => live?.end());
+  }
+}
+
+const warn = ({ input }: Show, text: string) =>
+  input.io.err.write(`warning: ${oneLine(text, WHY_CHARS_MAX)}\n`);
+
+/** The run is recorded by now: what fails is reported. */
+async function quietly(
+  show: Show,
+  name: string,
+  work: () => Promise<void> | undefined,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await warn(show, `${name} failed: ${whyOf(error)}`);
   }
 }
 
@@ -122,10 +140,8 @@ async function showHeld(show: Show, request: RunRequest, tried: Tried): Promise<
   let seq = 0;
   const put = async (event: Event) => {
     seq = event.seq;
-    if (view !== null) {
-      progress.shown = true;
-      await view.sink([event]);
-    }
+    progress.shown ||= view !== null;
+    await quietly(show, view?.name ?? '', async () => view?.sink([event]));
     if (events !== null) await eventFile(events)([event]);
   };
   const { run_id } = tried.result;
@@ -139,13 +155,15 @@ function eventFile(writer: FdWriter): EventSink {
     writer.write(forJson(events.map((event) => `${JSON.stringify(event)}\n`).join('')));
 }
 
-interface View {
+interface Shown {
+  /** For people. */
+  name: string;
   sink: EventSink;
   close(): Promise<void>;
   interrupt: { set(to: () => void): void };
 }
 
-async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
+async function createView({ flags, io }: RunInput, cwd: string): Promise<Shown> {
   let onInterrupt: () => void = () => {};
   const interrupt = {
     set(to: () => void) {
@@ -155,6 +173,7 @@ async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
   const stream = flags.stream ?? false;
   if (!flags.tui) {
     return {
+      name: 'the output',
       sink: createPresenter(io, { output: flags.output, stream, cwd }),
       close: async () => {},
       interrupt,
@@ -162,6 +181,7 @@ async function createView({ flags, io }: RunInput, cwd: string): Promise<View> {
   }
   const { createTuiView } = await import('./tui-view.ts');
   return {
+    name: 'the live view',
     ...createTuiView(io, {
       agent: flags.agent ?? flags.target ?? '',
       cwd,

@@ -8,7 +8,7 @@ import type { Consenting } from '../app/consent.ts';
 import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
 import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
-import { sweep } from '../app/sweep.ts';
+import { startSweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -68,8 +68,10 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
     await warnInsecure(request.live.url, io);
   }
   const acting = actingOf(flags.trust, io);
-  await sweep(request.state_dir, acting);
-  const left = deliverLeft(request.state_dir, { ...acting, target: request.live });
+  const swept = await startSweep(request.state_dir, acting);
+  const deliverNow = () => deliverLeft(request.state_dir, { ...acting, target: request.live });
+  // What a recovery adds to the outbox is sent too.
+  const left = swept === null ? deliverNow() : null;
   const files = openFiles(flags);
   const events = files.events === null ? null : createFdWriter(files.events);
   const signals = catchSignals();
@@ -87,7 +89,8 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     signals.release();
-    await left();
+    if (swept !== null) await io.err.write(await swept());
+    await (left ?? deliverNow())();
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
 }
@@ -103,7 +106,13 @@ async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(st
       writeBeside(flags.junit, () => writeFileSync(flags.junit as string, junitOfRun(outcome))),
     );
   if (!github) return wrong;
-  await io.err.own(annotationLines(annotationsOfRun(outcome)));
+  let annotations = '';
+  wrong.push(
+    writeBeside('annotations', () => {
+      annotations = annotationLines(annotationsOfRun(outcome));
+    }),
+  );
+  await io.err.own(annotations);
   const path = io.env.GITHUB_STEP_SUMMARY;
   if (path) wrong.push(writeBeside(path, () => appendFileSync(path, summaryOfRun(outcome))));
   return wrong;

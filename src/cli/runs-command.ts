@@ -6,6 +6,7 @@ import { mayAct, NOT_RECOVERED } from '../app/own-state.ts';
 import type { RecoverOptions, Recovery } from '../app/recover.ts';
 import { findRunId } from '../app/replay.ts';
 import { isRunId } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { type Index, openIndex, type RunQuery, type RunRow } from '../store/index-db.ts';
@@ -141,8 +142,33 @@ const RECOVERY_TEXT: Record<Recovery['state'], (recovery: never) => string> = {
   busy: ({ run_id }: Recovery) => `${run_id}: is being recorded by a running tacho`,
   running: ({ run_id, pid }: Extract<Recovery, { state: 'running' }>) =>
     `${run_id}: its agent still runs (process ${pid}); leave out --no-wait to wait for it`,
+  left: ({ run_id, why }: Extract<Recovery, { state: 'left' }>) => `${run_id}: ${why}`,
   unreadable: ({ run_id, why }: Extract<Recovery, { state: 'unreadable' }>) => `${run_id}: ${why}`,
 };
+
+/** The recovery of a new run, in a process of its own: one line per finished run, one for all that are left. */
+export async function recoverInBackground(
+  state: StateDir,
+  trust: true | undefined,
+  io: Io,
+): Promise<number> {
+  if (!mayAct(state.path, NOT_RECOVERED, actingOf(trust, io))) return EXIT_USAGE;
+  const { recoverAll } = await import('../app/recover.ts');
+  const auto = { until_ms: LIMITS.auto_recover_ms / 2 };
+  const left: string[] = [];
+  for await (const recovery of recoverAll(state, { wait: false, auto })) {
+    const { state: end, run_id } = recovery;
+    if (end === 'recovered')
+      await io.out.write(`note: finished the record of ${run_id}: its recorder was killed\n`);
+    else if (end === 'left' || end === 'unreadable') left.push(run_id);
+  }
+  const [first] = left;
+  if (first !== undefined) {
+    const which = left.length === 1 ? `${first} is` : `${first} and ${left.length - 1} more are`;
+    await io.out.write(`note: ${which} not finished yet: see tacho runs recover\n`);
+  }
+  return 0;
+}
 
 export async function recover(
   state: StateDir,

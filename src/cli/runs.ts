@@ -7,12 +7,6 @@ import type { Done } from './program.ts';
 import type { GcFlags, RestoreFlags } from './runs-keep-command.ts';
 import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from './state.ts';
 
-interface RecoverFlags {
-  wait: boolean;
-  json?: true;
-  trust?: true;
-}
-
 const count = countFrom(1);
 const FORCE =
   'take the store over from a command that holds it; if that one lives, runs may be lost';
@@ -70,23 +64,33 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     });
 }
 
+interface RecoverFlags {
+  wait: boolean;
+  auto?: true;
+  trust?: true;
+  json?: true;
+}
+
 function defineKeeping(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
     .description('finish captures whose tacho was killed; waits for agents that still run')
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
+    .option(
+      '--auto',
+      'only what tacho run recovers by itself: small spools that did not fail before',
+    )
     .option('--json', 'as JSON lines')
     .option(...TRUST_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
     .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
-      const { recover } = await import('./runs-command.ts');
+      const { recover, recoverInBackground } = await import('./runs-command.ts');
+      const state = await stateOf(command, io);
+      const { wait, trust, json = false } = flags;
+      const options = { run_id: run, wait, json, trust };
       done(
-        await recover(
-          await stateOf(command, io),
-          { run_id: run, wait: flags.wait, json: flags.json ?? false, trust: flags.trust },
-          io,
-        ),
+        await (flags.auto ? recoverInBackground(state, trust, io) : recover(state, options, io)),
       );
     });
   runs

@@ -76,12 +76,28 @@ export const LIMITS = {
   index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
   prompt_preview_chars: 500,
-  /** Events of one session that a journal takes. */
-  session_events_max: 10_000_000,
+  /** Events of one run: hours of the busiest agent. Over it only the end of the run is recorded, and the rest is counted. */
+  run_events_max: 10_000_000,
+  /** Events of one session that a journal takes: those of a run, and room for its end with all open calls. */
+  session_events_max: 10_100_000,
+  /** Of a final output; its pieces come from any number of messages. */
+  final_output_chars_max: 16 * 1024 * 1024,
+  /** What is kept of each text in an event that is over `entry_bytes_max`. */
+  cut_text_chars: 64 * 1024,
+  /** Calls that an outcome lists: some 25 MB in the index. All are counted, and the transcript has all of them. */
+  outcome_calls_max: 100_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
+  /** A temporary file: far more than any reader of a transcript takes. A transcript over it is dropped and reported. */
+  spill_bytes_max: 4 * 1024 * 1024 * 1024,
   /** Input of a conversion after which garbage is collected: 10 ms each time, and memory stays flat. */
   collect_every_bytes: 96 * 1024 * 1024,
+  /** What a new run recovers by itself of a killed one: more takes seconds, and is left for `tacho runs recover`. */
+  auto_recover_bytes_max: 32 * 1024 * 1024,
+  /** All automatic recoveries of one start together; they run beside the new run and are ended after this time. */
+  auto_recover_ms: 10_000,
+  /** Automatic attempts at one spool; one that failed this often waits for `tacho runs recover`. */
+  auto_recover_attempts_max: 3,
   /** Between two attempts at a run, however many there were. */
   retry_wait_ms_max: 60_000,
   /** Different calls that the loop guard remembers. */
@@ -92,6 +108,8 @@ export const LIMITS = {
   timeout_ms_max: 2 ** 31 - 1,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
+  /** A spool's meta.json: the longest prompt with every character escaped, and 16 MiB for the rest. */
+  spool_meta_bytes_max: 144 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
   redaction_hold_chars: 4096,
   /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */

@@ -19,7 +19,8 @@ export function createQueue<T>(length_max: number): Queue<T> {
   return {
     async put(more) {
       if (left) return;
-      items.push(...more);
+      // One by one: a batch may have more items than a call has arguments.
+      for (const item of more) items.push(item);
       wake_reader();
       // Without a reader the oldest give way: nobody asked for them.
       if (!reading) items.splice(0, Math.max(0, items.length - length_max));

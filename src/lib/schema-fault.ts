@@ -9,7 +9,10 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   items?: JsonSchema;
+  /** Of fields that `properties` does not name. */
+  additionalProperties?: JsonSchema | boolean;
   minimum?: number;
+  maximum?: number;
   minLength?: number;
   pattern?: string;
 }
@@ -37,6 +40,8 @@ export function schemaFault(schema: JsonSchema, value: unknown, at = ''): string
     return `${here} must be of type ${schema.type}, not ${typeOf(value)}`;
   if (schema.minimum !== undefined && (value as number) < schema.minimum)
     return `${here} must be at least ${schema.minimum}`;
+  if (schema.maximum !== undefined && (value as number) > schema.maximum)
+    return `${here} must be at most ${schema.maximum}`;
   if (schema.type === 'object') return mapFault(schema, value as Record<string, unknown>, at);
   if (schema.items !== undefined && Array.isArray(value)) {
     for (const [i, item] of value.entries()) {
@@ -48,10 +53,14 @@ export function schemaFault(schema: JsonSchema, value: unknown, at = ''): string
 }
 
 function mapFault(schema: JsonSchema, value: Record<string, unknown>, at: string): string | null {
-  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+  const known = schema.properties ?? {};
+  const others = schema.additionalProperties;
+  const rest = typeof others === 'object' ? others : undefined;
+  for (const name of Object.keys(rest === undefined ? known : value)) {
     if (!Object.hasOwn(value, name)) continue;
-    const fault = schemaFault(child, value[name], at === '' ? name : `${at}.${name}`);
-    if (fault !== null) return fault;
+    const child = Object.hasOwn(known, name) ? known[name] : rest;
+    const fault = child && schemaFault(child, value[name], at === '' ? name : `${at}.${name}`);
+    if (fault) return fault;
   }
   const missing = schema.required?.find((name) => !Object.hasOwn(value, name));
   return missing === undefined

@@ -140,6 +140,9 @@ export const PROBLEM_CODES = [
   'spool_overwritten',
   'drain_failed',
   'worktree_unread',
+  'spool_unusable',
+  'events_over_limit',
+  'view_failed',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];

@@ -30,6 +30,8 @@ export class CallFold {
   count = 0;
   /** Updates of calls that are not known, or not any more. */
   missed = 0;
+  /** Calls beyond those that the list has room for. */
+  unlisted = 0;
   readonly #options: OutcomeOptions;
   readonly #open = new Map<string, OpenCall>();
   /** Index by call id, so that late updates find their call. Two generations: dropping the older one is forgetting. */
@@ -95,11 +97,11 @@ export class CallFold {
   #settle(call_id: string, { index, call }: OpenCall): void {
     this.#open.delete(call_id);
     this.#settled.set(call_id, index);
-    if (this.#options.onCall === undefined) {
-      this.#done[index] = call;
-      return;
-    }
-    this.#options.onCall(call, index);
+    if (this.#options.onCall !== undefined) this.#options.onCall(call, index);
+    else if (index < LIMITS.outcome_calls_max) this.#done[index] = call;
+    else this.unlisted += 1;
+    // As long as all are listed, all stay known.
+    if (this.#options.onCall === undefined && this.unlisted === 0) return;
     if (this.#settled.size >= LIMITS.settled_calls_max / 2) {
       this.#settledBefore = this.#settled;
       this.#settled = new Map();

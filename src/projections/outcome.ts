@@ -42,7 +42,7 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
       const end = facts.finished;
       calls.closeOpen(end === null ? 'unknown' : 'cancelled');
       const completeness = end === null ? unfinished(facts) : end.data.completeness;
-      const extra = overflowGaps(artifacts.dropped(), calls.missed);
+      const extra = overflowGaps(artifacts.dropped(), calls);
       return {
         schema_version: OUTCOME_SCHEMA,
         run_id: facts.run_id,
@@ -190,10 +190,12 @@ function unfinished(facts: Facts): Completeness {
   return { grade, gaps: ['not_finished'], filled: [] };
 }
 
-function overflowGaps(artifacts: number, updates: number): string[] {
+function overflowGaps(artifacts: number, { missed, unlisted }: CallFold): string[] {
   const gaps: string[] = [];
   if (artifacts > 0) gaps.push(`changed files beyond the number kept: ${artifacts}`);
-  if (updates > 0) gaps.push(`late updates of calls not known any more: ${updates}`);
+  if (missed > 0) gaps.push(`late updates of calls not known any more: ${missed}`);
+  if (unlisted > 0)
+    gaps.push(`calls beyond those listed here; the transcript has all: ${unlisted}`);
   return gaps;
 }
 

@@ -7,6 +7,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   unlinkSync,
   writeSync,
@@ -68,10 +69,18 @@ export function errno(code: string, text: string = code): NodeJS.ErrnoException 
   return error;
 }
 
-export function readPrivate(path: string): Buffer {
+/** `bytes_max`: a larger file is refused, also one that grows while it is read. */
+export function readPrivate(path: string, bytes_max = Number.POSITIVE_INFINITY): Buffer {
   const fd = openRead(path);
   try {
-    return readFileSync(fd);
+    if (bytes_max === Number.POSITIVE_INFINITY) return readFileSync(fd);
+    const { size } = fstatSync(fd);
+    if (size > bytes_max) throw errno('EFBIG', `it has ${size} bytes, over ${bytes_max}`);
+    const bytes = Buffer.allocUnsafe(size);
+    let done = 0;
+    for (let count = -1; count !== 0 && done < size; done += count)
+      count = readSync(fd, bytes, done, size - done, null);
+    return bytes.subarray(0, done);
   } finally {
     closeSync(fd);
   }

@@ -67,6 +67,8 @@ export interface Index extends PositionIndex {
   setPositions(positions: readonly Position[]): void;
   /** Sessions that a segment holds, as far as they are covered. */
   sessionsIn(segment: string): string[];
+  /** Sessions in the journal, as far as it is covered, that are not in the list of runs. */
+  unlistedSessions(): string[];
   /** How many entries each session has in each segment. */
   entriesBySession(): { segment: string; session: string; entries: number }[];
   /** Up to which byte of a segment all finished runs have their row. */
@@ -139,6 +141,7 @@ type PositionPart = Pick<
   | 'covered'
   | 'cover'
   | 'sessionsIn'
+  | 'unlistedSessions'
   | 'entriesBySession'
   | 'forgetSegment'
   | 'settled'
@@ -178,6 +181,12 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
       db.read((prepared) => {
         const sql = 'SELECT DISTINCT session FROM positions WHERE segment = ?';
         return prepared.all(sql, segment).map((row) => unkey(row.session));
+      }),
+    unlistedSessions: () =>
+      db.read((prepared) => {
+        const sql = `SELECT DISTINCT session FROM positions
+          WHERE session NOT IN (SELECT run_id FROM runs)`;
+        return prepared.all(sql).map((row) => unkey(row.session));
       }),
     entriesBySession: () =>
       db.read((prepared) => {

@@ -5,7 +5,7 @@
  */
 import { closeSync, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileError } from '../lib/errors.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import {
@@ -40,8 +40,11 @@ export interface Spool {
 
 /** The paths alone; nothing is made or checked. */
 export function spoolAt(state: StateDir, run_id: string): Spool {
-  const name = isRunId(run_id) ? run_id : fileFor('spool', run_id);
-  return namedSpool(state, name);
+  return namedSpool(state, spoolName(run_id));
+}
+
+export function spoolName(run_id: string): string {
+  return isRunId(run_id) ? run_id : fileFor('spool', run_id);
 }
 
 function namedSpool(state: StateDir, name: string): Spool {
@@ -89,17 +92,35 @@ function createFile(path: string, text: string | Buffer): void {
   }
 }
 
+const recordedAt = (spool: Spool) => join(spool.path, 'recorded');
+
+/** Notes that the run is recorded and its spool stays on request, so that starts need not look at it again. */
+export function markRecorded(spool: Spool): void {
+  if (!isRecorded(spool)) createFile(recordedAt(spool), '');
+}
+
+/** A hint only: the agent can make this file too. */
+export function isRecorded(spool: Spool): boolean {
+  return lstatSync(recordedAt(spool), { throwIfNoEntry: false }) !== undefined;
+}
+
 /** Replaces `meta.json` as a whole. */
 export function writeMeta(spool: Spool, meta: unknown): void {
   writeAtomic(spool.meta, `${JSON.stringify(meta)}\n`, STAGE);
 }
 
-/** What `meta.json` says; null when it is missing or no JSON. */
+/**
+ * The content of `meta.json`, of any shape: the agent can write this file too. Undefined when there is none; throws a
+ * TachoError that names the file when it cannot be read or is not JSON.
+ */
 export function readMeta(spool: Spool): unknown {
   try {
-    return JSON.parse(readPrivate(spool.meta).toString('utf8')) as unknown;
-  } catch {
-    return null;
+    const bytes = readPrivate(spool.meta, LIMITS.spool_meta_bytes_max);
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const why = cause instanceof SyntaxError ? 'is not JSON' : (cause as Error).message;
+    throw new TachoError('state_unusable', `${spool.meta}: ${why}`, { stage: STAGE, cause });
   }
 }
 

@@ -136,9 +136,9 @@ describe('a spool', () => {
     writeFileSync(join(state.spool, 'a file'), '');
     symlinkSync(state.journal, join(state.spool, 'a link'));
     expect(listSpools(state)).toEqual([first, later]);
-    expect(readMeta(first)).toBeNull();
+    expect(readMeta(first)).toBeUndefined();
     writeFileSync(first.meta, '{"torn');
-    expect(readMeta(first)).toBeNull();
+    expect(() => readMeta(first)).toThrow(`${first.meta}: is not JSON`);
     removeSpool(first);
     removeSpool(first);
     removeSpool(spoolAt(state, 'never made'));

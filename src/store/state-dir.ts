@@ -20,6 +20,8 @@ export interface StateDir {
   readonly logs: string;
   /** Made when runs are archived. */
   readonly archive: string;
+  /** Files without names, of running processes; made when something is too large for memory. */
+  readonly tmp: string;
   readonly db: string;
 }
 
@@ -42,6 +44,7 @@ export function stateDirAt(path: string): StateDir {
     transcripts: join(root, 'transcripts'),
     logs: join(root, 'logs'),
     archive: join(root, 'archive'),
+    tmp: join(root, 'tmp'),
     db: join(root, 'tacho.db'),
   };
 }

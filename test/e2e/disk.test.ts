@@ -1,10 +1,9 @@
 /** Disks that are full or read-only, and things that stand in the way: a clear word, exit 70, nothing lost (ST-9). */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { SPOOL_MARK } from '../../src/store/spool.ts';
-import { demo, finished, kill, type Result, spools, until, usePlace } from './cli.ts';
+import { demo, finished, type Result, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -185,29 +184,6 @@ verifies(
       expect(finished(result).error).toContain(path);
     }
     expect(existsSync(join(place.work, 'tacho-demo', 'same.txt'))).toBe(false);
-  },
-);
-
-verifies(
-  ['ST-3', 'ST-9'],
-  'a spool that cannot be read is told, and stands in no other run’s way',
-  async () => {
-    const run = place.start(demo('hang'), { contract: 'none' });
-    const spoolOf = (file: string) => join(place.state, 'spool', spools(place)[0] ?? '', file);
-    await until(
-      () =>
-        existsSync(spoolOf('stdout')) && readFileSync(spoolOf('stdout')).length > SPOOL_MARK.length,
-    );
-    kill(run.pid);
-    await run.done;
-    for (const pid of place.left()) kill(pid);
-    const path = spoolOf('stdout');
-    rmSync(path);
-    const next = await tacho(demo('fixed'));
-    expect([next.code, next.stderr]).toEqual([0, '']);
-    const recovered = await tacho(['runs', 'recover']);
-    expect(recovered.code).toBe(1);
-    expect(recovered.stdout).toContain(path);
   },
 );
 

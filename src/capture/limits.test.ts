@@ -1,0 +1,114 @@
+/** Limits of a run: it is closed with what it has, and one problem counts the rest. */
+import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { demo } from '../agents/demo/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
+
+/** Runs `work` with other limits. */
+function withLimits<T>(limits: Partial<Record<keyof typeof LIMITS, number>>, work: () => T): T {
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, limits);
+  try {
+    return work();
+  } finally {
+    Object.assign(LIMITS, before);
+  }
+}
+
+function live(): Pipeline {
+  let now = 1_000;
+  const info = {
+    run_id: 'r_test',
+    agent: 'demo',
+    cwd: '/w',
+    prompt: 'p',
+    config: null,
+    started_ms: 500,
+    model: null,
+    agent_version: null,
+    session_id: null,
+    fingerprint: () => 'f',
+  };
+  return createPipeline({ agent: demo, primary: 'stdout', now: () => now++, info });
+}
+
+const lines = (...records: object[]) =>
+  Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+
+function whole(pipeline: Pipeline, input: Buffer): Event[] {
+  const events = pipeline.push('stdout', input);
+  return [...events, ...pipeline.endOfInput('stdout'), ...pipeline.finish()];
+}
+
+const problemsOf = (events: readonly Event[], code: string) =>
+  events.filter(
+    (event): event is EventOf<'problem'> => event.kind === 'problem' && event.data.code === code,
+  );
+
+const HELLO = { t: 'hello', session: 's', version: '1', model: 'm' };
+const call = (n: number) => ({ t: 'call', id: `c${n}`, tool: 'run', input: { cmd: 'x' } });
+const text = (n: number) => ({ t: 'text', id: `m${n}`, text: `text ${n}` });
+const count = <T>(n: number, make: (n: number) => T) =>
+  Array.from({ length: n }, (_, i) => make(i));
+
+verifies(
+  ['RE-12', 'ST-3'],
+  'a run over its limit of events keeps its end, whenever it is killed',
+  () => {
+    const input = lines(HELLO, call(0), call(1), ...count(500, text), { t: 'end', reason: 'ok' });
+    withLimits({ run_events_max: 100, session_events_max: 200 }, () => {
+      const events = whole(live(), input);
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      expect(events.length).toBeLessThan(115);
+      const [said, ...more] = problemsOf(events, 'events_over_limit');
+      expect(more).toEqual([]);
+      const recorded = events.filter(({ kind }) => kind === 'message_finished').length;
+      expect(said?.data.detail).toContain(`${500 - recorded} later ones were not recorded`);
+      const end = events.at(-1) as EventOf<'run_finished'>;
+      expect(end.data).toMatchObject({ exit_reason: 'ok', completeness: { grade: 'partial' } });
+      expect(end.data.completeness.gaps).toContain('events_over_limit:1');
+      expect(events.filter(({ kind }) => kind === 'call_finished')).toHaveLength(2);
+      for (const kept of [0, 50, 99, 100, 101, 102]) {
+        const again = live();
+        for (const event of events.slice(0, kept)) again.resume(event);
+        again.resumed();
+        const kinds = [...events.slice(0, kept), ...whole(again, input)].map(({ kind }) => kind);
+        expect(kinds, `killed after ${kept} events`).toEqual(events.map(({ kind }) => kind));
+      }
+    });
+  },
+);
+
+test('an agent that goes on past all limits cannot fill the room of the end', () => {
+  const ends = count(500, () => ({ t: 'end', reason: 'ok' }));
+  const input = lines(HELLO, ...count(200, text), ...ends, ...count(200, text));
+  withLimits({ run_events_max: 100, session_events_max: 200 }, () => {
+    const events = whole(live(), input);
+    expect(events.length).toBeLessThan(200);
+    expect(events.at(-1)?.kind).toBe('run_finished');
+  });
+});
+
+test('calls that are never answered are given up beyond a bound, oldest first', () => {
+  withLimits({ open_calls_max: 10 }, () => {
+    const pipeline = live();
+    const events = pipeline.push('stdout', lines(HELLO, ...count(11, call)));
+    const given_up = events.filter(({ kind }) => kind === 'call_finished');
+    expect(given_up.map(({ data }) => (data as { call_id: string }).call_id)).toEqual(
+      count(5, (n) => `c${n}`),
+    );
+    expect(pipeline.state.open_calls).toBe(6);
+  });
+});
+
+test('a final output over its limit is cut, and that is a problem', () => {
+  withLimits({ final_output_chars_max: 10 }, () => {
+    const said = count(5, () => ({ t: 'text', id: 'm', text: 'four' }));
+    const events = whole(live(), lines(HELLO, { t: 'turn', id: 't' }, ...said));
+    const end = events.at(-1) as EventOf<'run_finished'>;
+    expect(end.data.final_output).toBe('four\nfour\nfo');
+    expect(problemsOf(events, 'truncated_value')).toHaveLength(1);
+  });
+});

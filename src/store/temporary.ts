@@ -1,0 +1,55 @@
+/**
+ * Files for as long as a process needs them, in a folder of the state folder. Contract: a file loses its name as soon as
+ * it is open, so that the system frees it with the process; where an open file cannot be removed, the next sweep does.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../lib/errors.ts';
+import { unlinkQuietly } from './files.ts';
+import { isAlive, thisOwner } from './owner.ts';
+import { ownFolder } from './state-dir.ts';
+
+export interface TemporaryFile {
+  /** To write and read. */
+  readonly fd: number;
+  /** Called after `fd` is closed. */
+  remove(): void;
+}
+
+/** Whose file it is. */
+const NAME = /^spill-(\d+)-(\d+)-[0-9a-f]{12}$/;
+
+export function openTemporary(folder: string): TemporaryFile {
+  ownFolder(folder, true);
+  const { pid, ticks } = thisOwner();
+  const path = join(folder, `spill-${pid}-${ticks ?? 0}-${randomBytes(6).toString('hex')}`);
+  const { O_RDWR, O_CREAT, O_EXCL } = constants;
+  try {
+    const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600);
+    try {
+      if (process.platform !== 'win32') unlinkSync(path);
+    } catch (cause) {
+      closeSync(fd);
+      throw cause;
+    }
+    return { fd, remove: () => unlinkQuietly(path) };
+  } catch (cause) {
+    throw fileError(cause, folder, 'temporary');
+  }
+}
+
+/** Removes files of dead processes: one that was killed between making a file and taking its name away, or any on Windows. */
+export function sweepTemporary(folder: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return;
+  }
+  for (const name of names) {
+    const [, pid, ticks] = NAME.exec(name) ?? [];
+    if (pid === undefined) continue;
+    if (!isAlive(Number(pid), Number(ticks) || null)) unlinkQuietly(join(folder, name));
+  }
+}

@@ -1,0 +1,99 @@
+/** Recovery of long runs: memory does not grow with the number of events, and what is killed leaves no temporary file. */
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { demo, filesBelow, finished, kill, spools, until, usePlace } from '../e2e/cli.ts';
+import { verifies } from '../e2e/verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const journalBytes = () =>
+  readdirSync(join(place.state, 'journal')).reduce(
+    (sum, name) => sum + readFileSync(join(place.state, 'journal', name)).length,
+    0,
+  );
+
+/** Starts a run, waits until all of it is journalled, kills tacho and its agent. */
+async function killedRun(script: string): Promise<string> {
+  const { pid, done } = place.start(demo(script), { contract: 'none' });
+  const end = () => spools(place).map((run) => join(place.state, 'spool', run, 'stderr'));
+  await until(() => end().some((path) => readFileSync(path).length > 0), 'the end of the output');
+  for (let before = -1; before !== journalBytes(); await sleep(500)) before = journalBytes();
+  kill(pid);
+  await done;
+  for (const left of place.left()) kill(left);
+  await until(() => place.left().length === 0, 'the end of the agent');
+  return spools(place)[0] as string;
+}
+
+verifies(
+  'ST-3',
+  'a run of 150,000 events is recovered with a heap of 96 MB, and delays no new run',
+  async () => {
+    const script = join(place.folder, 'flood.yaml');
+    const flood = '  - flood: { records: 150000, bytes: 40 }\n';
+    writeFileSync(script, `steps:\n${flood}  - stderr: all said\n  - hang: true\n`);
+    const run = await killedRun(script);
+    const env = { NODE_OPTIONS: '--max-old-space-size=96' };
+    const recovered = await tacho(['runs', 'recover'], { env });
+    expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+    expect(recovered.stdout).toContain(`${run}: recovered, incomplete`);
+    expect((await tacho(['runs', 'verify', run], { env })).code).toBe(0);
+    const next = await tacho(demo('fixed'), { env });
+    expect([next.code, next.stderr]).toEqual([0, '']);
+  },
+  300_000,
+);
+
+/** Calls with 12 MB of output: more than is held in memory. */
+function longScript(rest: string): string {
+  const path = join(place.folder, 'long.yaml');
+  const call =
+    '      - { tool: run, input: { cmd: "head -c 300000 /dev/zero | tr \'\\\\0\' z" } }\n';
+  writeFileSync(path, `steps:\n  - say: begin\n    calls:\n${call.repeat(40)}${rest}`);
+  return path;
+}
+
+function openFiles(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+}
+
+verifies(
+  ['ST-3', 'ST-8'],
+  'a run with 12 MB of calls needs no temporary folder, and a killed one leaves nothing in it',
+  async () => {
+    const tmp = join(place.folder, 'tmp');
+    writeFileSync(tmp, 'not a folder');
+    const whole = await tacho(demo(longScript('')), { env: { TMPDIR: tmp } });
+    expect([whole.code, whole.stderr, finished(whole).exit_reason]).toEqual([0, '', 'ok']);
+    expect(finished(whole).completeness.gaps).toEqual(['usage_unknown']);
+
+    const empty = join(place.folder, 'empty');
+    mkdirSync(empty);
+    const script = longScript('  - stderr: all said\n  - hang: true\n');
+    const started = place.start(demo(script), { contract: 'none', env: { TMPDIR: empty } });
+    const spill = join(place.state, 'tmp', 'spill-');
+    const spilled = () => openFiles(started.pid).some((path) => path.startsWith(spill));
+    await until(spilled, 'a spill');
+    kill(started.pid);
+    await started.done;
+    for (const left of place.left()) kill(left);
+    await until(() => place.left().length === 0, 'the end of the agent');
+    expect(readdirSync(empty).filter((name) => name.startsWith('tacho'))).toEqual([]);
+    // A kill between making the file and taking its name away leaves an empty one.
+    const tmp_files = filesBelow(join(place.state, 'tmp'));
+    expect(tmp_files.filter(({ bytes }) => bytes.length > 0)).toEqual([]);
+    const recovered = await tacho(['runs', 'recover']);
+    expect([recovered.code, recovered.stdout]).toEqual([0, expect.stringContaining('recovered')]);
+    expect(readdirSync(join(place.state, 'tmp'))).toEqual([]);
+  },
+  300_000,
+);

@@ -1,0 +1,343 @@
+/** Spools that are damaged, gone or too large: each affects its own run alone, and what the journal has is shown (ST-3). */
+import { spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { thisOwner } from '../../src/store/owner.ts';
+import { demo, finished, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
+import { verifies } from '../e2e/verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+const spoolOf = (run: string, file = '') => join(place.state, 'spool', run, file);
+
+/** A run with four finished calls, and its agent, both killed. */
+async function killedRun(): Promise<{ run: string; shown: Row[] }> {
+  const path = join(place.folder, 'calls.yaml');
+  const call = '{ tool: run, input: { cmd: echo out } }';
+  writeFileSync(
+    path,
+    `steps:\n  - say: before\n    calls: [${Array(4).fill(call)}]\n  - hang: true\n`,
+  );
+  const started = place.start(demo(path), {
+    contract: 'none',
+    seen(sofar, child) {
+      if (sofar.split('tool_exec_finished').length > 4) kill(child.pid as number);
+    },
+  });
+  const { records } = await started.done;
+  for (const pid of place.left()) kill(pid);
+  await until(() => place.left().length === 0, 'the end of the agent');
+  return { run: records[0].run_id, shown: records };
+}
+
+async function outcomeOf(run: string): Promise<Row> {
+  return JSON.parse((await tacho(['runs', 'show', run, '--json'])).stdout);
+}
+
+async function expectWhole(run: string, shown: readonly Row[]): Promise<void> {
+  const { records } = await tacho(['replay', run, '--output', 'json'], { contract: 'none' });
+  expect(records.slice(0, shown.length)).toEqual(shown);
+  expect(records.filter(({ type }) => type === 'run_finished')).toHaveLength(1);
+  const verified = await tacho(['runs', 'verify', run]);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('partial')]);
+}
+
+const runId = (n: number) => `r_01m7fgscfd${String(n).padStart(16, '0')}`;
+
+/** A meta.json that is right in every field; `change` spoils it. */
+function metaText(run_id: string, change: (meta: Row) => void): string {
+  const config = {
+    agent: 'demo',
+    target: null,
+    model: null,
+    approve: 'default',
+    args: [],
+    env_names: [],
+    resume: null,
+    timeout_ms: null,
+    output_mode: 'json',
+    stream: false,
+    tui: false,
+    events_path: null,
+    final_output_path: null,
+    labels: {},
+  };
+  const meta: Row = {
+    version: 1,
+    run_id,
+    config,
+    prompt: 'p',
+    cwd: '/',
+    started_ms: 1_700_000_000_000,
+    keep_raw: false,
+    redact: [],
+    secrets: {},
+    owner: { ...thisOwner(), pid: 2 ** 22 + 1 },
+    agent: null,
+  };
+  change(meta);
+  return JSON.stringify(meta);
+}
+
+const FIELDS: [string, (meta: Row) => void][] = [
+  ['no owner', (meta) => delete meta.owner],
+  ['owner null', (meta) => Object.assign(meta, { owner: null })],
+  ['owner with a text as pid', (meta) => Object.assign(meta.owner, { pid: 'x' })],
+  ['no config', (meta) => delete meta.config],
+  ['config of another type', (meta) => Object.assign(meta, { config: 'demo' })],
+  ['an unknown agent', (meta) => Object.assign(meta.config, { agent: 'constructor' })],
+  ['limits of another type', (meta) => Object.assign(meta.config, { limits: { tokens: '9' } })],
+  ['labels that are no texts', (meta) => Object.assign(meta.config, { labels: { a: {} } })],
+  ['secrets as a list', (meta) => Object.assign(meta, { secrets: [1] })],
+  ['a secret that is no text', (meta) => Object.assign(meta, { secrets: { A: { b: 1 } } })],
+  ['redact as a text', (meta) => Object.assign(meta, { redact: '.*' })],
+  ['redact with a bad pattern', (meta) => Object.assign(meta, { redact: ['('] })],
+  ['a prompt that is no text', (meta) => Object.assign(meta, { prompt: 7 })],
+  ['a cwd that is no text', (meta) => Object.assign(meta, { cwd: null })],
+  ['a time beyond all calendars', (meta) => Object.assign(meta, { started_ms: 1e300 })],
+  ['an agent without a pid', (meta) => Object.assign(meta, { agent: {} })],
+  ['live of another shape', (meta) => Object.assign(meta, { live: { url: 1 } })],
+  ['an unknown log', (meta) => Object.assign(meta, { stream_log: 'all' })],
+  ['a version to come', (meta) => Object.assign(meta, { version: 2 })],
+  ['the id of another run', (meta) => Object.assign(meta, { run_id: runId(99) })],
+];
+
+const FILES: [string, (path: string) => void][] = [
+  ['null', (path) => writeFileSync(path, 'null')],
+  ['a list', (path) => writeFileSync(path, '[]')],
+  ['a torn file', (path) => writeFileSync(path, '{"version":1,"run')],
+  ['bytes', (path) => writeFileSync(path, Buffer.from([0, 255, 254, 10]))],
+  ['deep JSON', (path) => writeFileSync(path, '['.repeat(500_000) + ']'.repeat(500_000))],
+  ['a folder', (path) => mkdirSync(path)],
+  ['a link', (path) => symlinkSync('/etc/hostname', path)],
+  ['a link to itself', (path) => symlinkSync(path, path)],
+  ['a pipe', (path) => spawnSync('mkfifo', [path])],
+  [
+    'a huge file',
+    (path) => {
+      writeFileSync(path, '{');
+      truncateSync(path, 3_000_000_000);
+    },
+  ],
+];
+
+verifies(
+  ['ST-3', 'ST-8'],
+  'a meta.json that is damaged in any way is named and stops neither runs nor recoveries',
+  async () => {
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    const all = [
+      ...FILES,
+      ...FIELDS.map(([what, change]): (typeof FILES)[number] => [
+        what,
+        (path) => writeFileSync(path, metaText(path.split('/').at(-2) ?? '', change)),
+      ]),
+    ];
+    for (const [n, [, put]] of all.entries()) {
+      mkdirSync(spoolOf(runId(n)), { mode: 0o700 });
+      for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(runId(n), file), '');
+      put(spoolOf(runId(n), 'meta.json'));
+    }
+    // One that is right: it is finished beside all the others.
+    const right = runId(all.length);
+    mkdirSync(spoolOf(right), { mode: 0o700 });
+    for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(right, file), '');
+    writeFileSync(
+      spoolOf(right, 'meta.json'),
+      metaText(right, (meta) => Object.assign(meta, { unknown: 'x' })),
+    );
+    const next = await tacho(demo('fixed'));
+    expect([next.code, finished(next).exit_reason]).toEqual([0, 'ok']);
+    expect(next.stderr).toContain(`note: finished the record of ${right}: its recorder was killed`);
+    expect(next.stderr.trim().split('\n')).toHaveLength(2);
+    const recovered = await tacho(['runs', 'recover', '--no-wait']);
+    expect([recovered.code, recovered.stderr]).toEqual([1, '']);
+    const lines = recovered.stdout.trim().split('\n');
+    for (const [n, [what]] of all.entries())
+      expect(
+        lines.find((line) => line.startsWith(runId(n))),
+        what,
+      ).toContain(what === 'redact with a bad pattern' ? 'redact' : spoolOf(runId(n), 'meta.json'));
+    expect(lines).toHaveLength(all.length);
+    const doctor = await tacho(['doctor']);
+    expect(doctor.stdout).toContain('meta.json');
+    expect(doctor.stderr).toBe('');
+    expect(readFileSync('/etc/hostname').length).toBeGreaterThan(0);
+  },
+);
+
+const DAMAGE: [string, (run: string) => void][] = [
+  ['meta.json is gone', (run) => rmSync(spoolOf(run, 'meta.json'))],
+  ['meta.json is torn', (run) => writeFileSync(spoolOf(run, 'meta.json'), '{"version":1')],
+  [
+    'meta.json has no secrets',
+    (run) => {
+      const path = spoolOf(run, 'meta.json');
+      const { secrets: _, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+      writeFileSync(path, JSON.stringify(rest));
+    },
+  ],
+  ['stdout is gone', (run) => rmSync(spoolOf(run, 'stdout'))],
+  ['stderr is gone', (run) => rmSync(spoolOf(run, 'stderr'))],
+  [
+    'stdout is a pipe',
+    (run) => {
+      rmSync(spoolOf(run, 'stdout'));
+      spawnSync('mkfifo', [spoolOf(run, 'stdout')]);
+    },
+  ],
+  ['stdout is cut', (run) => truncateSync(spoolOf(run, 'stdout'), 10)],
+  ['the whole spool is gone', (run) => rmSync(spoolOf(run), { recursive: true })],
+];
+
+for (const [what, damage] of DAMAGE) {
+  verifies(
+    ['ST-3', 'ST-10'],
+    `${what}: the run is closed with what the journal has, and with a gap`,
+    async () => {
+      const { run, shown } = await killedRun();
+      damage(run);
+      const recovered = await tacho(['runs', 'recover']);
+      expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+      expect(recovered.stdout).toContain(`${run}: recovered, incomplete, 4 calls`);
+      const { completeness, tool_calls } = await outcomeOf(run);
+      expect(completeness.grade).toBe('partial');
+      expect(completeness.gaps).toContain('spool_unusable:1');
+      expect(tool_calls).toHaveLength(4);
+      await expectWhole(run, shown);
+      // Nothing is left to do, and nothing delays the next run.
+      expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+      expect((await tacho(demo('fixed'))).stderr).toBe('');
+    },
+  );
+}
+
+verifies('ST-3', 'raw output that cannot be redacted any more is kept, not recorded', async () => {
+  const { run } = await killedRun();
+  const secret = 'Zq81mKpXv0tRs5Wd9Lb2';
+  appendFileSync(spoolOf(run, 'stdout'), `{"t":"text","id":"x","text":"${secret}"}\n`);
+  writeFileSync(spoolOf(run, 'meta.json'), 'null');
+  expect((await tacho(['runs', 'recover'])).code).toBe(0);
+  expect(readFileSync(spoolOf(run, 'stdout'), 'utf8')).toContain(secret);
+  expect(existsSync(spoolOf(run, 'meta.json'))).toBe(false);
+  const { stdout } = await tacho(['replay', run, '--output', 'json'], { contract: 'none' });
+  expect(stdout).not.toContain(secret);
+  expect((await tacho(['runs', 'rm', run])).code).toBe(0);
+  expect(spools(place)).toEqual([]);
+});
+
+verifies(
+  'ST-3',
+  'an agent that damages the meta.json of its own running run changes nothing',
+  async () => {
+    const path = join(place.folder, 'waits.yaml');
+    const wait = 'while [ ! -e go ]; do sleep 0.02; done';
+    writeFileSync(
+      path,
+      `steps:\n  - say: hi\n    calls: [{ tool: run, input: { cmd: "${wait}" } }]\n`,
+    );
+    const started = place.start(demo(path));
+    await until(() => {
+      const path = spoolOf(spools(place)[0] ?? '', 'stdout');
+      return existsSync(path) && readFileSync(path, 'utf8').includes('hi');
+    }, 'the first text');
+    const [run = ''] = spools(place);
+    for (const text of ['null', '{"version":1}']) {
+      writeFileSync(spoolOf(run, 'meta.json'), text);
+      const recovered = await tacho(['runs', 'recover', '--no-wait']);
+      expect(recovered.stdout).toContain(`${run}: is being recorded by a running tacho`);
+      expect((await tacho(demo('fixed'))).code).toBe(0);
+    }
+    rmSync(spoolOf(run, 'meta.json'));
+    expect((await tacho(['runs', 'recover', '--no-wait'])).stdout).toContain('running tacho');
+    writeFileSync(join(place.work, 'go'), '');
+    const result = await started.done;
+    expect([result.code, finished(result).exit_reason]).toEqual([0, 'ok']);
+    expect((await tacho(['runs', 'verify', run])).code).toBe(0);
+    expect(spools(place)).toEqual([]);
+  },
+);
+
+verifies(
+  'ST-3',
+  'a spool over the budget is left for `runs recover`, with one line; a new run is not delayed',
+  async () => {
+    const { run, shown } = await killedRun();
+    // Lines that say nothing, without room on the disk.
+    const { size } = statSync(spoolOf(run, 'stderr'));
+    truncateSync(spoolOf(run, 'stderr'), size + 40 * 1024 * 1024);
+    const next = await tacho(demo('fixed'));
+    expect([next.code, next.stderr]).toEqual([
+      0,
+      `note: ${run} is not finished yet: see tacho runs recover\n`,
+    ]);
+    expect(spools(place)).toEqual([run]);
+    const recovered = await tacho(['runs', 'recover', run]);
+    expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+    await expectWhole(run, shown);
+  },
+);
+
+verifies(
+  'ST-3',
+  'an automatic recovery that dies counts: after three of them only `runs recover` tries again',
+  async () => {
+    const { run, shown } = await killedRun();
+    const auto = ['runs', 'recover', '--auto', '--no-wait'];
+    const env = { TACHO_FAIL_AT: 'before_write:1' };
+    for (const attempts of [1, 2, 3]) {
+      expect((await tacho(auto, { env })).signal).toBe('SIGKILL');
+      expect(statSync(spoolOf(run, 'attempts')).size).toBe(attempts);
+    }
+    const fourth = await tacho(auto, { env });
+    expect([fourth.code, fourth.stdout]).toEqual([
+      0,
+      `note: ${run} is not finished yet: see tacho runs recover\n`,
+    ]);
+    const next = await tacho(demo('fixed'));
+    expect([next.code, next.stderr]).toEqual([0, '']);
+    expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run}: recovered`);
+    await expectWhole(run, shown);
+  },
+);
+
+verifies(
+  'ST-3',
+  'a run that the journal has without a spool is closed; a run that is imported is not',
+  async () => {
+    const session = join(place.folder, '7e15eb39-6be6-4422-a6f5-000000000001.jsonl');
+    const id = '7e15eb39-6be6-4422-a6f5-000000000001';
+    const line = (type: string, message: object, n: number) =>
+      `${JSON.stringify({ type, message, uuid: `u${n}`, timestamp: new Date(1_767_000_000_000 + n).toISOString(), cwd: '/w', sessionId: id, version: '2.1.0' })}\n`;
+    const text = [{ type: 'text', text: 'said' }];
+    const messages = Array.from({ length: 3_000 }, (_, n) =>
+      line('assistant', { id: `m${n}`, role: 'assistant', model: 'm', content: text }, n + 1),
+    );
+    writeFileSync(session, line('user', { role: 'user', content: 'asked' }, 0) + messages.join(''));
+    const importing = ['import', 'claude', session];
+    const cut = await tacho(importing, { env: { TACHO_FAIL_AT: 'after_write:2' } });
+    expect(cut.signal).toBe('SIGKILL');
+    expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+    expect((await tacho(importing)).code).toBe(0);
+    const { stdout } = await tacho(['runs', 'list', '--json']);
+    const [row] = stdout
+      .trim()
+      .split('\n')
+      .map((one) => JSON.parse(one) as Row);
+    expect((await tacho(['runs', 'verify', row.run_id])).code).toBe(0);
+    expect(readdirSync(join(place.state, 'journal')).length).toBeGreaterThan(0);
+  },
+);

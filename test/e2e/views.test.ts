@@ -1,0 +1,145 @@
+/** Views that fail: each is dropped and reported, the run is recorded all the same. */
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { View } from '../../src/app/recorder.ts';
+import { journalledEvents } from '../../src/app/replay.ts';
+import { prepareRun } from '../../src/app/request.ts';
+import { startRun } from '../../src/app/run.ts';
+import { verifyRun } from '../../src/app/verify.ts';
+import type { Event } from '../../src/model/event.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
+import { demo, finished, spools, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+async function runWith(views: readonly View[]) {
+  const request = await prepareRun({
+    agent: 'demo',
+    prompt: 'please',
+    cwd: place.work,
+    state_dir: place.state,
+    args: ['--speed', '0', '--script', 'default'],
+    env: { TACHO_HOME: place.state },
+  });
+  return (await startRun(request, views)).result;
+}
+
+const FAILING: [string, () => View['take']][] = [
+  [
+    'throws at its first event',
+    () => () => {
+      throw new TypeError('broken\nview');
+    },
+  ],
+  [
+    'rejects later',
+    () => {
+      let batches = 0;
+      return async () => {
+        batches += 1;
+        if (batches > 1) throw new Error('broken');
+      };
+    },
+  ],
+  [
+    'throws what is no error',
+    () => () => {
+      throw null;
+    },
+  ],
+];
+
+for (const [what, make] of FAILING) {
+  verifies(
+    ['RE-20', 'ST-2'],
+    `a view that ${what} is dropped and reported once; the others see everything`,
+    async () => {
+      const seen: Event[] = [];
+      const after = {
+        name: 'after',
+        take: (events: readonly Event[]) => void seen.push(...events),
+      };
+      const result = await runWith([{ name: 'the broken one', take: make() }, after]);
+      expect([result.exit_reason, result.unlisted]).toEqual(['ok', null]);
+      expect(result.failed_views.map(({ view }) => view)).toEqual(['the broken one']);
+      const state = stateDirAt(place.state);
+      const journalled: Event[] = [];
+      for await (const event of journalledEvents(state, result.run_id)) journalled.push(event);
+      expect(journalled).toEqual(seen);
+      const said = journalled.filter(
+        ({ kind, data }) => kind === 'problem' && (data as { code: string }).code === 'view_failed',
+      );
+      expect(said).toHaveLength(1);
+      expect(result.outcome.completeness.grade).toBe('complete');
+      expect(await verifyRun(state, result.run_id)).toMatchObject({ ok: true, faults: [] });
+      expect(spools(place)).toEqual([]);
+    },
+  );
+}
+
+verifies(
+  ['ST-9', 'TR-1'],
+  'a transcript that cannot be written is reported; the run is listed, and a recovery writes it',
+  async () => {
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    const folder = join(place.state, 'transcripts', 'demo');
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, 'in the way');
+    const result = await tacho(demo('fixed'));
+    expect([result.code, finished(result).exit_reason]).toEqual([0, 'ok']);
+    expect(result.stderr).toMatch(/^warning: the transcript failed: .*transcripts\/demo.*\n$/);
+    const { run_id } = result.records[0];
+    expect((await tacho(['runs', 'show', run_id])).code).toBe(0);
+    expect(spools(place)).toEqual([run_id]);
+    rmSync(folder);
+    expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run_id}: recovered, ok`);
+    expect((await tacho(['runs', 'verify', run_id])).code).toBe(0);
+    expect(spools(place)).toEqual([]);
+  },
+);
+
+verifies(
+  ['ST-9', 'TR-1'],
+  'a state folder without room for long transcripts: the run goes to its end and is recorded',
+  async () => {
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    const tmp = join(place.state, 'tmp');
+    writeFileSync(tmp, 'in the way');
+    const script = join(place.folder, 'long.yaml');
+    const call =
+      '      - { tool: run, input: { cmd: "head -c 300000 /dev/zero | tr \'\\\\0\' z" } }\n';
+    writeFileSync(script, `steps:\n  - say: begin\n    calls:\n${call.repeat(20)}  - say: after\n`);
+    const result = await tacho(demo(script));
+    expect([result.code, finished(result).exit_reason]).toEqual([0, 'ok']);
+    expect(finished(result).final_output).toBe('after');
+    expect(result.stderr).toMatch(/^warning: the transcript failed: .*\n$/);
+    const { run_id } = result.records[0];
+    rmSync(tmp);
+    expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run_id}: recovered, ok`);
+    expect((await tacho(['runs', 'verify', run_id])).code).toBe(0);
+    expect(readdirSync(tmp)).toEqual([]);
+  },
+);
+
+verifies(
+  ['ST-9', 'TR-2'],
+  'a log that cannot be written is reported and written by a recovery',
+  async () => {
+    mkdirSync(place.state, { mode: 0o700 });
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    writeFileSync(join(place.state, 'logs'), 'in the way');
+    const config =
+      'targets:\n  a:\n    agent: demo\n    stream_log: raw\n    args: [--speed, "0", --script, fixed]\n';
+    writeFileSync(join(place.work, 'tacho.yaml'), config);
+    const result = await tacho(['run', '--target', 'a', '--output', 'json', 'please']);
+    expect([result.code, result.stderr]).toEqual([0, expect.stringContaining('the log failed')]);
+    rmSync(join(place.state, 'logs'));
+    expect((await tacho(['runs', 'recover'])).code).toBe(0);
+    const { run_id } = result.records[0];
+    expect(existsSync(join(place.state, 'logs', 'demo', `${run_id}.log`))).toBe(true);
+    expect(spools(place)).toEqual([]);
+  },
+);
