@@ -136,12 +136,9 @@ export function createLines(
       }
       if (start === chunk.length) return;
       const rest = chunk.subarray(start);
-      if (over !== null || held + rest.length > line_bytes_max) {
-        spill(rest);
-      } else {
-        // A copy: the caller may reuse its buffer.
-        hold(rest);
-      }
+      if (over !== null || held + rest.length > line_bytes_max) spill(rest);
+      // A copy: the caller may reuse its buffer.
+      else hold(rest);
     },
     get held() {
       return room.length;
