@@ -2,9 +2,15 @@
 import { ERRNOS, type Errno, type Injection, type Mode } from './inject.ts';
 import { Lane } from './lane.ts';
 import type { Prepared, Scenario } from './scenario.ts';
+import { LIVE_SCENARIOS } from './scenarios-live.ts';
 import { RUN_SCENARIOS } from './scenarios-run.ts';
+import { STORE_SCENARIOS } from './scenarios-store.ts';
 
-export const SCENARIOS: readonly Scenario[] = [...RUN_SCENARIOS];
+export const SCENARIOS: readonly Scenario[] = [
+  ...RUN_SCENARIOS,
+  ...STORE_SCENARIOS,
+  ...LIVE_SCENARIOS,
+];
 
 export type Way = Omit<Injection, 'at'>;
 

@@ -31,6 +31,8 @@ export interface Ran {
   stderr: string;
   /** Ended by us because it took too long. */
   late: boolean;
+  /** Other commands that took part. */
+  others?: Ran[];
 }
 
 export interface RunOptions {
@@ -113,7 +115,9 @@ export class Lane {
     const cache = join(TORTURE_FOLDER, 'cache');
     mkdirSync(cache, { recursive: true, mode: 0o700 });
     const { injection = null } = options;
-    const child = spawn(process.execPath, [BIN, ...args], {
+    // With this flag the collector does not execute itself again, which would leave the injector behind.
+    const flags = args[0] === 'serve' ? ['--max-semi-space-size=1'] : [];
+    const child = spawn(process.execPath, [...flags, BIN, ...args], {
       cwd: this.work,
       env: {
         PATH: [this.programs, dirname(process.execPath), process.env.PATH].join(delimiter),

@@ -2,12 +2,14 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkRunEvents } from '../contract/check-run-event.ts';
+import type { Injection } from './inject.ts';
 import type { Lane, Ran } from './lane.ts';
 import { isKill, type Prepared, type Scenario } from './scenario.ts';
 import {
   bodiesOf,
   commandFaults,
   jsonLines,
+  type Known,
   knownRuns,
   listed,
   recordFaults,
@@ -105,7 +107,7 @@ const SHELL: Agent = {
     writeFileSync(path, `${lines.join('\n')}\n`);
     chmodSync(path, 0o755);
   },
-  final: 'Done: the command succeeded.',
+  final: 'Done.',
   calls: 1,
 };
 
@@ -220,6 +222,21 @@ const RECOVER: Scenario = {
     if (!isKill(injection)) return;
     // The next run finishes nothing more and is not hindered.
     yield* successFaults(await lane.tacho(['run', '--agent', 'demo', 'x', ...played('fixed')]));
+  },
+};
+
+/** For the live scenario: the same run, sent to a collector. */
+export const LIVE_RUN = {
+  prepare: DEMO.prepare,
+  args: (url: string) => [...runArgs(DEMO).slice(0, 3), '--live', url, ...DEMO.args],
+  async *check(
+    lane: Lane,
+    { known, ran, injection }: { known: Known; ran: Ran; injection: Injection },
+  ): AsyncGenerator<string> {
+    const killed = isKill(injection) && ran.signal === 'SIGKILL';
+    if (!killed) yield* endFaults(ran);
+    yield* recoveryFaults(lane);
+    yield* freshFaults(lane, { known, agent: DEMO, ran, killed });
   },
 };
 
