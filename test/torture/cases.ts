@@ -1,6 +1,6 @@
 /** All cases: each scenario with each way to disturb it, at each operation. */
-import { ERRNOS, type Errno, type Injection, type Mode } from './inject.ts';
-import { Lane } from './lane.ts';
+import { ERRNOS, type Errno, type Injection, type Mode, operationsOf } from './inject.ts';
+import { Lane, type Ran } from './lane.ts';
 import type { Prepared, Scenario } from './scenario.ts';
 import { LIVE_SCENARIOS } from './scenarios-live.ts';
 import { RUN_SCENARIOS } from './scenarios-run.ts';
@@ -13,15 +13,17 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 export type Way = Omit<Injection, 'at'>;
+export type Kind = 'kill' | 'error';
 
-export const KILLS: readonly Way[] = [
+const KILLS: readonly Way[] = [
   { mode: 'kill', errno: null },
   { mode: 'tear', errno: null },
 ];
-export const ERRORS: readonly Way[] = [
+const ERRORS: readonly Way[] = [
   ...ERRNOS.flatMap((errno) => (['once', 'on'] as const).map((mode) => ({ mode, errno }))),
   { mode: 'short', errno: null },
 ];
+export const WAYS: Record<Kind, readonly Way[]> = { kill: KILLS, error: ERRORS };
 
 export interface Case extends Injection {
   scenario: string;
@@ -40,25 +42,28 @@ export interface Played {
   faults: string[];
   /** Which operation was disturbed, as the injector logged it; null: the command had fewer. */
   operation: string | null;
+  ran: Ran | null;
 }
 
 /** Plays cases in a lane of its own, one at a time. */
 export class Player {
   readonly lane = new Lane();
   readonly #prepared = new Map<string, Prepared>();
-  readonly #counts = new Map<string, number>();
+  /** Of each scenario: the kinds of its operations, in order. */
+  readonly #kinds = new Map<string, readonly string[]>();
 
-  /** How many operations the scenario has, of those that can fail in this way. */
+  /** How many operations the scenario has, of those that can be disturbed in this way. */
   async count(scenario: Scenario, way: Way): Promise<number> {
-    const key = `${scenario.name}:${way.errno}:${way.mode === 'short'}`;
-    const known = this.#counts.get(key);
-    if (known !== undefined) return known;
-    const prepared = await this.#load(scenario);
-    await scenario.act(this.lane, { ...way, at: 0 }, prepared);
-    const count = this.lane.operations().length;
-    await this.lane.settle();
-    this.#counts.set(key, count);
-    return count;
+    let kinds = this.#kinds.get(scenario.name);
+    if (kinds === undefined) {
+      const prepared = await this.#load(scenario);
+      await scenario.act(this.lane, { mode: 'count', errno: null, at: 0 }, prepared);
+      kinds = this.lane.operations().map((line) => line.split(' ')[1] ?? '');
+      await this.lane.settle();
+      this.#kinds.set(scenario.name, kinds);
+    }
+    const counted = new Set(operationsOf(way).split(','));
+    return kinds.filter((kind) => counted.has(kind)).length;
   }
 
   async play(one: Case): Promise<Played> {
@@ -67,8 +72,9 @@ export class Player {
     const prepared = await this.#load(scenario);
     const faults: string[] = [];
     let operation: string | null = null;
+    let ran: Ran | null = null;
     try {
-      const ran = await scenario.act(this.lane, one, prepared);
+      ran = await scenario.act(this.lane, one, prepared);
       operation = this.lane.operations().find((line) => line.endsWith(' DISTURBED')) ?? null;
       for await (const fault of scenario.check(this.lane, prepared, ran, one)) faults.push(fault);
     } catch (error) {
@@ -76,7 +82,7 @@ export class Player {
     } finally {
       this.lane.end();
     }
-    return { faults, operation };
+    return { faults, operation, ran };
   }
 
   async #load(scenario: Scenario): Promise<Prepared> {

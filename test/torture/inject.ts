@@ -19,7 +19,8 @@ export type Mode = 'kill' | 'tear' | 'once' | 'on' | 'short';
 export type Errno = 'ENOSPC' | 'EIO' | 'EMFILE' | 'EROFS' | 'EACCES';
 
 export interface Injection {
-  mode: Mode;
+  /** `count`: nothing is disturbed, all kinds of operations are counted. */
+  mode: Mode | 'count';
   /** Null where the mode needs none. */
   errno: Errno | null;
   /** Number of the operation, from 1; 0: only count. */
@@ -39,8 +40,12 @@ const OPERATIONS: Record<Errno, string> = {
 
 export const ERRNOS = Object.keys(OPERATIONS) as Errno[];
 
-const operationsOf = ({ mode, errno }: Injection) =>
-  mode === 'short' ? 'write' : errno === null ? CHANGES : OPERATIONS[errno];
+/** The kinds of operations that are counted, separated by commas. */
+export function operationsOf({ mode, errno }: Omit<Injection, 'at'>): string {
+  if (mode === 'count') return `open,${CHANGES}`;
+  if (mode === 'short') return 'write';
+  return errno === null ? CHANGES : OPERATIONS[errno];
+}
 
 /** Why nothing can be injected on this machine; null where it can. */
 export function whyNoInjection(): string | null {

@@ -94,6 +94,7 @@ export class Lane {
 
   clear(): void {
     rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.log, { force: true });
     for (const path of [this.disk, this.temporary, this.home, this.work, this.programs])
       mkdirSync(path, { recursive: true, mode: 0o700 });
   }

@@ -143,6 +143,8 @@ function* endFaults(ran: Ran): Generator<string> {
   for (const breach of checkRunEvents(Buffer.from(ran.stdout), { stream: true }))
     yield `stdout: ${breach}: ${ran.stderr.slice(0, 500)}`;
   const reason = String(lastOf(ran)?.data?.exit_reason);
+  // The end was shown and recorded before something beside the record failed: stderr says what.
+  if (ran.code === 70 && /is recorded/.test(ran.stderr)) return;
   if (!EXIT_CODES[reason]?.includes(ran.code ?? -1)) yield `exit ${ran.code} with ${reason}`;
 }
 
@@ -199,8 +201,9 @@ const RECOVER: Scenario = {
     lane.save('scratch');
     const count = { mode: 'kill', errno: null, at: 0 } as const;
     await lane.tacho(runArgs(DEMO), { injection: count });
+    // The first write is the segment's head; what the second one stores is shown before the third.
     const writes = lane.operations().filter((line) => / write .*\/journal\//.test(line));
-    const at = Number(writes[Math.min(3, writes.length - 1)]?.split(' ')[0]);
+    const at = Number(writes[Math.min(2, writes.length - 1)]?.split(' ')[0]);
     lane.load('scratch');
     const killed = await lane.tacho(runArgs(DEMO), { injection: { ...count, at } });
     if (killed.signal !== 'SIGKILL') throw new Error('cannot prepare recover: not killed');
