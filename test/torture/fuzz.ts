@@ -54,7 +54,10 @@ const kindOf = (fault: string | undefined) =>
 /** A smaller input with the same first fault, found by leaving out lines. */
 async function smaller(input: FuzzInput, faults: readonly string[]): Promise<Buffer> {
   const kind = kindOf(faults[0]);
-  const end = performance.now() + SMALLER_MS;
+  /** What was thrown or warned of in the background has been reported after it. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+const end = performance.now() + SMALLER_MS;
   let lines = input.bytes.toString('latin1').split(/(?<=\n)/);
   let tries = 0;
   for (let size = lines.length >> 1; size >= 1; size >>= 1) {
@@ -81,16 +84,20 @@ async function report(index: number, target: string, input: FuzzInput, faults: s
   console.log(JSON.stringify({ name, target, about: input.about, faults, saved }));
 }
 
-const targets: FuzzTarget[] = [await captureTarget(), ...(await fileTargets())].filter(
-  ({ name }) => values.target === undefined || name === values.target,
-);
+const all: FuzzTarget[] = [await captureTarget(), ...(await fileTargets())];
+const targets = all.filter(({ name }) => values.target === undefined || name === values.target);
 const progress = values.progress === undefined ? null : openSync(values.progress, 'w');
 const counts = new Map<string, number>();
 let last_fault: unknown = null;
-for (const event of ['uncaughtException', 'unhandledRejection'] as const)
-  process.on(event, (error) => {
-    last_fault = error;
+// A warning of Node's would go to stderr, with foreign text in it.
+process.removeAllListeners('warning');
+for (const event of ['uncaughtException', 'unhandledRejection', 'warning'])
+  process.on(event, (error: Error) => {
+    if (error?.name !== 'ExperimentalWarning') last_fault = error;
   });
+
+/** What was thrown or warned of in the background has been reported after it. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 const end = performance.now() + Number(values.seconds) * 1000;
 const from = Number(values.from);
@@ -101,11 +108,13 @@ for (let index = from; index < from + Number(values.count) && performance.now() 
   const first = targets[0] as FuzzTarget;
   const target = others.length === 0 || random.is(CAPTURE_SHARE) ? first : random.pick(others);
   const input = target.make(random);
+  await turn();
   last_fault = null;
   const faults = await faultsOf(input, input.bytes);
+  await turn();
   if (last_fault !== null) faults.push(`throws later: ${(last_fault as Error).stack}`);
   counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
   if (faults.length > 0) await report(index, target.name, input, faults);
 }
-for (const target of targets) await target.close();
+for (const target of all) await target.close();
 console.log(JSON.stringify({ inputs: Object.fromEntries(counts) }));
