@@ -18,7 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/e2e/**/*.test.ts', 'test/crash/**/*.test.ts'],
+          include: ['test/{e2e,crash,torture}/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 180_000,

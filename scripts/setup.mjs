@@ -92,6 +92,7 @@ const STEPS = {
   test: () => run(node, ['scripts/test.mjs', ...rest]),
   bench: () => run(node, ['bench/main.ts', ...rest]),
   rehearse: () => run(node, ['rehearsal/main.ts', ...rest]),
+  torture: () => run(node, ['test/torture/main.ts', ...rest]),
 };
 // Ctrl-C reaches the step too; its end is waited for.
 process.on('SIGINT', () => {});

@@ -1,0 +1,94 @@
+/** Runs the fuzzer in a process of its own, and ends it when an input hangs. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const FUZZ = join(import.meta.dirname, 'fuzz.ts');
+/** An input takes milliseconds; finding a smaller one, seconds. */
+const HANG_MS = 60_000;
+const MEMORY_MB = 1_500;
+
+export interface Finding {
+  /** How it is repeated: `npm run torture -- --case NAME`. */
+  name: string;
+  about: string;
+  faults: string[];
+}
+
+export interface Fuzzed {
+  findings: Finding[];
+  /** How many inputs, by target. */
+  inputs: Record<string, number>;
+}
+
+const running = new Set<() => void>();
+
+export function endFuzzers(): void {
+  for (const end of running) end();
+}
+
+export interface FuzzOptions {
+  seed: number;
+  from?: number;
+  count?: number;
+  seconds?: number;
+}
+
+export async function fuzz({ seed, from = 0, ...options }: FuzzOptions): Promise<Fuzzed> {
+  const folder = mkdtempSync(join(tmpdir(), 'tacho-torture-'));
+  const progress = join(folder, 'progress');
+  const limits = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const args = ['--seed', String(seed), '--from', String(from), '--progress', progress, ...limits];
+  const child = spawn(process.execPath, [`--max-old-space-size=${MEMORY_MB}`, FUZZ, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // What it writes besides its own folder goes with this one.
+    env: { ...process.env, TMPDIR: folder },
+  });
+  const end = () => void child.kill('SIGKILL');
+  running.add(end);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const read = () => {
+    try {
+      return readFileSync(progress, 'utf8').trim();
+    } catch {
+      return '';
+    }
+  };
+  let [last, since, hung] = ['', performance.now(), false];
+  const watch = setInterval(() => {
+    const now = read();
+    if (now !== last) [last, since] = [now, performance.now()];
+    else if (performance.now() - since > HANG_MS) {
+      hung = true;
+      end();
+    }
+  }, 500);
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  clearInterval(watch);
+  running.delete(end);
+  const index = read() || String(from);
+  rmSync(folder, { recursive: true, force: true });
+  const fuzzed = readOutput(stdout);
+  if (code !== 0) {
+    const why = hung ? `hangs for ${HANG_MS} ms` : `ends the process (${code}): ${stderr}`;
+    fuzzed.findings.push({ name: `fuzz:${seed}:${index}`, about: 'process', faults: [why] });
+  }
+  return fuzzed;
+}
+
+function readOutput(stdout: string): Fuzzed {
+  const fuzzed: Fuzzed = { findings: [], inputs: {} };
+  for (const line of stdout.split('\n').filter((text) => text.startsWith('{'))) {
+    const value = JSON.parse(line);
+    if (value.inputs !== undefined) fuzzed.inputs = value.inputs;
+    else fuzzed.findings.push({ ...value, about: `${value.about}, saved as ${value.saved}` });
+  }
+  return fuzzed;
+}

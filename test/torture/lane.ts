@@ -1,0 +1,222 @@
+/**
+ * A folder in which one case after another is played: a disk that is disturbed (state folder, temporary files), a home,
+ * a work folder, programs, and a second state folder for the other end of a live connection. Cases start from a template
+ * that is put back at the same path. Every process is ended with its case.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { compileInjector, type Injection, injectorEnv, TORTURE_FOLDER } from './inject.ts';
+
+const BIN = join(import.meta.dirname, '../..', 'bin/tacho.cjs');
+/** No command of a scenario needs more than a second or two, also on a busy machine. */
+const LIMIT_MS = 90_000;
+
+export interface Ran {
+  args: readonly string[];
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** Ended by us because it took too long. */
+  late: boolean;
+  /** Other commands that took part. */
+  others?: Ran[];
+}
+
+export interface RunOptions {
+  injection?: Injection | null;
+  input?: string;
+  env?: Record<string, string>;
+}
+
+export interface Started {
+  child: ChildProcess;
+  done: Promise<Ran>;
+}
+
+const lanes = new Set<Lane>();
+
+/** Ends all processes and removes all folders, when the whole program is stopped. */
+export function closeLanes(): void {
+  for (const lane of lanes) lane.close();
+}
+
+export class Lane {
+  readonly root: string;
+  readonly #library = compileInjector();
+  readonly #running = new Set<ChildProcess>();
+
+  constructor() {
+    this.root = realpathSync(mkdtempSync(join(tmpdir(), 'tacho-torture-')));
+    lanes.add(this);
+    this.clear();
+  }
+
+  get folder(): string {
+    return join(this.root, 'case');
+  }
+  get disk(): string {
+    return join(this.folder, 'disk');
+  }
+  get state(): string {
+    return join(this.disk, 'state');
+  }
+  get temporary(): string {
+    return join(this.disk, 'tmp');
+  }
+  get home(): string {
+    return join(this.folder, 'home');
+  }
+  get work(): string {
+    return join(this.folder, 'work');
+  }
+  get programs(): string {
+    return join(this.folder, 'bin');
+  }
+  get peer(): string {
+    return join(this.folder, 'peer');
+  }
+  get log(): string {
+    return join(this.root, 'operations');
+  }
+
+  clear(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.log, { force: true });
+    for (const path of [this.disk, this.temporary, this.home, this.work, this.programs])
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+
+  save(name: string): void {
+    copy(this.folder, join(this.root, name));
+  }
+
+  load(name: string): void {
+    copy(join(this.root, name), this.folder);
+    rmSync(this.log, { force: true });
+  }
+
+  tacho(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+    return this.start(args, options).done;
+  }
+
+  start(args: readonly string[], options: RunOptions = {}): Started {
+    const cache = join(TORTURE_FOLDER, 'cache');
+    mkdirSync(cache, { recursive: true, mode: 0o700 });
+    const { injection = null } = options;
+    // With this flag the collector does not execute itself again, which would leave the injector behind.
+    const flags = args[0] === 'serve' ? ['--max-semi-space-size=1'] : [];
+    const child = spawn(process.execPath, [...flags, BIN, ...args], {
+      cwd: this.work,
+      env: {
+        PATH: [this.programs, dirname(process.execPath), process.env.PATH].join(delimiter),
+        HOME: this.home,
+        TMPDIR: this.temporary,
+        NODE_COMPILE_CACHE: cache,
+        XDG_CACHE_HOME: cache,
+        TACHO_HOME: this.state,
+        ...options.env,
+        ...(injection &&
+          injectorEnv(this.#library, injection, { folder: this.disk, log: this.log })),
+      },
+    });
+    this.#running.add(child);
+    const done = collect(child, args).finally(() => this.#running.delete(child));
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(options.input ?? '');
+    return { child, done };
+  }
+
+  /** The operations of the last command that ran with an injection: kind and path. */
+  operations(): string[] {
+    if (!existsSync(this.log)) return [];
+    return readFileSync(this.log, 'utf8').split('\n').slice(0, -1);
+  }
+
+  /** Processes of the current case, whoever started them. */
+  processes(): number[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .filter((name) => {
+        try {
+          return readFileSync(`/proc/${name}/environ`, 'latin1').includes(`=${this.folder}/`);
+        } catch {
+          return false;
+        }
+      })
+      .map(Number);
+  }
+
+  /** Waits a moment for all processes of the case to end by themselves; returns those that do not, which are ended. */
+  async settle(): Promise<string[]> {
+    for (let waited = 0; waited < 100 && this.processes().length > 0; waited++) await sleep(20);
+    const left = this.processes().map((pid) => `${pid} ${commandOf(pid)}`);
+    this.end();
+    return left;
+  }
+
+  end(): void {
+    for (const child of this.#running) child.kill('SIGKILL');
+    for (const pid of this.processes()) killQuietly(pid);
+  }
+
+  close(): void {
+    lanes.delete(this);
+    this.end();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+function copy(from: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').slice(0, 200);
+  } catch {
+    return '';
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
+function collect(child: ChildProcess, args: readonly string[]): Promise<Ran> {
+  let [stdout, stderr, late] = ['', '', false];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const timer = setTimeout(() => {
+    late = true;
+    child.kill('SIGKILL');
+  }, LIMIT_MS);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ args, code, signal, stdout, stderr, late });
+    });
+  });
+}
