@@ -76,6 +76,7 @@ const node = checkNode();
 const sources = hashOf([
   'src',
   'scripts/build.mjs',
+  'scripts/notices.mjs',
   'scripts/typebox.d.ts',
   'package-lock.json',
   'tsconfig.types.json',
