@@ -8,7 +8,11 @@ const { dirname, isAbsolute, join } = require('node:path');
 const NODE_NEEDED = 24;
 const root = join(__dirname, '..');
 const bundle = join(root, 'dist', 'cli.cjs');
-const own = join(root, 'node_modules', 'node', 'bin', 'node');
+/** Where the set-up puts the checkout's own Node, and where npm alone does. */
+const own = () =>
+  [join('node', 'bin', 'node'), join('.bin', 'node')]
+    .map((path) => join(root, 'node_modules', path))
+    .find((path) => existsSync(path));
 
 function fail(text) {
   process.stderr.write(`tacho: ${text}\n`);
@@ -73,7 +77,8 @@ function cacheCode() {
 }
 
 if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
-  if (existsSync(own) && process.env.TACHO_LAUNCHER_FD === undefined) goOnWith(own);
+  const node = process.env.TACHO_LAUNCHER_FD === undefined ? own() : undefined;
+  if (node !== undefined) goOnWith(node);
   else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');

@@ -6,7 +6,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build as bundle } from 'esbuild';
+import { bundledPackages, noticesOf } from './notices.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
@@ -60,8 +61,15 @@ const deferred = {
   },
 };
 
+const metafiles = [];
+
+async function build(options) {
+  metafiles.push((await bundle(options)).metafile);
+}
+
 const shared = {
   absWorkingDir: root,
+  metafile: true,
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -114,6 +122,7 @@ await build({
   plugins: [builtins],
 });
 cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recursive: true });
+writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages(metafiles)));
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
   execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });

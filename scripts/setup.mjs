@@ -2,7 +2,16 @@
 // builds when the sources changed, then goes on with the checkout's own Node 24.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -55,9 +64,22 @@ function setMark(name, text) {
   writeFileSync(join(marks, name), text);
 }
 
-/** The checkout's own Node when this one is too old; a clear word when there is none. */
+const own = join(root, 'node_modules', 'node', 'bin', 'node');
+
+/**
+ * Gives the checkout's own Node one place, whichever package brought it. The npm package of that name would install the
+ * program by a script, outside the hashes of the lockfile: see scripts/node/package.json.
+ */
+function placeNode() {
+  const brought = join(`node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (existsSync(own) || !existsSync(join(root, 'node_modules', brought))) return;
+  rmSync(own, { force: true });
+  mkdirSync(dirname(own), { recursive: true });
+  symlinkSync(join('..', '..', brought), own);
+}
+
+/** The checkout's own Node; an error when there is none and this one is too old. */
 function checkNode() {
-  const own = join(bin, 'node');
   if (existsSync(own)) return own;
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
   console.error(
@@ -66,16 +88,18 @@ function checkNode() {
   process.exit(1);
 }
 
-const lock = hashOf(['package-lock.json', 'package.json']);
+const lock = hashOf(['package-lock.json', 'package.json', 'scripts/node']);
 if (markOf('lock') !== lock) {
   // Not `npm ci`: it refuses a lockfile without the other platforms' optional packages, which not every registry has.
   must('installing packages …', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
   setMark('lock', lock);
 }
+placeNode();
 const node = checkNode();
 const sources = hashOf([
   'src',
   'scripts/build.mjs',
+  'scripts/notices.mjs',
   'scripts/typebox.d.ts',
   'package-lock.json',
   'tsconfig.types.json',
