@@ -63,15 +63,18 @@ async function recoverOne(
   if (known === null && !existsSync(spool.meta)) return neverBegun(spool);
   if (known === null) return { state: 'unreadable', run_id, why: `${spool.meta} cannot be read` };
   if (mayLive(known.meta.owner, state.journal)) return { state: 'busy', run_id };
-  const lock = takeLock(join(spool.path, 'recovering'));
-  if (lock === null) return { state: 'busy', run_id };
+  let lock: (() => void) | null = null;
   try {
+    lock = takeLock(join(spool.path, 'recovering'));
+    if (lock === null) return { state: 'busy', run_id };
     return await underLock(state, spool, known, options);
   } catch (error) {
+    // Another recovery finished it and removed it meanwhile.
+    if (!existsSync(spool.path)) return null;
     // One spool that cannot be finished must not keep the others, or a new run, from their turn.
     return { state: 'unreadable', run_id, why: (error as Error).message };
   } finally {
-    lock();
+    lock?.();
   }
 }
 
