@@ -83,6 +83,8 @@ async function recoverOne(
       lock();
     }
   } catch (error) {
+    // Another recovery finished it and removed it meanwhile.
+    if (!existsSync(spool.path)) return null;
     // One spool that cannot be finished must not keep the others, or a new run, from their turn.
     return { state: 'unreadable', run_id, why: (error as Error).message };
   }

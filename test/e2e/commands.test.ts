@@ -181,7 +181,6 @@ test('reindex after the database is gone gives equal outcomes', async () => {
   expect(before.rows).toHaveLength(3);
   for (const name of readdirSync(place.state).filter((file) => file.startsWith('tacho.db')))
     rmSync(join(place.state, name));
-  expect((await tacho(['runs', 'list', '--json'])).stdout).toBe('');
   expect(await json('runs', 'reindex', '--json')).toMatchObject({ runs: 3, unfinished: 0 });
   expect(await outcomes()).toEqual(before);
 });
