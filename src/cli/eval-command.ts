@@ -1,8 +1,9 @@
 /** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { needConsent } from '../app/consent.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
-import { checkInput, loadEvalFile } from '../app/eval-files.ts';
+import { checkInput, type LoadedEval, loadEvalFile } from '../app/eval-files.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
 import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
 import { openTools } from '../app/eval-tools.ts';
@@ -112,8 +113,8 @@ function catchSignals(): { signal: AbortSignal; release(): void } {
   };
 }
 
-async function loadAll({ files, io }: EvalInput): Promise<EvalFile[]> {
-  const loaded: EvalFile[] = [];
+async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
+  const loaded: LoadedEval[] = [];
   const mistakes: string[] = [];
   for (const path of files) {
     try {
@@ -125,8 +126,10 @@ async function loadAll({ files, io }: EvalInput): Promise<EvalFile[]> {
   }
   if (mistakes.length > 0)
     throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
-  for (const { notes } of loaded) for (const note of notes) await io.err.write(`note: ${note}\n`);
-  return loaded;
+  for (const { file } of loaded)
+    for (const note of file.notes) await io.err.write(`note: ${note}\n`);
+  for (const { asking } of loaded) needConsent(asking, actingOf(flags.trust, io));
+  return loaded.map(({ file }) => file);
 }
 
 export async function evalCommand(input: EvalInput): Promise<number> {
