@@ -65,7 +65,8 @@ function askFor(asking: Asking, consenting: Consenting): void {
   });
 }
 
-const words = (list: readonly string[]) =>
+/** Words of a command as one would type them, more or less. */
+export const words = (list: readonly string[]) =>
   list.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
 /**

@@ -1,11 +1,15 @@
 /** Eval files and what they name, from disk. */
-import { readFileSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { dirname, normalize, resolve } from 'node:path';
 import { parseEvalFile } from '../evals/eval-file.ts';
 import type { Files } from '../evals/suite.ts';
 import type { EvalFile } from '../evals/types.ts';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { readTextFile } from '../lib/text-file.ts';
+import { hashOf } from '../store/user-state.ts';
+import type { Asking } from './consent.ts';
+import { evalEffects } from './eval-effects.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
 
@@ -16,24 +20,34 @@ export function checkInput(path: string): void {
   if (stat.isDirectory()) throw usage(`${path}: is a folder, not a file`);
 }
 
-function textOf(path: string): string {
-  if (statSync(path).size > LIMITS.eval_file_bytes_max)
-    throw usage(`${path}: is over ${LIMITS.eval_file_bytes_max} bytes`);
-  return readFileSync(path, 'utf8');
-}
+/** What an eval file depends on: its own text and that of every file it names. */
+class EvalSources implements Files {
+  readonly read = new Map<string, string>();
 
-const FILES: Files = {
-  open(from, name) {
+  text(path: string): string {
+    const file = readTextFile(path, { bytes_max: LIMITS.eval_file_bytes_max, stage: 'eval' });
+    this.read.set(realpathSync(path), hashOf(file.bytes));
+    return file.text;
+  }
+
+  open(from: string, name: string): { path: string; text: string } | null {
     const path = resolve(dirname(from), name);
     try {
-      return { path, text: textOf(path) };
+      return { path, text: this.text(path) };
     } catch (error) {
-      if (error instanceof TachoError) throw error;
+      if ((error as TachoError).code === 'config_invalid') throw error;
       return null;
     }
-  },
-  folder: (from, name) => resolve(dirname(from), name ?? '.'),
-};
+  }
+
+  folder(from: string, name: string | undefined): string {
+    return resolve(dirname(from), name ?? '.');
+  }
+
+  hash(): string {
+    return hashOf(JSON.stringify([...this.read].sort()));
+  }
+}
 
 const VARIABLES = {
   TACHO_GRADER_API: 'api',
@@ -51,8 +65,19 @@ function modelOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return model;
 }
 
-export async function loadEvalFile(path: string, env: NodeJS.ProcessEnv): Promise<EvalFile> {
+export interface LoadedEval {
+  file: EvalFile;
+  /** What the file makes tacho do that the user must agree to. */
+  asking: Asking;
+}
+
+export async function loadEvalFile(path: string, env: NodeJS.ProcessEnv): Promise<LoadedEval> {
   checkInput(path);
-  // The same file has the same name, for comparing and going on.
-  return parseEvalFile(normalize(path), textOf(path), FILES, modelOf(env));
+  const sources = new EvalSources();
+  const text = sources.text(path);
+  // The same file has the same name, for comparing and resuming.
+  const file = await parseEvalFile(normalize(path), text, sources, modelOf(env));
+  const real = realpathSync(path);
+  const effects = evalEffects(file, { path: real, read: [...sources.read.keys()], env });
+  return { file, asking: { path: real, sha256: sources.hash(), effects } };
 }

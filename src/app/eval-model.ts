@@ -58,6 +58,22 @@ const APIS: Readonly<Record<ModelRequest['api'], Api>> = {
   },
 };
 
+/** Where a judging model is asked, and the variable with its key. */
+export function destinationOf({ api, base_url, api_key_env }: Destination) {
+  const { base_url: own_url, key_env } = APIS[api];
+  return {
+    url: base_url ?? own_url,
+    key_env: api_key_env ?? key_env,
+    /** The API's own host gets the API's own key. */
+    own_host: base_url === null || originOf(base_url) === originOf(own_url),
+    own_key: api_key_env === null || api_key_env === key_env,
+  };
+}
+
+type Destination = Pick<ModelRequest, 'api' | 'base_url' | 'api_key_env'>;
+
+const originOf = (url: string) => URL.parse(url)?.origin ?? url;
+
 interface Attempt {
   text: string;
   failure: string | null;

@@ -1,7 +1,10 @@
 /** What graders may do beside thinking: match a pattern in bounded time, run a command, ask a model. */
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { endTree, RUN_ID_VARIABLE, startOf } from '../capture/process-tree.ts';
 import type { CommandResult, Tools } from '../evals/types.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { askModel } from './eval-model.ts';
@@ -79,24 +82,40 @@ function collect(
 const startError = (error: Error, cwd: string | null) =>
   cwd === null || existsSync(cwd) ? error.message : `there is no folder ${cwd}`;
 
-export const runCommand: Tools['run'] = ({ command, cwd, timeout_ms, input }) => {
+/** What a program needs to work at all. Everything else may be a secret: a grader gets it only by name. */
+const USUAL =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TMP|TEMP|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i;
+
+function graderEnvironment(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
+  const given = Object.entries(env).filter(([name]) => USUAL.test(name) || names.includes(name));
+  return Object.fromEntries(given);
+}
+
+type CommandRequest = Parameters<Tools['run']>[0];
+
+/**
+ * The verdict is there when the grader itself has ended. What it started and left is ended then: its group, its session,
+ * and daemons, which carry its mark.
+ */
+export function runCommand(
+  { command, cwd, timeout_ms, input, env: names }: CommandRequest,
+  env: NodeJS.ProcessEnv,
+): Promise<CommandResult> {
   const [program = '', ...args] = command;
+  const run_id = `grader-${randomUUID()}`;
   const child = spawn(program, args, {
     cwd: cwd ?? process.cwd(),
+    env: { ...graderEnvironment(env, names), [RUN_ID_VARIABLE]: run_id },
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own, so that what it started ends with it.
     detached: true,
   });
+  const root = { pid: child.pid ?? 0, run_id, start: startOf(child.pid ?? 0) };
   let failure: string | null = null;
   const end = (why: string) => {
     failure ??= why;
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      // Gone already.
-    }
-    child.stdout.destroy();
-    child.stderr.destroy();
+    // The grader itself at once; the rest of its tree when it is gone.
+    child.kill('SIGKILL');
   };
   const most = LIMITS.grader_output_bytes_max;
   const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
@@ -105,19 +124,26 @@ export const runCommand: Tools['run'] = ({ command, cwd, timeout_ms, input }) =>
   // One that does not read what it is told may still answer.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
+  const result = (code: number | null, why: string | null): CommandResult => {
+    clearTimeout(timer);
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text() };
+  };
   return new Promise<CommandResult>((resolve) => {
-    const done = (code: number | null, why: string | null) => {
+    const closed = new Promise<void>((done) => child.on('close', () => done()));
+    child.on('error', (error) =>
+      resolve(result(null, `could not be started: ${startError(error, cwd)}`)),
+    );
+    child.on('exit', async (code, signal) => {
       clearTimeout(timer);
-      end('');
-      resolve({ failure: why, code, stdout: stdout.text(), stderr: stderr.text() });
-    };
-    child.on('error', (error) => done(null, `could not be started: ${startError(error, cwd)}`));
-    child.on('close', (code, signal) => {
+      await endTree(root, { grace_ms: 0, signal: 'SIGTERM' }).catch(() => {});
+      // What it printed is in the pipes; whoever still holds them open is not waited for.
+      await Promise.race([closed, sleep(LIMITS.grader_drain_ms, undefined, { ref: false })]);
       const killed = code === null ? `was ended by ${signal}` : null;
-      done(code, failure ?? killed);
+      resolve(result(code, failure ?? killed));
     });
   });
-};
+}
 
 export interface OpenTools extends Tools {
   close(): Promise<void>;
@@ -127,7 +153,7 @@ export function openTools(env: NodeJS.ProcessEnv): OpenTools {
   const matcher = new Matcher();
   return {
     matches: (pattern, flags, text) => matcher.match(pattern, flags, text),
-    run: runCommand,
+    run: (request) => runCommand(request, env),
     ask: (request) => askModel(request, env),
     close: () => matcher.close(),
   };

@@ -1,6 +1,6 @@
 /** What `tacho trust` finds in a folder and agrees to: configuration, eval files, state folders. */
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { listOutboxes, type OutboxTarget, takeOutbox } from '../store/outbox.ts';
@@ -8,6 +8,7 @@ import { adoptState, leftIn } from '../store/state-mark.ts';
 import { type Fact, forget, listFacts, userStatePath } from '../store/user-state.ts';
 import { findConfig, loadConfig } from './config.ts';
 import { type Asking, configAsking, rememberConsent } from './consent.ts';
+import { loadEvalFile } from './eval-files.ts';
 import { livePaths } from './live-paths.ts';
 import { rememberTarget } from './own-state.ts';
 
@@ -31,10 +32,26 @@ export async function trustable(
   const found: Found[] = [];
   const config = findConfig(real);
   if (config !== null) found.push(await fileFound(config, env));
+  // Most YAML files are no eval files.
+  for (const file of [...yamlIn(real), ...yamlIn(join(real, 'evals'))])
+    found.push(
+      ...(await fileFound(file, env).then(
+        (one) => [one],
+        () => [],
+      )),
+    );
   const places = [real, join(real, '.tacho'), ...(state_dir === null ? [] : [state_dir])];
   const states = places.filter(isState).map((place) => realpathSync(place));
   found.push(...[...new Set(states)].map(stateFound));
   return found.filter(asksSomething);
+}
+
+function yamlIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name) && entry.name !== 'tacho.yaml')
+    .map((entry) => join(folder, entry.name))
+    .sort();
 }
 
 function realPath(path: string): string {
@@ -48,8 +65,11 @@ function realPath(path: string): string {
 const asksSomething = ({ effects }: Found) => effects.length > 0;
 const isState = (path: string) => existsSync(join(path, 'journal'));
 
-async function fileFound(path: string, _env: NodeJS.ProcessEnv): Promise<Found> {
-  const asking = configAsking(await loadConfig(path, AGENT_IDS));
+async function fileFound(path: string, env: NodeJS.ProcessEnv): Promise<Found> {
+  const asking =
+    basename(path) === 'tacho.yaml'
+      ? configAsking(await loadConfig(path, AGENT_IDS))
+      : (await loadEvalFile(path, env)).asking;
   return { kind: 'config', path, effects: asking.effects, asking };
 }
 

@@ -2,8 +2,9 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { catchUpState } from '../app/catch-up.ts';
+import { needConsent } from '../app/consent.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
-import { checkInput, loadEvalFile } from '../app/eval-files.ts';
+import { checkInput, type LoadedEval, loadEvalFile } from '../app/eval-files.ts';
 import { redactedRow, redactedTools } from '../app/eval-redaction.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
 import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
@@ -117,8 +118,8 @@ function catchSignals(): { signal: AbortSignal; release(): void } {
   };
 }
 
-async function loadAll({ files, io }: EvalInput): Promise<EvalFile[]> {
-  const loaded: EvalFile[] = [];
+async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
+  const loaded: LoadedEval[] = [];
   const mistakes: string[] = [];
   for (const path of files) {
     try {
@@ -130,8 +131,10 @@ async function loadAll({ files, io }: EvalInput): Promise<EvalFile[]> {
   }
   if (mistakes.length > 0)
     throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
-  for (const { notes } of loaded) for (const note of notes) await io.err.write(`note: ${note}\n`);
-  return loaded;
+  for (const { file } of loaded)
+    for (const note of file.notes) await io.err.write(`note: ${note}\n`);
+  for (const { asking } of loaded) needConsent(asking, actingOf(flags.trust, io));
+  return loaded.map(({ file }) => file);
 }
 
 export async function evalCommand(input: EvalInput): Promise<number> {

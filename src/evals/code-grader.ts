@@ -116,6 +116,7 @@ export const codeGrader: Grader = async (options, { test, transcript, tools }) =
     cwd: (options.cwd as string | undefined) ?? null,
     timeout_ms: timeOf(options),
     input: JSON.stringify(payloadOf(test, transcript, options.config)),
+    env: (options.env as string[] | undefined) ?? [],
   });
   return verdictOf(result);
 };

@@ -200,6 +200,7 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
     fields: {
       command: { read: command, required: true, also: ['script'] },
       cwd: { read: text },
+      env: { read: texts },
       config: { read: anything },
       target: { read: unused('has no effect: a grader calls its own model') },
       preprocessors: { read: unused('has no effect') },

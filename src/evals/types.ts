@@ -126,6 +126,8 @@ export interface Tools {
     cwd: string | null;
     timeout_ms: number;
     input: string;
+    /** Variables that the command gets beside the usual ones. */
+    env: readonly string[];
   }): Promise<CommandResult>;
   ask(request: ModelRequest): Promise<{ text: string; failure: string | null }>;
 }

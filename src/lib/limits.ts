@@ -166,6 +166,8 @@ export const LIMITS = {
   evidence_max: 200,
   /** How long one pattern of an eval may take on one text. */
   regex_ms_max: 2_000,
+  /** How long the output of a code grader that has ended is read on, where another process holds it open. */
+  grader_drain_ms: 1_000,
   /** What a code grader may print: a verdict is small. */
   grader_output_bytes_max: 1024 * 1024,
   /** Time of a code grader or of a judging model, where the eval file gives none. */

@@ -1,9 +1,12 @@
 /** What graders do outside of themselves: commands, patterns and models that behave badly (EV-6, EV-7). */
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type OpenTools, openTools } from '../../src/app/eval-tools.ts';
 import { call, transcript } from '../build-transcript.ts';
+import { testFolder } from '../fixtures/folder.ts';
 import { grade } from '../grade.ts';
 import { fixture, isRunning } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -71,6 +74,40 @@ describe('code-grader', () => {
     const pid = Number(/"(\d+)"/.exec(reason)?.[1]);
     for (let i = 0; i < 500 && isRunning(pid); i++) await new Promise((r) => setTimeout(r, 10));
     expect(isRunning(pid)).toBe(false);
+  });
+
+  const daemon = (how: string) =>
+    `setsid sh -c 'echo $$ > "$PID_FILE"; exec sleep 300' ${how} & while ! [ -s "$PID_FILE" ]; do sleep 0.01; done; echo '{"score": 1}'`;
+  for (const [what, how] of [
+    ['holds its stdout', ''],
+    ['has closed its streams', '>/dev/null 2>&1 </dev/null'],
+  ] as const)
+    verifies(
+      'EV-7',
+      `a daemon of a grader that ${what} is ended, and the verdict does not wait for it`,
+      async () => {
+        const file = join(testFolder(), 'pid');
+        const own = openTools({ PATH: process.env.PATH, PID_FILE: file });
+        const assertion = { ...code(), command: daemon(how), env: ['PID_FILE'] };
+        const { verdict, reason } = await grade(assertion, RUN, own);
+        await own.close();
+        expect([verdict, reason]).toEqual(['pass', 'the grader gave 1']);
+        expect(isRunning(Number(readFileSync(file, 'utf8')))).toBe(false);
+      },
+    );
+
+  test('it gets no variable but the usual ones and those it names', async () => {
+    const { PATH } = process.env;
+    const env = { PATH, LC_ALL: 'C', API_KEY: 'a', AWS_SECRET_ACCESS_KEY: 'b', NODE_OPTIONS: '' };
+    const own = openTools(env);
+    const command = `env | cut -d= -f1 | grep -v -e ^PWD -e ^_ -e ^OLDPWD -e ^SHLVL | sort | tr '\\n' ' ' >&2; exit 1`;
+    const some = await grade({ ...code(), command }, RUN, own);
+    const named = await grade({ ...code(), command, env: ['API_KEY'] }, RUN, own);
+    await own.close();
+    expect([some.reason, named.reason]).toEqual([
+      'the grader ended with exit code 1: "LC_ALL PATH TACHO_RUN_ID"',
+      'the grader ended with exit code 1: "API_KEY LC_ALL PATH TACHO_RUN_ID"',
+    ]);
   });
 
   test('one that is not there is told', async () => {

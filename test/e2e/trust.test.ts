@@ -10,12 +10,14 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fileFor } from '../../src/lib/ids.ts';
-import { demo, usePlace } from './cli.ts';
-import { note } from './needs.ts';
+import { bin, demo, usePlace } from './cli.ts';
+import { can, note } from './needs.ts';
+import { openPty, type Pty } from './pty.ts';
 
 const place = usePlace();
 const { tacho } = place;
@@ -263,5 +265,123 @@ describe('a state folder made elsewhere', () => {
     const { stderr } = await tacho(['runs', 'recover']);
     expect(stderr).toContain(`note: sending 1 message left in the outbox to ${evil.url}`);
     expect(evil.came()).toContain('dummy-private-key');
+  });
+});
+
+describe('an eval file', () => {
+  const write = (name: string, value: unknown) =>
+    writeFileSync(
+      join(place.work, name),
+      typeof value === 'string' ? value : JSON.stringify(value),
+    );
+  const llm = (more: object) => ({ type: 'llm-grader', criteria: 'is nice', model: 'm', ...more });
+  const RUN_LAST = ['eval', 'e.yaml', '--run', 'last'];
+  const KEYS = { AWS_SECRET_ACCESS_KEY: 'dummy-aws-value', OPENAI_API_KEY: 'sk-dummy-value' };
+
+  async function http(): Promise<{ url: string; got: string[] }> {
+    const got: string[] = [];
+    const server = createHttpServer((request, response) => {
+      got.push(String(request.headers.authorization ?? ''));
+      response.end('{}');
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void server.close());
+    return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`, got };
+  }
+
+  test('its keys go nowhere and its graders are not started without consent', async () => {
+    const { url, got } = await http();
+    await tacho(demo('default'));
+    const grader = { type: 'code-grader', command: `touch ${proof()}` };
+    const cases = {
+      'sends runs and the key in OPENAI_API_KEY': { assert: [llm({ base_url: url })] },
+      'sends runs and the key in AWS_SECRET_ACCESS_KEY': {
+        assert: [llm({ api_key_env: 'AWS_SECRET_ACCESS_KEY' })],
+      },
+      'https://api.openai.com@127.0.0.1': {
+        assert: [llm({ base_url: 'https://api.openai.com@127.0.0.1/v1' })],
+      },
+      'starts sh -c': { evaluators: [{ type: 'composite', assert: [grader] }] },
+      'with the variables AWS_SECRET_ACCESS_KEY': {
+        graders: [{ ...grader, env: ['AWS_SECRET_ACCESS_KEY'] }],
+      },
+      'reads ': { input: [{ role: 'user', content: [{ type: 'file', value: '../secret' }] }] },
+      'copies ': { workspace: '..' },
+    };
+    writeFileSync(secret(), 'x');
+    for (const [effect, more] of Object.entries(cases)) {
+      const holds = { assertions: [{ type: 'contains', value: 'x' }] };
+      const test = { id: 'a', ...('input' in more || 'workspace' in more ? holds : {}), ...more };
+      write('e.yaml', { tests: [test] });
+      const { code, stderr } = await tacho(RUN_LAST, { env: KEYS });
+      expect([effect, code, stderr]).toEqual([effect, 2, expect.stringContaining(effect)]);
+    }
+    expect([got, existsSync(proof())]).toEqual([[], false]);
+  });
+
+  test('consent covers the files it names: a changed one asks again', async () => {
+    const { url, got } = await http();
+    await tacho(demo('default'));
+    write('e.yaml', { tests: 'cases.jsonl' });
+    const test = { id: 'a', assert: [llm({ base_url: url, max_retries: 0 })] };
+    write('cases.jsonl', `${JSON.stringify(test)}\n`);
+    await tacho(['trust']);
+    const trusted = await tacho(RUN_LAST, { env: KEYS });
+    expect([trusted.code, got]).toEqual([1, ['Bearer sk-dummy-value']]);
+    expect(trusted.stderr).toMatch(/^note: .*e\.yaml: sends runs and the key in .* \(trusted\)$/m);
+    write('cases.jsonl', `${JSON.stringify({ ...test, id: 'b' })}\n`);
+    expect([(await tacho(RUN_LAST, { env: KEYS })).code, got.length]).toEqual([2, 1]);
+  });
+
+  test("the address of the environment is the user's own", async () => {
+    const { url, got } = await http();
+    await tacho(demo('default'));
+    write('e.yaml', { tests: [{ id: 'a', assert: [llm({ max_retries: 0 })] }] });
+    await tacho(RUN_LAST, { env: { ...KEYS, TACHO_GRADER_URL: url } });
+    expect(got).toEqual(['Bearer sk-dummy-value']);
+  });
+
+  test('files of its own repository are read without consent', async () => {
+    await tacho(demo('default'));
+    mkdirSync(join(place.work, '.git'));
+    mkdirSync(join(place.work, 'evals'));
+    write('prompt.md', 'hello');
+    const content = [{ type: 'file', value: '../prompt.md' }];
+    const assert = [{ type: 'contains', value: 'Done' }];
+    write('evals/e.yaml', { tests: [{ id: 'a', input: [{ role: 'user', content }], assert }] });
+    const { code, stderr } = await tacho(['eval', 'evals/e.yaml', '--run', 'last']);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+describe('on a terminal', () => {
+  const open = (): Pty => {
+    const settings = [`HOME=${place.folder}`, `XDG_STATE_HOME=${place.folder}/st`];
+    const command = [process.execPath, bin, 'run', '--state-dir', place.state, 'x'];
+    const pty = openPty(['env', '-C', place.work, ...settings, ...command]);
+    onTestFinished(() => pty.close());
+    return pty;
+  };
+  const asked = (pty: Pty) =>
+    pty.until('the question', (lines) => lines.some((line) => line.includes('[y/N]')));
+
+  test('tacho asks, does nothing after no, and remembers yes', async () => {
+    if (!can('script', 'trust.test.ts')) return;
+    writeConfig();
+    const refused = open();
+    await asked(refused);
+    refused.type('n\r');
+    expect([(await refused.ended).code, existsSync(proof())]).toEqual([2, false]);
+    const agreed = open();
+    await asked(agreed);
+    agreed.type('y\r');
+    await agreed.ended;
+    expect(readFileSync(proof(), 'utf8')).toBe('ran\n');
+    const known = open();
+    await known.ended;
+    expect([readFileSync(proof(), 'utf8'), known.bytes().includes('[y/N]')]).toEqual([
+      'ran\nran\n',
+      false,
+    ]);
   });
 });

@@ -1,0 +1,79 @@
+/** What an eval file makes tacho do beside thinking: programs it starts, places it sends to, files it reads. */
+import { existsSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import type { Assertion, EvalFile, ModelRequest, Options } from '../evals/types.ts';
+import { words } from './consent.ts';
+import { destinationOf } from './eval-model.ts';
+
+interface EvalContext {
+  /** Of the eval file, without symbolic links. */
+  path: string;
+  /** Every file that was read for it. */
+  read: readonly string[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** Without repeats; none: the file needs no consent. */
+export function evalEffects(file: EvalFile, context: EvalContext): string[] {
+  const top = projectOf(context.path);
+  const outside = (path: string) => relative(top, realPath(path)).startsWith('..');
+  const folders = file.tests.map(({ workspace }) => workspace).filter((path) => path !== null);
+  return [
+    ...new Set([
+      ...file.tests.flatMap(({ assertions }) =>
+        assertions.flatMap((assertion) => assertionEffects(assertion, context.env)),
+      ),
+      ...folders.filter(outside).map((path) => `copies ${path} for an agent to work in`),
+      ...context.read.filter(outside).map((path) => `reads ${path}`),
+    ]),
+  ];
+}
+
+function assertionEffects({ type, options }: Assertion, env: NodeJS.ProcessEnv): string[] {
+  const members = (options.members as Assertion[] | undefined) ?? [];
+  const effect = Object.hasOwn(GRADER_EFFECTS, type) ? GRADER_EFFECTS[type]?.(options, env) : null;
+  const within = members.flatMap((member) => assertionEffects(member, env));
+  return effect == null ? within : [effect, ...within];
+}
+
+/** Grader → what the user must agree to; null: nothing. Graders that are not here only compare. */
+const GRADER_EFFECTS: Readonly<
+  Record<string, (options: Options, env: NodeJS.ProcessEnv) => string | null>
+> = {
+  'code-grader': commandEffect,
+  'llm-grader': modelEffect,
+  rubrics: modelEffect,
+};
+
+function commandEffect({ command, cwd, env = [] }: Options): string {
+  const names = env as string[];
+  const given = names.length === 0 ? '' : `, with the variables ${words(names)}`;
+  return `starts ${words(command as string[])} in ${cwd}${given}`;
+}
+
+/** The API's own host with the API's own key, and the host that the user's environment names, need no consent. */
+function modelEffect(options: Options, { TACHO_GRADER_URL }: NodeJS.ProcessEnv): string | null {
+  const { api = 'openai', base_url = null, api_key_env = null } = options as Partial<ModelRequest>;
+  const { url, key_env, own_host, own_key } = destinationOf({ api, base_url, api_key_env });
+  const named = base_url !== null && base_url === TACHO_GRADER_URL;
+  return (own_host || named) && own_key ? null : `sends runs and the key in ${key_env} to ${url}`;
+}
+
+/** The repository that the file is in; outside of any, its folder. A repository of the whole home folder is none. */
+function projectOf(path: string): string {
+  const home = realPath(homedir());
+  for (let folder = dirname(path); folder !== home && dirname(folder) !== folder; ) {
+    if (existsSync(join(folder, '.git'))) return folder;
+    folder = dirname(folder);
+  }
+  return dirname(path);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
