@@ -79,6 +79,7 @@ const secret = fc
   .map((chars) => chars.join('').trim())
   // A value of few different characters stands in its own surroundings.
   .filter((text) => text.length >= 6 && new Set(text.match(/[A-Za-z0-9]/g)).size >= 4)
+  .filter((text) => text.replace(/[\\%&]+$/, '').length >= 6)
   // Paths are no secrets.
   .filter((text) => !/^(?:\.\.?\/|~\/|[A-Za-z]:\\)/.test(text));
 

@@ -124,6 +124,8 @@ export function formsOf(value: string): Form[] {
     const plain = fullyDecoded(text);
     add(plain);
     add(plain.replaceAll(' ', '+'));
+    // At its end, the sign of an escape is taken for one together with what follows.
+    add(text.replace(/[\\%&]+$/, ''));
     const bytes = Buffer.from(text, 'utf8');
     const hex = bytes.toString('hex');
     add(hex);
