@@ -17,6 +17,8 @@ export interface Decoded {
 export interface DecodeOptions {
   /** Characters that may be part of a secret: an escape for any other one is left as it is. */
   chars: ReadonlySet<number>;
+  /** Whether a line break between two places may be within a secret. */
+  breaks(text: string, before: number, after: number): boolean;
   /** How far around an escape is looked at. */
   reach: number;
 }
@@ -39,11 +41,23 @@ export function decodedParts(source: string, options: DecodeOptions): Decoded[] 
 export function fullyDecoded(source: string): string {
   let text = source;
   for (let i = 0; i < LEVELS_MAX; i++) {
-    const [whole] = decodeOnce(text, { chars: ANY, reach: text.length }, null);
+    const [whole] = decodeOnce(text, { chars: ANY, breaks: () => true, reach: text.length }, null);
     if (whole === undefined) break;
     text = whole.text;
   }
   return text;
+}
+
+/** Escapes that the end of a text cuts off, or may: the first bytes of a character. */
+const CUT_ESCAPE =
+  /(?:\\{1,64}(?:u[0-9a-fA-F]{0,3}|u\{[0-9a-fA-F]{0,6}|U[0-9a-fA-F]{0,7}|x[0-9a-fA-F]?|[0-3][0-7]?)?|(?:%[89a-fA-F][0-9a-fA-F]){0,3}(?:%[0-9a-fA-F]{0,2})?|&#?[0-9A-Za-z]{0,8})$/;
+const CUT_CHARS_MAX = 80;
+
+/** The text up to an escape that its end cuts off. */
+export function withoutCutEscape(text: string): string {
+  const end = text.slice(-CUT_CHARS_MAX);
+  const cut = CUT_ESCAPE.exec(end)?.[0].length ?? 0;
+  return cut === 0 ? text : text.slice(0, -cut);
 }
 
 const ANY: ReadonlySet<number> = Object.assign(new Set<number>(), { has: () => true });
@@ -58,7 +72,7 @@ interface Escapes {
 }
 
 function decodeOnce(text: string, options: DecodeOptions, outer: Decoded | null): Decoded[] {
-  const { from, to, text: chars } = escapesOf(text, options.chars);
+  const { from, to, text: chars } = escapesOf(text, options);
   const parts: Decoded[] = [];
   for (let first = 0; first < from.length; ) {
     let last = first + 1;
@@ -79,11 +93,11 @@ function decodeOnce(text: string, options: DecodeOptions, outer: Decoded | null)
   return parts;
 }
 
-function escapesOf(text: string, chars: ReadonlySet<number>): Escapes {
+function escapesOf(text: string, options: DecodeOptions): Escapes {
   const escapes: Escapes = { from: [], to: [], text: [] };
   const next = LEADS.map((lead) => text.indexOf(lead));
   for (let at = earliest(next); at >= 0; at = earliest(next)) {
-    const length = escapeAt(text, at, chars);
+    const length = escapeAt(text, at, options);
     let behind = at + Math.abs(length);
     if (length > 0) {
       escapes.from.push(at);
@@ -155,14 +169,16 @@ function lastUpTo(numbers: readonly number[], most: number): number {
 let escaped = '';
 
 /** The length of the escape at this place; 0 when there is none, and negative for what need not be looked at again. */
-function escapeAt(text: string, at: number, chars: ReadonlySet<number>): number {
+function escapeAt(text: string, at: number, options: DecodeOptions): number {
   const lead = text.charCodeAt(at);
-  if (lead === BACKSLASH) return backslashAt(text, at, chars);
+  if (lead === BACKSLASH) return backslashAt(text, at, options);
   const length = lead === PERCENT_SIGN ? bytesAt(text, at, PERCENT) : entityAt(text, at);
-  return length > 0 && matters(chars) ? length : 0;
+  return length > 0 && matters(options.chars) ? length : 0;
 }
 
 const BACKSLASH = 0x5c;
+/** In a row: six levels of JSON in JSON. */
+const BACKSLASHES_MAX = 64;
 const PERCENT_SIGN = 0x25;
 const AMPERSAND = 0x26;
 
@@ -173,14 +189,29 @@ function matters(chars: ReadonlySet<number>): boolean {
 }
 
 /** Of several backslashes in a row each second one is escaped by the one before; the last may escape what follows. */
-function backslashAt(text: string, at: number, chars: ReadonlySet<number>): number {
+function backslashAt(text: string, at: number, { chars, breaks }: DecodeOptions): number {
   let last = at;
   while (text.charCodeAt(last + 1) === BACKSLASH) last += 1;
-  const ends = simpleAt(text, last) > 0 && matters(chars);
+  if (last - at > BACKSLASHES_MAX) return at - last - 1;
+  const ends = simpleAt(text, last) > 0 && (matters(chars) || breaksAt(text, at, breaks));
   if (!ends && !chars.has(BACKSLASH)) return at - last - 1;
   if (last === at) return ends ? simpleAt(text, at) : 0;
   escaped = '\\';
   return 2;
+}
+
+const BREAKS = /(?:\\+[rn])+[ \t]*/y;
+const BREAK_BEFORE = /(?:\\+[rn])+$/;
+const BREAK_CHARS_MAX = 64;
+
+/** Whether the escape that was decoded is a line break that may be within a secret. */
+function breaksAt(text: string, at: number, breaks: DecodeOptions['breaks']): boolean {
+  if (escaped !== '\n' && escaped !== '\r') return false;
+  BREAKS.lastIndex = at;
+  if (!BREAKS.test(text)) return false;
+  const before = text.slice(Math.max(0, at - BREAK_CHARS_MAX), at);
+  const [earlier = ''] = BREAK_BEFORE.exec(before) ?? [];
+  return breaks(text, at - earlier.length - 1, BREAKS.lastIndex);
 }
 
 /** The escape of one backslash. */

@@ -1,9 +1,9 @@
 /** Everything that finds secrets in a text, put together: known values in any form, known shapes, configured patterns. */
 import { createAnchors } from './redact-anchors.ts';
-import { type Decoded, decodedParts } from './redact-decode.ts';
+import { type Decoded, decodedParts, withoutCutEscape } from './redact-decode.ts';
 import type { Pattern } from './redact-patterns.ts';
 import { type Found, findRuns, findUserinfo, SHAPE_ANCHORS } from './redact-rules.ts';
-import { formAnchor, formsOf, VALUE_CHARS_MIN } from './redact-values.ts';
+import { formAnchor, formsOf, VALUE_CHARS_MIN, widened } from './redact-values.ts';
 import { createWrapped } from './redact-wrapped.ts';
 
 export interface Finders {
@@ -27,19 +27,20 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
     const kind = kindOf(value);
     return formsOf(value).map((form) => formAnchor(form, value, kind));
   });
-  const findValues = createAnchors(forms);
   const findAnchors = createAnchors([...forms, ...SHAPE_ANCHORS]);
   const texts = forms.map(({ text }) => text);
-  const wrapped = forms.length === 0 ? null : createWrapped(texts, findValues);
+  const wrapped = forms.length === 0 ? null : createWrapped(texts, createAnchors(forms));
   const decoding = {
     chars: new Set([...KEY_CHARS, ...texts.join('')].map((char) => char.charCodeAt(0))),
     reach: texts.reduce((most, text) => Math.max(most, text.length), KEY_REACH),
+    breaks: wrapped?.mayCross ?? (() => false),
   };
   const beginnings = createBeginnings(texts);
   const spaced = createBeginnings(texts.filter((text) => /\s/.test(text)));
 
   function findShapes(text: string, found: Found[]): void {
     findAnchors(text, found);
+    for (let i = 0; i < found.length; i++) found[i] = widened(found[i] as Found, text);
     findRuns(text, found);
     findUserinfo(text, found);
     wrapped?.find(text, found);
@@ -68,6 +69,14 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
       });
   }
 
+  /** The same over line breaks, with the character before it that may hold a part of it. */
+  function wrappedCutOff(text: string): number {
+    const tail = wrapped?.tail(text) ?? null;
+    const first = tail === null ? undefined : tail.places[beginnings(tail.text, 0)];
+    if (tail === null || first === undefined) return text.length;
+    return tail.places.includes(first - 1) ? first - 1 : first;
+  }
+
   function cutOff(text: string, long = 0): number {
     let first = text.length;
     for (const pattern of patterns)
@@ -81,14 +90,10 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
       if (!level.last) continue;
       const listed = long > 0 ? beginnings : spaced;
       const least = level === identity ? long : 0;
-      const tail = wrapped?.tail(level.text) ?? null;
-      const at = Math.min(
-        listed(level.text, least),
-        tail === null
-          ? level.text.length
-          : (tail.places[beginnings(tail.text, 0)] ?? level.text.length),
-      );
-      if (at < level.text.length) first = Math.min(first, level.start(at));
+      for (const part of [level.text, withoutCutEscape(level.text)]) {
+        const at = Math.min(listed(part, least), wrappedCutOff(part));
+        if (at < part.length) first = Math.min(first, level.start(at));
+      }
     }
     return first;
   }

@@ -11,6 +11,9 @@ export interface Found {
   end: number;
   kind: string;
   value?: string;
+  /** Whether the character before or after holds a part of it too. */
+  before?: boolean;
+  after?: boolean;
 }
 
 const RUN_CHARS_MIN = 16;

@@ -1,6 +1,7 @@
 /** Known secret values, found in any of the forms they are printed in. */
 import type { Anchor } from './redact-anchors.ts';
 import { fullyDecoded } from './redact-decode.ts';
+import type { Found } from './redact-rules.ts';
 
 /** A shorter value stands in too many ordinary words and figures. */
 export const VALUE_CHARS_MIN = 6;
@@ -20,6 +21,9 @@ const WORDS = new Set(
     ' ',
   ),
 );
+/** A path by its beginning; a slash alone begins many a key. */
+const PATH =
+  /^(?:\/(?:app|apps|builds|data|dev|etc|github|home|mnt|nix|opt|private|proc|root|run|snap|srv|sys|tmp|usr|var|workspace|workspaces|Applications|Library|Users|Volumes)\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*$/;
 const ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]{1,60}-----$/;
 /** `"type": "service_account",` and the like: lines of JSON that are the same in every such file. */
 const COMMON_MEMBER =
@@ -60,7 +64,7 @@ function looksOpen(value: string): boolean {
   return (
     WORDS.has(value.toLowerCase()) ||
     /^(?:true|false|yes|no|on|off|none|null|auto)$/i.test(value) ||
-    /^(?:\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*[/\\]/.test(value)
+    PATH.test(value)
   );
 }
 
@@ -120,6 +124,8 @@ export function formsOf(value: string): Form[] {
     const plain = fullyDecoded(text);
     add(plain);
     add(plain.replaceAll(' ', '+'));
+    // At its end, the sign of an escape is taken for one together with what follows.
+    add(text.replace(/[\\%&]+$/, ''));
     const bytes = Buffer.from(text, 'utf8');
     const hex = bytes.toString('hex');
     add(hex);
@@ -147,15 +153,28 @@ function addBase64(
 const BASE64 = /[A-Za-z0-9+/_-]/;
 
 /** Finds `form` as the secret `value`: in whatever form it is met, its mark is the same. */
-export function formAnchor(form: Form, value: string, kind: string): Anchor {
+export function formAnchor(
+  { text: form, before, after }: Form,
+  value: string,
+  kind: string,
+): Anchor {
   return {
-    text: form.text,
-    take(text, at, found) {
-      const last = at + form.text.length;
-      const start = form.before && BASE64.test(text[at - 1] ?? '') ? at - 1 : at;
-      const end = form.after && BASE64.test(text[last] ?? '') ? last + 1 : last;
-      found.push({ start, end, kind, value });
-      return last;
+    text: form,
+    take(_text, at, found) {
+      const end = at + form.length;
+      found.push({ start: at, end, kind, value, before, after });
+      return end;
     },
+  };
+}
+
+/** With the characters beside it that hold a part of it. */
+export function widened(found: Found, text: string): Found {
+  const { start, end, before, after } = found;
+  if (before !== true && after !== true) return found;
+  return {
+    ...found,
+    start: before && BASE64.test(text[start - 1] ?? '') ? start - 1 : start,
+    end: after && BASE64.test(text[end] ?? '') ? end + 1 : end,
   };
 }

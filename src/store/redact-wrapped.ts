@@ -4,6 +4,7 @@
  */
 import type { AnchorFinder } from './redact-anchors.ts';
 import type { Found } from './redact-rules.ts';
+import { widened } from './redact-values.ts';
 
 const CODE = new Uint8Array(65536);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-=') {
@@ -14,6 +15,8 @@ const INDENT_CHARS_MAX = 64;
 const GRAM_BITS = 18;
 
 export interface Wrapped {
+  /** Whether a known secret may continue from one place at the other, over a line break. */
+  mayCross(text: string, before: number, after: number): boolean;
   find(text: string, found: Found[]): void;
   /** The lines at the end of the text put together, and where its characters stand; null where none is broken. */
   tail(text: string): Joined | null;
@@ -35,7 +38,6 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
     for (let at = 0; at + 2 < form.length; at++) grams[gram(form, at, at + 1, at + 2)] = 1;
   }
 
-  /** Whether a form may go over the line break that ends before `after`. */
   function mayCross(text: string, before: number, after: number): boolean {
     if (CODE[text.charCodeAt(before)] !== 1 || CODE[text.charCodeAt(after)] !== 1) return false;
     const next = onward(text, after);
@@ -46,6 +48,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
   }
 
   return {
+    mayCross,
     find(text, found) {
       let done = 0;
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
@@ -57,19 +60,18 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
         done = joined.whole ? last + 1 : last - reach;
         const inside: Found[] = [];
         finder(joined.text, inside);
-        for (const { start, end, kind, value } of inside)
-          found.push({
-            start: joined.places[start] as number,
-            end: (joined.places[end - 1] as number) + 1,
-            kind,
-            ...(value !== undefined && { value }),
-          });
+        // Widened on the line where it is: what stands before a break may have been given away.
+        for (const each of inside) {
+          const start = joined.places[each.start] as number;
+          const end = (joined.places[each.end - 1] as number) + 1;
+          found.push(widened({ ...each, start, end }, text));
+        }
       }
     },
     tail(text) {
       const joined = joinAround(text, text.length, reach);
       const first = joined.places[0] ?? text.length;
-      return text.indexOf('\n', first) < 0 ? null : joined;
+      return text.length - first === joined.places.length ? null : joined;
     },
   };
 }
