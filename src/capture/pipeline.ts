@@ -5,6 +5,7 @@
  */
 
 import { byteText, toByteText } from '../lib/byte-text.ts';
+import { mayBeJson } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
 import { isUtf8, wellFormed } from '../lib/utf8.ts';
@@ -17,6 +18,7 @@ import { decodeLine, decodeRecord, type LineContext, problem, replacedBytes } fr
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
+import { closesLine, Series } from './series.ts';
 import type { Cut } from './tail.ts';
 
 export interface PipelineOptions {
@@ -33,6 +35,8 @@ export interface PipelineOptions {
   /** What `transform` kept to itself, asked for when the primary channel has ended. */
   held?: () => Draft[];
   line_bytes_max?: number;
+  /** Every line that is no record is an event of its own, however many there are: for who counts them by kind. */
+  every_line?: boolean;
   /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
   byte_text?: boolean;
 }
@@ -47,6 +51,8 @@ export interface Pipeline {
   /** A draft that comes from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
+  /** Nothing more to read just now: gives text that waits for more of its kind. */
+  pause(): Event[];
   /** Somebody else changed the file that a channel is read from. */
   cut(channel: Channel, cut: Cut): Event[];
   /** Where in its file the last line begins that a resumed run has of this channel; null: it has none. */
@@ -76,6 +82,7 @@ class CapturePipeline implements Pipeline {
   readonly #normaliser: Normaliser;
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
+  readonly #series = new Map<Channel, Series>();
   #primary_ended = false;
   #utf8_chunk: Buffer | null = null;
   #out: Event[] = [];
@@ -124,7 +131,7 @@ class CapturePipeline implements Pipeline {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
     const line = this.#byte_text ? toByteText(text) : text;
     decodeLine(line, this.#decoder, context, this.#drafts);
-    this.#correlate(raw);
+    this.#line(raw, text.length);
     return this.#taken();
   }
 
@@ -135,6 +142,7 @@ class CapturePipeline implements Pipeline {
 
   endOfInput(channel: Channel): Event[] {
     this.#inputs.get(channel)?.end();
+    this.#endSeries(channel);
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
       const held = (this.#options.held?.() ?? []).filter(
@@ -157,6 +165,7 @@ class CapturePipeline implements Pipeline {
       return this.draft(problem('frame', code, was), null);
     }
     if (!this.#inputs.has(channel)) this.#inputs.set(channel, this.#newLines(channel, true));
+    this.#endSeries(channel);
     const rest = (this.#inputs.get(channel) as Lines).restart();
     const { data } = problem('frame', 'spool_truncated', `${was}; what had not been read is lost`);
     const excerpt = rest.bytes === 0 ? null : wellFormed(rest.head.toString('utf8'));
@@ -203,11 +212,17 @@ class CapturePipeline implements Pipeline {
     } else this.#last.set(raw.channel, raw);
   }
 
+  pause(): Event[] {
+    for (const [channel, series] of this.#series) if (series.hasText) this.#endSeries(channel);
+    return this.#taken();
+  }
+
   resume(events: readonly Event[]): void {
     const { state } = this;
     for (const event of events) this.#note(event);
     const last = events.at(-1);
-    const whole = last?.raw == null || isCut(last) ? events.length : firstOfLine(events, last.raw);
+    const whole =
+      last?.raw == null || closesLine(last) ? events.length : firstOfLine(events, last.raw);
     for (const event of events.slice(0, whole)) applyEvent(state, event, this.#options.primary);
     for (const [channel, offset] of state.read) this.#done.set(channel, offset + 1);
     if (whole < events.length && last?.raw != null)
@@ -218,6 +233,7 @@ class CapturePipeline implements Pipeline {
   }
 
   finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
+    for (const channel of this.#series.keys()) this.#endSeries(channel);
     const { state } = this;
     const out = this.#out;
     this.#correlator.settle(out);
@@ -264,10 +280,44 @@ class CapturePipeline implements Pipeline {
     });
   }
 
-  #correlate(raw: Raw): void {
+  /** The drafts of one line, which has so many bytes. */
+  #line(raw: Raw, bytes: number): void {
+    if (this.#drafts.length === 0) return;
+    if (this.#options.every_line === true) {
+      this.#correlate(raw);
+      return;
+    }
+    const { channel } = raw;
+    let series = this.#series.get(channel);
+    if (series === undefined) {
+      series = new Series();
+      this.#series.set(channel, series);
+    }
+    const given = raw.offset < (this.#done.get(channel) ?? 0);
+    if (series.keeps(this.#drafts, raw, bytes, given)) {
+      this.#drafts = [];
+      if (series.full) this.#endSeries(channel);
+      return;
+    }
+    if (series.pending) {
+      const drafts = this.#drafts;
+      this.#endSeries(channel);
+      this.#drafts = drafts;
+    }
+    this.#correlate(raw);
+  }
+
+  #endSeries(channel: Channel): void {
+    for (const { draft, raw } of this.#series.get(channel)?.end() ?? []) {
+      this.#drafts = [draft];
+      this.#correlate(raw);
+    }
+  }
+
+  #correlate(raw: Raw | null): void {
     const { transform } = this.#options;
     const drafts = transform === undefined ? this.#drafts : transform(this.#drafts);
-    if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
+    if (raw === null || raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
       for (const draft of drafts) this.#correlator.draft(draft, raw, this.#out);
     }
     this.#drafts = [];
@@ -323,9 +373,8 @@ class CapturePipeline implements Pipeline {
       line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
         context.terminated = place.terminated;
         this.#decodeBytes(bytes, start, end, context);
-        if (this.#drafts.length > 0) {
-          this.#correlate({ channel, line: place.line, offset: place.offset });
-        }
+        if (this.#drafts.length > 0)
+          this.#line({ channel, line: place.line, offset: place.offset }, end - start);
       },
       oversize: (line: OversizeLine) => {
         const { data } = problem(
@@ -336,7 +385,7 @@ class CapturePipeline implements Pipeline {
         const excerpt = wellFormed(line.head.toString('utf8'));
         const { bytes, sha256 } = line;
         this.#drafts.push({ kind: 'problem', data: { ...data, bytes, sha256, excerpt } });
-        this.#correlate({ channel, line: line.line, offset: line.offset });
+        this.#line({ channel, line: line.line, offset: line.offset }, bytes);
       },
     };
     return createLines(sink, this.#options.line_bytes_max, from);
@@ -367,7 +416,7 @@ function firstOfLine(events: readonly Event[], raw: Raw): number {
 
 /** Null for what is no record; it is then read, and complained of, as any other line. */
 function parsedRecord(text: string): object | null {
-  if (text.length >= LIMITS.depth_scan_from_bytes) return null;
+  if (text.length >= LIMITS.depth_scan_from_bytes || !mayBeJson(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' ? value : null;
