@@ -39,6 +39,8 @@ export interface ConvertOptions {
   redactor?: Redactor;
   /** Events hold byte text. */
   byte_text?: boolean;
+  /** Every line that is no record is an event of its own. */
+  every_line?: boolean;
   /** Instead of the agent's own. */
   decoder?: Decoder;
 }
@@ -57,6 +59,7 @@ function pipelineFor({
   redactor,
   byte_text = false,
   decoder,
+  every_line = false,
 }: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
   return createPipeline({
@@ -64,6 +67,7 @@ function pipelineFor({
     primary: from,
     now: null,
     byte_text,
+    every_line,
     ...(decoder && { decoder }),
     ...(redactor && draftRedaction(redactor)),
     info: {

@@ -55,7 +55,7 @@ export async function driftIn(options: ConvertOptions): Promise<Drift> {
   const watch = shapes === undefined ? null : new FieldWatch(shapes, from);
   const own = decoderFor(agent, from);
   const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
-  for await (const events of eventsOf({ ...options, decoder, byte_text: true })) {
+  for await (const events of eventsOf({ ...options, decoder, byte_text: true, every_line: true })) {
     for (const event of events) note(event, list);
   }
   // Keys of records are byte text too, but for a decoder that is given real text.

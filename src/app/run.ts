@@ -270,6 +270,7 @@ class LiveRun {
       for (const note of this.input.notes())
         await this.#desk.recorder.take(this.#pipeline.draft(note, null));
       if (got) continue;
+      await this.#desk.recorder.take(this.#pipeline.pause());
       if (last) return;
       await waitForChange(both, stopped, LIMITS.tail_poll_ms * 10);
     }

@@ -129,7 +129,13 @@ class Correlation implements Correlator {
       return;
     }
     this.#waiting.push({ draft, raw });
-    if (this.#ready(draft) || this.#waiting.length > LIMITS.waiting_drafts_max) this.settle(out);
+    if (this.#ready(draft) || this.#tooMuchWaits(raw)) this.settle(out);
+  }
+
+  #tooMuchWaits(raw: Raw | null): boolean {
+    const waiting = this.#waiting ?? [];
+    const bytes = (raw?.offset ?? 0) - (waiting[0]?.raw?.offset ?? 0);
+    return waiting.length > LIMITS.waiting_drafts_max || bytes > LIMITS.waiting_bytes_max;
   }
 
   /** What a run over its limit still records: its end, and tacho's own problems with it. */

@@ -2,7 +2,7 @@
  * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
  * with what is needed to find it again; a decoder's own fault is told apart from bad input.
  */
-import { nestsDeeper } from '../lib/json.ts';
+import { mayBeJson, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import type { Decoder, SessionPart } from '../model/agent.ts';
@@ -85,6 +85,10 @@ export function decodeLine(
     out.push(problem('decode', 'too_deep', `nests deeper than ${LIMITS.depth_max}`, text));
     return;
   }
+  if (!mayBeJson(text)) {
+    decodeBroken(text, decoder, context, out);
+    return;
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -117,7 +121,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
     out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
     return;
   }
-  let from = text.indexOf('{"', 1);
+  let from = mayBeJson(text) ? text.indexOf('{"', 1) : -1;
   for (let tries = 0; from > 0 && tries < SALVAGE_TRIES; tries++) {
     try {
       const value: unknown = JSON.parse(text.slice(from));
@@ -140,7 +144,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
 
 /** stderr is for people; a JSON record there is read all the same (RO-7), and anything else is kept as a notice. */
 function decodeStderr(text: string, decoder: Decoder, out: Draft[]): void {
-  if (text.startsWith('{') && text.length < LIMITS.depth_scan_from_bytes) {
+  if (text.startsWith('{') && text.length < LIMITS.depth_scan_from_bytes && mayBeJson(text)) {
     try {
       const drafts: Draft[] = [];
       decodeRecord(JSON.parse(text), decoder, drafts);

@@ -5,6 +5,7 @@
  */
 
 import { byteText, toByteText } from '../lib/byte-text.ts';
+import { mayBeJson } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
 import { isUtf8, wellFormed } from '../lib/utf8.ts';
@@ -24,6 +25,7 @@ import {
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
+import { closesLine, Series } from './series.ts';
 import type { Cut } from './tail.ts';
 
 export interface PipelineOptions {
@@ -40,6 +42,8 @@ export interface PipelineOptions {
   /** What `transform` kept to itself, asked for when the primary channel has ended. */
   held?: () => Draft[];
   line_bytes_max?: number;
+  /** Every line that is no record is an event of its own, however many there are: for who counts them by kind. */
+  every_line?: boolean;
   /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
   byte_text?: boolean;
 }
@@ -54,6 +58,8 @@ export interface Pipeline {
   /** A draft that comes from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
+  /** Nothing more to read just now: gives text that waits for more of its kind. */
+  pause(): Event[];
   /** Somebody else changed the file that a channel is read from. */
   cut(channel: Channel, cut: Cut): Event[];
   /** Where in its file the last line begins that a resumed run has of this channel; null: it has none. */
@@ -85,6 +91,7 @@ class CapturePipeline implements Pipeline {
   readonly #normaliser: Normaliser;
   #correlator: Correlator;
   readonly #inputs = new Map<Channel, Lines>();
+  readonly #series = new Map<Channel, Series>();
   #primary_ended = false;
   #utf8_chunk: Buffer | null = null;
   #out: Event[] = [];
@@ -127,7 +134,7 @@ class CapturePipeline implements Pipeline {
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
     const record = this.#byte_text ? toByteText(value) : value;
     decodeRecord(record, this.#decoder, this.#drafts, part);
-    this.#correlate(raw);
+    this.#correlate(raw, raw.channel);
     return this.#taken();
   }
 
@@ -135,7 +142,7 @@ class CapturePipeline implements Pipeline {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
     const line = this.#byte_text ? toByteText(text) : text;
     decodeLine(line, this.#decoder, context, this.#drafts);
-    this.#correlate(raw);
+    this.#line(raw, text.length);
     return this.#taken();
   }
 
@@ -146,6 +153,7 @@ class CapturePipeline implements Pipeline {
 
   endOfInput(channel: Channel): Event[] {
     this.#inputs.get(channel)?.end();
+    this.#endSeries(channel);
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
       const held = (this.#options.held?.() ?? []).filter(
@@ -168,6 +176,7 @@ class CapturePipeline implements Pipeline {
       return this.draft(problem('frame', code, was), null);
     }
     if (!this.#inputs.has(channel)) this.#inputs.set(channel, this.#newLines(channel, true));
+    this.#endSeries(channel);
     const rest = (this.#inputs.get(channel) as Lines).restart();
     const { data } = problem('frame', 'spool_truncated', `${was}; what had not been read is lost`);
     const excerpt = rest.bytes === 0 ? null : wellFormed(rest.head.toString('utf8'));
@@ -214,6 +223,11 @@ class CapturePipeline implements Pipeline {
     } else this.#last.set(raw.channel, raw);
   }
 
+  pause(): Event[] {
+    for (const [channel, series] of this.#series) if (series.hasText) this.#endSeries(channel);
+    return this.#taken();
+  }
+
   resume(event: Event): void {
     this.#note(event);
     if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
@@ -225,7 +239,7 @@ class CapturePipeline implements Pipeline {
 
   resumed(): void {
     const last = this.#last_line.at(-1);
-    const raw = last === undefined || isCut(last) ? null : last.raw;
+    const raw = last === undefined || closesLine(last) ? null : last.raw;
     // Only the last line can have been journalled in part: it is read again, and its first events are made again.
     if (raw === null) this.#applyLastLine();
     for (const [channel, offset] of this.state.read) this.#done.set(channel, offset + 1);
@@ -241,6 +255,7 @@ class CapturePipeline implements Pipeline {
   }
 
   finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
+    for (const channel of this.#series.keys()) this.#endSeries(channel);
     const { state } = this;
     const out = this.#out;
     this.#correlator.settle(out);
@@ -303,11 +318,45 @@ class CapturePipeline implements Pipeline {
     });
   }
 
-  #correlate(raw: Raw): void {
+  /** The drafts of one line, which has so many bytes. */
+  #line(raw: Raw, bytes: number): void {
+    if (this.#drafts.length === 0) return;
+    if (this.#options.every_line === true) {
+      this.#correlate(raw, raw.channel);
+      return;
+    }
+    const { channel } = raw;
+    let series = this.#series.get(channel);
+    if (series === undefined) {
+      series = new Series();
+      this.#series.set(channel, series);
+    }
+    const given = raw.offset < (this.#done.get(channel) ?? 0);
+    if (series.keeps(this.#drafts, raw, bytes, given)) {
+      this.#drafts = [];
+      if (series.full) this.#endSeries(channel);
+      return;
+    }
+    if (series.pending) {
+      const drafts = this.#drafts;
+      this.#endSeries(channel);
+      this.#drafts = drafts;
+    }
+    this.#correlate(raw, raw.channel);
+  }
+
+  #endSeries(channel: Channel): void {
+    for (const { draft, raw } of this.#series.get(channel)?.end() ?? []) {
+      this.#drafts = [draft];
+      this.#correlate(raw, channel);
+    }
+  }
+
+  #correlate(raw: Raw | null, channel: string): void {
     const { transform } = this.#options;
-    const channel = raw.file === undefined ? raw.channel : `${raw.channel} ${raw.file}`;
-    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts, channel);
-    if (raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
+    const source = raw?.file === undefined ? channel : `${channel} ${raw.file}`;
+    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts, source);
+    if (raw === null || raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
       for (const draft of drafts) {
         const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
         this.#correlator.draft(kept, raw, this.#out);
@@ -366,9 +415,8 @@ class CapturePipeline implements Pipeline {
       line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
         context.terminated = place.terminated;
         this.#decodeBytes(bytes, start, end, context);
-        if (this.#drafts.length > 0) {
-          this.#correlate({ channel, line: place.line, offset: place.offset });
-        }
+        if (this.#drafts.length > 0)
+          this.#line({ channel, line: place.line, offset: place.offset }, end - start);
       },
       oversize: (line: OversizeLine) => {
         const { data } = problem(
@@ -379,7 +427,7 @@ class CapturePipeline implements Pipeline {
         const excerpt = wellFormed(line.head.toString('utf8'));
         const { bytes, sha256 } = line;
         this.#drafts.push({ kind: 'problem', data: { ...data, bytes, sha256, excerpt } });
-        this.#correlate({ channel, line: line.line, offset: line.offset });
+        this.#line({ channel, line: line.line, offset: line.offset }, bytes);
       },
     };
     return createLines(sink, this.#options.line_bytes_max, from);
@@ -402,7 +450,7 @@ function sameLine(a: Raw | null, b: Raw | null): boolean {
 
 /** Null for what is no record; it is then read, and complained of, as any other line. */
 function parsedRecord(text: string): object | null {
-  if (text.length >= LIMITS.depth_scan_from_bytes) return null;
+  if (text.length >= LIMITS.depth_scan_from_bytes || !mayBeJson(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' ? value : null;

@@ -179,7 +179,7 @@ function applyKind(state: RunState, event: Event): void {
       state.files.add(event.data.path);
       break;
     case 'problem':
-      state.problems.set(event.data.code, (state.problems.get(event.data.code) ?? 0) + 1);
+      countProblem(state, event.data);
       break;
     case 'notice':
       if (event.data.code === 'stderr') keepStderr(state, event.data.text);
@@ -198,10 +198,17 @@ function applyKind(state: RunState, event: Event): void {
   }
 }
 
+function countProblem({ problems }: RunState, { code, count = 1 }: DataOf<'problem'>): void {
+  problems.set(code, (problems.get(code) ?? 0) + count);
+}
+
 function keepStderr(state: RunState, text: string | null): void {
-  if (text === null || text.trim() === '') return;
-  state.stderr_tail.push(text.slice(0, 300));
-  if (state.stderr_tail.length > 5) state.stderr_tail.shift();
+  if (text === null) return;
+  for (const line of text.split('\n').slice(-5)) {
+    if (line.trim() === '') continue;
+    state.stderr_tail.push(line.slice(0, 300));
+    if (state.stderr_tail.length > 5) state.stderr_tail.shift();
+  }
 }
 
 function applySession(state: RunState, data: DataOf<'session_started'>): void {

@@ -49,3 +49,25 @@ export function checkValue(value: unknown, depth_max: number, found: ValueCheck)
   }
   return found;
 }
+
+const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13);
+
+/**
+ * False for what is no JSON by its first and last character alone. A failing JSON.parse costs some 15 microseconds, which
+ * is a minute for 4 million short lines.
+ */
+export function mayBeJson(text: string): boolean {
+  let start = 0;
+  let end = text.length - 1;
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1;
+  while (end > start && isSpace(text.charCodeAt(end))) end -= 1;
+  const first = text[start] ?? '';
+  const last = text[end] ?? '';
+  if (first === '{') return last === '}' && end > start;
+  if (first === '[') return last === ']';
+  if (first === '"') return last === '"' && end > start;
+  if (first === '-' || (first >= '0' && first <= '9')) return last >= '0' && last <= '9';
+  return LITERALS.has(text.slice(start, end + 1));
+}
+
+const LITERALS = new Set(['true', 'false', 'null']);

@@ -42,6 +42,12 @@ export const LIMITS = {
   open_calls_max: 10_000,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
   calls_remembered_max: 5_000,
+  /** Lines of a channel that are no records and become an event each; further ones are counted, or put together. */
+  series_lines_max: 1_000,
+  /** Lines of stderr that are put together into one event. */
+  series_text_bytes: 64 * 1024,
+  /** Output that waits, as drafts, for the run's first sure moment. */
+  waiting_bytes_max: 4 * 1024 * 1024,
   /** Drafts that wait for the run's first sure moment (its session record, or its first native time). */
   waiting_drafts_max: 1_000,
   /** A journal segment is closed at this size and the next begun. */

@@ -188,7 +188,12 @@ export const EventData = {
     output: NullableString,
   }),
   /** Something the agent tells people that has no kind of its own. */
-  notice: Type.Object({ code: Type.String(), text: NullableString }),
+  notice: Type.Object({
+    code: Type.String(),
+    text: NullableString,
+    /** How many lines the text has, where several were put together. */
+    lines: Type.Optional(Type.Integer({ minimum: 1 })),
+  }),
   problem: Type.Object({
     stage: OneOf(PROBLEM_STAGES),
     code: OneOf(PROBLEM_CODES),
@@ -199,6 +204,8 @@ export const EventData = {
     sha256: NullableString,
     /** What could not be read, or its beginning. */
     excerpt: NullableString,
+    /** How many lines this stands for, where a long series was counted only. */
+    count: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   /** The agent's own end record. Several may come; the last one counts. */
   agent_ended: Type.Object({

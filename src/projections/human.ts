@@ -110,12 +110,19 @@ class Human {
       case 'skill_used':
         return `${colour.cyan(`skill ${this.#line(event.data.skill, 6)}`)}\n`;
       case 'notice':
-        return event.data.text === null ? '' : `${colour.dim(this.#line(event.data.text, 0))}\n`;
+        return this.#notice(event.data);
       case 'run_finished':
         return this.#summary(event);
       default:
         return this.#warning(event);
     }
+  }
+
+  #notice({ text, lines }: DataOf<'notice'>): string {
+    const { colour } = this.#options;
+    if (text === null) return '';
+    const each = lines === undefined ? [text] : text.split('\n');
+    return each.map((line) => `${colour.dim(this.#line(line, 0))}\n`).join('');
   }
 
   #line(text: string, indent: number): string {

@@ -2,7 +2,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { finished, fixture, isRunning, linesOf, type Result, type Row, usePlace } from './cli.ts';
+import {
+  filesBelow,
+  finished,
+  fixture,
+  isRunning,
+  linesOf,
+  type Result,
+  type Row,
+  usePlace,
+} from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace({ trust: true });
@@ -127,6 +136,30 @@ test('a line of 1 GiB without an end: reported with size and hash, the next line
   expect(peak_kb).toBeGreaterThan(0);
   expect(peak_kb / 1024).toBeLessThan(120);
 });
+
+for (const [what, noise] of [
+  ['short lines', 'y\n'],
+  ['short lines that are JSON', '{}\n1\n'],
+] as const)
+  test(`1 MB of ${what} that are no records: little memory, a small record, every line counted`, async () => {
+    const file = join(place.folder, 'stream');
+    const lines = Math.floor(1_000_000 / noise.length) * (noise.split('\n').length - 1);
+    writeFileSync(file, noise.repeat(Math.floor(1_000_000 / noise.length)));
+    target('demo', file);
+    const run = place.start(['run', '--target', 'toy', '--output', 'json', 'please']);
+    let peak_kb = 0;
+    while (isRunning(run.pid) && run.child.exitCode === null) {
+      const status = readFileSync(`/proc/${run.pid}/status`, 'latin1');
+      peak_kb = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? peak_kb);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    const { gaps } = finished(await run.done).completeness;
+    const counted = gaps.map((gap: string) => Number(gap.split(':')[1] ?? 0));
+    expect(counted.reduce((sum: number, count: number) => sum + count, 0)).toBe(lines);
+    const bytes = filesBelow(place.state).reduce((sum, each) => sum + each.bytes.length, 0);
+    expect(bytes).toBeLessThan(20_000_000);
+    expect(peak_kb / 1024).toBeLessThan(300);
+  });
 
 test('separators that are no line ends do not end a line', async () => {
   const text = 'a\u2028b\u2029c\u0085d\u000be\u000cf';

@@ -18,7 +18,7 @@ import { AGENT_IDS } from '../../src/agents/registry.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { recoverAll } from '../../src/app/recover.ts';
 import { reindex } from '../../src/app/reindex.ts';
-import { restore } from '../../src/app/retention.ts';
+import { restore } from '../../src/app/restore.ts';
 import { verifyRun } from '../../src/app/verify.ts';
 import { parseEvalFile } from '../../src/evals/eval-file.ts';
 import { TachoError } from '../../src/lib/errors.ts';
@@ -174,7 +174,7 @@ async function archiveFaults(template: Template, bytes: Buffer): Promise<string[
   const { state, neighbour, archive, bodies } = template;
   damaged(template, archive, bytes);
   const faults: string[] = [];
-  await answered(faults, 'restore', () => restore(state, archive, []));
+  await answered(faults, 'restore', () => restore(state, archive, { runs: [] }));
   for (const run_id of listed(state))
     if (bodies.has(run_id))
       faults.push(...(await runFaults(template, run_id, run_id !== neighbour)));

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { demo } from '../agents/demo/index.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import type { Channel } from '../model/words.ts';
+import { createPipeline, type Pipeline } from './pipeline.ts';
+
+const MAX = LIMITS.series_lines_max;
+const HELLO = '{"t":"hello","session":"s","version":"1","model":"m"}\n{"t":"turn","id":"t1"}\n';
+const END = '{"t":"text","id":"m1","text":"done"}\n{"t":"end","reason":"ok"}\n';
+
+function pipeline(): Pipeline {
+  const info = {
+    run_id: 'r_test',
+    agent: 'demo',
+    cwd: null,
+    prompt: null,
+    config: null,
+    started_ms: 1,
+    model: null,
+    agent_version: null,
+    session_id: null,
+    fingerprint: () => null,
+  };
+  return createPipeline({ agent: demo, primary: 'stdout', now: null, info });
+}
+
+type Chunks = readonly (readonly [Channel, string])[];
+
+function play(chunks: Chunks, resumed: readonly Event[] = []): Event[] {
+  const made = pipeline();
+  for (const event of resumed) made.resume(event);
+  made.resumed();
+  const events = [...resumed];
+  for (const [channel, text] of chunks) events.push(...made.push(channel, Buffer.from(text)));
+  events.push(...made.endOfInput('stdout'), ...made.endOfInput('stderr'), ...made.finish());
+  return events;
+}
+
+const problemsIn = (events: readonly Event[]) =>
+  events.filter((event): event is EventOf<'problem'> => event.kind === 'problem');
+const lost = (events: readonly Event[]) =>
+  problemsIn(events).reduce((sum, { data }) => sum + (data.count ?? 1), 0);
+const gapsOf = (events: readonly Event[]) =>
+  (events.at(-1) as EventOf<'run_finished'>).data.completeness.gaps;
+const heard = (events: readonly Event[]) =>
+  events.flatMap((event) => (event.kind === 'notice' ? (event.data.text ?? '').split('\n') : []));
+
+verifies('RE-19', 'a long series of lines that are no records is counted in one problem', () => {
+  const events = play([['stdout', HELLO + 'y\n'.repeat(5 * MAX) + END]]);
+  const problems = problemsIn(events);
+  expect(problems.length).toBe(MAX + 1);
+  const first = HELLO.length + 2 * MAX;
+  const last = HELLO.length + 2 * (5 * MAX - 1);
+  expect(problems.at(-1)).toMatchObject({
+    raw: { channel: 'stdout', line: 5 * MAX + 2, offset: last },
+    data: {
+      stage: 'decode',
+      code: 'not_json',
+      count: 4 * MAX,
+      bytes: 4 * MAX,
+      excerpt: null,
+      detail: `more lines of this kind, counted only (not_json: ${4 * MAX}): line ${MAX + 3} (byte ${first}) to line ${5 * MAX + 2} (byte ${last}) of stdout`,
+    },
+  });
+  expect(gapsOf(events)).toContain(`not_json:${5 * MAX}`);
+  expect(events.at(-1)).toMatchObject({ data: { final_output: 'done' } });
+});
+
+for (const [what, noise] of [
+  ['alternating words', 'y\nn\n'],
+  ['records of no type', '{}\n'],
+  ['JSON that is no record', 'null\n12\n'],
+  ['records of an unknown type', '{"t":"zz"}\n'],
+  ['different kinds in turn', 'y\n{}\n{"t":"zz"}\n'],
+  ['blank lines between', 'y\n\n \n'],
+] as const)
+  test(`a flood of ${what} is bounded, and counted exactly`, () => {
+    const times = 10 * MAX;
+    const lines = noise.split('\n').filter((line) => line.trim() !== '').length;
+    const events = play([['stdout', HELLO + noise.repeat(times) + END]]);
+    expect(problemsIn(events).length).toBeLessThanOrEqual(MAX + 4);
+    expect(lost(events)).toBe(times * lines);
+  });
+
+test('each new kind of problem is an event, however many others came before it', () => {
+  const late = '{"t":"first seen late"}\n';
+  const flood = 'y\n'.repeat(3 * MAX);
+  const details = problemsIn(play([['stdout', HELLO + flood + late + flood + END]]));
+  expect(details.filter(({ data }) => data.detail === 'first seen late').length).toBe(1);
+});
+
+test('any chunking gives the same events', () => {
+  const text = HELLO + 'y\n{}\n'.repeat(2 * MAX) + END;
+  const all = play([['stdout', text]]);
+  for (const size of [1, 7, 1_000]) {
+    const cut: [Channel, string][] = [];
+    for (let at = 0; at < text.length; at += size) cut.push(['stdout', text.slice(at, at + size)]);
+    expect(play(cut)).toEqual(all);
+  }
+});
+
+verifies('ST-3', 'killed anywhere in a series: recovery neither loses nor counts twice', () => {
+  const middle = '{"t":"text","id":"m0","text":"between"}\n';
+  const flood = 'y\n{}\n'.repeat(MAX);
+  const chunks: Chunks = [['stdout', HELLO + flood + middle + flood + END]];
+  const all = play(chunks);
+  for (let kept = 0; kept < all.length; kept += kept < 5 || kept > all.length - 12 ? 1 : 97)
+    expect(play(chunks, all.slice(0, kept)), `${kept} events`).toEqual(all);
+});
+
+test('lines of stderr are put together when there are many, and none is lost', () => {
+  const lines = Array.from({ length: 30 * MAX }, (_, n) => `line ${n}`);
+  const stderr = `${lines.join('\n')}\n`;
+  const chunks: Chunks = [
+    ['stdout', HELLO],
+    ['stderr', stderr],
+    ['stdout', END],
+  ];
+  const events = play(chunks);
+  expect(heard(events)).toEqual(lines);
+  expect(events.length).toBeLessThan(MAX + 20);
+  for (const kept of [5, MAX, MAX + 4, MAX + 5, events.length - 3]) {
+    const again = play(chunks, events.slice(0, kept));
+    expect(heard(again), `${kept} events`).toEqual(lines);
+    expect(again.map(({ seq }) => seq)).toEqual(again.map((_, index) => index + 1));
+  }
+});
+
+test('text that waits for more is given in a pause, and a recovery gives the rest of it', () => {
+  const made = pipeline();
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => `line ${from + n}`);
+  const text = (from: number, to: number) => `${lines(from, to).join('\n')}\n`;
+  const events = [
+    ...made.push('stdout', Buffer.from(HELLO)),
+    ...made.push('stderr', Buffer.from(text(0, MAX + 5))),
+    ...made.pause(),
+    ...made.push('stderr', Buffer.from(text(MAX + 5, MAX + 8))),
+  ];
+  expect(heard(events)).toEqual(lines(0, MAX + 5));
+  const again = play(
+    [
+      ['stdout', HELLO],
+      ['stderr', text(0, MAX + 8)],
+    ],
+    events,
+  );
+  expect(heard(again)).toEqual(lines(0, MAX + 8));
+});

@@ -1,0 +1,123 @@
+/**
+ * Long series of lines that are no records, on one channel. The first ones of a run become events one by one. After those,
+ * problems are counted: one event for a whole series. Lines of stderr are put together: one event with many lines.
+ * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
+import type { Event, Raw } from '../model/event.ts';
+
+interface Pending {
+  first: Raw;
+  last: Raw;
+  lines: number;
+  bytes: number;
+  /** Problems by stage and code. */
+  problems: Map<string, { draft: DraftOf<'problem'>; count: number }>;
+  text: string[];
+}
+
+export interface Given {
+  draft: Draft;
+  /** Null for what does not say how far the channel was read. */
+  raw: Raw | null;
+}
+
+/** Whether an event tells all of its raw line and of those before it that have no event: a recovery does not read them again. */
+export function closesLine(event: Event): boolean {
+  if (event.kind === 'problem')
+    return event.data.code === 'spool_truncated' || event.data.count !== undefined;
+  return event.kind === 'notice' && event.data.lines !== undefined;
+}
+
+export class Series {
+  #seen = 0;
+  /** Problems that were given at least once; a new one is given, whatever the number of others. */
+  readonly #known = new Set<string>();
+  #pending: Pending | null = null;
+
+  /** Whether the line belongs to a long series and is kept here. `given`: a killed recorder has its events already. */
+  keeps(drafts: readonly Draft[], raw: Raw, bytes: number, given: boolean): boolean {
+    if (!drafts.every(isNoise)) return false;
+    this.#seen += 1;
+    const fresh = drafts.some((draft) => this.#isNew(draft));
+    if (fresh || this.#seen <= LIMITS.series_lines_max) return false;
+    if (!given) this.#add(drafts, raw, bytes);
+    return true;
+  }
+
+  #isNew({ kind, data }: Draft): boolean {
+    if (kind !== 'problem' || this.#known.size >= LIMITS.series_lines_max) return false;
+    const { code, detail } = data as DraftOf<'problem'>['data'];
+    const before = this.#known.size;
+    return this.#known.add(`${code} ${detail}`).size > before;
+  }
+
+  #add(drafts: readonly Draft[], raw: Raw, bytes: number): void {
+    this.#pending ??= { first: raw, last: raw, lines: 0, bytes: 0, problems: new Map(), text: [] };
+    const pending = this.#pending;
+    pending.last = raw;
+    pending.lines += 1;
+    pending.bytes += bytes;
+    for (const draft of drafts) {
+      if (draft.kind === 'notice') pending.text.push(draft.data.text ?? '');
+      else if (draft.kind === 'problem') {
+        const { stage, code } = draft.data;
+        const known = pending.problems.get(`${stage} ${code}`);
+        if (known === undefined) pending.problems.set(`${stage} ${code}`, { draft, count: 1 });
+        else known.count += 1;
+      }
+    }
+  }
+
+  /** Text that is long enough for an event of its own. */
+  get full(): boolean {
+    return (
+      this.#pending !== null &&
+      this.#pending.text.length > 0 &&
+      this.#pending.bytes >= LIMITS.series_text_bytes
+    );
+  }
+
+  get pending(): boolean {
+    return this.#pending !== null;
+  }
+
+  /** Text that somebody may wait for. */
+  get hasText(): boolean {
+    return this.#pending !== null && this.#pending.text.length > 0;
+  }
+
+  /** Ends the series. */
+  end(): Given[] {
+    const pending = this.#pending;
+    if (pending === null) return [];
+    this.#pending = null;
+    const { last, text, lines } = pending;
+    const counted = summary(pending);
+    if (text.length === 0) return counted === null ? [] : [{ draft: counted, raw: last }];
+    const data = { code: 'stderr', text: text.join('\n'), lines };
+    const said: Given = { draft: { kind: 'notice', data }, raw: last };
+    // One event alone names the last line: cut between two, the text must not be lost.
+    return counted === null ? [said] : [{ draft: counted, raw: null }, said];
+  }
+}
+
+function isNoise({ kind, data }: Draft): boolean {
+  return kind === 'problem' || (kind === 'notice' && (data as { code: string }).code === 'stderr');
+}
+
+function summary({ first, last, bytes, problems }: Pending): DraftOf<'problem'> | null {
+  const kinds = [...problems.values()];
+  const most = kinds.reduce<(typeof kinds)[number] | null>(
+    (best, one) => (best === null || one.count > best.count ? one : best),
+    null,
+  );
+  if (most === null) return null;
+  const count = kinds.reduce((sum, one) => sum + one.count, 0);
+  const { stage, code } = most.draft.data;
+  const each = kinds.map((one) => `${one.draft.data.code}: ${one.count}`).join(', ');
+  const detail = `more lines of this kind, counted only (${each}): line ${first.line} (byte ${first.offset}) to line ${last.line} (byte ${last.offset}) of ${first.channel}`;
+  const data = { stage, code, detail, bytes, sha256: null, excerpt: null, count };
+  return { kind: 'problem', data };
+}

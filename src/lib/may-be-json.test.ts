@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { mayBeJson } from './json.ts';
+
+test('whatever parses may be JSON', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom('', ' ', '\t', '\r', ' \r\n'), (text, space) => {
+      expect(mayBeJson(space + text + space)).toBe(true);
+    }),
+  );
+  for (const text of ['{}', '[]', '""', '0', '-1', '1e5', 'null', 'true', 'false', ' {} '])
+    expect(mayBeJson(text), text).toBe(true);
+});
+
+test('short lines that are none are known without a parse', () => {
+  for (const text of [
+    '',
+    ' ',
+    'y',
+    'n',
+    '{',
+    '[',
+    '"',
+    '}',
+    '-',
+    '[INFO] x',
+    '12 m',
+    'nul',
+    '{a',
+    'a}',
+  ])
+    expect(mayBeJson(text), text).toBe(false);
+});
