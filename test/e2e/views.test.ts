@@ -1,10 +1,10 @@
 /** Views that fail: each is dropped and reported, the run is recorded all the same. */
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { View } from '../../src/app/recorder.ts';
 import { journalledEvents } from '../../src/app/replay.ts';
-import { prepareRun } from '../../src/app/request.ts';
+import { prepareRun, type RunOptions } from '../../src/app/request.ts';
 import { startRun } from '../../src/app/run.ts';
 import { verifyRun } from '../../src/app/verify.ts';
 import type { Event } from '../../src/model/event.ts';
@@ -15,7 +15,7 @@ import { verifies } from './verifies.ts';
 const place = usePlace();
 const { tacho } = place;
 
-async function runWith(views: readonly View[]) {
+async function runWith(views: readonly View[], more: Partial<RunOptions> = {}) {
   const request = await prepareRun({
     agent: 'demo',
     prompt: 'please',
@@ -23,6 +23,7 @@ async function runWith(views: readonly View[]) {
     state_dir: place.state,
     args: ['--speed', '0', '--script', 'default'],
     env: { TACHO_HOME: place.state },
+    ...more,
   });
   return (await startRun(request, views)).result;
 }
@@ -128,17 +129,17 @@ verifies(
   ['ST-9', 'TR-2'],
   'a log that cannot be written is reported and written by a recovery',
   async () => {
-    mkdirSync(place.state, { mode: 0o700 });
     expect((await tacho(demo('fixed'))).code).toBe(0);
     writeFileSync(join(place.state, 'logs'), 'in the way');
-    const config =
-      'targets:\n  a:\n    agent: demo\n    stream_log: raw\n    args: [--speed, "0", --script, fixed]\n';
-    writeFileSync(join(place.work, 'tacho.yaml'), config);
-    const result = await tacho(['run', '--target', 'a', '--output', 'json', 'please']);
-    expect([result.code, result.stderr]).toEqual([0, expect.stringContaining('the log failed')]);
+    const { run_id, exit_reason, failed_views } = await runWith([], { stream_log: 'raw' });
+    expect([exit_reason, failed_views.map(({ view }) => view)]).toEqual(['ok', ['the log']]);
     rmSync(join(place.state, 'logs'));
+    expect(spools(place)).toEqual([run_id]);
+    // As if the process of this test had ended.
+    const meta = join(place.state, 'spool', run_id, 'meta.json');
+    const { owner, ...rest } = JSON.parse(readFileSync(meta, 'utf8'));
+    writeFileSync(meta, JSON.stringify({ ...rest, owner: { ...owner, pid: 2 ** 22 + 1 } }));
     expect((await tacho(['runs', 'recover'])).code).toBe(0);
-    const { run_id } = result.records[0];
     expect(existsSync(join(place.state, 'logs', 'demo', `${run_id}.log`))).toBe(true);
     expect(spools(place)).toEqual([]);
   },

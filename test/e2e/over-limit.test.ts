@@ -1,0 +1,44 @@
+/** A run with more events than are recorded of one: it has its end, is listed, and blocks nothing. */
+import { expect } from 'vitest';
+import { prepareRun } from '../../src/app/request.ts';
+import { startRun } from '../../src/app/run.ts';
+import { verifyRun } from '../../src/app/verify.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import { openIndex } from '../../src/store/index-db.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
+import { spools, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+
+verifies(
+  ['RE-12', 'ST-9'],
+  'a run over the limit of events ends as its agent says, with a gap, and its spool is removed',
+  async () => {
+    const before = { ...LIMITS };
+    Object.assign(LIMITS, { run_events_max: 300, session_events_max: 1_000 });
+    try {
+      const request = await prepareRun({
+        agent: 'demo',
+        prompt: 'please',
+        cwd: place.work,
+        state_dir: place.state,
+        args: ['--speed', '0', '--script', 'flood'],
+        env: { TACHO_HOME: place.state },
+      });
+      const { result } = await startRun(request, []);
+      const { run_id, exit_reason, outcome, unlisted } = await result;
+      expect([exit_reason, unlisted, outcome.success]).toEqual(['ok', null, true]);
+      expect(outcome.completeness.grade).toBe('partial');
+      expect(outcome.completeness.gaps).toContain('events_over_limit:1');
+      const state = stateDirAt(place.state);
+      expect(await verifyRun(state, run_id)).toMatchObject({ ok: true, faults: [] });
+      const index = openIndex(state);
+      expect(index.listRuns().map((row) => row.run_id)).toEqual([run_id]);
+      index.close();
+      expect(spools(place)).toEqual([]);
+    } finally {
+      Object.assign(LIMITS, before);
+    }
+  },
+);
