@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readlink, realpath } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import type { FileOperation } from '../model/words.ts';
 import { type GitFailure, type GitRun, runGit, withoutFilters } from './git.ts';
 
@@ -148,7 +149,7 @@ async function fill(tree: Worktree, run: GitRun, options: SnapshotOptions): Prom
 
 function stop(tree: Worktree, why: GitFailure | 'unsafe'): void {
   tree.files.clear();
-  tree.limits = [WHY_STOPPED[why] ?? 'git_failed'];
+  tree.limits = [own(WHY_STOPPED, why) ?? 'git_failed'];
 }
 
 function ignoredPrefixes(top: string, folders: readonly string[]): string[] {

@@ -1,9 +1,9 @@
 /** What a command may do with state and configuration that others could have written. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Consenting } from '../app/consent.ts';
 import { isTrusted } from '../app/own-state.ts';
-import { oneLine } from '../lib/terminal-text.ts';
+import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { Io } from './io.ts';
 
 /** Longer than any path; one line all the same. */
@@ -37,7 +37,7 @@ function askTerminal(question: string): boolean | null {
     return null;
   }
   try {
-    process.stderr.write(`${question} [y/N] `);
+    writeSync(2, forTerminal(`${question} [y/N] `));
     const bytes = Buffer.alloc(64);
     const answer = bytes.toString('utf8', 0, readSync(terminal, bytes));
     return /^\s*y(es)?\s*$/i.test(answer);

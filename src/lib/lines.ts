@@ -99,6 +99,13 @@ export function createLines(
     pour(over, bytes);
   }
 
+  function takeOversize(last: Buffer): OversizeLine {
+    spill(last);
+    const { hash, head, bytes } = over as unknown as Oversize;
+    over = null;
+    return { ...place, bytes, sha256: hash.digest('hex'), head };
+  }
+
   function hold(bytes: Buffer): void {
     if (held + bytes.length > room.length)
       room = larger(room.subarray(0, held), held + bytes.length, line_bytes_max);
@@ -111,14 +118,10 @@ export function createLines(
     place.offset = next_offset;
     const bytes = (over?.bytes ?? held) + (to - from);
     next_offset += bytes + (place.terminated ? 1 : 0);
-    if (over !== null || bytes > line_bytes_max) {
-      spill(chunk.subarray(from, to));
-      const { hash, head, bytes: total } = over as unknown as Oversize;
-      over = null;
-      sink.oversize({ ...place, bytes: total, sha256: hash.digest('hex'), head });
-    } else if (held === 0) {
-      emit(chunk, from, to);
-    } else {
+    if (over !== null || bytes > line_bytes_max)
+      sink.oversize(takeOversize(chunk.subarray(from, to)));
+    else if (held === 0) emit(chunk, from, to);
+    else {
       hold(chunk.subarray(from, to));
       const whole = room;
       room = NOTHING;
@@ -152,13 +155,11 @@ export function createLines(
       close(NOTHING, 0, 0);
     },
     restart() {
-      spill(NOTHING);
-      const { hash, head, bytes } = over as unknown as Oversize;
-      over = null;
       place.line += 1;
       place.offset = next_offset;
-      next_offset += bytes + 1;
-      return { ...place, terminated: false, bytes, sha256: hash.digest('hex'), head };
+      const rest = takeOversize(NOTHING);
+      next_offset += rest.bytes + 1;
+      return { ...rest, terminated: false };
     },
   };
 }
