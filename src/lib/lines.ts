@@ -61,12 +61,38 @@ function pour(over: Oversize, bytes: Buffer): void {
   over.bytes += bytes.length;
 }
 
-/** A buffer that begins with `bytes` and has room for `needed`, doubled so that growing costs one more copy at most. */
-function larger(bytes: Buffer, needed: number, most: number): Buffer {
-  const size = Math.max(needed, Math.min(2 * bytes.length, most), ROOM_BYTES_MIN);
-  const room = Buffer.allocUnsafe(size);
-  bytes.copy(room);
-  return room;
+/** The unfinished line, in one buffer: byte by byte, a list would cost an object for each. */
+class Held {
+  length = 0;
+  readonly #bytes_max: number;
+  #room: Buffer = NOTHING;
+
+  constructor(bytes_max: number) {
+    this.#bytes_max = bytes_max;
+  }
+
+  get room(): number {
+    return this.#room.length;
+  }
+
+  add(bytes: Buffer): void {
+    const needed = this.length + bytes.length;
+    if (needed > this.#room.length) {
+      // Doubled, so that growing costs one more copy at most.
+      const size = Math.max(needed, Math.min(2 * this.length, this.#bytes_max), ROOM_BYTES_MIN);
+      const room = Buffer.allocUnsafe(size);
+      this.#room.copy(room, 0, 0, this.length);
+      this.#room = room;
+    }
+    this.length += bytes.copy(this.#room, this.length);
+  }
+
+  take(): Buffer {
+    const bytes = this.#room.subarray(0, this.length);
+    this.#room = NOTHING;
+    this.length = 0;
+    return bytes;
+  }
 }
 
 export function createLines(
@@ -75,9 +101,7 @@ export function createLines(
   from: { line: number; offset: number } = { line: 0, offset: 0 },
 ): Lines {
   const place: LinePlace = { line: from.line, offset: from.offset, terminated: true };
-  // One buffer for the unfinished line: byte by byte, a list would cost an object for each.
-  let room: Buffer = NOTHING;
-  let held = 0;
+  const held = new Held(line_bytes_max);
   let over: Oversize | null = null;
   let next_offset = from.offset;
 
@@ -92,9 +116,7 @@ export function createLines(
   function spill(bytes: Buffer): void {
     if (over === null) {
       over = { hash: createHash('sha256'), head: NOTHING, bytes: 0 };
-      pour(over, room.subarray(0, held));
-      room = NOTHING;
-      held = 0;
+      pour(over, held.take());
     }
     pour(over, bytes);
   }
@@ -106,27 +128,18 @@ export function createLines(
     return { ...place, bytes, sha256: hash.digest('hex'), head };
   }
 
-  function hold(bytes: Buffer): void {
-    if (held + bytes.length > room.length)
-      room = larger(room.subarray(0, held), held + bytes.length, line_bytes_max);
-    held += bytes.copy(room, held);
-  }
-
   /** Ends the current line with these last bytes of it. */
   function close(chunk: Buffer, from: number, to: number): void {
     place.line += 1;
     place.offset = next_offset;
-    const bytes = (over?.bytes ?? held) + (to - from);
+    const bytes = (over?.bytes ?? held.length) + (to - from);
     next_offset += bytes + (place.terminated ? 1 : 0);
     if (over !== null || bytes > line_bytes_max)
       sink.oversize(takeOversize(chunk.subarray(from, to)));
-    else if (held === 0) emit(chunk, from, to);
+    else if (held.length === 0) emit(chunk, from, to);
     else {
-      hold(chunk.subarray(from, to));
-      const whole = room;
-      room = NOTHING;
-      held = 0;
-      emit(whole, 0, bytes);
+      held.add(chunk.subarray(from, to));
+      emit(held.take(), 0, bytes);
     }
   }
 
@@ -139,18 +152,18 @@ export function createLines(
       }
       if (start === chunk.length) return;
       const rest = chunk.subarray(start);
-      if (over !== null || held + rest.length > line_bytes_max) spill(rest);
+      if (over !== null || held.length + rest.length > line_bytes_max) spill(rest);
       // A copy: the caller may reuse its buffer.
-      else hold(rest);
+      else held.add(rest);
     },
     get held() {
-      return room.length;
+      return held.room;
     },
     giveUp() {
-      if (held > 0) spill(NOTHING);
+      if (held.length > 0) spill(NOTHING);
     },
     end() {
-      if (held === 0 && over === null) return;
+      if (held.length === 0 && over === null) return;
       place.terminated = false;
       close(NOTHING, 0, 0);
     },
