@@ -54,10 +54,7 @@ const kindOf = (fault: string | undefined) =>
 /** A smaller input with the same first fault, found by leaving out lines. */
 async function smaller(input: FuzzInput, faults: readonly string[]): Promise<Buffer> {
   const kind = kindOf(faults[0]);
-  /** What was thrown or warned of in the background has been reported after it. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
-const end = performance.now() + SMALLER_MS;
+  const end = performance.now() + SMALLER_MS;
   let lines = input.bytes.toString('latin1').split(/(?<=\n)/);
   let tries = 0;
   for (let size = lines.length >> 1; size >= 1; size >>= 1) {
