@@ -24,8 +24,9 @@ export interface Fuzzed {
 
 const running = new Set<() => void>();
 
+/** When the whole program is stopped. */
 export function endFuzzers(): void {
-  for (const end of running) end();
+  for (const stop of running) stop();
 }
 
 export interface FuzzOptions {
@@ -45,8 +46,13 @@ export async function fuzz({ seed, from = 0, ...options }: FuzzOptions): Promise
     // What it writes besides its own folder goes with this one.
     env: { ...process.env, TMPDIR: folder },
   });
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   const end = () => void child.kill('SIGKILL');
-  running.add(end);
+  const stop = () => {
+    end();
+    remove();
+  };
+  running.add(stop);
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
@@ -72,9 +78,9 @@ export async function fuzz({ seed, from = 0, ...options }: FuzzOptions): Promise
   }, 500);
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   clearInterval(watch);
-  running.delete(end);
+  running.delete(stop);
   const index = read() || String(from);
-  rmSync(folder, { recursive: true, force: true });
+  remove();
   const fuzzed = readOutput(stdout);
   if (code !== 0) {
     const why = hung ? `hangs for ${HANG_MS} ms` : `ends the process (${code}): ${stderr}`;

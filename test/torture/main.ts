@@ -187,6 +187,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     endFuzzers();
     closeLanes();
     summary();
+    console.log('stopped before the time was over');
     process.exit(1);
   });
 
