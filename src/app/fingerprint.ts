@@ -21,6 +21,11 @@ function limitsOf({ limits }: RunConfig): [string, number][] {
   return Object.entries(limits ?? {}).filter((pair): pair is [string, number] => pair[1] !== null);
 }
 
+/** Only where another program was asked for than the agent's own: those runs keep the fingerprint they always had. */
+function commandOf({ command }: RunConfig): [string, string[]][] {
+  return command === undefined ? [] : [['command', command.map(withoutFolders)]];
+}
+
 /** The same behaviour on another machine, in another folder or with other output options has the same fingerprint. */
 export function fingerprint({ config, prompt, agent_version, model, tools }: Behaviour): string {
   const parts = [
@@ -34,6 +39,7 @@ export function fingerprint({ config, prompt, agent_version, model, tools }: Beh
     ['env_names', [...config.env_names].sort()],
     ['tools', tools === null ? null : [...tools].sort()],
     ...limitsOf(config),
+    ...commandOf(config),
   ];
   return sha256(JSON.stringify(parts));
 }

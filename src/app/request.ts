@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { NO_LIMITS } from '../capture/budget.ts';
-import { lookUpProgram } from '../capture/spawn.ts';
+import { findProgram, lookUpProgram } from '../capture/spawn.ts';
 import { type Clock, fixedClock, systemClock } from '../lib/clock.ts';
 import { TachoError } from '../lib/errors.ts';
 import { type RandomSource, seededRandom, systemRandom } from '../lib/ids.ts';
@@ -117,14 +117,15 @@ function checkCwd(cwd: string): void {
   });
 }
 
+/** The program's absolute path. */
 function checkProgram(
   agent: Agent,
   plan: LaunchPlan,
   env: Record<string, string>,
   cwd: string,
-): void {
+): string {
   const found = lookUpProgram(plan.command, env.PATH, cwd);
-  if (found.state === 'found') return;
+  if (found.state === 'found') return found.path;
   if (found.state === 'not_executable') {
     throw new TachoError('agent_not_executable', `${found.path} is not executable`, {
       stage: 'request',
@@ -199,7 +200,12 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     self,
   });
   const env = { ...agentEnvironment(options), ...plan.env };
-  checkProgram(agent, plan, env, cwd);
+  const started = checkProgram(agent, plan, env, cwd);
+  // A client program of ours starts what was asked for.
+  const asked = command?.[0];
+  const program = asked === undefined ? null : findProgram(asked, env.PATH, cwd);
+  config.program = program ?? asked ?? started;
+  if (command !== null) config.command = [...command];
   const live = options.live == null ? null : await sendingTo(options.live);
   return {
     agent,

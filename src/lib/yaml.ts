@@ -94,8 +94,10 @@ function structureFault(document: Document): Fault | null {
         continue;
       }
       const { key, value } = item;
-      const name = isScalar(key) ? String(key.value) : null;
-      if (name !== null && name !== '<<' && seen.has(name))
+      // The key of a merge is a symbol, and may be there twice.
+      const plain = isScalar(key) && typeof key.value !== 'symbol' && key.value !== '<<';
+      const name = plain ? String(key.value) : null;
+      if (name !== null && seen.has(name))
         return {
           at: (key as { range?: Range }).range?.[0] ?? at,
           message: 'Map keys must be unique',

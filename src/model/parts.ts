@@ -58,6 +58,10 @@ export const RunConfig = Type.Object({
   target: NullableString,
   model: NullableString,
   approve: OneOf(APPROVE_MODES),
+  /** The program that was started, as an absolute path. Not in records of earlier versions, nor where none was started. */
+  program: Type.Optional(Type.String()),
+  /** What was asked for instead of the agent's own program: its name or path, and leading arguments. */
+  command: Type.Optional(Type.Array(Type.String())),
   args: Type.Array(Type.String()),
   env_names: Type.Array(Type.String()),
   resume: NullableString,

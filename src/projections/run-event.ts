@@ -4,7 +4,7 @@
  * within CONTENT_PREVIEW_MAX_BYTES.
  */
 import { cutUtf8, utf8Bytes, wellFormed } from '../lib/utf8.ts';
-import type { Event, EventOf } from '../model/event.ts';
+import type { DataOf, Event, EventOf } from '../model/event.ts';
 import type { Completeness } from '../model/parts.ts';
 import type { RunEvent, RunEventDataOf } from '../model/run-event.ts';
 import { CONTENT_PREVIEW_MAX_BYTES, RUN_EVENT_SCHEMA } from '../model/words.ts';
@@ -26,6 +26,12 @@ const DECLARES_CUT: ReadonlySet<ExternalType> = new Set([
 /** The last moment that RFC 3339 can write with four digits of year. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
+/** Beyond the declared keys: the program that was started, with the leading arguments that were asked for, where known. */
+function commandOf(config: DataOf<'run_started'>['config']): { command?: string[] } {
+  const { program, command = [] } = config ?? {};
+  return program === undefined ? {} : { command: [program, ...command.slice(1)] };
+}
+
 /** The one mapping from internal kinds to external types; kinds that are not in it are ignored (RE-8). */
 const TABLE: Table = {
   run_started: ({ data }) => ({
@@ -37,6 +43,7 @@ const TABLE: Table = {
       session_id: data.session_id,
       cwd: data.cwd,
       fingerprint: data.fingerprint,
+      ...commandOf(data.config),
     },
   }),
   step_started: ({ data }) => ({

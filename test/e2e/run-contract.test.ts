@@ -1,6 +1,6 @@
 /** `tacho run --output json` as a program sees it: the contract `openagent.run_event.v1`, on every path. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent } from '../../src/model/generated/checks.ts';
 import { demo, finished, linesOf, played, type Row, root, until, usePlace } from './cli.ts';
@@ -480,6 +480,38 @@ verifies(
     await tacho(['run', '--agent', 'demo', 'please', '--', ...played('fixed')]);
     const human = JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout);
     expect(human.metadata).toMatchObject({ output_mode: 'human', fingerprint: base });
+  },
+);
+
+verifies(
+  'RE-18',
+  'the record names the program, and the fingerprint counts it without its folder',
+  async () => {
+    const run = async (command: string[] | null) => {
+      const targets = { toy: { agent: 'demo', ...(command && { command }) } };
+      writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
+      const args = ['run', '--target', 'toy', '--output', 'json', 'please'];
+      const { records } = await tacho(args, { contract: 'none' });
+      return records[0].data as { command: string[]; fingerprint: string };
+    };
+    const tool = (folder: string, name: string) => {
+      const path = join(place.folder, folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, '#!/bin/sh\ncat >/dev/null\n', { mode: 0o755 });
+      return path;
+    };
+    const [here, there, other] = [tool('a', 'x'), tool('b', 'x'), tool('a', 'y')];
+    const own = await run(null);
+    const runs = [await run([here, '-q']), await run([there, '-q']), await run([other, '-q'])];
+    expect([own, ...runs].map(({ command }) => command)).toEqual([
+      [process.execPath],
+      [here, '-q'],
+      [there, '-q'],
+      [other, '-q'],
+    ]);
+    const prints = runs.map(({ fingerprint }) => fingerprint);
+    expect(prints[0]).toBe(prints[1]);
+    expect(new Set([own.fingerprint, prints[0], prints[2]]).size).toBe(3);
   },
 );
 

@@ -1,4 +1,5 @@
 /** What a clone brings takes effect only with the user's consent: configuration, state folders, outboxes. */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -8,6 +9,7 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -161,6 +163,22 @@ describe('the search for tacho.yaml', () => {
     expect(existsSync(proof())).toBe(false);
   });
 });
+
+for (const [what, make] of [
+  ['a pipe', (path: string) => void spawnSync('mkfifo', [path])],
+  ['a link to an endless file', (path: string) => symlinkSync('/dev/zero', path)],
+  ['a folder', (path: string) => void mkdirSync(path)],
+  ['a file of 1 MiB', (path: string) => writeFileSync(path, '#'.repeat(1024 * 1024))],
+] as const)
+  test(`${what} in the place of tacho.yaml is refused at once, here and above`, async () => {
+    make(join(place.work, 'tacho.yaml'));
+    const below = join(place.work, 'below');
+    mkdirSync(below);
+    for (const cwd of [place.work, below]) {
+      const { code, stderr } = await tacho(demo('default'), { cwd });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/tacho\.yaml: (is|belongs)/)]);
+    }
+  });
 
 /** A collector that only listens; tells what came. */
 async function listener(): Promise<{ url: string; came: () => string; dialled: () => number }> {
