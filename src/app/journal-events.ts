@@ -6,14 +6,23 @@ import type { Event, EventOf } from '../model/event.ts';
 import { checkEvent } from '../model/generated/checks.ts';
 import type { Completeness } from '../model/parts.ts';
 
-/** The event in an entry's text; null when it is none, or of another run. */
-export function eventIn(body: string, run_id: string): Event | null {
+/** Later moments are no dates. */
+const TIME_MS_MAX = 8.64e15;
+
+/** The event in an entry's text; null when it is none. */
+export function eventOf(body: string): Event | null {
   try {
     const event = JSON.parse(body) as Event;
-    return checkEvent(event) && event.run_id === run_id ? event : null;
+    return checkEvent(event) && Math.abs(event.at_ms) <= TIME_MS_MAX ? event : null;
   } catch {
     return null;
   }
+}
+
+/** The same, and null for an event of another run. */
+export function eventIn(body: string, run_id: string): Event | null {
+  const event = eventOf(body);
+  return event?.run_id === run_id ? event : null;
 }
 
 export interface EventReader {

@@ -1,9 +1,11 @@
 /** Deletes runs for good: rows, files, spool, and their bytes in the journal. */
 
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createCatalogue } from '../store/catalogue.ts';
 import { freeDeleted } from '../store/free.ts';
 import { openIndex } from '../store/index-db.ts';
+import { takeLock } from '../store/lock.ts';
 import { mayLive, type Owner } from '../store/owner.ts';
 import { newReport } from '../store/scan.ts';
 import { readMeta, spoolAt } from '../store/spool.ts';
@@ -52,10 +54,15 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
   }
 }
 
-/** Whether the tacho that records it may be alive. */
+/** Whether the tacho that records it, or a recovery, may be at work on it. */
 function isRecorded(state: StateDir, run_id: string): boolean {
-  const meta = readMeta(spoolAt(state, run_id)) as { owner?: Owner } | null;
-  return typeof meta?.owner === 'object' && meta.owner !== null
-    ? mayLive(meta.owner, state.journal)
-    : false;
+  const spool = spoolAt(state, run_id);
+  const meta = readMeta(spool) as { owner?: Owner | null } | null;
+  if (typeof meta?.owner === 'object' && meta.owner !== null && mayLive(meta.owner, state.journal))
+    return true;
+  const recovering = join(spool.path, 'recovering');
+  if (!existsSync(recovering)) return false;
+  const release = takeLock(recovering);
+  release?.();
+  return release === null;
 }

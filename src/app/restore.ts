@@ -85,8 +85,8 @@ interface Reading {
 interface Found {
   /** Entries, each counted once. */
   entries: number;
-  /** The last number of each source. */
-  last: Map<string, number>;
+  /** The number of the last one. */
+  last: number;
   /** An entry that is missing; null: none is. */
   missing: string | null;
   ended: boolean;
@@ -106,11 +106,9 @@ async function look(reading: Reading): Promise<{ found: Map<string, Found>; read
     found.set(entry.session, run);
     run.entries += 1;
     if (entry.conflict) continue;
-    const { source, seq } = entry;
-    const next = (run.last.get(source) ?? 0) + 1;
-    if (seq > next) run.missing ??= `entry ${next} (${source})`;
-    run.last.set(source, seq);
-    if (source !== CAPTURE_SOURCE) continue;
+    const next = run.last + 1;
+    if (entry.seq > next) run.missing ??= `entry ${next}`;
+    run.last = entry.seq;
     const event = eventIn(entry.body, entry.session);
     if (event === null) throw foreign(reading.path, entry);
     run.ended = event.kind === 'run_finished';
@@ -118,11 +116,19 @@ async function look(reading: Reading): Promise<{ found: Map<string, Found>; read
   return { found, read };
 }
 
-const newFound = (): Found => ({ entries: 0, last: new Map(), missing: null, ended: false });
+const newFound = (): Found => ({ entries: 0, last: 0, missing: null, ended: false });
 
 function foreign(path: string, { line, session }: ArchiveEntry): TachoError {
   return refused(`${path}:${line}: is not an event of ${session}; nothing was restored`);
 }
+
+/** All that runs have in a journal. */
+const SOURCES = new Set([CAPTURE_SOURCE, CONFLICT + CAPTURE_SOURCE]);
+
+const tooMany = (path: string) =>
+  refused(
+    `${path}: holds more than ${LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
+  );
 
 type OnceEntry = ArchiveEntry & { conflict: boolean };
 
@@ -131,10 +137,11 @@ async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   for await (const entry of readArchive(reading.path, read, reading.any_size)) {
     const { session } = entry;
-    if (!isRunId(session)) throw foreign(reading.path, entry);
+    if (!isRunId(session) || !SOURCES.has(entry.source)) throw foreign(reading.path, entry);
     if (reading.wanted?.has(session) === false) continue;
     const sift = sifts.get(session) ?? createSift(newReport());
     sifts.set(session, sift);
+    if (sifts.size > LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);
     const source = sift(entry);
     if (source === null) continue;
     const conflict = source.startsWith(CONFLICT);
@@ -170,7 +177,7 @@ async function store(
       open.set(session, one);
       one.left -= 1;
       await batch.add({ session, source, seq, body });
-      if (source === CAPTURE_SOURCE && !entry.conflict) one.run.push(entry);
+      if (!entry.conflict) one.run.push(entry);
       if (one.left > 0) continue;
       open.delete(session);
       const outcome = one.run.finish();

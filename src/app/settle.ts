@@ -2,6 +2,7 @@
  * Finished runs of the journal get their rows in the index. Contract: a segment counts as settled only once every
  * finished run in it has its row.
  */
+import { TachoError } from '../lib/errors.ts';
 import { createCatalogue } from '../store/catalogue.ts';
 import type { Index } from '../store/index-db.ts';
 import { newReport, type ReadReport } from '../store/scan.ts';
@@ -34,16 +35,31 @@ export async function settle(
     for (const session of index.sessionsIn(segment)) {
       if (deleted.has(session) || known.has(session) || looked.has(session)) continue;
       looked.add(session);
-      const run = await rebuildRun(state, index, session);
-      if (run.foreign > 0) done.foreign += 1;
-      if (run.outcome !== null) {
-        index.saveOutcome(run.outcome);
-        done.added.push(session);
-      } else if (run.begun) done.unfinished += 1;
+      await settleRun(state, index, session, done);
     }
   }
   // What could not be read is looked at again the next time.
   const covered = index.covered();
   index.settle(new Map([...segments].filter(([segment]) => covered.has(segment))));
   return done;
+}
+
+async function settleRun(
+  state: StateDir,
+  index: Index,
+  run_id: string,
+  done: Settled,
+): Promise<void> {
+  try {
+    const run = await rebuildRun(state, index, run_id);
+    if (run.foreign > 0) done.foreign += 1;
+    if (run.outcome !== null) {
+      index.saveOutcome(run.outcome);
+      done.added.push(run_id);
+    } else if (run.begun) done.unfinished += 1;
+  } catch (error) {
+    // The disk or the index failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
+    if (error instanceof TachoError) throw error;
+    done.foreign += 1;
+  }
 }

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Event } from '../model/event.ts';
-import { checkEvent } from '../model/generated/checks.ts';
 import type { Completeness } from '../model/parts.ts';
 import { openRead } from '../store/files.ts';
 import { openIndex } from '../store/index-db.ts';
 import { type ReadReport, readSession, type StoredEntry } from '../store/journal-read.ts';
 import { transcriptPath } from '../store/run-files.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { eventOf } from './journal-events.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { transcriptPieces } from './transcript-writer.ts';
@@ -77,16 +77,6 @@ async function digestOf(path: string): Promise<string | null> {
   }
 }
 
-/** Null when it is no event. */
-function parsed(body: string): Event | null {
-  try {
-    const value: unknown = JSON.parse(body);
-    return checkEvent(value) ? (value as Event) : null;
-  } catch {
-    return null;
-  }
-}
-
 class RecordCheck {
   readonly faults: string[] = [];
   completeness: Completeness | null = null;
@@ -106,7 +96,7 @@ class RecordCheck {
 
   take({ body, segment, offset }: StoredEntry): void {
     this.count += 1;
-    const event = parsed(body);
+    const event = eventOf(body);
     const place = `${segment}, byte ${offset}`;
     if (event !== null) this.#check(event);
     else this.fault(`event ${this.count} is not of the form tacho.event.v1 (${place})`);

@@ -74,6 +74,8 @@ export const LIMITS = {
   restore_free_bytes: 64 * 1024 * 1024,
   /** How many times its own size an archive may unpack to. Archives of real runs reach 10 to 50. */
   restore_ratio_max: 200,
+  /** Runs of one archive: what is known of each while it is read takes about 1 kB. */
+  restore_runs_max: 100_000,
   /** Restored entries that are written together, and runs that become visible together. */
   restore_flush_bytes: 4 * 1024 * 1024,
   restore_flush_entries: 512,

@@ -241,18 +241,23 @@ function runValues(outcome: RunOutcome): SQLInputValue[] {
     outcome.agent,
     text(outcome.session_id),
     text(metrics.model_name),
-    metrics.start_time_ms,
-    metrics.end_time_ms,
+    integer(metrics.start_time_ms),
+    integer(metrics.end_time_ms),
     outcome.success ? 1 : 0,
     outcome.exit_reason,
     metrics.cost,
-    metrics.tokens_used,
+    integer(metrics.tokens_used),
     metrics.steps,
     metrics.tool_calls_count,
     prompt === null ? null : text(prompt.slice(0, LIMITS.prompt_preview_chars)),
     JSON.stringify(metadata.labels),
     JSON.stringify(withoutContent(outcome)),
   ];
+}
+
+/** Figures come from agents, and from journals that others may have edited: what SQLite cannot keep is not known. */
+function integer(value: number | null): number | null {
+  return Number.isSafeInteger(value) ? value : null;
 }
 
 function text(value: string | null): string | null {

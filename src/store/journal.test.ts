@@ -1,4 +1,14 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -466,4 +476,37 @@ test('everything is read from a cursor on, and a line without an end is not part
   for await (const { seq } of read) found.push(seq);
   expect(found).toEqual([4, 5]);
   expect(read.report).toEqual({ ...NOTHING, entries: 2, torn: 1 });
+});
+
+describe('a segment that others change', () => {
+  const HOW: Record<string, (path: string) => void> = {
+    removed: (path) => rmSync(path),
+    replaced: (path) => {
+      copyFileSync(path, `${path}.x`);
+      renameSync(`${path}.x`, path);
+    },
+    cut: (path) => truncateSync(path, 10),
+  };
+  for (const [how, change] of Object.entries(HOW))
+    test(`is noticed when it is ${how}: at the next append, and in an earlier one at the end`, async () => {
+      const entry = (seq: number) => ({ session: 's', source: 'm', seq, body: `"${seq}"` });
+      const dir = journalDir();
+      const journal = openJournal(dir);
+      journal.begin('s');
+      await journal.append([entry(1)]);
+      journal.check();
+      change(join(dir, listSegments(dir)[0] as string));
+      await expect(journal.append([entry(2)])).rejects.toThrow(/was removed or replaced|was cut/);
+      await journal.close();
+
+      const other = journalDir();
+      const small = openJournal(other, { segment_bytes_max: 1 });
+      small.begin('s');
+      await small.append([entry(1)]);
+      await small.append([entry(2)]);
+      change(join(other, listSegments(other)[0] as string));
+      await small.append([entry(3)]);
+      expect(() => small.check()).toThrow(/was removed or replaced|was cut/);
+      await small.close();
+    });
 });

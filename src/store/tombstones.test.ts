@@ -1,10 +1,13 @@
-import { appendFileSync, readdirSync, statSync } from 'node:fs';
+import { appendFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openIndex } from './index-db.ts';
+import { takeLock } from './lock.ts';
+import { thisOwner } from './owner.ts';
 import { createSpool } from './spool.ts';
 import { openStateDir } from './state-dir.ts';
+import { sweepLeftovers } from './sweep.ts';
 import { bury, deleteRuns, readTombstones } from './tombstones.ts';
 
 const RUNS = ['r_01m7ek9waharpypwdc3ap3fmfq', 'r_01m7ek9wbbpwgmptw6ebvv5a3n'] as const;
@@ -33,5 +36,20 @@ test('a torn line among the deletions takes no other with it', () => {
   deleteRuns(state, index, [RUNS[1]]);
   expect(readTombstones(state)).toEqual(new Set(RUNS));
   expect(statSync(path).mode & 0o777).toBe(0o600);
+  index.close();
+});
+
+test('what killed commands left is swept, and what is in use is not', () => {
+  const { state, index } = newState();
+  const left = ['gc.lock', 'collector.lock.0123456789ab', 'x.lock.of-12-34', 'store.lock.try-99'];
+  for (const name of left) writeFileSync(join(state.path, name), '');
+  writeFileSync(join(state.journal, '0123456789abcdef.life'), '');
+  const release = takeLock(join(state.path, 'store.lock'));
+  const { life } = thisOwner(state.journal);
+  sweepLeftovers(state);
+  expect(readdirSync(state.path).filter((name) => left.includes(name))).toEqual([]);
+  expect(readdirSync(state.path)).toContain('store.lock');
+  expect(readdirSync(state.journal)).toEqual([`${life}.life`]);
+  release?.();
   index.close();
 });

@@ -196,6 +196,8 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
       expect.stringContaining(`${path}:2: is not an event of ${run_id}`),
     ]);
   }
+  const source = journalLine({ s: run_id, o: 'other', n: 1, e: {} }).toString('utf8');
+  expect((await restored(source)).code).toBe(1);
   const elsewhere = journalLine({ s: '../../x', o: 'capture', n: 1, e: {} }).toString('utf8');
   expect((await restored(elsewhere)).code).toBe(1);
   const far = journalLine({ s: run_id, o: 'capture', n: 999_999_999_999_999, e: {} });
