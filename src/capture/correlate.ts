@@ -255,6 +255,26 @@ const HANDLERS: Handlers = {
     if (call !== undefined)
       context.emit('call_retried', { ...data, call_id: call.call_id, tool: call.tool });
   },
+  usage_reported({ emit }, { data }) {
+    const { usage, cost_usd } = data;
+    const figures: unknown[] = [...Object.values(usage), cost_usd];
+    if (figures.every(isPossible)) {
+      emit('usage_reported', data);
+      return;
+    }
+    const detail = `figures below 0, taken as unknown: ${figures.filter((one) => !isPossible(one)).join(', ')}`;
+    emit('problem', problem('correlate', 'figure_invalid', detail).data);
+    const entries = Object.entries(usage).map(([name, one]) => [
+      name,
+      isPossible(one) ? one : null,
+    ]);
+    const possible = Object.fromEntries(entries) as typeof usage;
+    emit('usage_reported', {
+      ...data,
+      usage: possible,
+      cost_usd: isPossible(cost_usd) ? cost_usd : null,
+    });
+  },
   step_blocked({ state, normaliser, emit }, { data }) {
     const tool = data.tool === null ? null : normaliser.toolName(data.tool);
     emit('step_blocked', { reason: data.reason, tool, step_id: data.step_id ?? state.step_id });
@@ -272,6 +292,11 @@ const HANDLERS: Handlers = {
     });
   },
 };
+
+/** Sums and differences of figures that were possible by themselves. */
+function isPossible(figure: unknown): boolean {
+  return figure === null || (Number.isFinite(figure) && (figure as number) >= 0);
+}
 
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
   const { state, normaliser, emit } = context;
@@ -367,6 +392,7 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
   // A call that was refused never ran.
   if (data.status !== 'denied') startCall(context, call);
   const at_ms = draft.at_ms ?? context.now();
+  const told = toldDuration(context, call, data.duration_ms ?? null);
   // In a recording only the agent's own times are times.
   const timed = context.live || (call.requested_native && draft.at_ms !== undefined);
   emit('call_finished', {
@@ -375,7 +401,14 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
     ok: data.status === 'ok',
     status: data.status,
     exit_code: data.exit_code,
-    duration_ms: data.duration_ms ?? (timed ? Math.max(0, at_ms - call.requested_at_ms) : null),
+    duration_ms: told ?? (timed ? Math.max(0, at_ms - call.requested_at_ms) : null),
     output: data.output,
   });
+}
+
+function toldDuration({ emit }: Context, call: CallState, told: number | null): number | null {
+  if (told === null || (told >= 0 && told <= LIMITS.call_ms_max)) return told;
+  const detail = `${call.tool} ${call.call_id} took ${told} ms, it says; taken as unknown`;
+  emit('problem', problem('correlate', 'figure_invalid', detail).data);
+  return null;
 }

@@ -139,6 +139,7 @@ export const PROBLEM_CODES = [
   'spool_truncated',
   'spool_overwritten',
   'drain_failed',
+  'figure_invalid',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];
