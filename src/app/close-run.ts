@@ -42,8 +42,8 @@ export interface Closing {
   /** The work tree before the run; null: not known. */
   before: Worktree | null;
   started_ms: number;
-  /** How long the agent ran, by a clock that cannot be set; null: not known. */
-  elapsed_ms: number | null;
+  /** How long the run has taken, by a clock that cannot be set; null: it was not one process that saw it. */
+  elapsed_ms: (() => number) | null;
 }
 
 export async function closeRun(closing: Closing): Promise<RunResult> {
@@ -56,7 +56,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await compareWorktree(closing);
   const limit = await settleLimits(closing);
   const capture_error = recorder.failure?.message ?? null;
-  const { elapsed_ms } = closing;
+  const elapsed_ms = closing.elapsed_ms?.() ?? null;
   const events = pipeline.finish({ cause, limit, elapsed_ms, capture_error }, exit);
   await recorder.take(events);
   if (recorder.failure !== null)
