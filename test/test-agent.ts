@@ -17,7 +17,7 @@ import { CANONICAL_TOOLS, type Channel } from '../src/model/words.ts';
 import { createOutcomeFold } from '../src/projections/outcome.ts';
 import { verifies } from './e2e/verifies.ts';
 import { testShapes } from './test-shapes.ts';
-import { testWords } from './test-words.ts';
+import { testFigures, testWords } from './test-words.ts';
 import { relative, type Truth, wrongFacts } from './truth.ts';
 
 type Primary = 'stdout' | 'session';
@@ -189,6 +189,7 @@ export function testAgent(agent: Agent, dir: string, options: TestAgentOptions =
     testNoise(agent, clean);
     testMutations(agent, recordings);
     testWords(agent.id, playsOf(agent, recordings));
+    testFigures(agent.id, playsOf(agent, recordings));
     testNames(agent, recordings);
     testTable(agent, join(dir, 'tools.json'));
     testCapabilities(agent, recordings, options);

@@ -1,4 +1,4 @@
-/** Words that every object inherits, in any text of an agent's records: ordinary words that nobody knows. */
+/** Records with words that every object inherits, and with figures that cannot be: for every agent. */
 import { expect } from 'vitest';
 import type { Event } from '../src/model/event.ts';
 import { transcriptOf } from '../src/projections/transcript.ts';
@@ -72,5 +72,45 @@ export function testWords(title: string, plays: readonly Play[]): void {
         holds(play, some, `some texts: ${word}`);
       }
     }
+  });
+}
+
+/** The record with every number of these keys replaced. */
+function withNumbers(value: unknown, number: number, which: (key: string) => boolean): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [
+    key,
+    typeof item === 'number' && which(key) ? number : withNumbers(item, number, which),
+  ]);
+  return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
+}
+
+const SPENDING =
+  /token|cost|^(input|output|cached?|reasoning|thoughts|tool|total|read|write|amount)$/i;
+const figuresOf = (event: Event): unknown[] => {
+  if (event.kind !== 'usage_reported' && event.kind !== 'run_finished') return [];
+  const { usage, cost_usd } = event.data;
+  return [...Object.values(usage ?? {}), cost_usd];
+};
+
+export function testFigures(title: string, plays: readonly Play[]): void {
+  verifies('AG-2', `${title}: tokens and costs that cannot be are unknown, and reported`, () => {
+    for (const number of [-1, -0.5, 1e15, 1e300])
+      for (const play of plays) {
+        const records = play.lines.map((line) => JSON.parse(line) as unknown);
+        const before = play.events(play.lines).flatMap(figuresOf);
+        const lines = records.map((record) =>
+          JSON.stringify(withNumbers(record, number, (key) => SPENDING.test(key))),
+        );
+        const all = play.events(lines);
+        expect(play.malformed(all)).toEqual([]);
+        const figures = all.flatMap(figuresOf).filter((one) => one !== null) as number[];
+        expect(figures.filter((one) => !(one >= 0 && one <= 1e12))).toEqual([]);
+        const reported = all.some(
+          (event) => event.kind === 'problem' && event.data.code === 'figure_invalid',
+        );
+        const had = before.some((one) => typeof one === 'number' && one > 0);
+        if (had) expect(reported, `${number}: ${lines[0]?.slice(0, 200)}`).toBe(true);
+      }
   });
 }

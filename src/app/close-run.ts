@@ -53,8 +53,8 @@ export interface Closing {
   /** The work tree before the run; null: not known. */
   before: Worktree | null;
   started_ms: number;
-  /** How long the agent ran, by a clock that cannot be set; null: not known. */
-  elapsed_ms: number | null;
+  /** How long the run has taken, by a clock that cannot be set; null: it was not one process that saw it. */
+  elapsed_ms: (() => number) | null;
   /** Why the agent's output could not be read to its end. */
   unreadable?: string;
 }
@@ -74,7 +74,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   const lost = lostRecord(desk);
   if (lost !== null) recorder.fail(lost);
   const capture_error = recorder.failure?.message ?? closing.unreadable ?? null;
-  const { elapsed_ms } = closing;
+  const elapsed_ms = closing.elapsed_ms?.() ?? null;
   const events = pipeline.finish({ cause, limit, elapsed_ms, capture_error }, exit);
   await recorder.take(events);
   if (recorder.failure !== null)

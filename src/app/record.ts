@@ -21,6 +21,7 @@ export async function startRecord(
 ): Promise<RecordControl> {
   const request = await prepareRecord(options);
   const started_ms = request.clock.now();
+  const started_elapsed = request.clock.elapsed();
   const desk = openDesk(request, newRunId(started_ms, request.random), views);
   desk.journal.begin(desk.run_id);
   const pipeline = pipelineOf({ ...request, started_ms }, desk);
@@ -49,7 +50,7 @@ export async function startRecord(
       left: [],
       before: null,
       limit: null,
-      elapsed_ms: null,
+      elapsed_ms: () => request.clock.elapsed() - started_elapsed,
     };
     const limits = NO_LIMITS;
     return closeRun({ request, desk, pipeline, cause, limits, started_ms, ...nothing });

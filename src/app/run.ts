@@ -92,6 +92,8 @@ interface Launched {
   agent: AgentProcess;
   drains: readonly Drain[];
   started_ms: number;
+  /** The same moment by the clock that cannot be set. */
+  started_elapsed: number;
 }
 
 async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
@@ -100,6 +102,7 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
   const in_file = plan.stdin !== null && !stdin_open;
   if (in_file) writeStdin(spool, plan.stdin as string);
   const started_ms = request.clock.now();
+  const started_elapsed = request.clock.elapsed();
   const launched = {
     command: plan.command,
     args: plan.args,
@@ -122,7 +125,7 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
   }
   await agent.started;
   writeMeta(spool, metaOf({ ...noted, agent }));
-  return { agent, drains, started_ms };
+  return { agent, drains, started_ms, started_elapsed };
 }
 
 export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
@@ -135,6 +138,7 @@ export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk)
     agent,
     primary: 'stdout',
     now: clock.now,
+    elapsed: clock.elapsed,
     ...draftRedaction(redactor),
     info: {
       run_id,
@@ -177,7 +181,7 @@ class LiveRun {
     this.#drains = launched.drains;
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
     this.#started_ms = started_ms;
-    this.#started_elapsed = request.clock.elapsed();
+    this.#started_elapsed = launched.started_elapsed;
     this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
     this.#limits = request.config.limits ?? NO_LIMITS;
     const { same_calls } = this.#limits;
@@ -247,7 +251,7 @@ class LiveRun {
       left,
       before,
       started_ms: this.#started_ms,
-      elapsed_ms: this.#request.clock.elapsed() - this.#started_elapsed,
+      elapsed_ms: () => this.#request.clock.elapsed() - this.#started_elapsed,
     };
   }
 

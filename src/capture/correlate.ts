@@ -39,6 +39,8 @@ export interface CorrelatorOptions {
   primary: Channel;
   /** Wall time; null when a recording is read: then only the agent's own times count. */
   now: (() => number) | null;
+  /** Time that cannot be set, in ms since any moment; null or absent where nobody saw the events come. */
+  elapsed?: (() => number) | null;
 }
 
 export interface Correlator {
@@ -88,6 +90,9 @@ class Correlation implements Correlator {
       emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
       now: () => this.#moment(options.now?.()).at_ms,
       live: options.now !== null,
+      elapsed: options.elapsed ?? null,
+      began: options.elapsed?.() ?? 0,
+      requested: new Map(),
     };
     this.#options = options;
     this.#waiting = options.state.started_at_ms === null ? [] : null;
@@ -227,6 +232,10 @@ interface Context {
   now(): number;
   /** Whether a clock saw the events come. */
   live: boolean;
+  elapsed: (() => number) | null;
+  /** When the reading began, and when each open call was seen, by `elapsed`. */
+  began: number;
+  requested: Map<string, number>;
 }
 
 type Handlers = { [K in Draft['kind']]?: (context: Context, draft: DraftOf<K>) => void };
@@ -272,6 +281,26 @@ const HANDLERS: Handlers = {
     if (call !== undefined)
       context.emit('call_retried', { ...data, call_id: call.call_id, tool: call.tool });
   },
+  usage_reported({ emit }, { data }) {
+    const { usage, cost_usd } = data;
+    const figures: unknown[] = [...Object.values(usage), cost_usd];
+    if (figures.every(isPossible)) {
+      emit('usage_reported', data);
+      return;
+    }
+    const detail = `figures below 0, taken as unknown: ${figures.filter((one) => !isPossible(one)).join(', ')}`;
+    emit('problem', problem('correlate', 'figure_invalid', detail).data);
+    const entries = Object.entries(usage).map(([name, one]) => [
+      name,
+      isPossible(one) ? one : null,
+    ]);
+    const possible = Object.fromEntries(entries) as typeof usage;
+    emit('usage_reported', {
+      ...data,
+      usage: possible,
+      cost_usd: isPossible(cost_usd) ? cost_usd : null,
+    });
+  },
   step_blocked({ state, normaliser, emit }, { data }) {
     const tool = data.tool === null ? null : normaliser.toolName(data.tool);
     emit('step_blocked', { reason: data.reason, tool, step_id: data.step_id ?? state.step_id });
@@ -289,6 +318,11 @@ const HANDLERS: Handlers = {
     });
   },
 };
+
+/** Sums and differences of figures that were possible by themselves. */
+function isPossible(figure: unknown): boolean {
+  return figure === null || (Number.isFinite(figure) && (figure as number) >= 0);
+}
 
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
   const { state, normaliser, emit } = context;
@@ -317,7 +351,10 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
     reads,
     parent_call_id: draft.parent_call_id,
   });
-  return state.calls.get(draft.call_id);
+  const call = state.calls.get(draft.call_id);
+  if (call !== undefined && context.elapsed !== null)
+    context.requested.set(call.call_id, context.elapsed());
+  return call;
 }
 
 /** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. */
@@ -385,16 +422,35 @@ function finishCall(context: Context, draft: DraftOf<'call_finished'>): void {
   }
   // A call that was refused never ran.
   if (data.status !== 'denied') startCall(context, call);
-  const at_ms = draft.at_ms ?? context.now();
-  // In a recording only the agent's own times are times.
-  const timed = context.live || (call.requested_native && draft.at_ms !== undefined);
+  const seen_ms = measured(context, call, draft.at_ms);
   emit('call_finished', {
     call_id: call.call_id,
     tool: call.tool,
     ok: data.status === 'ok',
     status: data.status,
     exit_code: data.exit_code,
-    duration_ms: data.duration_ms ?? (timed ? Math.max(0, at_ms - call.requested_at_ms) : null),
+    duration_ms: toldDuration(context, call, data.duration_ms ?? null) ?? seen_ms,
     output: data.output,
   });
+}
+
+function toldDuration({ emit }: Context, call: CallState, told: number | null): number | null {
+  if (told === null || (told >= 0 && told <= LIMITS.call_ms_max)) return told;
+  const detail = `${call.tool} ${call.call_id} took ${told} ms, it says; taken as unknown`;
+  emit('problem', problem('correlate', 'figure_invalid', detail).data);
+  return null;
+}
+
+/** The clock may be set while a call runs, also the agent's: no call took longer than the run. */
+function measured(context: Context, call: CallState, native_ms: number | undefined): number | null {
+  const { live, elapsed, began, requested } = context;
+  const seen = requested.get(call.call_id);
+  requested.delete(call.call_id);
+  const native = call.requested_native && native_ms !== undefined;
+  // In a recording only the agent's own times are times.
+  if (!live && !native) return null;
+  const by_clock = Math.max(0, (native_ms ?? context.now()) - call.requested_at_ms);
+  if (elapsed === null || seen === undefined) return by_clock;
+  const now = elapsed();
+  return native && by_clock <= now - began + CLOCK_STEP_MS ? by_clock : Math.round(now - seen);
 }

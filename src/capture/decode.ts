@@ -2,6 +2,7 @@
  * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
  * with what is needed to find it again; a decoder's own fault is told apart from bad input.
  */
+import { refusedFigures } from '../lib/foreign.ts';
 import { mayBeJson, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
@@ -68,6 +69,8 @@ export function decodeRecord(
     out.length = before;
     out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
   }
+  const refused = refusedFigures();
+  if (refused !== null) out.push(refused);
 }
 
 export function decodeLine(

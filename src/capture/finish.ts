@@ -92,10 +92,9 @@ export function completeness(state: RunState, agent: Agent): Completeness {
   };
 }
 
-/** By the events' times, unless the clock was set back meanwhile: held times would make the run too short. */
-function durationOf({ started_at_ms, at_ms, problems }: RunState, ending: Ending): number | null {
-  const { elapsed_ms } = ending;
-  if (elapsed_ms != null && problems.has('clock_went_back')) return Math.round(elapsed_ms);
+/** By a clock that cannot be set, where one process saw the whole run; else by the events' times. */
+function durationOf({ started_at_ms, at_ms }: RunState, { elapsed_ms }: Ending): number | null {
+  if (elapsed_ms != null) return Math.round(elapsed_ms);
   return started_at_ms === null || started_at_ms <= 0 ? null : at_ms - started_at_ms;
 }
 

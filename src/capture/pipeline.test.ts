@@ -237,3 +237,32 @@ test('a call without times of its own takes as long as it was seen to take', () 
     27_000,
   ]);
 });
+
+for (const [what, at] of [
+  ['seen by our clock', false],
+  ['told by the agent', true],
+] as const)
+  for (const moved of [3_600_000, -3_600_000])
+    test(`a clock moved by ${moved} ms in mid-call does not change how long the call took, ${what}`, () => {
+      let [now, elapsed] = [5_000_000, 0];
+      const pipeline = live(demo, { now: () => now, elapsed: () => elapsed });
+      const time = () => (at ? { at: new Date(now).toISOString() } : {});
+      const events = [
+        ...pipeline.push('stdout', say({ t: 'hello', session: 's', ...time() })),
+        ...pipeline.push(
+          'stdout',
+          say({ t: 'call', id: 'c1', tool: 'run', input: { cmd: 'x' }, ...time() }),
+        ),
+      ];
+      elapsed += 2_400;
+      now += 2_400 + moved;
+      const end = { t: 'call_end', call: 'c1', status: 'ok', output: '', ...time() };
+      events.push(...pipeline.push('stdout', say(end)));
+      const took = events.flatMap((event) =>
+        event.kind === 'call_finished' ? [event.data.duration_ms] : [],
+      );
+      // Where the agent itself says that no time went by, nobody knows better.
+      expect(took).toEqual([at && moved < 0 ? 0 : 2_400]);
+      const times = events.map((event) => event.at_ms);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+    });

@@ -35,6 +35,8 @@ export interface PipelineOptions {
   primary: Channel;
   /** Wall time of a live run; null for recordings. */
   now: (() => number) | null;
+  /** Time of a live run that cannot be set. */
+  elapsed?: (() => number) | null;
   /** Decodes the primary channel instead of the agent's own decoder for it. */
   decoder?: Decoder;
   /** Looks at the drafts of a line of a channel before they become events and before anything in them is cut. */
@@ -308,8 +310,9 @@ class CapturePipeline implements Pipeline {
   }
 
   #newCorrelator(): Correlator {
-    const { info, primary, now } = this.#options;
+    const { info, primary, now, elapsed = null } = this.#options;
     return createCorrelator({
+      elapsed,
       info,
       normaliser: this.#normaliser,
       state: this.state,

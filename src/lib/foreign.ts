@@ -1,6 +1,7 @@
 /** Readers over foreign records as they come: every field may be missing or of another type. */
-import type { Draft } from '../model/draft.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
+import { LIMITS } from './limits.ts';
 
 export type Native = { readonly [key: string]: unknown };
 
@@ -28,6 +29,42 @@ export function countOf(value: unknown): number | null {
 
 export function amountOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/**
+ * Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous; and for
+ * all bundles: an agent's folder and the pipeline that asks each have a copy of this file.
+ */
+const shared = globalThis as { [key: symbol]: unknown };
+const REFUSED = Symbol.for('tacho.refused_figures');
+shared[REFUSED] ??= [];
+const refused = shared[REFUSED] as string[];
+const REFUSED_MAX = 10;
+
+function figureOf(value: unknown, most: number, whole: boolean): number | null {
+  if (typeof value !== 'number') return null;
+  if (value >= 0 && value <= most && (!whole || Number.isInteger(value))) return value;
+  if (refused.length < REFUSED_MAX) refused.push(String(value));
+  return null;
+}
+
+/** A count of tokens. One that cannot be true is unknown, and `refusedFigures` reports it. */
+export function tokensOf(value: unknown): number | null {
+  return figureOf(value, LIMITS.tokens_max, true);
+}
+
+/** A cost in USD, with the same care. */
+export function costOf(value: unknown): number | null {
+  return figureOf(value, LIMITS.cost_usd_max, false);
+}
+
+/** A problem about the figures that were refused since the last call; null: none were. */
+export function refusedFigures(): DraftOf<'problem'> | null {
+  if (refused.length === 0) return null;
+  const detail = `no possible number of tokens or cost, taken as unknown: ${refused.join(', ')}`;
+  refused.length = 0;
+  const nothing = { bytes: null, sha256: null, excerpt: null };
+  return { kind: 'problem', data: { stage: 'decode', code: 'figure_invalid', detail, ...nothing } };
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -38,6 +38,12 @@ export const LIMITS = {
   worktree_file_bytes_max: 8 * 1024 * 1024,
   /** All contents read for one snapshot: half a second of hashing. */
   worktree_read_bytes_max: 256 * 1024 * 1024,
+  /** Tokens in one figure of an agent: a thousand times what any run has used. More, or less than 0, is no figure. */
+  tokens_max: 1e12,
+  /** The same for a cost in USD. */
+  cost_usd_max: 1e6,
+  /** The same for the time that a call took: a year. */
+  call_ms_max: 366 * 86_400_000,
   /** Calls without a result that are kept open; beyond it the oldest is given up. */
   open_calls_max: 10_000,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */

@@ -143,6 +143,7 @@ export const PROBLEM_CODES = [
   'spool_unusable',
   'events_over_limit',
   'view_failed',
+  'figure_invalid',
 ] as const;
 
 export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];

@@ -99,3 +99,21 @@ test.each([
   const { code, stdout } = await tacho(['run', '--agent', 'demo', flag, value, 'go']);
   expect([code, stdout]).toEqual([2, '']);
 });
+
+test('a negative figure is unknown, is reported, and keeps no limit from being reached', async () => {
+  writeFileSync(
+    join(place.work, 'negative.yaml'),
+    `about: negative
+steps:
+  - say: one
+    raw: { t: usage, input: -100, output: 1, cost: -5 }
+  - say: two
+    usage: { input: 10, output: 5, cost: 2 }
+`,
+  );
+  const result = await tacho(demo('./negative.yaml', '--max-cost', '1'));
+  expect(result.code).toBe(5);
+  const { error, cost_usd, completeness } = finished(result);
+  expect([error, cost_usd]).toEqual(['$2, over --max-cost 1', 2]);
+  expect(completeness.gaps).toContain('figure_invalid:1');
+});

@@ -4,12 +4,14 @@ import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
 export {
+  costOf,
   countOf,
   idOf,
   isNative,
   type Native,
   nativeOf,
   textOf,
+  tokensOf,
 } from '../../lib/foreign.ts';
 
 export function integerOf(value: unknown): number | null {

@@ -1,7 +1,7 @@
 /** Token figures. Speakers agree on the fields, not on whether `inputTokens` counts what came from the cache. */
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
-import { countOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
+import { costOf, type Native, nativeOf, nativesOf, textOf, tokensOf } from './native.ts';
 import type { UsageScope } from './records.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
@@ -15,18 +15,18 @@ const NOTHING: Usage = {
 
 /** The total tells: where it is input and output alone, the cached tokens are inside the input. */
 function ofProtocol(usage: Native): Usage {
-  const whole = countOf(usage.inputTokens);
-  const output = countOf(usage.outputTokens);
-  const cache_read = countOf(usage.cachedReadTokens);
-  const cache_write = countOf(usage.cachedWriteTokens);
+  const whole = tokensOf(usage.inputTokens);
+  const output = tokensOf(usage.outputTokens);
+  const cache_read = tokensOf(usage.cachedReadTokens);
+  const cache_write = tokensOf(usage.cachedWriteTokens);
   const cached = (cache_read ?? 0) + (cache_write ?? 0);
-  const inside = whole !== null && countOf(usage.totalTokens) === whole + (output ?? 0);
+  const inside = whole !== null && tokensOf(usage.totalTokens) === whole + (output ?? 0);
   const input = inside ? Math.max(0, whole - cached) : whole;
-  return { input, output, cache_read, cache_write, reasoning: countOf(usage.thoughtTokens) };
+  return { input, output, cache_read, cache_write, reasoning: tokensOf(usage.thoughtTokens) };
 }
 
 function ofQuota(count: Native): Usage {
-  return { ...NOTHING, input: countOf(count.input_tokens), output: countOf(count.output_tokens) };
+  return { ...NOTHING, input: tokensOf(count.input_tokens), output: tokensOf(count.output_tokens) };
 }
 
 function isEmpty(usage: Usage): boolean {
@@ -67,9 +67,8 @@ export class Spending {
   /** `usage_update`: how full the context is, which is no spending, and the session's cost. */
   update(update: Native, at_ms: number | undefined, out: Draft[]): void {
     const cost = nativeOf(update.cost);
-    const amount = cost?.currency === 'USD' ? cost.amount : null;
-    if (this.#resumed || typeof amount !== 'number' || !(amount >= 0)) return;
-    if (!Number.isFinite(amount) || amount === this.#cost) return;
+    const amount = cost?.currency === 'USD' ? costOf(cost.amount) : null;
+    if (this.#resumed || amount === null || amount === this.#cost) return;
     this.#cost = amount;
     this.#report(at_ms, out);
   }

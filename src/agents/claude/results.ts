@@ -1,7 +1,7 @@
 /** The end record of stdout: how the turn ended and what it cost. */
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { amountOf, countOf, type Native, namesOf, nativeOf, textOf } from './native.ts';
+import { costOf, countOf, type Native, namesOf, nativeOf, textOf } from './native.ts';
 import { nothing, ofApi, ofModels, type Spent, sameTokens } from './usage.ts';
 
 /** `subtype` is "success" for API errors, and the exit code is 0 after an interruption: neither decides alone. */
@@ -45,18 +45,18 @@ export class Spending {
 
   of(result: Native): Spent {
     const before = this.#total_before;
-    this.#total_before = amountOf(result.total_cost_usd) ?? before;
+    this.#total_before = costOf(result.total_cost_usd) ?? before;
     const since = nativeOf(result.model_usage_since_last_result);
     if (since) return ofModels(since);
     const usage = nativeOf(result.usage);
     const spent = usage ? ofApi(usage) : nothing();
-    spent.cost_usd = costOf(result, spent, before);
+    spent.cost_usd = turnCost(result, spent, before);
     return spent;
   }
 }
 
-function costOf(result: Native, turn: Spent, before: number | null): number | null {
-  const total = amountOf(result.total_cost_usd);
+function turnCost(result: Native, turn: Spent, before: number | null): number | null {
+  const total = costOf(result.total_cost_usd);
   if (total === null) return null;
   if (before !== null) return total >= before ? total - before : null;
   const models = nativeOf(result.modelUsage);

@@ -1,6 +1,6 @@
 /** What a session file says the last run cost: the CLI's cumulative figures where they are, else the messages' own. */
 import type { Native } from './native.ts';
-import { amountOf, nativeOf } from './native.ts';
+import { costOf, nativeOf } from './native.ts';
 import { add, isEmpty, minus, nothing, ofApi, ofModels, type Spent } from './usage.ts';
 
 interface Message {
@@ -31,7 +31,7 @@ export class SessionSpending {
     const models = nativeOf(record.modelUsage);
     if (!models) return;
     const state = ofModels(models);
-    const total = amountOf(record.totalCostUSD);
+    const total = costOf(record.totalCostUSD);
     if (total !== null) state.cost_usd = total;
     if (earlier) {
       this.#before = state;

@@ -1,6 +1,6 @@
 /** Token and cost figures in the CLI's spellings. A figure that no record gives is null, never 0. */
 import type { Usage } from '../../model/parts.ts';
-import { amountOf, countOf, isNative, type Native, nativeOf } from './native.ts';
+import { costOf, isNative, type Native, nativeOf, tokensOf } from './native.ts';
 
 export interface Spent {
   readonly usage: Usage;
@@ -48,13 +48,13 @@ export function ofModels(models: Native): Spent {
     const figures = models[name];
     if (!isNative(figures)) continue;
     const usage = {
-      input: countOf(figures.inputTokens),
-      output: countOf(figures.outputTokens),
-      cache_read: countOf(figures.cacheReadInputTokens),
-      cache_write: countOf(figures.cacheCreationInputTokens),
-      reasoning: countOf(figures.thinkingTokens),
+      input: tokensOf(figures.inputTokens),
+      output: tokensOf(figures.outputTokens),
+      cache_read: tokensOf(figures.cacheReadInputTokens),
+      cache_write: tokensOf(figures.cacheCreationInputTokens),
+      reasoning: tokensOf(figures.thinkingTokens),
     };
-    add(sum, { usage, cost_usd: amountOf(figures.costUSD) });
+    add(sum, { usage, cost_usd: costOf(figures.costUSD) });
   }
   return sum;
 }
@@ -63,11 +63,11 @@ export function ofModels(models: Native): Spent {
 export function ofApi(usage: Native): Spent {
   return {
     usage: {
-      input: countOf(usage.input_tokens),
-      output: countOf(usage.output_tokens),
-      cache_read: countOf(usage.cache_read_input_tokens),
-      cache_write: countOf(usage.cache_creation_input_tokens),
-      reasoning: countOf(nativeOf(usage.output_tokens_details)?.thinking_tokens),
+      input: tokensOf(usage.input_tokens),
+      output: tokensOf(usage.output_tokens),
+      cache_read: tokensOf(usage.cache_read_input_tokens),
+      cache_write: tokensOf(usage.cache_creation_input_tokens),
+      reasoning: tokensOf(nativeOf(usage.output_tokens_details)?.thinking_tokens),
     },
     cost_usd: null,
   };

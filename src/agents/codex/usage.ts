@@ -1,20 +1,20 @@
 /** Tokens as the CLI counts them: cached ones are part of the input, reasoning is part of the output. */
 import type { Usage } from '../../model/parts.ts';
-import { countOf, nativeOf } from './native.ts';
+import { nativeOf, tokensOf } from './native.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
 
 /** Null when the record gives no figure at all. */
 export function usageOf(value: unknown): Usage | null {
   const figures = nativeOf(value);
-  const all = countOf(figures?.input_tokens ?? figures?.inputTokens);
-  const cache_read = countOf(figures?.cached_input_tokens ?? figures?.cachedInputTokens);
+  const all = tokensOf(figures?.input_tokens ?? figures?.inputTokens);
+  const cache_read = tokensOf(figures?.cached_input_tokens ?? figures?.cachedInputTokens);
   const usage: Usage = {
     input: all === null ? null : Math.max(0, all - (cache_read ?? 0)),
-    output: countOf(figures?.output_tokens ?? figures?.outputTokens),
+    output: tokensOf(figures?.output_tokens ?? figures?.outputTokens),
     cache_read,
-    cache_write: countOf(figures?.cache_write_input_tokens ?? figures?.cacheWriteInputTokens),
-    reasoning: countOf(figures?.reasoning_output_tokens ?? figures?.reasoningOutputTokens),
+    cache_write: tokensOf(figures?.cache_write_input_tokens ?? figures?.cacheWriteInputTokens),
+    reasoning: tokensOf(figures?.reasoning_output_tokens ?? figures?.reasoningOutputTokens),
   };
   return FIGURES.every((name) => usage[name] === null) ? null : usage;
 }

@@ -1,19 +1,19 @@
 /** Token figures in the CLI's spelling. A figure that no record gives is null, never 0. Its `cost` is premium requests, not money. */
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
-import { countOf, idOf, isNative, type Native, nativeOf, problem } from './native.ts';
+import { idOf, isNative, type Native, nativeOf, problem, tokensOf } from './native.ts';
 
 /** `inputTokens` counts what was read from and written to the cache too. */
 function usageOf(figures: Native): Usage | null {
-  const all = countOf(figures.inputTokens);
-  const cache_read = countOf(figures.cacheReadTokens);
-  const cache_write = countOf(figures.cacheWriteTokens);
+  const all = tokensOf(figures.inputTokens);
+  const cache_read = tokensOf(figures.cacheReadTokens);
+  const cache_write = tokensOf(figures.cacheWriteTokens);
   const usage = {
     input: all === null ? null : Math.max(0, all - (cache_read ?? 0) - (cache_write ?? 0)),
-    output: countOf(figures.outputTokens),
+    output: tokensOf(figures.outputTokens),
     cache_read,
     cache_write,
-    reasoning: countOf(figures.reasoningTokens),
+    reasoning: tokensOf(figures.reasoningTokens),
   };
   return Object.values(usage).every((figure) => figure === null) ? null : usage;
 }

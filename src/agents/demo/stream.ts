@@ -1,4 +1,5 @@
 /** Demo records → drafts. Session files hold the same records as stdout: session.ts reads them with this. */
+import { costOf, tokensOf } from '../../lib/foreign.ts';
 import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { DECISIONS, FILE_OPERATIONS } from '../../model/words.ts';
@@ -10,7 +11,6 @@ import {
   integerOf,
   type Native,
   namesOf,
-  numberOf,
   type RecordType,
   textOf,
   timeOf,
@@ -163,13 +163,13 @@ const readers: Readonly<Record<RecordType, Read>> = {
       data: {
         mode: 'add',
         usage: {
-          input: integerOf(record, 'input'),
-          output: integerOf(record, 'output'),
-          cache_read: integerOf(record, 'cache_read'),
-          cache_write: integerOf(record, 'cache_write'),
-          reasoning: integerOf(record, 'reasoning'),
+          input: tokensOf(record.input),
+          output: tokensOf(record.output),
+          cache_read: tokensOf(record.cache_read),
+          cache_write: tokensOf(record.cache_write),
+          reasoning: tokensOf(record.reasoning),
         },
-        cost_usd: numberOf(record, 'cost'),
+        cost_usd: costOf(record.cost),
         model: textOf(record, 'model'),
       },
     },

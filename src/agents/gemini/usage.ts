@@ -1,6 +1,6 @@
 /** Token figures in the CLI's spellings: its input counts what came from the cache, ours does not. */
 import type { Usage } from '../../model/parts.ts';
-import { countOf, type Native, nativeOf } from './native.ts';
+import { type Native, nativeOf, tokensOf } from './native.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
 
@@ -10,18 +10,18 @@ function without(whole: number | null, cached: number | null): number | null {
 
 /** `stats` of the end record. Thoughts are in its total only, without a name. */
 export function ofStats(stats: Native): Usage {
-  const cache_read = countOf(stats.cached);
-  const input = countOf(stats.input) ?? without(countOf(stats.input_tokens), cache_read);
-  const output = countOf(stats.output_tokens);
+  const cache_read = tokensOf(stats.cached);
+  const input = tokensOf(stats.input) ?? without(tokensOf(stats.input_tokens), cache_read);
+  const output = tokensOf(stats.output_tokens);
   return { input, output, cache_read, cache_write: null, reasoning: null };
 }
 
 /** `tokens` of a message in the session file. */
 export function ofTokens(tokens: Native): Usage {
-  const cache_read = countOf(tokens.cached);
-  const input = without(countOf(tokens.input), cache_read);
-  const output = countOf(tokens.output);
-  return { input, output, cache_read, cache_write: null, reasoning: countOf(tokens.thoughts) };
+  const cache_read = tokensOf(tokens.cached);
+  const input = without(tokensOf(tokens.input), cache_read);
+  const output = tokensOf(tokens.output);
+  return { input, output, cache_read, cache_write: null, reasoning: tokensOf(tokens.thoughts) };
 }
 
 /** `a + sign * b`; a figure that only one of them has is that one. */

@@ -1,22 +1,22 @@
 /** Tokens and cost of one model call. `input` is without the cache, `output` without reasoning. */
 import type { DataOf } from '../../model/event.ts';
 import type { Usage } from '../../model/parts.ts';
-import { amountOf, countOf, type Native, nativeOf } from './native.ts';
+import { costOf, type Native, nativeOf, tokensOf } from './native.ts';
 
 export type Spent = Pick<DataOf<'usage_reported'>, 'usage' | 'cost_usd'>;
 
 /** Of a step-finish part or an assistant message; null where it says nothing. */
 export function spentOf(native: Native): Spent | null {
   const tokens = nativeOf(native.tokens);
-  const cost_usd = amountOf(native.cost);
+  const cost_usd = costOf(native.cost);
   if (tokens === null && cost_usd === null) return null;
   const cache = nativeOf(tokens?.cache);
   const usage = {
-    input: countOf(tokens?.input),
-    output: countOf(tokens?.output),
-    cache_read: countOf(cache?.read),
-    cache_write: countOf(cache?.write),
-    reasoning: countOf(tokens?.reasoning),
+    input: tokensOf(tokens?.input),
+    output: tokensOf(tokens?.output),
+    cache_read: tokensOf(cache?.read),
+    cache_write: tokensOf(cache?.write),
+    reasoning: tokensOf(tokens?.reasoning),
   };
   return { usage, cost_usd };
 }

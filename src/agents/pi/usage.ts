@@ -1,6 +1,6 @@
 /** Token and cost figures of messages and compactions. A figure that no record gives is null, never 0. */
 import type { Usage } from '../../model/parts.ts';
-import { amountOf, countOf, type Native, nativeOf } from './native.ts';
+import { costOf, type Native, nativeOf, tokensOf } from './native.ts';
 
 export interface Spent {
   readonly usage: Usage;
@@ -15,13 +15,13 @@ export function spentOf(value: unknown): Spent | null {
   if (figures === null) return null;
   return {
     usage: {
-      input: countOf(figures.input),
-      output: countOf(figures.output),
-      cache_read: countOf(figures.cacheRead),
-      cache_write: countOf(figures.cacheWrite),
-      reasoning: countOf(figures.reasoning),
+      input: tokensOf(figures.input),
+      output: tokensOf(figures.output),
+      cache_read: tokensOf(figures.cacheRead),
+      cache_write: tokensOf(figures.cacheWrite),
+      reasoning: tokensOf(figures.reasoning),
     },
-    cost_usd: amountOf(nativeOf(figures.cost)?.total),
+    cost_usd: costOf(nativeOf(figures.cost)?.total),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Token figures in the CLI's spellings. `input` counts the whole prompt natively, with what was read from the cache. */
 import type { Usage } from '../../model/parts.ts';
-import { countOf, type Native } from './native.ts';
+import { type Native, tokensOf } from './native.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
 
@@ -28,14 +28,14 @@ interface Counted {
 }
 
 function usageOf({ prompt, output, cached, written, thoughts }: Counted): Usage {
-  const whole = countOf(prompt);
-  const cache_read = countOf(cached);
+  const whole = tokensOf(prompt);
+  const cache_read = tokensOf(cached);
   return {
     input: whole === null ? null : Math.max(0, whole - (cache_read ?? 0)),
-    output: countOf(output),
+    output: tokensOf(output),
     cache_read,
-    cache_write: countOf(written),
-    reasoning: countOf(thoughts),
+    cache_write: tokensOf(written),
+    reasoning: tokensOf(thoughts),
   };
 }
 
@@ -71,5 +71,5 @@ export function ofMessage(usage: Native): Usage {
 
 /** Lines before a turn's last one carry zeros, which say nothing. */
 export function isPlaceholder(usage: Native | null): boolean {
-  return !usage || (!countOf(usage.input_tokens) && !countOf(usage.output_tokens));
+  return !usage || (!tokensOf(usage.input_tokens) && !tokensOf(usage.output_tokens));
 }

@@ -1,0 +1,28 @@
+/** A clock that is set while a run goes on. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { demo, finished, fixture, usePlace } from './cli.ts';
+
+const place = usePlace();
+const { tacho } = place;
+
+test('the clock leaps by an hour in mid-run: durations of the run and its calls are those of the work', async () => {
+  const script = join(place.work, 'slow.yaml');
+  writeFileSync(
+    script,
+    'about: slow\nsteps:\n  - calls: [{ tool: run, input: { cmd: sleep 1.5 } }]\n  - say: done\n',
+  );
+  const env = { NODE_OPTIONS: `--require ${fixture('moves-clock.cjs')}` };
+  const result = await tacho(demo(script), { env });
+  expect(result.code).toBe(0);
+  const { duration_ms } = finished(result);
+  expect(duration_ms).toBeGreaterThanOrEqual(1_400);
+  expect(duration_ms).toBeLessThan(600_000);
+  const calls = result.records.filter((record) => record.type === 'tool_exec_finished');
+  expect(calls.length).toBe(1);
+  expect(calls[0].data.duration_ms).toBeGreaterThanOrEqual(1_000);
+  expect(calls[0].data.duration_ms).toBeLessThan(600_000);
+  const { stdout } = await tacho(['runs', 'show', 'last', '--json']);
+  expect(JSON.parse(stdout).metrics.duration_ms).toBe(duration_ms);
+});
