@@ -208,8 +208,8 @@ function backslashAt(text: string, at: number, { chars, breaks }: DecodeOptions)
   return 2;
 }
 
-const BREAKS = /(?:\\+[rn])+[ \t]*/y;
-const BREAK_BEFORE = /(?:\\+[rn])+$/;
+const BREAKS = /(?:\\{1,64}[rn]){1,8}[ \t]{0,64}/y;
+const BREAK_BEFORE = /(?:\\{1,64}[rn]){1,8}$/;
 const BREAK_CHARS_MAX = 64;
 
 /** Whether the escape that was decoded is a line break that may be within a secret. */
