@@ -177,6 +177,12 @@ function escapeAt(text: string, at: number, options: DecodeOptions): number {
 }
 
 const BACKSLASH = 0x5c;
+/** Frequent escapes that stand for themselves or for a blank. */
+const PLAIN = new Map([
+  [0x22, 0x22],
+  [0x27, 0x27],
+  [0x74, 9],
+]);
 /** In a row: six levels of JSON in JSON. */
 const BACKSLASHES_MAX = 64;
 const PERCENT_SIGN = 0x25;
@@ -192,6 +198,8 @@ function matters(chars: ReadonlySet<number>): boolean {
 function backslashAt(text: string, at: number, { chars, breaks }: DecodeOptions): number {
   let last = at;
   while (text.charCodeAt(last + 1) === BACKSLASH) last += 1;
+  const plain = PLAIN.get(text.charCodeAt(last + 1));
+  if (plain !== undefined && !chars.has(plain) && !chars.has(BACKSLASH)) return at - last - 1;
   if (last - at > BACKSLASHES_MAX) return at - last - 1;
   const ends = simpleAt(text, last) > 0 && (matters(chars) || breaksAt(text, at, breaks));
   if (!ends && !chars.has(BACKSLASH)) return at - last - 1;
@@ -200,13 +208,15 @@ function backslashAt(text: string, at: number, { chars, breaks }: DecodeOptions)
   return 2;
 }
 
-const BREAKS = /(?:\\+[rn])+[ \t]*/y;
-const BREAK_BEFORE = /(?:\\+[rn])+$/;
+const BREAKS = /(?:\\{1,64}[rn]){1,8}[ \t]{0,64}/y;
+const BREAK_BEFORE = /(?:\\{1,64}[rn]){1,8}$/;
 const BREAK_CHARS_MAX = 64;
 
 /** Whether the escape that was decoded is a line break that may be within a secret. */
 function breaksAt(text: string, at: number, breaks: DecodeOptions['breaks']): boolean {
   if (escaped !== '\n' && escaped !== '\r') return false;
+  // Most lines end with something else.
+  if (!/[\w+/=-]/.test(text[at - 1] ?? '')) return false;
   BREAKS.lastIndex = at;
   if (!BREAKS.test(text)) return false;
   const before = text.slice(Math.max(0, at - BREAK_CHARS_MAX), at);

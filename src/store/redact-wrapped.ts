@@ -54,6 +54,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
         if (at < done) continue;
         const before = text.charCodeAt(at - 1) === 13 ? at - 2 : at - 1;
+        if (CODE[text.charCodeAt(before)] !== 1) continue;
         if (!mayCross(text, before, afterBreak(text, at))) continue;
         const joined = joinAround(text, at, reach);
         const last = joined.places.at(-1) ?? at;

@@ -100,7 +100,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
 
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
   const head = (text: string, bytes_max: number): string => {
-    if (utf8Bytes(text) <= bytes_max) return redact(text);
+    if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
     const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
     streams.drop(HEAD_STREAM);
     return cutUtf8(safe, bytes_max);
