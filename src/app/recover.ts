@@ -76,6 +76,9 @@ async function recoverOne(
     const read = await readSpoolMeta(spool);
     if ('meta' in read && mayLive(read.meta.owner, state.journal)) return { state: 'busy', run_id };
     const lock = takeLock(join(spool.path, 'recovering'));
+    // A folder that takes no lock may be one that cannot be used at all.
+    if (lock === null && 'fault' in read && read.fault !== null)
+      return { state: 'unreadable', run_id, why: read.fault };
     if (lock === null) return { state: 'busy', run_id };
     try {
       return await underLock(state, spool, read, options);
