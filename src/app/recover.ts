@@ -1,5 +1,5 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAgent } from '../agents/registry.ts';
 import { findMarked } from '../capture/process-tree.ts';
@@ -16,7 +16,14 @@ import { mayLive, thisOwner } from '../store/owner.ts';
 import { logPath, transcriptPath } from '../store/run-files.ts';
 import { newReport } from '../store/scan.ts';
 import { mayGrow } from '../store/segment.ts';
-import { listSpools, removeSpool, type Spool, spoolAt, sweepRemoved } from '../store/spool.ts';
+import {
+  hasOutput,
+  listSpools,
+  removeSpool,
+  type Spool,
+  spoolAt,
+  sweepRemoved,
+} from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { sweepUnfinished } from '../store/sweep.ts';
 import { sweepTemporary } from '../store/temporary.ts';
@@ -127,6 +134,11 @@ async function underLock(
   options: RecoverOptions,
 ): Promise<Recovery | null> {
   const run_id = spool.name;
+  // Deleted by a command that was killed before it removed the spool.
+  if (readTombstones(state).has(run_id)) {
+    removeSpool(spool);
+    return null;
+  }
   if (isClosed(state, run_id, read)) {
     closeSpool(spool, !('meta' in read) || read.meta.keep_raw);
     return null;
@@ -172,7 +184,7 @@ async function closeUnknown(
 ): Promise<Recovery | null> {
   const run_id = spool.name;
   const why = fault ?? `${spool.meta} is missing`;
-  const raw = [spool.stdout, spool.stderr].some((path) => bytesOf(path) > 0);
+  const raw = [spool.stdout, spool.stderr].some(hasOutput);
   const found = await findInJournal(state, run_id);
   if (found === null) {
     if (fault !== null || raw) return { state: 'unreadable', run_id, why };
@@ -195,8 +207,6 @@ async function closeUnknown(
   const run = { ...known, spool, journal_only: detail, signal };
   return recoveryOf(run_id, await finishRun(state, run));
 }
-
-const bytesOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Runs that the journal has without an end and without a spool, and nobody writes any more. */
 async function* recoverOrphans(

@@ -67,14 +67,15 @@ export interface RunControl {
 export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
   const desk = openDesk(request, run_id, views);
-  // An index that cannot be opened is told now, not when the agent has done its work.
-  openIndex(desk.state).close();
-  // Before anything is on disk that would be sent later.
-  if (request.live !== null) rememberTarget(desk.state.path, request.live);
-  desk.journal.begin(run_id);
-  const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
-  const spool = createSpool(desk.state, run_id);
+  let spool: Spool | null = null;
   try {
+    // Before the agent does any work: without an index the run could not be listed.
+    openIndex(desk.state).close();
+    // Before anything is on disk that would be sent later.
+    if (request.live !== null) rememberTarget(desk.state.path, request.live);
+    desk.journal.begin(run_id);
+    const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+    spool = createSpool(desk.state, run_id);
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
     const { input } = live;
     return {
@@ -86,9 +87,18 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
       result: live.recordOrEnd(before),
     };
   } catch (error) {
-    removeSpool(spool);
-    await desk.close();
+    await dropAll(desk, spool);
     throw error;
+  }
+}
+
+/** No agent was started. What cannot be removed now is removed by a recovery. */
+async function dropAll(desk: Desk, spool: Spool | null): Promise<void> {
+  try {
+    if (spool !== null) removeSpool(spool);
+    await desk.close();
+  } catch {
+    // The error that brought us here is the one to report.
   }
 }
 
