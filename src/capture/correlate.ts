@@ -268,9 +268,17 @@ const HANDLERS: Handlers = {
     context.emit('call_progress', { ...data, call_id: call.call_id, tool: call.tool });
   },
   call_finished: finishCall,
-  call_updated({ state, emit }, { data }) {
+  call_updated(context, { data, ...draft }) {
+    const { state, emit } = context;
     const call = state.calls.get(data.call_id);
     if (call === undefined) return;
+    const { status } = data;
+    // The record of its end is missing: this is the end then.
+    if (call.status === null && status !== null) {
+      const end = { ...data, status, output: null };
+      finishCall(context, { ...draft, kind: 'call_finished', data: end });
+      return;
+    }
     const news =
       (data.status !== null && data.status !== call.status) ||
       (data.exit_code !== null && data.exit_code !== call.exit_code);

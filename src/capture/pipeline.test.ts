@@ -266,3 +266,20 @@ for (const [what, at] of [
       const times = events.map((event) => event.at_ms);
       expect(times).toEqual([...times].sort((a, b) => a - b));
     });
+
+test('a later result of a call whose end is missing is its end', () => {
+  const events = whole(live(demo), [
+    say(
+      { t: 'hello', session: 'demo-1', version: '1.0.0', model: 'demo-1' },
+      { t: 'call', id: 'c1', tool: 'run', input: { cmd: 'exit 4' } },
+      { t: 'call_late', call: 'c1', status: 'error', exit_code: 4 },
+      { t: 'call', id: 'c2', tool: 'run', input: { cmd: 'exit 5' } },
+      { t: 'call_late', call: 'c2', exit_code: 5 },
+    ),
+  ]);
+  const ends = events.filter((event) => event.kind === 'call_finished').map(({ data }) => data);
+  expect(ends).toMatchObject([
+    { call_id: 'c1', status: 'error', exit_code: 4 },
+    { call_id: 'c2', status: 'cancelled' },
+  ]);
+});
