@@ -65,8 +65,22 @@ export async function startRun(
   const desk = openDesk(request, run_id, sinks);
   // An index that cannot be opened is told now, not when the agent has done its work.
   openIndex(desk.state).close();
-  desk.journal.begin(run_id);
-  const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+  try {
+    desk.journal.begin(run_id);
+    const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+    return await inSpool(request, desk, before);
+  } catch (error) {
+    await desk.close();
+    throw error;
+  }
+}
+
+async function inSpool(
+  request: RunRequest,
+  desk: Desk,
+  before: Closing['before'],
+): Promise<RunControl> {
+  const { run_id } = desk;
   const spool = createSpool(desk.state, run_id);
   try {
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
@@ -81,7 +95,6 @@ export async function startRun(
     };
   } catch (error) {
     removeSpool(spool);
-    await desk.close();
     throw error;
   }
 }
