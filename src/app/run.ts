@@ -67,8 +67,22 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
   openIndex(desk.state).close();
   // Before anything is on disk that would be sent later.
   if (request.live !== null) rememberTarget(desk.state.path, request.live);
-  desk.journal.begin(run_id);
-  const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+  try {
+    desk.journal.begin(run_id);
+    const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+    return await inSpool(request, desk, before);
+  } catch (error) {
+    await desk.close();
+    throw error;
+  }
+}
+
+async function inSpool(
+  request: RunRequest,
+  desk: Desk,
+  before: Closing['before'],
+): Promise<RunControl> {
+  const { run_id } = desk;
   const spool = createSpool(desk.state, run_id);
   try {
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
@@ -83,7 +97,6 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
     };
   } catch (error) {
     removeSpool(spool);
-    await desk.close();
     throw error;
   }
 }

@@ -268,9 +268,18 @@ const HANDLERS: Handlers = {
     context.emit('call_progress', { ...data, call_id: call.call_id, tool: call.tool });
   },
   call_finished: finishCall,
-  call_updated({ state, emit }, { data }) {
+  call_updated(context, { data, at_ms }) {
+    const { state, emit } = context;
     const call = state.calls.get(data.call_id);
     if (call === undefined) return;
+    // Later news of a call that nobody said had ended are its end.
+    if (call.status === null && data.status !== null) {
+      const { call_id, status, exit_code } = data;
+      const ended = { call_id, status, exit_code, duration_ms: null, output: null };
+      const end: DraftOf<'call_finished'> = { kind: 'call_finished', data: ended };
+      finishCall(context, at_ms === undefined ? end : { ...end, at_ms });
+      return;
+    }
     const news =
       (data.status !== null && data.status !== call.status) ||
       (data.exit_code !== null && data.exit_code !== call.exit_code);

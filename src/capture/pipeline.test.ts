@@ -266,3 +266,21 @@ for (const [what, at] of [
       const times = events.map((event) => event.at_ms);
       expect(times).toEqual([...times].sort((a, b) => a - b));
     });
+
+for (const [what, record, status, gaps] of [
+  ['with a status is its end', { status: 'error', exit_code: 3 }, 'error', []],
+  ['without a status leaves it open', { exit_code: 3 }, 'cancelled', ['unfinished_call:1']],
+] as const)
+  verifies('RE-11', `late news of a call that never ended: one ${what}`, () => {
+    const events = whole(live(demo), [
+      say({ t: 'hello', session: 's' }, { t: 'usage', input: 1 }),
+      say({ t: 'call', id: 'c1', tool: 'run', input: {} }, { t: 'call_start', call: 'c1' }),
+      say({ t: 'call_late', call: 'c1', ...record }, { t: 'end', reason: 'ok' }),
+    ]);
+    const ends = events.flatMap((event) =>
+      event.kind === 'call_finished' ? [event.data.status] : [],
+    );
+    expect(ends).toEqual([status]);
+    const end = events.at(-1);
+    expect(end?.kind === 'run_finished' && end.data.completeness.gaps).toEqual(gaps);
+  });

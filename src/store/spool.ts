@@ -70,7 +70,12 @@ export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
   ownFolder(spool.path, false);
   for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
-  syncFolder(spool.path);
+  try {
+    syncFolder(spool.path);
+  } catch (cause) {
+    removeQuietly(spool.path);
+    throw fileError(cause, spool.path, STAGE);
+  }
   return spool;
 }
 
