@@ -186,7 +186,7 @@ export const LIMITS = {
   live_line_ms: 2_000,
   live_line_bytes_per_ms: 256,
   /** Lines in a row that are no messages: whoever sends more is no peer, and reading them takes time from the others. */
-  live_faulty_lines_max: 1_000,
+  live_faulty_lines_max: 10_000,
   /** Answers to all peers that wait to be written; beyond it errors are left out for those that do not read. */
   live_backlog_all_bytes_max: 16 * 1024 * 1024,
   /** What one connection may have waiting for the disk before it is read no further; two of the longest messages. */
