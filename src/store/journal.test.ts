@@ -115,6 +115,7 @@ describe('appending', () => {
     expect(readdirSync(join(dir, '..')).sort()).toEqual([
       '.gitignore',
       'journal',
+      'mark',
       'spool',
       'transcripts',
     ]);
