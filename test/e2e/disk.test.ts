@@ -1,6 +1,6 @@
 /** Disks that are full or read-only, and things that stand in the way: a clear word, exit 70, nothing lost (ST-9). */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { demo, finished, fixture, type Result, spools, usePlace } from './cli.ts';
