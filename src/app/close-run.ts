@@ -94,8 +94,10 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
     ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
     : recorder.failed;
   const failed_views = [...failed, ...missing];
-  const exit_reason = lostRecord(desk) === null ? outcome.exit_reason : 'capture_error';
-  return { run_id, outcome, exit_reason, cause, unlisted, failed_views };
+  const lost = lostRecord(desk) !== null;
+  const exit_reason = lost ? 'capture_error' : outcome.exit_reason;
+  const recorded = whole && !lost;
+  return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };
 }
 
 /** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */

@@ -10,7 +10,6 @@ import { systemClock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
-import { checkEvent } from '../model/generated/checks.ts';
 import type { Channel } from '../model/words.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
@@ -18,6 +17,7 @@ import type { Spool } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type Closing, closeRun, endRun } from './close-run.ts';
 import { type Desk, openDesk } from './desk.ts';
+import { eventIn } from './journal-events.ts';
 import { resumeLiveRun } from './live-recover.ts';
 import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
@@ -126,8 +126,8 @@ async function foldJournal(
   };
   for await (const { source, body } of readSession(state.journal, desk.run_id, { index })) {
     if (source !== CAPTURE_SOURCE) continue;
-    const event = JSON.parse(body) as Event;
-    if (!checkEvent(event) || event.run_id !== desk.run_id) {
+    const event = eventIn(body, desk.run_id);
+    if (event === null) {
       folded.foreign += 1;
       continue;
     }

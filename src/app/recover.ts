@@ -1,25 +1,34 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAgent } from '../agents/registry.ts';
 import { findMarked } from '../capture/process-tree.ts';
+import { durationText } from '../lib/figures.ts';
 import { isRunId } from '../lib/ids.ts';
-import type { Event, EventOf } from '../model/event.ts';
-import { checkEvent } from '../model/generated/checks.ts';
+import type { EventOf } from '../model/event.ts';
 import type { RunConfig } from '../model/parts.ts';
 import { IMPORTED_FILE_LABEL } from '../model/words.ts';
 import { createCatalogue } from '../store/catalogue.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { readSession } from '../store/journal-read.ts';
-import { takeLock } from '../store/lock.ts';
+import { heldError, takeLock } from '../store/lock.ts';
 import { mayLive, thisOwner } from '../store/owner.ts';
 import { logPath, transcriptPath } from '../store/run-files.ts';
 import { newReport } from '../store/scan.ts';
 import { mayGrow } from '../store/segment.ts';
-import { listSpools, removeSpool, type Spool, spoolAt, sweepRemoved } from '../store/spool.ts';
+import {
+  hasOutput,
+  listSpools,
+  removeSpool,
+  type Spool,
+  spoolAt,
+  sweepRemoved,
+} from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
+import { sweepUnfinished } from '../store/sweep.ts';
 import { sweepTemporary } from '../store/temporary.ts';
 import { readTombstones } from '../store/tombstones.ts';
+import { eventIn } from './journal-events.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
 import { finishRun } from './recover-run.ts';
@@ -29,13 +38,16 @@ import {
   closeSpool,
   type KnownSpool,
   readSpoolMeta,
+  type SpoolMeta,
   type UnknownSpool,
 } from './spool-meta.ts';
 
 export type Recovery =
   | { state: 'recovered'; run_id: string; result: RunResult }
-  /** Its tacho, or another recovery, is at work on it. */
-  | { state: 'busy'; run_id: string }
+  /** It could not be recorded or listed; a later recovery tries again. */
+  | { state: 'failed'; run_id: string; why: string }
+  /** Its tacho, or another recovery, is at work on it; `why` names that one. */
+  | { state: 'busy'; run_id: string; why: string }
   /** The agent still runs and waiting was not asked for. */
   | { state: 'running'; run_id: string; pid: number }
   /** Over the budget of the automatic recovery. */
@@ -46,6 +58,8 @@ export interface RecoverOptions {
   /** Wait for agents that still run. */
   wait: boolean;
   signal?: AbortSignal;
+  /** Take a run from another recovery that holds it. */
+  force?: boolean | undefined;
   /** Only this run. */
   run_id?: string | undefined;
   /** Only what this budget allows, and only spools; null: everything that is unfinished. */
@@ -63,7 +77,9 @@ export async function* recoverAll(
     const recovery = await recoverOne(state, spool, options);
     if (recovery !== null) yield recovery;
   }
-  if (options.auto == null) yield* recoverOrphans(state, options);
+  if (options.auto != null) return;
+  sweepUnfinished(state.path);
+  yield* recoverOrphans(state, options);
 }
 
 async function recoverOne(
@@ -74,12 +90,15 @@ async function recoverOne(
   const run_id = spool.name;
   try {
     const read = await readSpoolMeta(spool);
-    if ('meta' in read && mayLive(read.meta.owner, state.journal)) return { state: 'busy', run_id };
-    const lock = takeLock(join(spool.path, 'recovering'));
+    if ('meta' in read && mayLive(read.meta.owner, state.journal))
+      return { state: 'busy', run_id, why: recordedBy(spool, read.meta) };
+    const at = join(spool.path, 'recovering');
+    const lock = takeLock(at, { force: options.force });
     // A folder that takes no lock may be one that cannot be used at all.
     if (lock === null && 'fault' in read && read.fault !== null)
       return { state: 'unreadable', run_id, why: read.fault };
-    if (lock === null) return { state: 'busy', run_id };
+    if (lock === null)
+      return { state: 'busy', run_id, why: heldError(at, 'the recovery', 'recover').message };
     try {
       return await underLock(state, spool, read, options);
     } finally {
@@ -93,6 +112,21 @@ async function recoverOne(
   }
 }
 
+function recordedBy({ meta: file }: Spool, { owner, started_ms }: SpoolMeta): string {
+  const { pid, host } = owner;
+  const who = `process ${pid}${host === undefined ? '' : ` on ${host}`}`;
+  const age = durationText(Date.now() - started_ms);
+  return `is being recorded by a running tacho (${who}, for ${age}; file: ${file})`;
+}
+
+/** What came of a run that was finished. */
+function recoveryOf(run_id: string, result: RunResult): Recovery {
+  const { recorded, unlisted, outcome } = result;
+  if (recorded && unlisted === null) return { state: 'recovered', run_id, result };
+  const why = unlisted ?? outcome.error_details?.message ?? 'the run could not be recorded';
+  return { state: 'failed', run_id, why };
+}
+
 async function underLock(
   state: StateDir,
   spool: Spool,
@@ -100,6 +134,11 @@ async function underLock(
   options: RecoverOptions,
 ): Promise<Recovery | null> {
   const run_id = spool.name;
+  // Deleted by a command that was killed before it removed the spool.
+  if (readTombstones(state).has(run_id)) {
+    removeSpool(spool);
+    return null;
+  }
   if (isClosed(state, run_id, read)) {
     closeSpool(spool, !('meta' in read) || read.meta.keep_raw);
     return null;
@@ -115,8 +154,9 @@ async function underLock(
   }
   const { signal } = options;
   const result = await finishRun(state, { ...read, spool, journal_only: null, signal });
-  attemptOver(spool);
-  return { state: 'recovered', run_id, result };
+  const recovery = recoveryOf(run_id, result);
+  if (recovery.state === 'recovered') attemptOver(spool);
+  return recovery;
 }
 
 /** Listed, with all its files: nothing is left to do. */
@@ -144,36 +184,36 @@ async function closeUnknown(
 ): Promise<Recovery | null> {
   const run_id = spool.name;
   const why = fault ?? `${spool.meta} is missing`;
-  const raw = [spool.stdout, spool.stderr].some((path) => bytesOf(path) > 0);
+  const raw = [spool.stdout, spool.stderr].some(hasOutput);
   const found = await findInJournal(state, run_id);
   if (found === null) {
     if (fault !== null || raw) return { state: 'unreadable', run_id, why };
     // The agent starts only after `meta.json` is written: without it there is nothing to recover.
     attemptOver(spool);
-    if (isBeginning(spool)) return { state: 'busy', run_id };
+    if (isBeginning(spool))
+      return { state: 'busy', run_id, why: `is perhaps just being started (${spool.path})` };
     removeSpool(spool);
     return null;
   }
   if (found === 'busy') {
     attemptOver(spool);
-    return { state: 'busy', run_id };
+    const why = `is being recorded by a running tacho, which writes the journal in ${state.journal}`;
+    return { state: 'busy', run_id, why };
   }
   const kept = raw ? `; its raw output is kept in ${spool.path}` : '';
   const detail = `${why}: the run was closed with what the journal has${kept}`;
   const known = { meta: { ...found.meta, keep_raw: raw }, agent: found.agent };
   const { signal } = options;
-  const result = await finishRun(state, { ...known, spool, journal_only: detail, signal });
-  return { state: 'recovered', run_id, result };
+  const run = { ...known, spool, journal_only: detail, signal };
+  return recoveryOf(run_id, await finishRun(state, run));
 }
-
-const bytesOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Runs that the journal has without an end and without a spool, and nobody writes any more. */
 async function* recoverOrphans(
   state: StateDir,
-  { run_id: only, signal }: RecoverOptions,
+  { run_id: only, signal, force }: RecoverOptions,
 ): AsyncGenerator<Recovery> {
-  const lock = takeLock(join(state.spool, '.recovering'));
+  const lock = takeLock(join(state.spool, '.recovering'), { force });
   if (lock === null) return;
   try {
     for (const run_id of await orphans(state)) {
@@ -214,7 +254,7 @@ async function closeOrphan(
   if (found === null || found === 'busy' || found.imported) return null;
   const detail = 'the spool is gone: the run was closed with what the journal has';
   const run = { ...found, spool: null, journal_only: detail, signal };
-  return { state: 'recovered', run_id, result: await finishRun(state, run) };
+  return recoveryOf(run_id, await finishRun(state, run));
 }
 
 interface Journalled extends KnownSpool {
@@ -259,9 +299,8 @@ async function firstEvent(
 ): Promise<EventOf<'run_started'> | null> {
   for await (const { source, body } of readSession(state.journal, run_id, { index })) {
     if (source !== CAPTURE_SOURCE) continue;
-    const event: unknown = JSON.parse(body);
-    if (checkEvent(event) && (event as Event).kind === 'run_started')
-      return event as EventOf<'run_started'>;
+    const event = eventIn(body, run_id);
+    if (event?.kind === 'run_started') return event;
   }
   return null;
 }

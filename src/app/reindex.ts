@@ -4,9 +4,10 @@
  * in the meantime stays.
  */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { dieHere, failsAt } from '../store/failpoint.ts';
+import { unlinkQuietly } from '../store/files.ts';
 import { openIndex } from '../store/index-db.ts';
 import { listSegments, segmentBytes } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
@@ -53,9 +54,9 @@ async function rebuild(state: StateDir): Promise<Reindexed> {
   }
 }
 
-/** Also those of a reindex that was killed. */
+/** Also those of a reindex that was killed. One that cannot be removed is left for the next. */
 function sweepScratch(state: StateDir): void {
   const prefix = `${basename(state.db)}.new-`;
   for (const name of readdirSync(state.path))
-    if (name.startsWith(prefix)) rmSync(join(state.path, name), { force: true });
+    if (name.startsWith(prefix)) unlinkQuietly(join(state.path, name));
 }

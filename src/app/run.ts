@@ -1,6 +1,7 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
 import { closeSync } from 'node:fs';
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../capture/budget.ts';
+import { problem } from '../capture/decode.ts';
 import { type Drain, drainsFor, settleDrains } from '../capture/drain.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { endTree, listTree, RUN_ID_VARIABLE, type TreeRoot } from '../capture/process-tree.ts';
@@ -10,6 +11,7 @@ import { createTail, type Tail, waitForChange } from '../capture/tail.ts';
 import { snapshotWorktree } from '../capture/worktree.ts';
 import { newRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { RunLimits } from '../model/parts.ts';
@@ -39,6 +41,8 @@ export interface RunResult {
   exit_reason: ExitReason;
   /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
   cause: string | null;
+  /** Whether the journal has the whole record. */
+  recorded: boolean;
   /** Why the recorded run is not in the list of runs; null when it is. */
   unlisted: string | null;
   /** What was made of the events and failed: the record itself is whole. */
@@ -63,28 +67,15 @@ export interface RunControl {
 export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
   const desk = openDesk(request, run_id, views);
-  // An index that cannot be opened is told now, not when the agent has done its work.
-  openIndex(desk.state).close();
-  // Before anything is on disk that would be sent later.
-  if (request.live !== null) rememberTarget(desk.state.path, request.live);
+  let spool: Spool | null = null;
   try {
+    // Before the agent does any work: without an index the run could not be listed.
+    openIndex(desk.state).close();
+    // Before anything is on disk that would be sent later.
+    if (request.live !== null) rememberTarget(desk.state.path, request.live);
     desk.journal.begin(run_id);
     const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
-    return await inSpool(request, desk, before);
-  } catch (error) {
-    await desk.close();
-    throw error;
-  }
-}
-
-async function inSpool(
-  request: RunRequest,
-  desk: Desk,
-  before: Closing['before'],
-): Promise<RunControl> {
-  const { run_id } = desk;
-  const spool = createSpool(desk.state, run_id);
-  try {
+    spool = createSpool(desk.state, run_id);
     const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
     const { input } = live;
     return {
@@ -96,8 +87,18 @@ async function inSpool(
       result: live.recordOrEnd(before),
     };
   } catch (error) {
-    removeSpool(spool);
+    await dropAll(desk, spool);
     throw error;
+  }
+}
+
+/** No agent was started. What cannot be removed now is removed by a recovery. */
+async function dropAll(desk: Desk, spool: Spool | null): Promise<void> {
+  try {
+    if (spool !== null) removeSpool(spool);
+    await desk.close();
+  } catch {
+    // The error that brought us here is the one to report.
   }
 }
 
@@ -107,8 +108,10 @@ interface Launched {
   started_ms: number;
   /** The same moment by the clock that cannot be set. */
   started_elapsed: number;
+  problems: readonly Draft[];
 }
 
+/** Rejects only where no agent was started. */
 async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
   const { plan, cwd } = request;
   const stdin_open = takesInput(request.agent, request.config);
@@ -137,8 +140,15 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
     for (const fd of fds ?? []) closeSync(fd);
   }
   await agent.started;
-  writeMeta(spool, metaOf({ ...noted, agent }));
-  return { agent, drains, started_ms, started_elapsed };
+  const problems: Draft[] = [];
+  try {
+    writeMeta(spool, metaOf({ ...noted, agent }));
+  } catch (error) {
+    // The agent works already. A recovery finds it by the mark in its environment.
+    const detail = `the agent's process could not be noted in the spool: ${whyOf(error)}`;
+    problems.push(problem('store', 'spool_unusable', detail));
+  }
+  return { agent, drains, started_ms, started_elapsed, problems };
 }
 
 export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
@@ -175,6 +185,7 @@ class LiveRun {
   readonly #spool: Spool;
   readonly #agent: AgentProcess;
   readonly #drains: readonly Drain[];
+  readonly #problems: readonly Draft[];
   readonly #root: TreeRoot;
   readonly #pipeline: Pipeline;
   readonly #started_ms: number;
@@ -192,6 +203,7 @@ class LiveRun {
     this.#spool = spool;
     this.#agent = agent;
     this.#drains = launched.drains;
+    this.#problems = launched.problems;
     this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
     this.#started_ms = started_ms;
     this.#started_elapsed = launched.started_elapsed;
@@ -244,7 +256,7 @@ class LiveRun {
     if (timer !== null) clearTimeout(timer);
     this.input.end();
     const left = await this.#endLeftovers(tails);
-    const problems = await settleDrains(this.#drains);
+    const problems = [...this.#problems, ...(await settleDrains(this.#drains))];
     await this.#readUntil(tails, AbortSignal.abort());
     for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);

@@ -23,9 +23,9 @@ async function main(): Promise<void> {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
     } else {
-      const known = error instanceof TachoError;
-      process.exitCode = known ? exitCodeOfError(error) : EXIT_SOFTWARE;
-      await io.err.write(`error: ${known ? error.message : (error as Error).stack}\n`);
+      const known = knownError(error);
+      process.exitCode = known === null ? EXIT_SOFTWARE : exitCodeOfError(known);
+      await io.err.write(`error: ${known?.message ?? (error as Error).stack}\n`);
     }
   }
   await io.out.write('');
@@ -35,6 +35,13 @@ async function main(): Promise<void> {
     process.exitCode = EXIT_SOFTWARE;
   }
   await io.err.write('');
+}
+
+/** Null: a fault of tacho itself, which is shown with its stack. */
+function knownError(error: unknown): TachoError | null {
+  if (error instanceof TachoError) return error;
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? null : fileError(error, path ?? syscall, 'system');
 }
 
 main();

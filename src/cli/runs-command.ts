@@ -3,6 +3,7 @@
 import { catchUp } from '../app/catch-up.ts';
 import { EXIT_USAGE } from '../app/exit-codes.ts';
 import { mayAct, NOT_RECOVERED } from '../app/own-state.ts';
+import type { FailedView } from '../app/recorder.ts';
 import type { RecoverOptions, Recovery } from '../app/recover.ts';
 import { findRunId } from '../app/replay.ts';
 import { isRunId } from '../lib/ids.ts';
@@ -138,13 +139,21 @@ export async function verify(
 
 const RECOVERY_TEXT: Record<Recovery['state'], (recovery: never) => string> = {
   recovered: ({ run_id, result }: Extract<Recovery, { state: 'recovered' }>) =>
-    `${run_id}: recovered, ${result.exit_reason}, ${result.outcome.tool_calls.length} calls`,
-  busy: ({ run_id }: Recovery) => `${run_id}: is being recorded by a running tacho`,
+    `${run_id}: recovered, ${result.exit_reason}, ${result.outcome.tool_calls.length} calls${failedText(result.failed_views)}`,
+  failed: whyText,
+  busy: whyText,
   running: ({ run_id, pid }: Extract<Recovery, { state: 'running' }>) =>
     `${run_id}: its agent still runs (process ${pid}); leave out --no-wait to wait for it`,
-  left: ({ run_id, why }: Extract<Recovery, { state: 'left' }>) => `${run_id}: ${why}`,
-  unreadable: ({ run_id, why }: Extract<Recovery, { state: 'unreadable' }>) => `${run_id}: ${why}`,
+  left: whyText,
+  unreadable: whyText,
 };
+
+function whyText({ run_id, why }: Extract<Recovery, { why: string }>): string {
+  return forTerminal(`${run_id}: ${why}`);
+}
+
+const failedText = (views: readonly FailedView[]) =>
+  views.map(({ view, why }) => `; ${view} failed: ${forTerminal(why)}`).join('');
 
 /** The recovery of a new run, in a process of its own: one line per finished run, one for all that are left. */
 export async function recoverInBackground(
@@ -160,7 +169,7 @@ export async function recoverInBackground(
     const { state: end, run_id } = recovery;
     if (end === 'recovered')
       await io.out.write(`note: finished the record of ${run_id}: its recorder was killed\n`);
-    else if (end === 'left' || end === 'unreadable') left.push(run_id);
+    else if (end === 'left' || end === 'failed' || end === 'unreadable') left.push(run_id);
   }
   const [first] = left;
   if (first !== undefined) {
@@ -183,7 +192,7 @@ export async function recover(
   const { recoverAll } = await import('../app/recover.ts');
   for await (const recovery of recoverAll(state, options)) {
     found += 1;
-    failed ||= recovery.state === 'unreadable';
+    failed ||= recovery.state === 'failed' || recovery.state === 'unreadable';
     if (options.json) await io.out.json(`${JSON.stringify(recovery)}\n`);
     else await io.out.write(`${RECOVERY_TEXT[recovery.state](recovery as never)}\n`);
   }

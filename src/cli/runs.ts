@@ -67,6 +67,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
 interface RecoverFlags {
   wait: boolean;
   auto?: true;
+  force?: true;
   trust?: true;
   json?: true;
 }
@@ -81,14 +82,18 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
       '--auto',
       'only what tacho run recovers by itself: small spools that did not fail before',
     )
+    .option(
+      '--force',
+      'take a run over from another recovery that holds it; if that one lives, the record may be damaged',
+    )
     .option('--json', 'as JSON lines')
     .option(...TRUST_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
     .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
       const { recover, recoverInBackground } = await import('./runs-command.ts');
       const state = await stateOf(command, io);
-      const { wait, trust, json = false } = flags;
-      const options = { run_id: run, wait, json, trust };
+      const { wait, trust, force, json = false } = flags;
+      const options = { run_id: run, wait, json, trust, force };
       done(
         await (flags.auto ? recoverInBackground(state, trust, io) : recover(state, options, io)),
       );

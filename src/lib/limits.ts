@@ -112,6 +112,8 @@ export const LIMITS = {
   auto_recover_ms: 10_000,
   /** Automatic attempts at one spool; one that failed this often waits for `tacho runs recover`. */
   auto_recover_attempts_max: 3,
+  /** A file in the making that nobody wrote for this long, and of a dead process, is removed; writing one takes seconds. */
+  unfinished_file_ms: 60_000,
   /** Between two attempts at a run, however many there were. */
   retry_wait_ms_max: 60_000,
   /** Different calls that the loop guard remembers. */

@@ -4,6 +4,7 @@
  */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { bytesText } from '../lib/figures.ts';
@@ -100,7 +101,9 @@ export async function* readArchive(
     const { size } = statSync(path);
     const most = Math.max(LIMITS.restore_free_bytes, size * LIMITS.restore_ratio_max);
     const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
-    for await (const chunk of createReadStream(path).pipe(createZstdDecompress({ params }))) {
+    // An error of the first stream comes out of the last one.
+    const unpacked = pipeline(createReadStream(path), createZstdDecompress({ params }), () => {});
+    for await (const chunk of unpacked) {
       read.bytes += (chunk as Buffer).length;
       if (!any_size && read.bytes > most) throw tooLarge(path, size);
       lines.push(chunk as Buffer);

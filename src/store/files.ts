@@ -40,6 +40,8 @@ function openWith(path: string, flags: number): number {
     return fd;
   } catch (error) {
     closeSync(fd);
+    // With this flag it is new, and nobody else knows of it.
+    if ((flags & constants.O_EXCL) !== 0) unlinkQuietly(path);
     throw error;
   }
 }
@@ -122,9 +124,15 @@ export interface PrivateFile {
   abandon(): void;
 }
 
+/** The process that makes the file with this name; null: it is no file in the making. */
+export function makerOf(name: string): number | null {
+  const pid = /^\..+\.(\d+)-[\d.]+\.tmp$/.exec(name)?.[1];
+  return pid === undefined ? null : Number(pid);
+}
+
 /** `durable`: also after a power cut; not needed for what can be made again. */
 export function startPrivate(path: string, stage: string, durable = true): PrivateFile {
-  const temp = join(dirname(path), `.${basename(path)}.${process.pid}.${performance.now()}.tmp`);
+  const temp = join(dirname(path), `.${basename(path)}.${process.pid}-${performance.now()}.tmp`);
   const named = <T>(work: () => T): T => {
     try {
       return work();

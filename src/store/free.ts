@@ -43,7 +43,9 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
       removeSegment(state, index, segment);
       freed.removed.push(segment);
     } else {
-      await rewrite(state, index, segment, deleted);
+      await rewrite(state, index, segment, deleted).catch((cause) => {
+        throw fileError(cause, join(journal, segment), 'journal');
+      });
       freed.rewritten.push(segment);
     }
   }

@@ -197,6 +197,8 @@ class FileOutbox implements Outbox {
   /** Under way: what they read must lie where it is. */
   #reads = 0;
   #open = true;
+  /** A failed write left bytes behind the last whole line. */
+  #torn = false;
 
   constructor({ path, fd, head, map, release }: Parts) {
     const { session_id, url, token_file, ca } = head;
@@ -242,10 +244,11 @@ class FileOutbox implements Outbox {
     const bytes = Buffer.from(lines.join(''));
     this.#checkRoom(bytes.length);
     try {
+      if (this.#torn) this.#cut();
       // One write: a kill leaves all of it, or a beginning whose last line is cut on open.
       writeAll(this.#fd, bytes);
     } catch (cause) {
-      ftruncateSync(this.#fd, this.#map.bytes);
+      this.#cutQuietly();
       throw fileError(cause, this.#path, STAGE);
     }
     for (const [i, entry] of entries.entries())
@@ -350,7 +353,23 @@ class FileOutbox implements Outbox {
     try {
       writeSync(this.#fd, lineOf({ event: 0, seq: acked, type: 'acked', text: '' }));
     } catch {
-      ftruncateSync(this.#fd, this.#map.bytes);
+      this.#cutQuietly();
+    }
+  }
+
+  /** Removes what a failed write left. */
+  #cut(): void {
+    ftruncateSync(this.#fd, this.#map.bytes);
+    this.#torn = false;
+  }
+
+  /** Where this fails too, the next append repeats it; nothing is written behind a torn line. */
+  #cutQuietly(): void {
+    this.#torn = true;
+    try {
+      this.#cut();
+    } catch {
+      // The file system fails as a whole.
     }
   }
 

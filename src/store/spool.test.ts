@@ -2,7 +2,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createSpool, listSpools, removeSpool, sweepRemoved } from './spool.ts';
+import {
+  createSpool,
+  hasOutput,
+  listSpools,
+  removeSpool,
+  SPOOL_MARK,
+  sweepRemoved,
+} from './spool.ts';
 import { openStateDir } from './state-dir.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tacho-spool-'));
@@ -20,4 +27,23 @@ test('a removal that was cut short is no spool to recover, and is ended', () => 
   mkdirSync(left);
   removeSpool(spool);
   expect(readdirSync(state.spool)).toEqual([]);
+});
+
+test('the mark, or a part of it, is no output of the agent', () => {
+  const state = openStateDir(join(folder, 'state'));
+  const { stdout } = createSpool(state, 'r_01m7ezp9qekhgwkde4c6j49f0k');
+  expect(hasOutput(stdout)).toBe(false);
+  for (const [bytes, output] of [
+    [SPOOL_MARK.subarray(0, 5), false],
+    ['', false],
+    ['x', true],
+    [`${SPOOL_MARK}x`, true],
+  ] as const) {
+    writeFileSync(stdout, bytes);
+    expect(hasOutput(stdout)).toBe(output);
+  }
+  rmSync(stdout);
+  expect(hasOutput(stdout)).toBe(false);
+  mkdirSync(stdout);
+  expect(hasOutput(stdout)).toBe(true);
 });

@@ -65,18 +65,30 @@ function namedSpool(state: StateDir, name: string): Spool {
  */
 export const SPOOL_MARK = Buffer.from(`${' \t \t\t  \t'.repeat(4)}\n`);
 
+/** Whether a file of a spool holds more than the mark, of which a killed tacho may have written a part. */
+export function hasOutput(path: string): boolean {
+  const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > SPOOL_MARK.length) return true;
+  try {
+    return size > 0 && !readPrivate(path).equals(SPOOL_MARK.subarray(0, size));
+  } catch {
+    // Something else in its place.
+    return true;
+  }
+}
+
 /** A new spool, whose `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
   ownFolder(spool.path, false);
-  for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
   try {
+    for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
     syncFolder(spool.path);
+    return spool;
   } catch (cause) {
     removeQuietly(spool.path);
     throw fileError(cause, spool.path, STAGE);
   }
-  return spool;
 }
 
 /** Puts the prompt where the agent's stdin is opened from. */

@@ -1,8 +1,8 @@
 /** The state folder: where it lies, and that it is ours alone (ST-8, ST-9). */
-import { closeSync, lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileError, TachoError } from '../lib/errors.ts';
-import { createPrivate, writeAll } from './files.ts';
+import { TachoError } from '../lib/errors.ts';
+import { writeAtomic } from './files.ts';
 import { ownFolder } from './own-folder.ts';
 import { markState } from './state-mark.ts';
 
@@ -78,14 +78,6 @@ function refuseForeign(path: string): void {
 
 function ignoreInGit(folder: string): void {
   const path = join(folder, '.gitignore');
-  try {
-    const fd = createPrivate(path);
-    try {
-      writeAll(fd, Buffer.from('*\n'));
-    } finally {
-      closeSync(fd);
-    }
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(cause, path, STAGE);
-  }
+  // As a whole: an empty one, left by a kill, would hide nothing.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) writeAtomic(path, '*\n', STAGE);
 }

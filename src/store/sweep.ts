@@ -1,26 +1,55 @@
-/** Files that killed commands left in a state folder, by their names. Under the store lock. */
-import { readdirSync } from 'node:fs';
+/** Files that killed commands left in a state folder, by their names. */
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { unlinkQuietly } from './files.ts';
-import { sweepLives } from './owner.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { makerOf, unlinkQuietly } from './files.ts';
+import { isAlive, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool.ts';
 import type { StateDir } from './state-dir.ts';
 
 /** Lock files of versions before kernel locks, which were never reused; tries to lock; the lock that gc had then. */
 const LOCK_LEFT = /\.lock\.(?:[0-9a-f]{12}|of-.*|try-\d+)$|^gc\.lock$/;
 
+/** Under the store lock. */
 export function sweepLeftovers(state: StateDir): void {
   for (const dir of [state.path, join(state.path, 'live'), join(state.path, 'outbox')])
     for (const name of namesIn(dir)) if (LOCK_LEFT.test(name)) unlinkQuietly(join(dir, name));
   sweepLives(state.journal);
   sweepLives(join(state.path, 'live', 'journal'));
   sweepRemoved(state);
+  sweepUnfinished(state.path);
 }
 
-function namesIn(dir: string): string[] {
+/** The deepest are those of a run's spool and of an agent's transcripts. */
+const DEPTH = 2;
+
+/**
+ * Removes files in the making of dead processes: they may hold what was said in a run. A process of another container
+ * cannot be seen, so one that was written lately stays.
+ */
+export function sweepUnfinished(folder: string, depth = DEPTH): void {
+  for (const entry of entriesIn(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (depth > 0) sweepUnfinished(path, depth - 1);
+      continue;
+    }
+    const pid = makerOf(entry.name);
+    if (pid !== null && !isAlive(pid, null) && isOld(path)) unlinkQuietly(path);
+  }
+}
+
+function isOld(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && Date.now() - stat.mtimeMs > LIMITS.unfinished_file_ms;
+}
+
+function entriesIn(dir: string): Dirent[] {
   try {
-    return readdirSync(dir);
+    return readdirSync(dir, { withFileTypes: true });
   } catch {
     return [];
   }
 }
+
+const namesIn = (dir: string) => entriesIn(dir).map(({ name }) => name);

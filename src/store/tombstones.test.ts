@@ -1,10 +1,11 @@
-import { appendFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openIndex } from './index-db.ts';
 import { takeLock } from './lock.ts';
 import { thisOwner } from './owner.ts';
+import { transcriptFile } from './run-files.ts';
 import { createSpool } from './spool.ts';
 import { openStateDir } from './state-dir.ts';
 import { sweepLeftovers } from './sweep.ts';
@@ -51,5 +52,16 @@ test('what killed commands left is swept, and what is in use is not', () => {
   expect(readdirSync(state.path)).toContain('store.lock');
   expect(readdirSync(state.journal)).toEqual([`${life}.life`]);
   release?.();
+  index.close();
+});
+
+test('files of a deleted run that a killed command left are removed by the next deletion', () => {
+  const { state, index } = newState();
+  const left = transcriptFile(state, 'demo', RUNS[0]);
+  const kept = transcriptFile(state, 'demo', RUNS[1]);
+  for (const path of [left, kept]) writeFileSync(path, 'said');
+  bury(state, [RUNS[0]]);
+  deleteRuns(state, index, []);
+  expect([left, kept].map((path) => existsSync(path))).toEqual([false, true]);
   index.close();
 });

@@ -72,12 +72,12 @@ export function bury(
 }
 
 /**
- * Deletes runs: written down first, then their spools, files and rows. Their events are freed by `freeDeleted`. What is
- * interrupted is finished by the next gc.
+ * Deletes runs: written down first, then their spools, rows and files, so that a listed run has its files. Their events
+ * are freed by `freeDeleted`. What was interrupted is finished by the next deletion or gc.
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
   for (const run_id of run_ids) removeSpool(spoolAt(state, run_id));
-  removeFilesOf(state, run_ids);
   index.deleteRuns(run_ids);
+  removeFilesOf(state, readTombstones(state));
 }

@@ -45,25 +45,29 @@ export interface Played {
   ran: Ran | null;
 }
 
+/** Ids, process numbers and the folder of the lane. */
+const DIFFERENT = /tacho-torture-\w+|[0-9a-z]{26}|\.new-[0-9a-f]+|[0-9a-f]{16}|[\d.]*\d/g;
+
 /** Plays cases in a lane of its own, one at a time. */
 export class Player {
   readonly lane = new Lane();
   readonly #prepared = new Map<string, Prepared>();
-  /** Of each scenario: the kinds of its operations, in order. */
-  readonly #kinds = new Map<string, readonly string[]>();
+  /** Of each scenario: its operations in order, kind and path. */
+  readonly #operations = new Map<string, readonly string[]>();
 
-  /** How many operations the scenario has, of those that can be disturbed in this way. */
-  async count(scenario: Scenario, way: Way): Promise<number> {
-    let kinds = this.#kinds.get(scenario.name);
-    if (kinds === undefined) {
+  /** The operations of the scenario that can be disturbed in this way: kind and path, without what differs each time. */
+  async operations(scenario: Scenario, way: Way): Promise<string[]> {
+    let lines = this.#operations.get(scenario.name);
+    if (lines === undefined) {
       const prepared = await this.#load(scenario);
       await scenario.act(this.lane, { mode: 'count', errno: null, at: 0 }, prepared);
-      kinds = this.lane.operations().map((line) => line.split(' ')[1] ?? '');
+      lines = this.lane.operations().map((line) => line.replace(/^\d+ /, ''));
       await this.lane.settle();
-      this.#kinds.set(scenario.name, kinds);
+      this.#operations.set(scenario.name, lines);
     }
     const counted = new Set(operationsOf(way).split(','));
-    return kinds.filter((kind) => counted.has(kind)).length;
+    const found = lines.filter((line) => counted.has(line.split(' ', 1)[0] ?? ''));
+    return found.map((line) => line.replaceAll(DIFFERENT, '#'));
   }
 
   async play(one: Case): Promise<Played> {

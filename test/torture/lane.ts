@@ -3,9 +3,8 @@
  * a work folder, programs, and a second state folder for the other end of a live connection. Cases start from a template
  * that is put back at the same path. Every process is ended with its case.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -181,7 +180,9 @@ export class Lane {
 
 function copy(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
-  cpSync(from, to, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  // Not cpSync, which gives folders other modes.
+  const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`cp ${from} ${to}: ${stderr}`);
 }
 
 function commandOf(pid: number): string {

@@ -65,17 +65,27 @@ function report(finding: Finding): void {
   writeFileSync(join(folder, `${finding.name.replaceAll(':', '-')}.txt`), `${text}\n`);
 }
 
-/** All cases of a kind, in an order that depends on the seed; then all of them again. */
+/**
+ * All cases of a kind, in an order that depends on the seed, and then all of them again. Those come first that disturb an
+ * operation that differs from all before, in its kind or path.
+ */
 async function* casesOf(kind: Kind, player: Player): AsyncGenerator<Case> {
   for (let round = 0; ; round++) {
-    const all: Case[] = [];
+    const all: { one: Case; operation: string }[] = [];
     for (const scenario of SCENARIOS)
-      for (const way of WAYS[kind]) {
-        const count = await player.count(scenario, way);
-        for (let at = 1; at <= count; at++) all.push({ scenario: scenario.name, ...way, at });
-      }
-    console.log(`${kind}: ${all.length} cases`);
-    yield* new Random(seedOf(seed, round)).shuffled(all);
+      for (const way of WAYS[kind])
+        for (const [n, operation] of (await player.operations(scenario, way)).entries())
+          all.push({ one: { scenario: scenario.name, ...way, at: n + 1 }, operation });
+    const shuffled = new Random(seedOf(seed, round)).shuffled(all);
+    const seen = new Set<string>();
+    const [first, rest]: [Case[], Case[]] = [[], []];
+    for (const { one, operation } of shuffled) {
+      const about = `${one.scenario} ${operation}`;
+      (seen.has(about) ? rest : first).push(one);
+      seen.add(about);
+    }
+    console.log(`${kind}: ${all.length} cases, ${first.length} different operations`);
+    yield* [...first, ...rest];
   }
 }
 

@@ -25,7 +25,7 @@ export function testSample(kind: Kind, ids: readonly string[], title: string): v
       const ways = random.shuffled(WAYS[kind]);
       for (let turn = 0; turn < CASES; turn++) {
         const way = ways[turn % ways.length]!;
-        const at = 1 + random.below(await player.count(scenario, way));
+        const at = 1 + random.below((await player.operations(scenario, way)).length);
         const one = { scenario: scenario.name, ...way, at };
         const { faults, operation } = await player.play(one);
         const repeat = `npm run torture -- --case ${nameOf(one)}`;

@@ -175,6 +175,7 @@ const collector: Scenario = {
       yield* successFaults(await lane.tacho(emitTo(socketOf(lane.state)), { env }));
     });
     yield* storedFaults(lane.state, EXPECTED.length, true);
+    yield* recoveryFaults(lane);
     yield* tidyFaults(lane);
   },
 };

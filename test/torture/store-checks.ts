@@ -1,6 +1,13 @@
 /** What must hold of a state folder after a command was disturbed, seen with ordinary commands on a healthy disk. */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { verifyRun } from '../../src/app/verify.ts';
 import { readSession } from '../../src/store/journal-read.ts';
@@ -66,8 +73,9 @@ export async function knownRuns(lane: Lane): Promise<Known> {
   return known;
 }
 
-/** Recovers until nothing is left; a spool that has no `meta.json` yet counts as starting up for a minute. */
+/** Recovers until nothing is left, as if some minutes had passed. */
 export async function* recoveryFaults(lane: Lane): AsyncGenerator<string> {
+  age(lane);
   for (const last of [false, true]) {
     const ran = await lane.tacho(['runs', 'recover', '--json']);
     yield* successFaults(ran);
@@ -76,14 +84,26 @@ export async function* recoveryFaults(lane: Lane): AsyncGenerator<string> {
       if (state !== 'recovered' && (last || state !== 'busy'))
         yield `runs recover: ${run_id} is ${state}`;
     if (!rows.some(({ state }) => state === 'busy')) return;
-    ageSpools(lane);
   }
 }
 
-function ageSpools({ state }: Lane): void {
-  const folder = join(state, 'spool');
+/** A spool that has no `meta.json` yet counts as starting up for a minute, and a `.tmp` file as in use. */
+function age({ state }: Lane): void {
   const before = Date.now() / 1000 - 600;
-  for (const name of readdirSync(folder)) utimesSync(join(folder, name), before, before);
+  for (const path of filesBelow(state)) if (path.endsWith('.tmp')) utimesSync(path, before, before);
+  for (const folder of foldersIn(join(state, 'spool'))) {
+    const stdout = join(folder, 'stdout');
+    // When a folder was made cannot be changed.
+    if (!existsSync(stdout)) writeFileSync(stdout, '', { mode: 0o600 });
+    utimesSync(stdout, before, before);
+  }
+}
+
+function foldersIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => join(folder, name));
 }
 
 export async function* wholeFaults(lane: Lane, known: Known): AsyncGenerator<string> {

@@ -1,0 +1,126 @@
+/** Cases that failed once, found again by the operation that is disturbed. */
+import { afterAll, expect } from 'vitest';
+import { note } from '../e2e/needs.ts';
+import { verifies } from '../e2e/verifies.ts';
+import { nameOf, Player, SCENARIOS, type Way } from './cases.ts';
+import { whyNoInjection } from './inject.ts';
+
+interface Pinned {
+  title: string;
+  ids: readonly string[];
+  scenario: string;
+  way: Way;
+  /** The operation: kind and path, with `#` for ids and numbers. */
+  operation: RegExp;
+  /** Which of those that match, from 0. */
+  nth?: number;
+}
+
+const kill = { mode: 'kill', errno: null } as const;
+const tear = { mode: 'tear', errno: null } as const;
+
+const PINNED: readonly Pinned[] = [
+  {
+    title: 'the process of a started agent cannot be noted: the run is recorded all the same',
+    ids: ['ST-9', 'RE-12'],
+    scenario: 'run-demo',
+    way: { mode: 'once', errno: 'ENOSPC' },
+    operation: /^create .*\/\.meta\.json/,
+    nth: 1,
+  },
+  {
+    title: 'a recovery that cannot write the journal does not report success',
+    ids: ['ST-9'],
+    scenario: 'recover',
+    way: { mode: 'on', errno: 'EIO' },
+    operation: /^sync .*\/journal\//,
+  },
+  {
+    title: 'a recovery that cannot list the run does not report success',
+    ids: ['ST-9'],
+    scenario: 'recover',
+    way: { mode: 'on', errno: 'EROFS' },
+    operation: /^create .*\/transcripts\//,
+  },
+  {
+    title: 'an outbox that can neither be written nor cut is reported',
+    ids: ['ST-9', 'LP-8'],
+    scenario: 'emit',
+    way: { mode: 'on', errno: 'EROFS' },
+    operation: /^write .*\/outbox\/out-#.jsonl$/,
+    nth: 1,
+  },
+  {
+    title: 'an archive that cannot be opened is reported',
+    ids: ['ST-9'],
+    scenario: 'restore',
+    way: { mode: 'on', errno: 'EMFILE' },
+    operation: /^open .*\.zst$/,
+  },
+  {
+    title: 'a new file of which the mode cannot be set is removed',
+    ids: ['ST-9'],
+    scenario: 'run-demo',
+    way: { mode: 'once', errno: 'EIO' },
+    operation: /^chmod .*\/transcripts\/.*\.tmp$/,
+  },
+  {
+    title: 'a killed run leaves no part of a transcript for ever',
+    ids: ['ST-3'],
+    scenario: 'run-demo',
+    way: kill,
+    operation: /^write .*\/transcripts\/.*\.tmp$/,
+  },
+  {
+    title: 'a spool that holds nothing but its mark is removed',
+    ids: ['ST-3'],
+    scenario: 'run-demo',
+    way: tear,
+    operation: /^create .*\/spool\/r_#\/stderr$/,
+  },
+  {
+    title: 'a run that is deleted in part is either whole or not listed',
+    ids: ['ST-3'],
+    scenario: 'rm',
+    way: tear,
+    operation: /^unlink .*\/transcripts\//,
+  },
+  {
+    title: 'a segment that cannot be written again is reported',
+    ids: ['ST-9'],
+    scenario: 'rm',
+    way: { mode: 'on', errno: 'EIO' },
+    operation: /^write .*\/journal\/#.jsonl$/,
+  },
+  {
+    title: 'a new index that cannot be removed is reported',
+    ids: ['ST-9'],
+    scenario: 'reindex',
+    way: { mode: 'on', errno: 'EIO' },
+    operation: /^write .*\/tacho\.db-wal$/,
+  },
+];
+
+const why = whyNoInjection();
+/** One for all: a scenario is prepared once. */
+const player = why === null ? new Player() : null;
+afterAll(() => player?.close());
+
+for (const { title, ids, scenario: name, way, operation, nth = 0 } of PINNED) {
+  const unless = why === null ? '' : ` (NOT RUN: ${why})`;
+  if (why !== null) note(`${title}: ${why}`);
+  const body = async () => {
+    if (player === null) return;
+    const scenario = SCENARIOS.find((one) => one.name === name)!;
+    const operations = await player.operations(scenario, way);
+    const places = operations.flatMap((line, n) => (operation.test(line) ? [n + 1] : []));
+    const at = places[nth];
+    expect(at, `${operation} is not among\n${operations.join('\n')}`).toBeDefined();
+    const one = { scenario: name, ...way, at: at as number };
+    const { faults, operation: disturbed } = await player.play(one);
+    expect(faults, `${disturbed}; repeat with: npm run torture -- --case ${nameOf(one)}`).toEqual(
+      [],
+    );
+  };
+  verifies(ids, `${name}: ${title}${unless}`, body, 300_000);
+}
