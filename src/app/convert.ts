@@ -108,7 +108,10 @@ function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolea
   return { ...options, byte_text: options.redactor.bytes_too };
 }
 
-/** Texts of calls and messages are redacted as they are given away: an event that holds one is passed on as it is. */
+/**
+ * Texts of calls and messages are redacted as they are given away: an event that holds one is passed on as it is. So are
+ * events of which only ids and figures are used.
+ */
 const REDACTED_LATE = new Set<Event['kind']>([
   'call_requested',
   'call_started',
@@ -118,6 +121,9 @@ const REDACTED_LATE = new Set<Event['kind']>([
   'message_finished',
   'thinking_delta',
   'thinking_finished',
+  'step_started',
+  'step_finished',
+  'usage_reported',
   'run_finished',
 ]);
 

@@ -268,15 +268,16 @@ const HANDLERS: Handlers = {
     context.emit('call_progress', { ...data, call_id: call.call_id, tool: call.tool });
   },
   call_finished: finishCall,
-  call_updated(context, { data, ...draft }) {
+  call_updated(context, { data, at_ms }) {
     const { state, emit } = context;
     const call = state.calls.get(data.call_id);
     if (call === undefined) return;
-    const { status } = data;
-    // The record of its end is missing: this is the end then.
-    if (call.status === null && status !== null) {
-      const end = { ...data, status, output: null };
-      finishCall(context, { ...draft, kind: 'call_finished', data: end });
+    // Later news of a call that nobody said had ended are its end.
+    if (call.status === null && data.status !== null) {
+      const { call_id, status, exit_code } = data;
+      const ended = { call_id, status, exit_code, duration_ms: null, output: null };
+      const end: DraftOf<'call_finished'> = { kind: 'call_finished', data: ended };
+      finishCall(context, at_ms === undefined ? end : { ...end, at_ms });
       return;
     }
     const news =

@@ -267,19 +267,20 @@ for (const [what, at] of [
       expect(times).toEqual([...times].sort((a, b) => a - b));
     });
 
-test('a later result of a call whose end is missing is its end', () => {
-  const events = whole(live(demo), [
-    say(
-      { t: 'hello', session: 'demo-1', version: '1.0.0', model: 'demo-1' },
-      { t: 'call', id: 'c1', tool: 'run', input: { cmd: 'exit 4' } },
-      { t: 'call_late', call: 'c1', status: 'error', exit_code: 4 },
-      { t: 'call', id: 'c2', tool: 'run', input: { cmd: 'exit 5' } },
-      { t: 'call_late', call: 'c2', exit_code: 5 },
-    ),
-  ]);
-  const ends = events.filter((event) => event.kind === 'call_finished').map(({ data }) => data);
-  expect(ends).toMatchObject([
-    { call_id: 'c1', status: 'error', exit_code: 4 },
-    { call_id: 'c2', status: 'cancelled' },
-  ]);
-});
+for (const [what, record, status, gaps] of [
+  ['with a status is its end', { status: 'error', exit_code: 3 }, 'error', []],
+  ['without a status leaves it open', { exit_code: 3 }, 'cancelled', ['unfinished_call:1']],
+] as const)
+  verifies('RE-11', `late news of a call that never ended: one ${what}`, () => {
+    const events = whole(live(demo), [
+      say({ t: 'hello', session: 's' }, { t: 'usage', input: 1 }),
+      say({ t: 'call', id: 'c1', tool: 'run', input: {} }, { t: 'call_start', call: 'c1' }),
+      say({ t: 'call_late', call: 'c1', ...record }, { t: 'end', reason: 'ok' }),
+    ]);
+    const ends = events.flatMap((event) =>
+      event.kind === 'call_finished' ? [event.data.status] : [],
+    );
+    expect(ends).toEqual([status]);
+    const end = events.at(-1);
+    expect(end?.kind === 'run_finished' && end.data.completeness.gaps).toEqual(gaps);
+  });

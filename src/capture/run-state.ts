@@ -285,7 +285,7 @@ function applyCall(state: RunState, event: Event): void {
     state.open_calls -= 1;
     forgetOldCalls(state);
   } else if (event.kind === 'call_updated') {
-    // Nothing but its end closes a call.
+    // Only its end closes a call.
     if (call.status !== null) call.status = event.data.status ?? call.status;
     call.exit_code = event.data.exit_code ?? call.exit_code;
   }

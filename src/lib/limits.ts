@@ -239,13 +239,19 @@ export const LIMITS = {
   live_long_lines_max: 8,
   /** Of these places, only for peers on private transports. */
   live_long_lines_private: 2,
-  /** While others wait, a long line that brings nothing for this time, or takes longer than this time and its bytes at
-   * this rate, is refused. */
+  /** Lines that wait for a place, each with what two reads bring: 64 MiB. The line of one more is refused. */
+  live_long_lines_waiting_max: 512,
+  /** While others wait, a long line that brings nothing for this time is refused: the sooner the more wait, down to the
+   * second time. */
   live_line_stall_ms: 1_000,
+  live_line_stall_ms_min: 50,
+  /** The same for one that takes longer than this time and its bytes at this rate. */
   live_line_ms: 2_000,
   live_line_bytes_per_ms: 256,
+  /** Lines in a row that are no messages: whoever sends more is no peer, and reading them takes time from the others. */
+  live_faulty_lines_max: 10_000,
   /** Answers to all peers that wait to be written; beyond it errors are left out for those that do not read. */
-  live_backlog_all_bytes_max: 64 * 1024 * 1024,
+  live_backlog_all_bytes_max: 16 * 1024 * 1024,
   /** What one connection may have waiting for the disk before it is read no further; two of the longest messages. */
   live_pending_bytes_max: 16 * 1024 * 1024,
   /** The same of all connections: half of what the journal's queue takes. */

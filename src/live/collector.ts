@@ -4,7 +4,7 @@
  */
 import { LIMITS } from '../lib/limits.ts';
 import { hasExpired } from './auth.ts';
-import { farewell, openConnection, steer } from './connection.ts';
+import { farewell, openConnection } from './connection.ts';
 import {
   type CollectorOptions,
   type Connection,
@@ -18,7 +18,6 @@ import {
   type Wire,
 } from './hub.ts';
 import { flushAcks } from './intake.ts';
-import { refuseStalled } from './long-lines.ts';
 import { abandonCalls } from './sessions.ts';
 
 export type { Board, CollectorOptions, LiveReader, Wire } from './hub.ts';
@@ -51,6 +50,7 @@ export function createCollector(options: CollectorOptions): Collector {
     async stop() {
       hub.stopping = true;
       clearInterval(timer);
+      if (hub.long_lines_timer !== null) clearInterval(hub.long_lines_timer);
       await Promise.all([...hub.connections].map((connection) => dismiss(hub, connection)));
     },
   };
@@ -65,7 +65,6 @@ function look(hub: Hub, late_ms: number): void {
     connection.heard_ms += late_ms;
     lookAt(hub, connection);
   }
-  for (const connection of refuseStalled(hub, late_ms)) steer(hub, connection);
   abandonCalls(hub);
 }
 

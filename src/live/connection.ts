@@ -21,7 +21,7 @@ import {
 } from './hub.ts';
 import { commit, flushAcks, isOver, replenish, spend, takeMessage } from './intake.ts';
 import { judgeFault } from './judging.ts';
-import { placeLine, waitsForPlace } from './long-lines.ts';
+import { placeLine, waitsForPlace, watchLines } from './long-lines.ts';
 import { type ReadMessage, readMessage } from './messages.ts';
 import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
@@ -52,6 +52,7 @@ export function openConnection(hub: Hub, wire: Wire): void {
     held: [],
     hello_bytes: 0,
     hello_lines: 0,
+    faulty_lines: 0,
     is_sender: false,
     line_refused: false,
     batch: [],
@@ -110,6 +111,7 @@ function takeBytes(hub: Hub, connection: Connection, chunk: Buffer): void {
   if (connection.phase === 'new' && connection.hello_bytes > hub.limits.hello_bytes_max)
     refuseStranger(hub, connection, 'hello_bytes_max', 'bytes');
   for (const other of placeLine(hub, connection)) steer(hub, other);
+  watchLines(hub, (other) => steer(hub, other));
   after(hub, connection);
 }
 
@@ -143,7 +145,7 @@ function after(hub: Hub, connection: Connection): void {
 }
 
 /** Reads on, or does not, by what waits. */
-export function steer(hub: Hub, connection: Connection): void {
+function steer(hub: Hub, connection: Connection): void {
   const { stream } = connection.wire;
   const { pending_bytes_max } = hub.limits;
   const full =
@@ -186,6 +188,7 @@ function takeRead(
   received_ms: number | null,
 ): void {
   spend(connection, read.message?.type);
+  connection.faulty_lines = read.fault === null ? 0 : connection.faulty_lines + 1;
   if (read.fault !== null) {
     const { code, message, details, field } = read.fault;
     const named = field === null ? details : { field, ...details };
@@ -198,10 +201,18 @@ function takeRead(
     const message = 'handshake first: nothing else is taken before';
     complain(hub, connection, 'AUTH_FAILED', { message, about: read.message, severity: 'error' });
   } else takeMessage(hub, connection, { ...read, received_ms });
+  if (connection.faulty_lines > hub.limits.faulty_lines_max) refuseNoise(hub, connection);
   if (connection.phase !== 'new') return;
   connection.hello_lines += 1;
   if (connection.hello_lines > hub.limits.hello_lines_max)
     refuseStranger(hub, connection, 'hello_lines_max', 'lines');
+}
+
+function refuseNoise(hub: Hub, connection: Connection): void {
+  countLimit(hub, 'faulty_lines_max');
+  const message = `${hub.limits.faulty_lines_max} lines in a row are no messages: nothing more is read`;
+  complain(hub, connection, 'INVALID_MESSAGE_FORMAT', { message });
+  farewell(hub, connection);
 }
 
 async function welcome(hub: Hub, connection: Connection, arrival: Arrival): Promise<void> {

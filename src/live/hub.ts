@@ -70,11 +70,13 @@ export const COLLECTOR_LIMITS = {
   heartbeats_missed_max: LIMITS.live_heartbeats_missed_max as number,
   hello_ms: LIMITS.live_hello_ms as number,
   hello_bytes_max: LIMITS.live_hello_bytes_max as number,
+  faulty_lines_max: LIMITS.live_faulty_lines_max as number,
   hello_lines_max: LIMITS.live_hello_lines_max as number,
   ungreeted_max: LIMITS.live_ungreeted_max as number,
   private_connections: LIMITS.live_private_connections as number,
   long_lines_max: LIMITS.live_long_lines_max as number,
   long_lines_private: LIMITS.live_long_lines_private as number,
+  long_lines_waiting_max: LIMITS.live_long_lines_waiting_max as number,
   message_bytes_max: LIMITS.live_message_bytes_max as number,
   credits: LIMITS.live_credits as number,
   connections_max: LIMITS.live_connections_max as number,
@@ -150,6 +152,8 @@ export interface Connection {
   held: Buffer[];
   hello_bytes: number;
   hello_lines: number;
+  /** Lines in a row that were no messages. */
+  faulty_lines: number;
   /** Something that it sent is stored. */
   is_sender: boolean;
   /** That the line which is being read was refused, and the peer has been told. */
@@ -224,6 +228,8 @@ export interface Hub {
   /** Connections with a long unfinished line: those that are read, and those that wait, the oldest first. */
   long_lines: Map<Connection, LongLine>;
   long_lines_waiting: Set<Connection>;
+  /** Looks for long lines that stall, while others wait. */
+  long_lines_timer: NodeJS.Timeout | null;
   /** Subscriptions whose peers have stopped reading. */
   stalled: Set<Subscription>;
   /** Agent and message id of forwarded input → who sent it. */
@@ -257,6 +263,7 @@ export function createHub(options: CollectorOptions): Hub {
     backlog_bytes: 0,
     long_lines: new Map(),
     long_lines_waiting: new Set(),
+    long_lines_timer: null,
     stalled: new Set(),
     routes: new Map(),
     next_id: 0,

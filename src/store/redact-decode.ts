@@ -25,9 +25,12 @@ export interface DecodeOptions {
 
 /** JSON in JSON in JSON, and more levels for an address or a page around it. */
 const LEVELS_MAX = 5;
+const NO_PARTS: readonly Decoded[] = [];
 
 /** The parts of a text that hold escapes, decoded once, twice, and so on, while there is something to decode. */
-export function decodedParts(source: string, options: DecodeOptions): Decoded[] {
+export function decodedParts(source: string, options: DecodeOptions): readonly Decoded[] {
+  // Most texts have none.
+  if (!LEADS.some((lead) => source.includes(lead))) return NO_PARTS;
   const parts: Decoded[] = [];
   let level = decodeOnce(source, options, null);
   for (let i = 0; i < LEVELS_MAX && level.length > 0; i++) {

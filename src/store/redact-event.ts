@@ -92,6 +92,8 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
       for (const draft of drafts) {
         const stream = streamOf(draft);
         if (stream === null) kept.push(redactLine(draft, channel, redactor));
+        // Most texts come whole: where none is open, nothing is held back.
+        else if (stream.ends && open.size === 0) kept.push(draft);
         else kept.push(...redactStreamed(draft, stream, redactor, open));
       }
       return kept;

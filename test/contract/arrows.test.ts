@@ -37,7 +37,7 @@ const PURE = [
   /^projections\//,
   /^evals\//,
   /^conformance\//,
-  /^capture\/(decode|normalise|correlate|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
+  /^capture\/(decode|normalise|correlate|series|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
 ];
 const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;

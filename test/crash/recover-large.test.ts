@@ -53,7 +53,7 @@ async function killedRun(env: Record<string, string>): Promise<string> {
   const args = ['run', '--agent', 'claude', '--output', 'json', 'please'];
   const { pid, done } = place.start(args, { contract: 'none', env });
   const ends = () => spools(place).map((run) => join(place.state, 'spool', run, 'stderr'));
-  const said = (path: string) => existsSync(path) && readFileSync(path).length > 0;
+  const said = (path: string) => existsSync(path) && readFileSync(path).includes('all said');
   await until(() => ends().some(said), 'the end of the output');
   for (let before = -1; before !== journalBytes(); await sleep(1_000)) before = journalBytes();
   kill(pid);

@@ -1,9 +1,9 @@
 /** Disks that are full or read-only, and things that stand in the way: a clear word, exit 70, nothing lost (ST-9). */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
-import { demo, finished, type Result, spools, usePlace } from './cli.ts';
+import { demo, finished, fixture, type Result, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -232,5 +232,30 @@ verifies(
     expect([0, 70]).toContain(result.code);
     expect(result.stderr).not.toMatch(/\n {4}at /);
     expect(place.left()).toEqual([]);
+  },
+);
+
+verifies(
+  ['ST-9', 'RE-12'],
+  'whichever sync fails for a full disk: json mode ends with run_finished, without a stack trace',
+  async () => {
+    await tacho(demo('fixed'));
+    const log = join(place.folder, 'syncs');
+    const hits = () => (existsSync(log) ? readFileSync(log, 'utf8') : '');
+    for (let nth = 1; nth <= 12; nth++) {
+      rmSync(log, { force: true });
+      const env = {
+        NODE_OPTIONS: `--require ${fixture('fails-sync.cjs')}`,
+        FAIL_SYNC: String(nth),
+        SYNC_LOG: log,
+      };
+      const result = await tacho(demo('fixed'), { env, contract: 'none' });
+      if (hits() === '') break;
+      expect(result.records.at(-1)?.type, `${nth}: ${hits()} ${result.stderr}`).toBe(
+        'run_finished',
+      );
+      expect(result.stderr, String(nth)).not.toMatch(/^ +at /m);
+      expect(result.stderr.length).toBeLessThan(1_000);
+    }
   },
 );

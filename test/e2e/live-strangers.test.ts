@@ -187,12 +187,19 @@ verifies(
     expect(stranger.received.length).toBeLessThan(20);
     expect(collector.counters.limits.hello_lines_max).toBe(1);
 
+    const { limits } = collector.counters;
     const deaf = await tcp();
     await deaf.handshake();
     deaf.pause();
-    deaf.send('x\n'.repeat(100_000));
-    const { limits } = collector.counters;
+    // Every short line is answered with an error that nobody reads; a message between them keeps the connection.
+    for (let i = 0; i < 200; i++) deaf.send('x\n'.repeat(900), control('heartbeat', {}));
     await until(() => (limits.backlog_bytes_max ?? 0) > 1_000, 'answers to be left out');
+
+    const noisy = await tcp();
+    await noisy.handshake();
+    noisy.send('x\n'.repeat(100_000));
+    await noisy.closed;
+    expect(limits.faulty_lines_max).toBe(1);
   },
 );
 
@@ -210,7 +217,7 @@ verifies(
   'unfinished lines wait in turn: one that stalls is refused, the longest message comes through',
   async () => {
     const { tcp, unix, collector } = await running({
-      limits: { long_lines_max: 3, long_lines_private: 1 },
+      limits: { long_lines_max: 3, long_lines_private: 1, long_lines_waiting_max: 8 },
     });
     const stalled = [];
     for (let i = 0; i < 8; i++) stalled.push(await unfinished(await tcp(), 1024 * 1024));

@@ -49,7 +49,7 @@ function played(records: Row[]): Played {
     calls: records.filter((record) => record.type === 'tool_exec_finished').length,
     stderr: all
       .filter((event) => event.kind === 'notice' && event.data.code === 'stderr')
-      .map((event) => event.data.text),
+      .flatMap((event) => event.data.text.split('\n')),
     problems: all.filter((event) => event.kind === 'problem').map((event) => event.data),
     grade,
     gaps,
