@@ -1,5 +1,5 @@
 /** Finishes one run: folds what the journal has of it, reads the rest of its spool, closes the record. In flat memory. */
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { NO_LIMITS } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { settleMarked } from '../capture/drain.ts';
@@ -7,6 +7,7 @@ import type { Pipeline } from '../capture/pipeline.ts';
 import { readInto, resumeTail } from '../capture/read-into.ts';
 import { waitForChange } from '../capture/tail.ts';
 import { systemClock } from '../lib/clock.ts';
+import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
@@ -65,6 +66,22 @@ async function withIndex(
     index,
   };
   const desk = openDesk(request, meta.run_id, [{ name: 'the live session', take: sink }]);
+  try {
+    return await withDesk(state, run, { request, desk, index });
+  } catch (error) {
+    await desk.close().catch(() => {});
+    throw error;
+  }
+}
+
+type Request = Closing['request'] & Parameters<typeof pipelineOf>[0];
+
+async function withDesk(
+  state: StateDir,
+  run: Unfinished,
+  { request, desk, index }: { request: Request; desk: Desk; index: Index },
+): Promise<RunResult> {
+  const { meta, journal_only } = run;
   const pipeline = pipelineOf(request, desk);
   const { last, foreign } = await foldJournal(state, index, { desk, pipeline });
   const closing: Closing = {
@@ -117,6 +134,7 @@ async function foldJournal(
   { desk, pipeline }: Fold,
 ): Promise<Folded> {
   const folded: Folded = { last: null, foreign: 0 };
+  let read_to = 0;
   let batch: JournalledEvent[] = [];
   let chars = 0;
   const flush = async () => {
@@ -124,8 +142,9 @@ async function foldJournal(
     batch = [];
     chars = 0;
   };
-  for await (const { source, body } of readSession(state.journal, desk.run_id, { index })) {
+  for await (const { source, seq, body } of readSession(state.journal, desk.run_id, { index })) {
     if (source !== CAPTURE_SOURCE) continue;
+    read_to = seq;
     const event = eventIn(body, desk.run_id);
     if (event === null) {
       folded.foreign += 1;
@@ -138,6 +157,9 @@ async function foldJournal(
     if (chars > BATCH_CHARS || batch.length >= BATCH_EVENTS) await flush();
   }
   await flush();
+  // A segment that could not be read for a moment: what is in it would be captured again, and differ.
+  if (read_to !== (await desk.journal.lastSeq(desk.run_id, CAPTURE_SOURCE)))
+    throw unread(`${state.journal}: what it has of the run cannot be read now`);
   pipeline.resumed();
   return folded;
 }
@@ -180,16 +202,24 @@ async function readSpool(
     await note(`the agent's output is missing in the spool: ${missing.join(', ')}`);
 }
 
-/** Null for a file that is gone, or has something else in its place. */
+const unread = (text: string, cause?: unknown) =>
+  new TachoError('state_unusable', `${text}; try again with: tacho runs recover`, {
+    stage: 'recover',
+    retryable: true,
+    cause,
+  });
+
+/** Null for a file that is gone, or has something else in its place. One that cannot be opened is not given up. */
 function opened(
   pipeline: Pipeline,
   channel: Channel,
   path: string,
   mark: Buffer,
 ): ReturnType<typeof resumeTail> | null {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
   try {
-    return statSync(path).isFile() ? resumeTail(pipeline, channel, path, mark) : null;
-  } catch {
-    return null;
+    return resumeTail(pipeline, channel, path, mark);
+  } catch (cause) {
+    throw unread(`${path}: cannot be read: ${(cause as Error).message}`, cause);
   }
 }

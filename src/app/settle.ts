@@ -31,16 +31,22 @@ export async function settle(
   const deleted = readTombstones(state);
   const known = new Set(index.runIds());
   const looked = new Set<string>();
+  const unread = new Set<string>();
   for (const segment of segments.keys()) {
     for (const session of index.sessionsIn(segment)) {
       if (deleted.has(session) || known.has(session) || looked.has(session)) continue;
       looked.add(session);
+      const before = done.report.unreadable;
       await settleRun(state, index, session, done);
+      if (done.report.unreadable > before) unread.add(segment);
     }
   }
   // What could not be read is looked at again the next time.
   const covered = index.covered();
-  index.settle(new Map([...segments].filter(([segment]) => covered.has(segment))));
+  const whole = done.report.unreadable === 0;
+  const isSettled = (segment: string, bytes: number) =>
+    whole ? covered.has(segment) : (covered.get(segment) ?? 0) >= bytes && !unread.has(segment);
+  index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
   return done;
 }
 
@@ -56,7 +62,8 @@ async function settleRun(
     if (run.outcome !== null) {
       index.saveOutcome(run.outcome);
       done.added.push(run_id);
-    } else if (run.begun) done.unfinished += 1;
+    } else if (run.report.unreadable > 0) done.report.unreadable += run.report.unreadable;
+    else if (run.begun) done.unfinished += 1;
   } catch (error) {
     // The disk or the index failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
     if (error instanceof TachoError) throw error;

@@ -1,4 +1,6 @@
 /** What the journal on disk already holds of sessions, read when first needed. */
+import { join } from 'node:path';
+import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { type Catalogue, CONFLICT, type Position, sessionLines } from './catalogue.ts';
 import { createSource, type SourceState } from './journal-state.ts';
@@ -79,11 +81,11 @@ export async function loadSession(options: {
 }): Promise<SessionState> {
   const { dir, catalogue, session, own } = options;
   const state: SessionState = new Map();
-  const report = newReport();
-  await catalogue.refresh(report);
+  await catalogue.refresh(newReport());
   for (const positions of Map.groupBy(catalogue.positions(session), (p) => p.segment).values()) {
     const { segment } = positions[0] as Position;
     if (!own.has(segment)) await syncSegment(dir, segment);
+    const report = newReport();
     for await (const line of sessionLines(dir, positions, { report, to_end: false })) {
       const conflict = line.source.startsWith(CONFLICT);
       const id = conflict ? line.source.slice(CONFLICT.length) : line.source;
@@ -91,7 +93,14 @@ export async function loadSession(options: {
       if (conflict) source.addConflict(line.seq, line.crc);
       else source.know(line.seq, line.crc);
     }
+    // What is stored would be taken as new.
+    if (report.unreadable > 0) throw unreadable(join(dir, segment));
   }
   for (const source of state.values()) source.commit();
   return state;
+}
+
+function unreadable(path: string): TachoError {
+  const text = `${path}: cannot be read: check the owner and mode, and try again`;
+  return new TachoError('journal_failed', text, { stage: 'journal', retryable: true });
 }
