@@ -32,8 +32,8 @@ const PINNED: readonly Pinned[] = [
     title: 'a recovery that cannot write the journal does not report success',
     ids: ['ST-9'],
     scenario: 'recover',
-    way: { mode: 'on', errno: 'ENOSPC' },
-    operation: /^write .*\/journal\/#.jsonl$/,
+    way: { mode: 'once', errno: 'ENOSPC' },
+    operation: /^sync .*\/journal\/#.jsonl$/,
     nth: 1,
   },
   {
@@ -74,9 +74,9 @@ const PINNED: readonly Pinned[] = [
     operation: /^chmod .*\/transcripts\/.*\.tmp$/,
   },
   {
-    title: 'a killed run leaves no part of a transcript for ever',
+    title: 'a killed command leaves no part of a transcript for ever',
     ids: ['ST-3'],
-    scenario: 'run-demo',
+    scenario: 'import',
     way: kill,
     operation: /^write .*\/transcripts\/.*\.tmp$/,
   },
