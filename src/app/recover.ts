@@ -98,7 +98,7 @@ async function recoverOne(
     if (lock === null && 'fault' in read && read.fault !== null)
       return { state: 'unreadable', run_id, why: read.fault };
     if (lock === null)
-      return { state: 'busy', run_id, why: heldError(at, 'the recovery', 'recover').message };
+      return { state: 'busy', run_id, why: heldError(at, 'its recovery', 'recover').message };
     try {
       return await underLock(state, spool, read, options);
     } finally {

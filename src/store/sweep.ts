@@ -1,8 +1,10 @@
 /** Files that killed commands left in a state folder, by their names. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { makerOf, unlinkQuietly } from './files.ts';
+import { holderOf, takeLock } from './lock.ts';
 import { isAlive, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool.ts';
 import type { StateDir } from './state-dir.ts';
@@ -10,10 +12,27 @@ import type { StateDir } from './state-dir.ts';
 /** Lock files of versions before kernel locks, which were never reused; tries to lock; the lock that gc had then. */
 const LOCK_LEFT = /\.lock\.(?:[0-9a-f]{12}|of-.*|try-\d+)$|^gc\.lock$/;
 
+const LOCK = /^(.+\.lock)(?:\.holder)?$/;
+
+/** Removes the files of a lock that a dead process had. */
+function sweepLock(path: string): void {
+  const holder = holderOf(path);
+  if (holder !== null && (holder.host !== hostname() || isAlive(holder.pid, null))) return;
+  try {
+    takeLock(path)?.();
+  } catch {
+    // Not a lock file of ours: left as it is.
+  }
+}
+
 /** Under the store lock. */
 export function sweepLeftovers(state: StateDir): void {
   for (const dir of [state.path, join(state.path, 'live'), join(state.path, 'outbox')])
-    for (const name of namesIn(dir)) if (LOCK_LEFT.test(name)) unlinkQuietly(join(dir, name));
+    for (const name of namesIn(dir)) {
+      if (LOCK_LEFT.test(name)) unlinkQuietly(join(dir, name));
+      const lock = LOCK.exec(name)?.[1];
+      if (lock !== undefined) sweepLock(join(dir, lock));
+    }
   sweepLives(state.journal);
   sweepLives(join(state.path, 'live', 'journal'));
   sweepRemoved(state);

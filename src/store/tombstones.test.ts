@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
@@ -46,10 +54,19 @@ test('what killed commands left is swept, and what is in use is not', () => {
   for (const name of left) writeFileSync(join(state.path, name), '');
   writeFileSync(join(state.journal, '0123456789abcdef.life'), '');
   const release = takeLock(join(state.path, 'store.lock'));
+  // Of a dead process: a lock, and a note of who held one.
+  const outbox = join(state.path, 'outbox');
+  mkdirSync(outbox);
+  const dead = { pid: 2 ** 22 + 1, host: hostname(), command: 'tacho run', since_ms: 1 };
+  writeFileSync(join(outbox, 'out-1.jsonl.lock'), '');
+  writeFileSync(join(outbox, 'out-2.jsonl.lock.holder'), JSON.stringify(dead));
   const { life } = thisOwner(state.journal);
   sweepLeftovers(state);
   expect(readdirSync(state.path).filter((name) => left.includes(name))).toEqual([]);
-  expect(readdirSync(state.path)).toContain('store.lock');
+  expect(readdirSync(state.path)).toEqual(
+    expect.arrayContaining(['store.lock', 'store.lock.holder']),
+  );
+  expect(readdirSync(outbox)).toEqual([]);
   expect(readdirSync(state.journal)).toEqual([`${life}.life`]);
   release?.();
   index.close();

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
 import { demo, finished, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -256,6 +257,9 @@ verifies(
       return existsSync(path) && readFileSync(path, 'utf8').includes('hi');
     }, 'the first text');
     const [run = ''] = spools(place);
+    const busy = (await tacho(['runs', 'recover', '--no-wait', '--force'])).stdout;
+    const who = `running tacho \\(process ${started.child.pid} on .+, for .+; file: .+/meta.json\\)`;
+    expect(busy).toMatch(new RegExp(who));
     for (const text of ['null', '{"version":1}']) {
       writeFileSync(spoolOf(run, 'meta.json'), text);
       const recovered = await tacho(['runs', 'recover', '--no-wait']);
@@ -340,5 +344,24 @@ verifies(
       .map((one) => JSON.parse(one) as Row);
     expect((await tacho(['runs', 'verify', row.run_id])).code).toBe(0);
     expect(readdirSync(join(place.state, 'journal')).length).toBeGreaterThan(0);
+  },
+);
+
+verifies(
+  'ST-3',
+  'a run that another recovery holds is named, and taken over on request',
+  async () => {
+    const { run } = await killedRun();
+    const release = takeLock(spoolOf(run, 'recovering'));
+    const refused = await tacho(['runs', 'recover']);
+    const who = `its recovery is in use by .+ \\(process ${process.pid} on .+, for .+\\)`;
+    expect(refused.stdout).toMatch(
+      new RegExp(`^${run}: ${who}: .+ --force \\(lock file: .+/recovering\\)`),
+    );
+    expect(spools(place)).toEqual([run]);
+    const forced = await tacho(['runs', 'recover', '--force']);
+    expect([forced.code, forced.stdout]).toEqual([0, expect.stringContaining(`${run}: recovered`)]);
+    expect(spools(place)).toEqual([]);
+    release?.();
   },
 );

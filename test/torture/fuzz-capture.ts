@@ -7,6 +7,7 @@ import pc from 'picocolors';
 import { allAgents } from '../../src/agents/registry.ts';
 import { createPipeline } from '../../src/capture/pipeline.ts';
 import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run-report.ts';
+import { createJsonFilter } from '../../src/lib/foreign-text.ts';
 import { readText } from '../../src/live/messages.ts';
 import type { Agent } from '../../src/model/agent.ts';
 import type { Event } from '../../src/model/event.ts';
@@ -148,7 +149,9 @@ function* recordFaults(events: readonly Event[]): Generator<string> {
       if (!checkRunEvent(record)) yield `run-event ${record.type} does not match the schema`;
       text += serialiseRunEvent(record);
     }
-    for (const breach of checkRunEvents(Buffer.from(text), { stream }))
+    // As it is printed.
+    const printed = Buffer.from(createJsonFilter()(text));
+    for (const breach of checkRunEvents(printed, { stream }))
       yield `run-event: ${breach.replace(/^line \d+: /, '')}`;
   }
 }
