@@ -73,6 +73,9 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
   return changed ?? data;
 }
 
+/** Drafts that are redacted by themselves: pieces of texts, and lines that are kept as text. */
+const CHANGED_KINDS: ReadonlySet<string> = new Set([...PIECES, 'notice', 'problem']);
+
 export interface DraftRedaction<D> {
   transform(drafts: readonly D[], channel?: string): D[];
   /** What is still held back of texts that have not ended, as their last pieces: nothing more comes. */
@@ -88,12 +91,13 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
   const open = new Map<string, D>();
   return {
     transform(drafts, channel = '') {
+      // Most texts come whole: where none is open, nothing is held back.
+      if (open.size === 0 && !drafts.some(({ kind }) => CHANGED_KINDS.has(kind)))
+        return drafts as D[];
       const kept: D[] = [];
       for (const draft of drafts) {
         const stream = streamOf(draft);
         if (stream === null) kept.push(redactLine(draft, channel, redactor));
-        // Most texts come whole: where none is open, nothing is held back.
-        else if (stream.ends && open.size === 0) kept.push(draft);
         else kept.push(...redactStreamed(draft, stream, redactor, open));
       }
       return kept;
