@@ -42,3 +42,17 @@ test('nothing goes behind a message that may be of another session, until it is 
   expect(silent.resend(1_000)).toBe(true);
   expect(silent.mayGo(4)).toBe(true);
 });
+
+test('for every moment at which a session is not ready, there is a later one to look again', () => {
+  const silent = begun(5);
+  const paused = begun(5);
+  paused.answered(1);
+  paused.pause(0);
+  for (const delivery of [silent, paused]) {
+    for (let now = 0; now < times.resend_ms; now += 1) {
+      expect(delivery.ready(now)).toBe(false);
+      expect(delivery.due(now)).toBe(times.resend_ms);
+    }
+    expect(delivery.ready(times.resend_ms)).toBe(true);
+  }
+});

@@ -253,17 +253,18 @@ export class Sender {
         if (delivery.ready(now) && (await this.#sendSome(link, delivery))) sent = true;
         if (link.gone) break;
       }
-      if (!sent && !link.gone) await this.#rest(this.#nextDue());
+      if (!sent && !link.gone) await this.#rest(this.#restFrom(now));
     }
     this.#link = null;
     return link.ended;
   }
 
-  #nextDue(): number | null {
-    const now = this.#now();
+  /** Asked for the moment at which nothing was ready: for a later one, something could have become so unnoticed. */
+  #restFrom(looked: number): number | null {
     let next = Infinity;
-    for (const delivery of this.#deliveries) next = Math.min(next, delivery.due(now) ?? Infinity);
-    return next === Infinity ? null : next - now;
+    for (const delivery of this.#deliveries)
+      next = Math.min(next, delivery.due(looked) ?? Infinity);
+    return next === Infinity ? null : Math.max(0, next - this.#now());
   }
 
   /** One piece of a session; whether anything of it was sent. */
