@@ -8,6 +8,7 @@ import { allAgents } from '../../src/agents/registry.ts';
 import { createPipeline } from '../../src/capture/pipeline.ts';
 import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run-report.ts';
 import { createJsonFilter } from '../../src/lib/foreign-text.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { readText } from '../../src/live/messages.ts';
 import type { Agent } from '../../src/model/agent.ts';
 import type { Event } from '../../src/model/event.ts';
@@ -172,7 +173,8 @@ function* viewFaults(events: readonly Event[]): Generator<string> {
     session_id: 'r_00000000000000000000000000',
     call_timeout_ms: null,
     trace: null,
-    abandoned_ms: null,
+    // A mutated time may leap over years: without this, each call then gets a day's worth of statuses.
+    abandoned_ms: LIMITS.live_abandoned_ms,
   });
   let seq = 0;
   for (const message of events.flatMap((event) => projector.push(event))) {
