@@ -132,7 +132,9 @@ function redactStreamed<D extends Told>(
   open: Map<string, D>,
 ): D[] {
   if (stream.ends) {
-    for (const end of ['', ...CALL_STREAMS]) open.delete(stream.key + end);
+    open.delete(stream.key);
+    if (draft.kind === 'call_finished')
+      for (const end of CALL_STREAMS) open.delete(stream.key + end);
     const held = heldDelta(draft, redactor);
     return held === null ? [draft] : [{ ...draft, ...held }, draft];
   }

@@ -170,8 +170,9 @@ function endOfKey(text: string, from: number, { end, close }: KeyFrame): number 
 /** Where a private key begins that has not ended; -1 when none has. With `cut`, the end may cut its first line. */
 export function openKeyBlock(text: string, cut = false): number {
   for (const frame of KEY_FRAMES) {
+    // Forward is several times faster than backward, and there is seldom one.
+    if (!text.includes(frame.begin)) continue;
     const at = text.lastIndexOf(frame.begin);
-    if (at < 0) continue;
     const begins = beginsKey(text, at, frame);
     if (begins === null ? cut : begins && keyBlockEnd(text.slice(at)) < 0) return at;
   }
