@@ -217,7 +217,7 @@ async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {
   await desk.recorder.take(pipeline.draft(problem('process', 'processes_left', detail), null));
 }
 
-/** Secrets that are too short to be told from ordinary text are named, never shown. */
+/** Secrets that are too short to be distinguished from ordinary text are named, never shown. */
 async function noteUnredacted({ desk, pipeline }: Closing): Promise<void> {
   const { too_short } = desk.redactor;
   if (too_short.length === 0) return;

@@ -208,7 +208,7 @@ class Speaker implements LiveSession {
     if (type === 'tool_call_response') this.#open.delete(call_id as string);
   }
 
-  /** Texts that did not end are told to their last word. */
+  /** Texts that did not end are sent in full. */
   rest(): void {
     if (this.#out.outbox.ended) return;
     for (const { data } of this.#parts.redaction?.held(this.session_id) ?? [])

@@ -24,7 +24,7 @@ export interface DeliverOptions {
   except?: string | undefined;
   /** The destination of this command's own flags. Others must be ones that the user named before, for this state folder. */
   target?: OutboxTarget | null | undefined;
-  /** Told of each destination before it is dialled, and of those that are not. */
+  /** Called with each destination before it is dialled, and with those that are not. */
   say(text: string): void;
 }
 

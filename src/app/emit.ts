@@ -200,7 +200,7 @@ class Emitter {
     this.counts.messages += 1;
   }
 
-  /** Texts that did not end are told to their last word. */
+  /** Texts that did not end are sent in full. */
   rest(): void {
     for (const track of this.#tracks.values()) {
       if (track.out.outbox.ended) continue;

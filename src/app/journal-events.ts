@@ -26,7 +26,7 @@ export function eventIn(body: string, run_id: string): Event | null {
 }
 
 export interface EventReader {
-  /** The events that an entry stands for: usually one. */
+  /** The events of an entry: usually one. */
   read(entry: { seq: number; body: string }): Event[];
   /** Entries that were left out so far. */
   readonly foreign: number;

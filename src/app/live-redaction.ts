@@ -20,7 +20,7 @@ const OWN_FIELDS = new Set([
   'status',
   'time_source',
 ]);
-/** Where a piece of a text stands in a delta. */
+/** The place of a piece of text in a delta. */
 const PIECES = ['text', 'thinking', 'partial_json'];
 
 type Data = Record<string, unknown>;
@@ -41,7 +41,7 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
   function redacted(data: Data): Data {
     let changed: Data | null = null;
     for (const [name, value] of Object.entries(data)) {
-      // The message that begins is told by its id and role; the one of an error is a text.
+      // The message that begins is given by its id and role; the one of an error is a text.
       const own = OWN_FIELDS.has(name) || (name === 'message' && typeof value === 'object');
       const safe = own ? value : redactor.value(value);
       if (safe === value) continue;

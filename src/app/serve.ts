@@ -42,7 +42,7 @@ export interface ServeOptions {
   limits?: Partial<CollectorLimits> | undefined;
   /** The user agreed to act on a state folder that is not known as the user's own. */
   trust?: boolean | undefined;
-  /** Told of what is sent to others, and of what is left undone. */
+  /** Called with what is sent to others, and with what is left undone. */
   say?: ((text: string) => void) | undefined;
   clock?: Clock | undefined;
   /** Take the state folder over from a collector that holds it. */

@@ -321,7 +321,7 @@ class CapturePipeline implements Pipeline {
     });
   }
 
-  /** The drafts of one line, which has so many bytes. */
+  /** The drafts of one line of `bytes` bytes. */
   #line(raw: Raw, bytes: number): void {
     if (this.#drafts.length === 0) return;
     if (this.#options.every_line === true) {

@@ -23,7 +23,7 @@ export interface Given {
   raw: Raw | null;
 }
 
-/** Whether an event tells all of its raw line and of those before it that have no event: a recovery does not read them again. */
+/** Whether an event covers its whole raw line and those before it that have no event: a recovery does not read them again. */
 export function closesLine(event: Event): boolean {
   if (event.kind === 'problem')
     return event.data.code === 'spool_truncated' || event.data.count !== undefined;

@@ -48,7 +48,7 @@ function isShellScript(path: string): boolean {
 
 /**
  * A launcher (of pnpm, asdf, Nix …) replaces itself with the real program by `exec`: that one writes the output, and
- * what holds for the launcher's interpreter does not hold for it. It passes on its arguments, which tells it from others.
+ * what holds for the launcher's interpreter does not hold for it. It is recognised by the arguments that it passes on.
  */
 function handsOver(script: string): boolean {
   for (const [, word = ''] of script.matchAll(EXEC))

@@ -78,7 +78,7 @@ export function createReport(): Report {
         at: [],
         mistake: (at, why) => {
           count += 1;
-          // A place is looked for only where it is told: one look takes as long as the file is wide.
+          // A place is looked up only when it is reported: one look takes as long as the file is wide.
           if (mistakes.length < LIMITS.eval_mistakes_max) mistakes.push(say(at, why));
         },
         note: (at, why) => {

@@ -65,7 +65,7 @@ export function forActions(text: string): string {
 
 /** `forActions` for text that comes in pieces: a command may be split between two. */
 export function createActionsFilter(): (piece: string) => string {
-  /** Stands for what is already printed of the open line: nothing but blanks, or the beginning of a command, or other text. */
+  /** What is already printed of the open line: nothing but blanks, or the beginning of a command, or other text. */
   let before = '';
   return (piece) => {
     const whole = before + piece;
@@ -124,7 +124,7 @@ function escapedJson(latin: string): Buffer {
 }
 
 function escapedUnit(found: string): string {
-  // A carriage return stands between two tokens only: JSON has none in a string.
+  // A carriage return is between two tokens only: JSON has none in a string.
   if (found === '\r') return ' ';
   if (found === '##[') return '#\\u0023[';
   const unit = Buffer.from(found, 'latin1').toString('utf8').charCodeAt(0);

@@ -6,7 +6,7 @@ import { isUtf8 } from './utf8.ts';
 export interface TextFile {
   text: string;
   bytes: Buffer;
-  /** Of the file that was read, whatever stands at its path by now. */
+  /** Of the file that was read, whatever is at its path by now. */
   stat: Stats;
 }
 

@@ -24,9 +24,9 @@ export interface YamlText {
   document: Document;
   /** The first thing that is wrong with the text; null: nothing is. */
   fault: (YamlPlace & { message: string }) | null;
-  /** Line and column, from 1, of what stands at a path; of the nearest thing around it when it is not there. */
+  /** Line and column, from 1, of the node at a path; of the nearest thing around it when it is not there. */
   placeOf(at: YamlPath): YamlPlace;
-  /** Throws where aliases stand for more than anybody writes by hand. */
+  /** Throws where aliases expand to more than anybody writes by hand. */
   value(): unknown;
 }
 

@@ -156,7 +156,7 @@ export interface Connection {
   faulty_lines: number;
   /** Something that it sent is stored. */
   is_sender: boolean;
-  /** That the line which is being read was refused, and the peer has been told. */
+  /** That the line which is being read was refused, and the peer has been informed. */
   line_refused: boolean;
   batch: Taken[];
   /** With the journal, not yet durable. */

@@ -204,7 +204,7 @@ export const EventData = {
     sha256: NullableString,
     /** What could not be read, or its beginning. */
     excerpt: NullableString,
-    /** How many lines this stands for, where a long series was counted only. */
+    /** The number of lines, where a long series was counted only. */
     count: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   /** The agent's own end record. Several may come; the last one counts. */

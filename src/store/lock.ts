@@ -114,7 +114,7 @@ function locksWork(path: string): boolean {
 export interface WaitOptions extends LockOptions {
   use: string;
   stage: string;
-  /** Told once when it has to wait. */
+  /** Called once when it has to wait. */
   say?: ((text: string) => void) | undefined;
   wait_ms?: number;
 }

@@ -15,7 +15,7 @@ import { errno, syncFolder } from './files.ts';
 
 const STAGE = 'state';
 
-/** A folder of mode 0700 that is ours; made when nothing stands there. */
+/** A folder of mode 0700 that is ours; made when nothing is there. */
 export function ownFolder(path: string, recursive: boolean): void {
   try {
     const made = makeFolder(path, recursive);

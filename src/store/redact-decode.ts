@@ -67,7 +67,7 @@ const ANY: ReadonlySet<number> = Object.assign(new Set<number>(), { has: () => t
 
 const LEADS = ['\\', '%', '&'];
 
-/** Escapes of a text, in order: their places, and what they stand for. */
+/** Escapes of a text, in order: their places, and their decoded text. */
 interface Escapes {
   from: number[];
   to: number[];
@@ -140,7 +140,7 @@ function partOf(
     done = escapes.to[i] as number;
   }
   pieces.push(source.slice(done, to));
-  /** `inside`: what stands for a place within an escape; `shift`: added to any other place. */
+  /** `inside`: used for a place within an escape; `shift`: added to any other place. */
   const placeOf = (at: number, inside: readonly number[], shift: number): number => {
     const i = lastUpTo(starts, at);
     if (i < 0) return from + at + shift;
@@ -168,7 +168,7 @@ function lastUpTo(numbers: readonly number[], most: number): number {
   return low - 1;
 }
 
-/** What the escape stands for that `escapeAt` found last. */
+/** The decoded text of the escape that `escapeAt` found last. */
 let escaped = '';
 
 /** The length of the escape at this place; 0 when there is none, and negative for what need not be looked at again. */
@@ -180,7 +180,7 @@ function escapeAt(text: string, at: number, options: DecodeOptions): number {
 }
 
 const BACKSLASH = 0x5c;
-/** Frequent escapes that stand for themselves or for a blank. */
+/** Frequent escapes that decode to themselves or to a blank. */
 const PLAIN = new Map([
   [0x22, 0x22],
   [0x27, 0x27],
@@ -308,11 +308,11 @@ function octalAt(text: string, at: number): number {
   return match === null ? -1 : Number.parseInt(match[0].slice(1), 8);
 }
 
-/** Escapes that stand for a byte each: characters beyond ASCII take several. */
+/** Escapes that decode to a byte each: characters beyond ASCII take several. */
 interface ByteEscape {
   length: number;
   byte(text: string, at: number): number;
-  /** Whether a byte that is no UTF-8 stands for the character with its number. */
+  /** Whether a byte that is no UTF-8 decodes to the character with its number. */
   latin1: boolean;
 }
 const PERCENT: ByteEscape = {

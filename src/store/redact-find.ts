@@ -11,7 +11,7 @@ export interface Finders {
   find(text: string): Found[];
   /**
    * Where a secret may begin that the end of the text cuts off; the text's length when none does. Words are not looked
-   * at, only what goes on behind white space; with `long`, also what is longer than this many characters.
+   * at, only what continues behind white space; with `long`, also what is longer than this many characters.
    */
   cutOff(text: string, long?: number): number;
   /** Whether some value or pattern means characters, not bytes. */

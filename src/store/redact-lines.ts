@@ -3,7 +3,7 @@ import { keyBlockEnd, openKeyBlock } from './redact-rules.ts';
 
 /** Lines of one key; the longest in use has some 250. */
 const KEY_LINES_MAX = 1_000;
-/** So many lines of prose in a row are no key any more. */
+/** This number of lines of prose in a row ends a key. */
 const PROSE_LINES_MAX = 20;
 
 interface Block {

@@ -133,7 +133,7 @@ class Reader {
     // How often nothing is repeated is a matter of its own in JavaScript.
     if (mayBeEmpty(node)) throw new NotUnderstood('repeats something that may be empty');
     const [min, max] = counts;
-    if (max < min) throw new NotUnderstood('has a count whose numbers are out of order');
+    if (max < min) throw new NotUnderstood('has a count with its numbers out of order');
     const repeat: Node = { is: 'repeat', node, min, max, lazy: this.#take('?') };
     if (this.#counts() !== null) throw new NotUnderstood('has two quantifiers in a row');
     return repeat;
@@ -195,7 +195,7 @@ class Reader {
     return node;
   }
 
-  /** What stands behind a backslash. */
+  /** The part behind a backslash. */
   #escape(): Uint8Array {
     const char = this.#source[this.#at] ?? '';
     const known = CLASSES.get(char);
@@ -333,7 +333,7 @@ function emitRepeat(
   for (const split of splits) split(steps.length);
 }
 
-/** A step that goes on with the next one or, told later, behind all; the one that is preferred comes first. */
+/** A step that continues with the next one or, set later, behind all; the one that is preferred comes first. */
 function choice(steps: Step[], lazy: boolean): (behind: number) => void {
   const step: Step = { op: 'split' };
   const next = steps.push(step);

@@ -3,7 +3,7 @@ import type { Anchor } from './redact-anchors.ts';
 import { fullyDecoded } from './redact-decode.ts';
 import type { Found } from './redact-rules.ts';
 
-/** A shorter value stands in too many ordinary words and figures. */
+/** A shorter value occurs in too many ordinary words and figures. */
 export const VALUE_CHARS_MIN = 6;
 /** Lines of a value of several lines that are secrets by themselves. */
 const LINE_CHARS_MIN = 8;
@@ -31,7 +31,7 @@ const COMMON_MEMBER =
 
 export interface KnownSecrets {
   values: string[];
-  /** Names of variables whose values are too short to be looked for. */
+  /** Names of variables with values that are too short to be looked for. */
   too_short: string[];
 }
 
@@ -135,7 +135,7 @@ export function formsOf(value: string): Form[] {
   return [...forms.values()];
 }
 
-/** The characters that depend on the value alone, whatever stands before and after it. */
+/** The characters that depend on the value alone, whatever is before and after it. */
 function addBase64(
   bytes: Buffer,
   shift: number,

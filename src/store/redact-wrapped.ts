@@ -18,7 +18,7 @@ export interface Wrapped {
   /** Whether a known secret may continue from one place at the other, over a line break. */
   mayCross(text: string, before: number, after: number): boolean;
   find(text: string, found: Found[]): void;
-  /** The lines at the end of the text put together, and where its characters stand; null where none is broken. */
+  /** The lines at the end of the text put together, and the places of its characters; null where none is broken. */
   tail(text: string): Joined | null;
 }
 
@@ -61,7 +61,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
         done = joined.whole ? last + 1 : last - reach;
         const inside: Found[] = [];
         finder(joined.text, inside);
-        // Widened on the line where it is: what stands before a break may have been given away.
+        // Widened on the line where it is: the text before a break may have been given away.
         for (const each of inside) {
           const start = joined.places[each.start] as number;
           const end = (joined.places[each.end - 1] as number) + 1;

@@ -39,11 +39,11 @@ export interface Redactor {
   flush(stream: string): string;
   /** How many were replaced, by kind. */
   counts(): Record<string, number>;
-  /** Names of secret-looking variables whose values are too short to be redacted. */
+  /** Names of secret-looking variables with values that are too short to be redacted. */
   readonly too_short: readonly string[];
   /** How much of a text must be seen at once to find what is split over its pieces. */
   reachOf(text: string): number;
-  /** Whether byte text (lib/byte-text) is redacted as the text that it stands for. */
+  /** Whether byte text (lib/byte-text) is redacted as the text that it encodes. */
   readonly bytes_too: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The spool: a folder a run with the agent's stdout and stderr, byte for byte behind a mark, the prompt it was given, and `meta.json`.
+ * The spool: one folder per run with the agent's stdout and stderr, byte for byte behind a mark, the prompt it was given, and `meta.json`.
  * Contract: the agent, or a drain of its own, writes into the files; neither its hurried exit nor our death loses a byte
  * (ST-3).
  */
@@ -77,7 +77,7 @@ export function hasOutput(path: string): boolean {
   }
 }
 
-/** A new spool, whose `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
+/** A new spool; `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
   ownFolder(spool.path, false);

@@ -1,6 +1,6 @@
 /**
  * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours; its mark,
- * a random text that is also in the user's own state, tells them apart. Unfinished runs and outboxes are acted on only in
+ * a random text that is also in the user's own state, distinguishes them. Unfinished runs and outboxes are acted on only in
  * the user's own folders.
  */
 import { randomBytes } from 'node:crypto';

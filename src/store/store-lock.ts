@@ -4,7 +4,7 @@ import { type LockOptions, takeLock, waitForLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';
 
 export interface StoreLockOptions extends LockOptions {
-  /** Told once when it has to wait. */
+  /** Called once when it has to wait. */
   say?: ((text: string) => void) | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface TemporaryFile {
   remove(): void;
 }
 
-/** Whose file it is. */
+/** Names the process that made the file. */
 const NAME = /^spill-(\d+)-(\d+)-[0-9a-f]{12}$/;
 
 export function openTemporary(folder: string): TemporaryFile {
