@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
+import { CONFIG } from '../build-events.ts';
 import { demo, finished, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 
@@ -60,26 +61,10 @@ const runId = (n: number) => `r_01m7fgscfd${String(n).padStart(16, '0')}`;
 
 /** A meta.json that is right in every field; `change` spoils it. */
 function metaText(run_id: string, change: (meta: Row) => void): string {
-  const config = {
-    agent: 'demo',
-    target: null,
-    model: null,
-    approve: 'default',
-    args: [],
-    env_names: [],
-    resume: null,
-    timeout_ms: null,
-    output_mode: 'json',
-    stream: false,
-    tui: false,
-    events_path: null,
-    final_output_path: null,
-    labels: {},
-  };
   const meta: Row = {
     version: 1,
     run_id,
-    config,
+    config: structuredClone(CONFIG),
     prompt: 'p',
     cwd: '/',
     started_ms: 1_700_000_000_000,
