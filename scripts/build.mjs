@@ -12,16 +12,32 @@ import { bundledPackages, noticesOf } from './notices.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
 
-/** Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class. */
+/**
+ * Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class.
+ * Here each export is one property, read at the start, and only where it is used.
+ */
 const builtins = {
   name: 'builtins',
   setup(on) {
-    on.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path }) =>
-      isBuiltin(path) ? { path, namespace: 'builtin' } : null,
-    );
-    on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+    on.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, kind }) => {
+      if (!isBuiltin(path)) return null;
+      const namespace = kind === 'import-statement' ? 'builtin' : 'whole-builtin';
+      return { path, namespace, sideEffects: false };
+    });
+    on.onLoad({ filter: /.*/, namespace: 'whole-builtin' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
+    on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+      const names = Object.keys(process.getBuiltinModule(path)).filter((name) => /^\w+$/.test(name));
+      const lines = names.map(
+        (name) => `export const ${name} = /* @__PURE__ */ (() => whole.${name})();`,
+      );
+      return {
+        contents: `const whole = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)});
+export default whole;
+${lines.join('\n')}`,
+      };
+    });
   },
 };
 
