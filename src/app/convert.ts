@@ -13,7 +13,7 @@ import { createLiveProjector, type LiveProjector } from '../projections/live.ts'
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Redactor } from '../store/redact.ts';
-import { draftRedaction, redactEvent } from '../store/redact-event.ts';
+import { draftRedaction, lineRedaction, redactEvent } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { tmpFolder } from './paths.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
@@ -37,6 +37,8 @@ export interface ConvertOptions {
   /** With `agentv`: the eval's test that the rows are for. */
   test_id?: string | null;
   redactor?: Redactor;
+  /** Texts are redacted when they are whole: pieces of them stay as they are. */
+  whole_texts?: boolean;
   /** Events hold byte text. */
   byte_text?: boolean;
   /** Every line that is no record is an event of its own. */
@@ -57,6 +59,7 @@ function pipelineFor({
   from,
   input,
   redactor,
+  whole_texts = false,
   byte_text = false,
   decoder,
   every_line = false,
@@ -69,7 +72,7 @@ function pipelineFor({
     byte_text,
     every_line,
     ...(decoder && { decoder }),
-    ...(redactor && draftRedaction(redactor)),
+    ...(redactor && (whole_texts ? lineRedaction(redactor) : draftRedaction(redactor))),
     info: {
       run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
       agent: agent.id,
@@ -103,9 +106,9 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
   yield pipeline.finish();
 }
 
-/** Options with which texts are redacted, as byte text where that is the same. */
+/** Options with which whole texts are redacted, as byte text where that is the same. */
 function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolean } {
-  return { ...options, byte_text: options.redactor.bytes_too };
+  return { ...options, whole_texts: true, byte_text: options.redactor.bytes_too };
 }
 
 /**

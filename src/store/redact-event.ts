@@ -73,8 +73,9 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
   return changed ?? data;
 }
 
-/** Drafts that are redacted by themselves: pieces of texts, and lines that are kept as text. */
-const CHANGED_KINDS: ReadonlySet<string> = new Set([...PIECES, 'notice', 'problem']);
+/** Lines that are kept as text. */
+const LINES: ReadonlySet<string> = new Set(['notice', 'problem']);
+const CHANGED_KINDS: ReadonlySet<string> = new Set([...PIECES, ...LINES]);
 
 export interface DraftRedaction<D> {
   transform(drafts: readonly D[], channel?: string): D[];
@@ -110,7 +111,19 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
   };
 }
 
-/** Lines that are kept as text, by themselves: they are redacted before anything else sees, joins or cuts them. */
+/** `draftRedaction` where pieces of texts are not used, or are redacted when their text is whole. */
+export function lineRedaction<D extends Told>(
+  redactor: Redactor,
+): Pick<DraftRedaction<D>, 'transform'> {
+  return {
+    transform: (drafts, channel = '') =>
+      drafts.some(({ kind }) => LINES.has(kind))
+        ? drafts.map((draft) => redactLine(draft, channel, redactor))
+        : (drafts as D[]),
+  };
+}
+
+/** Lines are redacted by themselves, before anything else sees, joins or cuts them. */
 function redactLine<D extends Told>(draft: D, channel: string, redactor: Redactor): D {
   const data = draft.data as Record<string, unknown>;
   if (draft.kind === 'notice' && typeof data.text === 'string') {
