@@ -9,6 +9,7 @@ import type { Agent } from '../model/agent.ts';
 import { openSecretHash, randomSecretHash, type SecretHash } from '../store/hash.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { resolveStateDir, stateDirAt } from '../store/state-dir.ts';
+import { findConfig } from './find-config.ts';
 
 export interface RedactionOptions {
   /** The environment that the conversation may show. */
@@ -37,8 +38,9 @@ export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): S
 
 /** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */
 export async function patternsIn(cwd: string, given: readonly string[] = []): Promise<string[]> {
-  const { findConfig, loadConfig } = await import('./config.ts');
   const path = findConfig(cwd);
-  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
-  return [...(config?.redact ?? []), ...given];
+  if (path === null) return [...given];
+  const { loadConfig } = await import('./config.ts');
+  const { redact } = await loadConfig(path, AGENT_IDS);
+  return [...redact, ...given];
 }

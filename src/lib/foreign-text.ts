@@ -91,14 +91,16 @@ export function forXml(xml: string): string {
 const UNSAFE_JSON =
   /[\r\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|##\[/;
 const UNSAFE_JSON_ALL = new RegExp(UNSAFE_JSON.source, 'g');
+/** Bytes that most texts have none of, the first ones of all of them but those of `THREE_BYTES`. */
+const RARE = [0x0d, 0x7f, 0xc2, 0xd8, '##['];
+const THREE_BYTES = /\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]/;
 /** The first bytes of one of them, at the end of a piece. */
 const UNFINISHED = /(?:\xc2|\xd8|\xe2[\x80\x81]?|#{1,2})$/;
 
 /** JSON text without a character that a terminal or GitHub Actions obeys: each is written as `\u…`, so the value is the same. */
 export function forJson(text: string | Uint8Array): Buffer {
   const bytes = bytesOf(text);
-  const latin = byteText(bytes, 0, bytes.length);
-  return UNSAFE_JSON.test(latin) ? escapedJson(latin) : bytes;
+  return isSafeJson(bytes) ? bytes : escapedJson(latinOf(bytes));
 }
 
 /** `forJson` for text that comes in pieces. The last piece of a JSON text ends with a bracket or LF, so that nothing is held back. */
@@ -106,13 +108,32 @@ export function createJsonFilter(): (piece: string | Uint8Array) => Buffer {
   let held = '';
   return (piece) => {
     const bytes = bytesOf(piece);
-    const latin = held + byteText(bytes, 0, bytes.length);
-    const end = UNFINISHED.exec(latin.slice(-2))?.[0].length ?? 0;
-    if (held === '' && end === 0 && !UNSAFE_JSON.test(latin)) return bytes;
+    const end = UNFINISHED.exec(held + latinOf(bytes.subarray(-2)))?.[0].length ?? 0;
+    if (held === '' && end === 0 && isSafeJson(bytes)) return bytes;
+    const latin = held + latinOf(bytes);
     held = latin.slice(latin.length - end);
     return escapedJson(latin.slice(0, latin.length - end));
   };
 }
+
+/** Searches for single bytes take a tenth of the time of the whole pattern. */
+function isSafeJson(bytes: Buffer): boolean {
+  if (RARE.some((each) => bytes.includes(each))) return !matches(bytes, UNSAFE_JSON);
+  return !bytes.includes(0xe2) || !matches(bytes, THREE_BYTES);
+}
+
+/** Text of this size is made and forgotten at little cost; the windows overlap by what a pattern may have. */
+const WINDOW_BYTES = 16 * 1024;
+const OVERLAP_BYTES = 2;
+
+function matches(bytes: Buffer, pattern: RegExp): boolean {
+  for (let at = 0; at < bytes.length; at += WINDOW_BYTES)
+    if (pattern.test(byteText(bytes, at, Math.min(at + WINDOW_BYTES + OVERLAP_BYTES, bytes.length))))
+      return true;
+  return false;
+}
+
+const latinOf = (bytes: Buffer) => byteText(bytes, 0, bytes.length);
 
 function bytesOf(text: string | Uint8Array): Buffer {
   if (typeof text === 'string') return Buffer.from(text, 'utf8');

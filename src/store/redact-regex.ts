@@ -70,15 +70,19 @@ const SPACE = setOf(
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 );
-const DOT = inverted(setOf([10, 10], [13, 13], [0x2028, 0x2029]));
+const LINE_ENDS = setOf([10, 10], [13, 13], [0x2028, 0x2029]);
 const CLASSES = new Map([
   ['d', DIGITS],
-  ['D', inverted(DIGITS)],
   ['w', WORD],
-  ['W', inverted(WORD)],
   ['s', SPACE],
-  ['S', inverted(SPACE)],
 ]);
+
+/** The set of `\d`, `\D` and so on; undefined for a letter that names none. */
+function classOf(letter: string): Uint8Array | undefined {
+  const set = CLASSES.get(letter.toLowerCase());
+  return set === undefined || CLASSES.has(letter) ? set : inverted(set);
+}
+
 const CONTROLS = new Map([
   ['t', 9],
   ['n', 10],
@@ -162,7 +166,7 @@ class Reader {
       case '[':
         return { is: 'set', set: this.#class() };
       case '.':
-        return { is: 'set', set: DOT };
+        return { is: 'set', set: inverted(LINE_ENDS) };
       case '^':
       case '$':
         return { is: 'assert', assert: char };
@@ -198,7 +202,7 @@ class Reader {
   /** The part behind a backslash. */
   #escape(): Uint8Array {
     const char = this.#source[this.#at] ?? '';
-    const known = CLASSES.get(char);
+    const known = classOf(char);
     if (known !== undefined) {
       this.#at += 1;
       return known;
@@ -249,7 +253,7 @@ class Reader {
     const char = this.#source[this.#at] as string;
     this.#at += 1;
     if (char !== '\\') return char.charCodeAt(0);
-    const known = CLASSES.get(this.#source[this.#at] ?? '');
+    const known = classOf(this.#source[this.#at] ?? '');
     if (known !== undefined) {
       this.#at += 1;
       return known;
