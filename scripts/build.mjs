@@ -28,7 +28,9 @@ const builtins = {
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
     on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
-      const names = Object.keys(process.getBuiltinModule(path)).filter((name) => /^\w+$/.test(name));
+      const names = Object.keys(process.getBuiltinModule(path)).filter((name) =>
+        /^\w+$/.test(name),
+      );
       const lines = names.map(
         (name) => `export const ${name} = /* @__PURE__ */ (() => whole.${name})();`,
       );

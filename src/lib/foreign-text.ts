@@ -128,7 +128,9 @@ const OVERLAP_BYTES = 2;
 
 function matches(bytes: Buffer, pattern: RegExp): boolean {
   for (let at = 0; at < bytes.length; at += WINDOW_BYTES)
-    if (pattern.test(byteText(bytes, at, Math.min(at + WINDOW_BYTES + OVERLAP_BYTES, bytes.length))))
+    if (
+      pattern.test(byteText(bytes, at, Math.min(at + WINDOW_BYTES + OVERLAP_BYTES, bytes.length)))
+    )
       return true;
   return false;
 }
