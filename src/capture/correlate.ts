@@ -5,7 +5,7 @@
 import { LIMITS } from '../lib/limits.ts';
 import type { CallRequestedDraft, Draft, DraftOf } from '../model/draft.ts';
 import type { DataOf, Event, Raw } from '../model/event.ts';
-import type { RunConfig } from '../model/parts.ts';
+import type { RunConfig, Usage } from '../model/parts.ts';
 import type { Channel, EventKind } from '../model/words.ts';
 import { problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
@@ -292,21 +292,19 @@ const HANDLERS: Handlers = {
   },
   usage_reported({ emit }, { data }) {
     const { usage, cost_usd } = data;
-    const figures: unknown[] = [...Object.values(usage), cost_usd];
-    if (figures.every(isPossible)) {
+    const refused = Object.keys(usage).filter((name) => !isPossible(usage[name as keyof Usage]));
+    if (refused.length === 0 && isPossible(cost_usd)) {
       emit('usage_reported', data);
       return;
     }
-    const detail = `figures below 0, taken as unknown: ${figures.filter((one) => !isPossible(one)).join(', ')}`;
+    const figures = refused.map((name) => usage[name as keyof Usage]);
+    if (!isPossible(cost_usd)) figures.push(cost_usd);
+    const detail = `figures below 0, taken as unknown: ${figures.join(', ')}`;
     emit('problem', problem('correlate', 'figure_invalid', detail).data);
-    const entries = Object.entries(usage).map(([name, one]) => [
-      name,
-      isPossible(one) ? one : null,
-    ]);
-    const possible = Object.fromEntries(entries) as typeof usage;
+    const unknown = Object.fromEntries(refused.map((name) => [name, null]));
     emit('usage_reported', {
       ...data,
-      usage: possible,
+      usage: { ...usage, ...unknown },
       cost_usd: isPossible(cost_usd) ? cost_usd : null,
     });
   },
@@ -453,8 +451,8 @@ function toldDuration({ emit }: Context, call: CallState, told: number | null): 
 /** The clock may be set while a call runs, also the agent's: no call took longer than the run. */
 function measured(context: Context, call: CallState, native_ms: number | undefined): number | null {
   const { live, elapsed, began, requested } = context;
-  const seen = requested.get(call.call_id);
-  requested.delete(call.call_id);
+  const seen = elapsed === null ? undefined : requested.get(call.call_id);
+  if (seen !== undefined) requested.delete(call.call_id);
   const native = call.requested_native && native_ms !== undefined;
   // In a recording only the agent's own times are times.
   if (!live && !native) return null;

@@ -39,18 +39,20 @@ export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
     else same.push({ anchor, end: 0 });
   }
 
+  /** Slots with an `end` in the present text. */
+  const taken: Slot[] = [];
+
   return (text, found) => {
     const last = text.length - block;
-    const taken: Slot[] = [];
     for (let at = 0; at <= last; ) {
       const shift = shifts[pairAt(text, at + far - 1)] as number;
-      if (shift === 0) check(text, at, found, taken);
+      if (shift === 0) check(text, at, found);
       at += shift === 0 ? 1 : shift;
     }
-    for (const slot of taken) slot.end = 0;
+    while (taken.length > 0) (taken.pop() as Slot).end = 0;
   };
 
-  function check(text: string, at: number, found: Found[], taken: Slot[]): void {
+  function check(text: string, at: number, found: Found[]): void {
     const slots = blocks.get(keyAt(text, at, block));
     if (slots === undefined) return;
     for (const slot of slots) {

@@ -30,7 +30,7 @@ const NO_PARTS: readonly Decoded[] = [];
 /** The parts of a text that hold escapes, decoded once, twice, and so on, while there is something to decode. */
 export function decodedParts(source: string, options: DecodeOptions): readonly Decoded[] {
   // Most texts have none.
-  if (!LEADS.some((lead) => source.includes(lead))) return NO_PARTS;
+  if (!source.includes('\\') && !source.includes('%') && !source.includes('&')) return NO_PARTS;
   const parts: Decoded[] = [];
   let level = decodeOnce(source, options, null);
   for (let i = 0; i < LEVELS_MAX && level.length > 0; i++) {

@@ -74,8 +74,8 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
 }
 
 /** Lines that are kept as text. */
-const LINES: ReadonlySet<string> = new Set(['notice', 'problem']);
-const CHANGED_KINDS: ReadonlySet<string> = new Set([...PIECES, ...LINES]);
+const isLine = ({ kind }: Told): boolean => kind === 'problem' || kind === 'notice';
+const isChanged = (draft: Told): boolean => isLine(draft) || PIECES.has(draft.kind);
 
 export interface DraftRedaction<D> {
   transform(drafts: readonly D[], channel?: string): D[];
@@ -93,8 +93,7 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
   return {
     transform(drafts, channel = '') {
       // Most texts come whole: where none is open, nothing is held back.
-      if (open.size === 0 && !drafts.some(({ kind }) => CHANGED_KINDS.has(kind)))
-        return drafts as D[];
+      if (open.size === 0 && !drafts.some(isChanged)) return drafts as D[];
       const kept: D[] = [];
       for (const draft of drafts) {
         const stream = streamOf(draft);
@@ -117,7 +116,7 @@ export function lineRedaction<D extends Told>(
 ): Pick<DraftRedaction<D>, 'transform'> {
   return {
     transform: (drafts, channel = '') =>
-      drafts.some(({ kind }) => LINES.has(kind))
+      drafts.some(isLine)
         ? drafts.map((draft) => redactLine(draft, channel, redactor))
         : (drafts as D[]),
   };

@@ -51,6 +51,7 @@ export interface Redactor {
 const ENCODED_MAX = 6;
 const HEAD_STREAM = '\nhead';
 
+const PLAIN_KEYS_MAX = 1024;
 /** Marks kept at hand: a secret that is found often is hashed once. */
 const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
@@ -98,6 +99,16 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return found.length === 0 ? text : replace(text, found);
   }
 
+  /** Names of fields are few and come often. */
+  const plain_keys = new Set<string>();
+  function redactKey(key: string): string {
+    if (plain_keys.has(key)) return key;
+    const safe = redact(key);
+    if (safe === key && plain_keys.size < PLAIN_KEYS_MAX) plain_keys.add(key);
+    return safe;
+  }
+
+  const redacting: Redacting = { text: redact, key: redactKey };
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
   const head = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
@@ -108,7 +119,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const lines = createKeyLines(head, (line) => mark('pem', line));
   return {
     text: redact,
-    value: (value) => redactValue(value, redact) as typeof value,
+    value: (value) => redactValue(value, redacting) as typeof value,
     line: lines,
     head,
     delta: streams.delta,
@@ -143,32 +154,37 @@ function union(first: Found, second: Found): Found {
   return { start: first.start, end: second.end, kind: first.kind };
 }
 
-function redactValue(value: unknown, redact: (text: string) => string): unknown {
-  if (typeof value === 'string') return redact(value);
+interface Redacting {
+  text(text: string): string;
+  key(key: string): string;
+}
+
+function redactValue(value: unknown, redacting: Redacting): unknown {
+  if (typeof value === 'string') return redacting.text(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     let changed: unknown[] | null = null;
     for (let i = 0; i < value.length; i++) {
-      const item = redactValue(value[i], redact);
+      const item = redactValue(value[i], redacting);
       if (item === value[i]) continue;
       changed ??= [...value];
       changed[i] = item;
     }
     return changed ?? value;
   }
-  return redactObject(value as Record<string, unknown>, redact);
+  return redactObject(value as Record<string, unknown>, redacting);
 }
 
 function redactObject(
   value: Record<string, unknown>,
-  redact: (text: string) => string,
+  redacting: Redacting,
 ): Record<string, unknown> {
   let changed: [string, unknown][] | null = null;
   let at = 0;
   for (const key in value) {
     const item = value[key];
-    const safe_key = redact(key);
-    const safe = redactValue(item, redact);
+    const safe_key = redacting.key(key);
+    const safe = redactValue(item, redacting);
     if (changed === null && (safe_key !== key || safe !== item)) {
       changed = Object.entries(value).slice(0, at);
     }
