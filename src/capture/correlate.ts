@@ -292,11 +292,11 @@ const HANDLERS: Handlers = {
   },
   usage_reported({ emit }, { data }) {
     const { usage, cost_usd } = data;
-    const refused = Object.keys(usage).filter((name) => !isPossible(usage[name as keyof Usage]));
-    if (refused.length === 0 && isPossible(cost_usd)) {
+    if (arePossible(usage) && isPossible(cost_usd)) {
       emit('usage_reported', data);
       return;
     }
+    const refused = Object.keys(usage).filter((name) => !isPossible(usage[name as keyof Usage]));
     const figures = refused.map((name) => usage[name as keyof Usage]);
     if (!isPossible(cost_usd)) figures.push(cost_usd);
     const detail = `figures below 0, taken as unknown: ${figures.join(', ')}`;
@@ -329,6 +329,11 @@ const HANDLERS: Handlers = {
 /** Sums and differences of figures that were possible by themselves. */
 function isPossible(figure: unknown): boolean {
   return figure === null || (Number.isFinite(figure) && (figure as number) >= 0);
+}
+
+function arePossible(usage: Usage): boolean {
+  for (const name in usage) if (!isPossible(usage[name as keyof Usage])) return false;
+  return true;
 }
 
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
