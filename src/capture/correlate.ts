@@ -292,12 +292,12 @@ const HANDLERS: Handlers = {
   },
   usage_reported({ emit }, { data }) {
     const { usage, cost_usd } = data;
-    if (arePossible(usage) && isPossible(cost_usd)) {
+    const refused = FIGURES.filter((name) => !isPossible(usage[name]));
+    if (refused.length === 0 && isPossible(cost_usd)) {
       emit('usage_reported', data);
       return;
     }
-    const refused = Object.keys(usage).filter((name) => !isPossible(usage[name as keyof Usage]));
-    const figures = refused.map((name) => usage[name as keyof Usage]);
+    const figures = refused.map((name) => usage[name]);
     if (!isPossible(cost_usd)) figures.push(cost_usd);
     const detail = `figures below 0, taken as unknown: ${figures.join(', ')}`;
     emit('problem', problem('correlate', 'figure_invalid', detail).data);
@@ -326,14 +326,17 @@ const HANDLERS: Handlers = {
   },
 };
 
+const FIGURES = [
+  'input',
+  'output',
+  'cache_read',
+  'cache_write',
+  'reasoning',
+] as const satisfies (keyof Usage)[];
+
 /** Sums and differences of figures that were possible by themselves. */
 function isPossible(figure: unknown): boolean {
   return figure === null || (Number.isFinite(figure) && (figure as number) >= 0);
-}
-
-function arePossible(usage: Usage): boolean {
-  for (const name in usage) if (!isPossible(usage[name as keyof Usage])) return false;
-  return true;
 }
 
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
