@@ -165,6 +165,16 @@ export function removeMark(path: string): void {
   }
 }
 
+/** Names in the folder of the spools, whatever they are. */
+export function spoolNames(state: StateDir): Set<string> {
+  try {
+    return new Set(readdirSync(state.spool));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return new Set();
+    throw fileError(cause, state.spool, STAGE);
+  }
+}
+
 /** All spools, in the order of their names: oldest run first. */
 export function listSpools(state: StateDir): Spool[] {
   try {
@@ -190,13 +200,8 @@ function removeQuietly(path: string): void {
 
 /** Ends removals that were cut short. */
 export function sweepRemoved(state: StateDir): void {
-  try {
-    for (const name of readdirSync(state.spool))
-      if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw fileError(cause, state.spool, STAGE);
-  }
+  for (const name of spoolNames(state))
+    if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
 }
 
 /** Removes a run's spool; a link in its place is removed, not followed. */

@@ -8,7 +8,7 @@ import { fileError } from '../lib/errors.ts';
 import { openAppend, readPrivate, syncFolder, writeAll } from './files.ts';
 import type { Index } from './index-db.ts';
 import { removeFilesOf } from './run-files.ts';
-import { removeSpool, spoolAt } from './spool.ts';
+import { removeSpool, spoolAt, spoolName, spoolNames } from './spool.ts';
 import type { StateDir } from './state-dir.ts';
 
 const STAGE = 'journal';
@@ -77,7 +77,10 @@ export function bury(
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
-  for (const run_id of run_ids) removeSpool(spoolAt(state, run_id));
+  // Most runs have none.
+  const spools = spoolNames(state);
+  for (const run_id of run_ids)
+    if (spools.has(spoolName(run_id))) removeSpool(spoolAt(state, run_id));
   index.deleteRuns(run_ids);
   removeFilesOf(state, readTombstones(state));
 }
