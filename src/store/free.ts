@@ -11,7 +11,7 @@ import { createCatalogue } from './catalogue.ts';
 import { dieHere, failsAt } from './failpoint.ts';
 import { openRead } from './files.ts';
 import type { Index } from './index-db.ts';
-import { isSegment, listSegments, newReport, scanSegment } from './scan.ts';
+import { isSegment, listSegments, newReport, scanSegment, scanWhole } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
 import { readHeader } from './segment-owner.ts';
 import type { StateDir } from './state-dir.ts';
@@ -95,8 +95,7 @@ async function rewrite(
   const fd = openRead(join(journal, segment));
   try {
     const copy = createCopy(fd, out);
-    const report = newReport();
-    const scan = scanSegment(journal, segment, { report });
+    const scan = scanWhole(journal, segment);
     // Everything but the lines of deleted sessions, byte for byte; the first line and a torn last one go too.
     let from = headerEnd(fd);
     for (;;) {

@@ -11,7 +11,7 @@ import { openRead } from './files.ts';
 import { freeDeleted } from './free.ts';
 import type { Index } from './index-db.ts';
 import { createSift } from './journal-read.ts';
-import { newReport, type SegmentLine, scanSegment } from './scan.ts';
+import { newReport, type SegmentLine, scanWhole, unreadable } from './scan.ts';
 import { segmentName } from './segment.ts';
 import type { StateDir } from './state-dir.ts';
 import { sweepLeftovers } from './sweep.ts';
@@ -38,7 +38,11 @@ export async function collectRuns(
   now_ms: number,
 ): Promise<GcResult> {
   sweepLeftovers(state);
-  await createCatalogue(state.journal, index).refresh(newReport());
+  const report = newReport();
+  await createCatalogue(state.journal, index).refresh(report);
+  // What cannot be read may hold a part of a run: its archive would not be whole.
+  if (report.unreadable > 0 && runs.some(({ archive }) => archive))
+    throw unreadable(`a segment of ${state.journal}`);
   const archive = await archiveRuns(state, index, runs, now_ms);
   const going = new Set(runs.map(({ run_id }) => run_id));
   // What an earlier command wrote down and did not finish goes with these.
@@ -105,8 +109,7 @@ async function* wholeLines(
 ): AsyncGenerator<Buffer> {
   const fd = openRead(join(state.journal, segment));
   try {
-    const report = newReport();
-    for await (const lines of scanSegment(state.journal, segment, { report }))
+    for await (const lines of scanWhole(state.journal, segment))
       for (const line of lines) if (wanted(line)) yield wholeLine(fd, line);
   } finally {
     closeSync(fd);

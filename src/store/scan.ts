@@ -2,7 +2,7 @@
 import { closeSync, read, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileError } from '../lib/errors.ts';
+import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { openRead } from './files.ts';
 import { findLine, type LineHead, readLine } from './line.ts';
@@ -180,4 +180,20 @@ export async function* scanSegment(
   } finally {
     reader.close();
   }
+}
+
+/** The same for what must not miss a line: throws when the segment cannot be read to its end. */
+export async function* scanWhole(
+  dir: string,
+  segment: string,
+): AsyncGenerator<SegmentLine[], number> {
+  const report = newReport();
+  const end = yield* scanSegment(dir, segment, { report });
+  if (report.unreadable > 0) throw unreadable(join(dir, segment));
+  return end;
+}
+
+export function unreadable(what: string): TachoError {
+  const text = `${what} cannot be read: check the owner and mode, and try again`;
+  return new TachoError('journal_failed', text, { stage: 'journal', retryable: true });
 }

@@ -1,10 +1,9 @@
 /** What the journal on disk already holds of sessions, read when first needed. */
 import { join } from 'node:path';
-import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { type Catalogue, CONFLICT, type Position, sessionLines } from './catalogue.ts';
 import { createSource, type SourceState } from './journal-state.ts';
-import { newReport } from './scan.ts';
+import { newReport, unreadable } from './scan.ts';
 import { syncSegment } from './segment.ts';
 
 /** By source. */
@@ -98,9 +97,4 @@ export async function loadSession(options: {
   }
   for (const source of state.values()) source.commit();
   return state;
-}
-
-function unreadable(path: string): TachoError {
-  const text = `${path}: cannot be read: check the owner and mode, and try again`;
-  return new TachoError('journal_failed', text, { stage: 'journal', retryable: true });
 }

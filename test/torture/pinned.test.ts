@@ -102,6 +102,22 @@ const PINNED: readonly Pinned[] = [
     operation: /^write .*\/journal\/#.jsonl$/,
   },
   {
+    title: 'a segment that cannot be read for a moment is archived whole or not at all',
+    ids: ['ST-3', 'ST-9'],
+    scenario: 'gc',
+    way: { mode: 'once', errno: 'EIO' },
+    operation: /^open .*\/journal\/#.jsonl$/,
+    nth: 1,
+  },
+  {
+    title: 'a segment that cannot be read for a moment is written again whole or not at all',
+    ids: ['ST-3', 'ST-9'],
+    scenario: 'gc',
+    way: { mode: 'once', errno: 'EIO' },
+    operation: /^open .*\/journal\/#.jsonl$/,
+    nth: 8,
+  },
+  {
     title: 'a new index that cannot be removed is reported',
     ids: ['ST-9'],
     scenario: 'reindex',
