@@ -90,6 +90,8 @@ async function recoverOne(
   const run_id = spool.name;
   try {
     const read = await readSpoolMeta(spool);
+    if ('fault' in read && read.later === true)
+      return { state: 'unreadable', run_id, why: read.fault ?? '' };
     if ('meta' in read && mayLive(read.meta.owner, state.journal))
       return { state: 'busy', run_id, why: recordedBy(spool, read.meta) };
     const at = join(spool.path, 'recovering');

@@ -92,15 +92,19 @@ export function closeSpool(spool: Spool, keep_raw: boolean): void {
 
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };
 
-/** Why the meta file cannot be used, with its name; null: there is none. */
-export type UnknownSpool = { fault: string | null };
+/** Why the meta file cannot be used, with its name; null: there is none. `later`: the system may read it the next time. */
+export type UnknownSpool = { fault: string | null; later?: boolean };
+
+/** Errors that say nothing of the file itself. */
+const PASSING = new Set(['EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
 
 function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
   let value: unknown;
   try {
     value = readMeta(spool);
   } catch (error) {
-    return { fault: (error as Error).message };
+    const { cause } = error as { cause?: NodeJS.ErrnoException };
+    return { fault: (error as Error).message, later: PASSING.has(cause?.code ?? '') };
   }
   if (value === undefined) return { fault: null };
   const checked = checkMeta(value);

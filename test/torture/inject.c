@@ -7,7 +7,7 @@
  *
  *   INJECT_DIR    absolute path without symbolic links; only operations below it are counted
  *   INJECT_OPS    the kinds that are counted, separated by commas: open (for reading), create (open for writing),
- *                 write, sync, truncate, rename, link, unlink, mkdir, rmdir, chmod
+ *                 read, write, sync, truncate, rename, link, unlink, mkdir, rmdir, chmod
  *   INJECT_LOG    file to which each counted operation is appended: number, kind, path
  *   INJECT_AT     number of the operation to disturb, from 1; 0: none
  *   INJECT_MODE   kill   SIGKILL instead of the operation
@@ -160,6 +160,42 @@ static enum action decide(const char *kind, const char *path) {
     } \
     return action == SHORT && (bytes) > 1 ? (half) : (call); \
   } while (0)
+
+#define READ(fd, call) \
+  do { \
+    char path[PATH_BYTES]; \
+    WHOLE(seen_fd(fd, path), "read", path, call); \
+  } while (0)
+
+ssize_t read(int fd, void *data, size_t bytes) {
+  REAL(read);
+  READ(fd, real(fd, data, bytes));
+}
+
+ssize_t pread64(int fd, void *data, size_t bytes, off64_t offset) {
+  REAL(pread64);
+  READ(fd, real(fd, data, bytes, offset));
+}
+
+ssize_t pread(int fd, void *data, size_t bytes, off_t offset) {
+  REAL(pread);
+  READ(fd, real(fd, data, bytes, offset));
+}
+
+ssize_t readv(int fd, const struct iovec *parts, int parts_count) {
+  REAL(readv);
+  READ(fd, real(fd, parts, parts_count));
+}
+
+ssize_t preadv64(int fd, const struct iovec *parts, int parts_count, off64_t offset) {
+  REAL(preadv64);
+  READ(fd, real(fd, parts, parts_count, offset));
+}
+
+ssize_t preadv(int fd, const struct iovec *parts, int parts_count, off_t offset) {
+  REAL(preadv);
+  READ(fd, real(fd, parts, parts_count, offset));
+}
 
 ssize_t write(int fd, const void *data, size_t bytes) {
   REAL(write);

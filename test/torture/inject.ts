@@ -32,7 +32,7 @@ const CHANGES = 'create,write,sync,truncate,rename,link,unlink,mkdir,rmdir,chmod
 /** Which operations can fail in each way on a real disk. */
 const OPERATIONS: Record<Errno, string> = {
   ENOSPC: 'create,write,sync,rename,link,mkdir',
-  EIO: `open,${CHANGES}`,
+  EIO: `open,read,${CHANGES}`,
   EMFILE: 'open,create',
   EROFS: CHANGES,
   EACCES: 'open,create,rename,link,unlink,mkdir,rmdir,chmod',
@@ -42,7 +42,7 @@ export const ERRNOS = Object.keys(OPERATIONS) as Errno[];
 
 /** The kinds of operations that are counted, separated by commas. */
 export function operationsOf({ mode, errno }: Omit<Injection, 'at'>): string {
-  if (mode === 'count') return `open,${CHANGES}`;
+  if (mode === 'count') return `open,read,${CHANGES}`;
   if (mode === 'short') return 'write';
   return errno === null ? CHANGES : OPERATIONS[errno];
 }

@@ -52,6 +52,13 @@ const PINNED: readonly Pinned[] = [
     operation: /^open .*\/spool\/r_#\/stdout$/,
   },
   {
+    title: 'a meta.json that cannot be read for a moment is not given up',
+    ids: ['ST-3', 'ST-9'],
+    scenario: 'recover',
+    way: { mode: 'once', errno: 'EIO' },
+    operation: /^read .*\/spool\/r_#\/meta\.json$/,
+  },
+  {
     title: 'an outbox that can neither be written nor cut is reported',
     ids: ['ST-9', 'LP-8'],
     scenario: 'emit',
