@@ -17,6 +17,11 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
+/** A word to look up; '' for what is none. `String` throws for an object with a field named toString. */
+export function wordOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 /** A non-empty string, as ids must be. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;

@@ -35,7 +35,7 @@ import { Random } from './random.ts';
 
 type Primary = 'stdout' | 'session';
 
-interface Recording {
+export interface Recording {
   agent: Agent;
   channel: Primary;
   bytes: Buffer;
@@ -48,7 +48,7 @@ const BYTES_MAX = 96 * 1024;
 const SINGLE_BYTES_MAX = 12 * 1024;
 
 /** All recordings of all agents: stdout and session files. */
-function recordingsOf(agent: Agent): Recording[] {
+export function recordingsOf(agent: Agent): Recording[] {
   const folder = join(AGENTS, agent.id, 'testdata');
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -73,7 +73,7 @@ const newRedactor = () =>
   });
 
 /** The events as they are stored. */
-function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>): Event[] {
+export function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>): Event[] {
   const redactor = newRedactor();
   const pipeline = createPipeline({
     agent,

@@ -1,4 +1,5 @@
 /** What kinds of records there are, and what in them belongs to others; the fields themselves are in fields.ts. */
+import { wordOf } from '../../lib/foreign.ts';
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './fields.ts';
@@ -7,7 +8,7 @@ const named = kindBy('type', 'subtype');
 
 export const shapes: RecordShapes = {
   /** What the CLI sends to its model is the vendor's: not looked into. */
-  kindOf: (value) => (String(value.type).startsWith('api-request') ? '' : named(value)),
+  kindOf: (value) => (wordOf(value.type).startsWith('api-request') ? '' : named(value)),
   opaque: [
     'by_type',
     'data',

@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { type Ended, refusal } from './answers.ts';
-import { codeOf, contentText, idOf, type Native, nativeOf, textOf } from './native.ts';
+import { codeOf, contentText, idOf, type Native, nativeOf, textOf, wordOf } from './native.ts';
 import { addsOnly, changesOfItem, type FileChange, fieldsOf } from './patch.ts';
 import { commandOfWords } from './shell-line.ts';
 
@@ -34,7 +34,7 @@ function statusOf(item: Native): CallStatus {
 const command: Item = {
   request(item) {
     const line = commandOfWords(item.command);
-    return { native_tool: String(item.type), input: line === null ? {} : { command: line } };
+    return { native_tool: wordOf(item.type), input: line === null ? {} : { command: line } };
   },
   ended(item) {
     const exit_code = codeOf(item.exit_code ?? item.exitCode);
@@ -53,7 +53,7 @@ const patch: Item = {
   request(item) {
     const changes = changesOfItem(item.changes);
     const input = { changes: item.changes ?? [], ...fieldsOf(changes) };
-    return { native_tool: String(item.type), input, ...(addsOnly(changes) && { adds_only: true }) };
+    return { native_tool: wordOf(item.type), input, ...(addsOnly(changes) && { adds_only: true }) };
   },
   ended(item) {
     const said = [textOf(item.stdout), textOf(item.stderr)].filter((text) => text);

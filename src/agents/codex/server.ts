@@ -15,6 +15,7 @@ import {
   problem,
   textOf,
   unknown,
+  wordOf,
 } from './native.ts';
 import { SERVER_IGNORED, SERVER_ITEMS_IGNORED, SERVER_NOTICED } from './records.ts';
 import { ServerCalls } from './server-calls.ts';
@@ -213,7 +214,7 @@ export class ServerRecords {
       if (phase === 'completed' && thread.known) {
         said(id, item, { parent: thread.parent, at_ms, out });
       }
-    } else if (!SERVER_ITEMS_IGNORED.has(String(item.type))) {
+    } else if (!SERVER_ITEMS_IGNORED.has(wordOf(item.type))) {
       out.push(unknown(item.type, `item/${phase}/${nameOf(item.type)}`));
     }
   }

@@ -11,6 +11,7 @@ import {
   problem,
   textOf,
   unknown,
+  wordOf,
 } from './native.ts';
 import { RESPONSES_IGNORED } from './records.ts';
 import { argumentsOf, type Place, SessionCalls } from './session-calls.ts';
@@ -90,7 +91,7 @@ export class ModelOutput {
         this.#answer(item, place, out);
         break;
       default:
-        if (!RESPONSES_IGNORED.has(String(item.type))) {
+        if (!RESPONSES_IGNORED.has(wordOf(item.type))) {
           out.push(unknown(item.type, `response_item/${nameOf(item.type)}`));
         }
     }

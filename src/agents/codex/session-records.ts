@@ -21,6 +21,7 @@ import {
   textOf,
   timeOf,
   unknown,
+  wordOf,
 } from './native.ts';
 import {
   EVENTS_AS_ITEMS,
@@ -125,7 +126,7 @@ class SessionRecords implements Decoder {
 
   #line(type: unknown, payload: Native | null, at: Moment, out: Draft[]): void {
     if (payload === null) {
-      if (!LINES_IGNORED.has(String(type))) out.push(unknown(type, nameOf(type)));
+      if (!LINES_IGNORED.has(wordOf(type))) out.push(unknown(type, nameOf(type)));
     } else if (type === 'session_meta') {
       // A fork's copy has the first thread's own record too: the first of the file is the file's.
       at.thread.copied ||= at.thread.id === null && idOf(payload.forked_from_id) !== null;
@@ -145,7 +146,7 @@ class SessionRecords implements Decoder {
       this.#tokens(payload.usage, at, out);
     } else if (type === 'compacted') {
       out.push(notice('compacted', null, at.at_ms));
-    } else if (!LINES_IGNORED.has(String(type))) {
+    } else if (!LINES_IGNORED.has(wordOf(type))) {
       out.push(unknown(type, nameOf(type)));
     }
   }
@@ -234,9 +235,9 @@ class SessionRecords implements Decoder {
     } else if (event.type === 'error' || event.type === 'stream_error') {
       if (thread.root && message !== null) this.#error = { message, info: event.codex_error_info };
       out.push(notice('error', message, at_ms));
-    } else if (EVENTS_NOTICED.has(String(event.type))) {
-      out.push(notice(String(event.type), message, at_ms));
-    } else if (!EVENTS_IGNORED.has(String(event.type))) {
+    } else if (EVENTS_NOTICED.has(wordOf(event.type))) {
+      out.push(notice(wordOf(event.type), message, at_ms));
+    } else if (!EVENTS_IGNORED.has(wordOf(event.type))) {
       out.push(unknown(event.type, `event_msg/${nameOf(event.type)}`));
     }
   }
@@ -261,7 +262,7 @@ class SessionRecords implements Decoder {
       this.#model_output.calls.item(item, { file, parent, at_ms: at.at_ms }, out);
     } else if (item.type === 'UserMessage') {
       this.#prompt(contentText(item.content), idOf(item.id), at, out);
-    } else if (item.type !== 'SubAgentActivity' && !ITEMS_IGNORED.has(String(item.type))) {
+    } else if (item.type !== 'SubAgentActivity' && !ITEMS_IGNORED.has(wordOf(item.type))) {
       out.push(unknown(item.type, `item_completed/${nameOf(item.type)}`));
     }
   }

@@ -5,7 +5,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Heard } from './calls.ts';
-import { idOf, msOf, type Native, nativeOf, Recent, textOf } from './native.ts';
+import { idOf, msOf, type Native, nativeOf, Recent, textOf, wordOf } from './native.ts';
 
 export type Role = 'assistant' | 'user';
 
@@ -36,7 +36,7 @@ export class Texts {
 
   part(part: Native, said: Said, heard: Heard, out: Draft[]): void {
     const message_id = idOf(part.messageID);
-    const id = idOf(part.id) ?? `${message_id}/${part.type}`;
+    const id = idOf(part.id) ?? `${message_id}/${wordOf(part.type)}`;
     if (this.#done.has(id)) return;
     const text = textOf(part.text) ?? '';
     const end_ms = msOf(nativeOf(part.time)?.end);

@@ -76,7 +76,9 @@ export class Client {
       info,
     });
     if (!VERSIONS.includes(initialised.protocolVersion)) {
-      throw new Refused(`the agent speaks version ${String(initialised.protocolVersion)}, not 1`);
+      throw new Refused(
+        `the agent speaks version ${JSON.stringify(initialised.protocolVersion)}, not 1`,
+      );
     }
     const session = await this.#start(initialised);
     await this.#choose(session);
