@@ -374,3 +374,33 @@ verifies(
     expect(asked.length).toBe(2);
   },
 );
+
+verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', async () => {
+  const { url, asked } = await judge();
+  // In front of a secret that is cut in the middle: by the evidence of a text, of a call, and by a prompt.
+  const before = (chars: number) => `${'x'.repeat(chars - 10)} ${VALUE}`;
+  const inputs = [
+    before(75),
+    { command: before(75) },
+    { a: before(200) },
+    { command: before(990) },
+  ];
+  const run = transcript(
+    inputs.map((input) => call('Bash', input, { output: before(1_000) })),
+    { final_output: before(70) },
+  );
+  run.messages[0]!.content = before(4_000);
+  const assertions = [
+    { type: 'contains', value: 'something else' },
+    { type: 'contains', value: before(80) },
+    { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] },
+    { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 },
+  ];
+  writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests: [{ id: 'a', assertions }] }));
+  writeFileSync(join(place.work, 'a.jsonl'), `${JSON.stringify(run)}\n`);
+  const env = { ...ENV, TACHO_GRADER_URL: url, OPENAI_API_KEY: 'a-key-of-ours' };
+  const args = ['eval', 'e.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
+  const result = await tacho(args, { env, contract: 'none' });
+  expect([result.code, asked.length]).toEqual([1, 1]);
+  expect(leaks([...streams(result), ...asked], [VALUE.slice(0, 4)])).toEqual([]);
+});
