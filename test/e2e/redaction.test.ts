@@ -298,7 +298,7 @@ verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report
   }
 });
 
-/** An endpoint for graders; it answers with the text that it was sent, and keeps it. */
+/** An endpoint for graders; it keeps what it was sent, and answers with secrets of its own. */
 async function judge(): Promise<{ url: string; asked: { path: string; bytes: Buffer }[] }> {
   const asked: { path: string; bytes: Buffer }[] = [];
   const server = createServer(async (request, response) => {
@@ -340,15 +340,19 @@ verifies(
     const model = { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 };
     const text = { type: 'contains', value: 'something else' };
     const calls = { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] };
+    // What the eval file says itself.
+    const skill = { type: 'skill-trigger', skill: PATTERN };
     const assertions = [
       calls,
+      skill,
       { ...text, name: 'text' },
-      { type: 'composite', name: 'both', assertions: [text, grader()] },
+      { type: 'composite', name: 'all', assertions: [text, grader(), skill] },
       grader(),
       grader('fail'),
       model,
     ];
-    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests: [{ id: 'a', assertions }] }));
+    const tests = [{ id: 'a', input: `use ${PATTERN}`, assertions }];
+    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
     const run = transcript([call('Bash', { command: `echo ${said}` }, { output: said })], {
       final_output: said,
     });
@@ -395,12 +399,19 @@ verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', a
     { type: 'contains', value: before(80) },
     { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] },
     { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 },
+    ...['stdout', 'stderr'].map((stream) => ({
+      type: 'code-grader',
+      // The answer is no JSON: the beginning of it is shown.
+      command: [process.execPath, '-e', `process.${stream}.write(process.argv[1])`, before(200)],
+    })),
   ];
   writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests: [{ id: 'a', assertions }] }));
   writeFileSync(join(place.work, 'a.jsonl'), `${JSON.stringify(run)}\n`);
-  const env = { ...ENV, TACHO_GRADER_URL: url, OPENAI_API_KEY: 'a-key-of-ours' };
+  const env = { ...ENV, TACHO_TRUST: '1', TACHO_GRADER_URL: url, OPENAI_API_KEY: 'a-key-of-ours' };
   const args = ['eval', 'e.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
   const result = await tacho(args, { env, contract: 'none' });
   expect([result.code, asked.length]).toEqual([1, 1]);
-  expect(leaks([...streams(result), ...asked], [VALUE.slice(0, 4)])).toEqual([]);
+  // The note of what was agreed to names the command, which is the eval file's.
+  const seen = streams({ ...result, stderr: '' });
+  expect(leaks([...seen, ...asked], [VALUE.slice(0, 4)])).toEqual([]);
 });
