@@ -230,4 +230,10 @@ test('an owner that names no file of its own lives only where its process can be
   expect(mayLive({ ...plain, space: 'another-boot/pid:[1]' }, folder)).toBe(false);
   expect(mayLive({ ...plain, life: '../../etc/passwd' }, folder)).toBe(true);
   expect(mayLive({ ...plain, ticks: 1, life: '../../etc/passwd' }, folder)).toBe(false);
+  // Only names that tacho makes are looked up, and only lock files say something.
+  writeFileSync(join(folder, 'odd.life'), '');
+  expect(mayLive({ ...plain, life: 'odd' }, folder)).toBe(true);
+  writeFileSync(join(folder, '0123456789abcdef.life'), 'something else '.repeat(100));
+  const named = { ...plain, life: '0123456789abcdef' };
+  expect([mayLive(named, folder), mayLive({ ...named, ticks: 1 }, folder)]).toEqual([true, false]);
 });
