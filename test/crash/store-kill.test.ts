@@ -4,6 +4,7 @@ import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { filesBelow, linesOf, type Result, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -212,6 +213,45 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
   expect(bytes()).toBe(before);
   expect(await ids()).toEqual([]);
   expect((await tacho(['runs', 'restore', archive])).code).toBe(0);
+  expect(await ids()).toEqual([run_id]);
+});
+
+test('an archive with more runs than anybody keeps is refused', async () => {
+  const [run_id] = (await importSome(1)) as [string];
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const [first = ''] = zstdDecompressSync(readFileSync(archive)).toString('utf8').split('\n');
+  const event = { ...JSON.parse(first).e, seq: 1 };
+  const lines = Array.from({ length: LIMITS.restore_runs_max + 1 }, (_, n) => {
+    const s = `${run_id.slice(0, -6)}${String(n).padStart(6, '0')}`;
+    return journalLine({ s, o: 'capture', n: 1, e: { ...event, run_id: s } });
+  });
+  const path = join(place.folder, 'many.jsonl.zst');
+  writeFileSync(path, zstdCompressSync(Buffer.concat(lines)));
+  const { code, stderr } = await tacho(['runs', 'restore', path]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--any-size')]);
+  expect(await ids()).toEqual([]);
+});
+
+test('large entries of an archive are restored in little memory', async () => {
+  const [run_id] = (await importSome(1)) as [string];
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const text = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd();
+  const [first, ...rest] = text.split('\n').map((line) => JSON.parse(line).e);
+  const notice = { code: 'stderr', text: 'x'.repeat(1_000_000) };
+  const notices = Array.from({ length: 60 }, () => ({
+    ...first,
+    raw: null,
+    kind: 'notice',
+    data: notice,
+  }));
+  const lines = [first, ...notices, ...rest].map((event, at) =>
+    journalLine({ s: run_id, o: 'capture', n: at + 1, e: { ...event, seq: at + 1 } }),
+  );
+  const path = join(place.folder, 'large.jsonl.zst');
+  writeFileSync(path, zstdCompressSync(Buffer.concat(lines)));
+  const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+  const { code, stderr } = await tacho(['runs', 'restore', path], { env });
+  expect([code, stderr]).toEqual([0, '']);
   expect(await ids()).toEqual([run_id]);
 });
 
