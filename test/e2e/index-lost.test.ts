@@ -11,6 +11,8 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listSegments } from '../../src/store/scan.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
+import { bury } from '../../src/store/tombstones.ts';
 import { type EditedEntry, editRun } from '../fixtures/edit-journal.ts';
 import { demo, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -83,6 +85,17 @@ test('an older copy of the index gets the runs since then; deleted ones stay del
   expect(ids).toContain(kept);
   await tacho(['runs', 'reindex']);
   expect((await list()).ids).toEqual([later, kept]);
+});
+
+test('a deleted run that is still in the journal is not added to the index', async () => {
+  const kept = await record();
+  const gone = await record();
+  // As by a command that was killed before it removed the bytes.
+  bury(stateDirAt(place.state), [gone]);
+  withoutLog();
+  rmSync(db());
+  const found = await list();
+  expect([found.ids, found.stderr]).toEqual([[kept], expect.stringContaining('1 run missing')]);
 });
 
 test('a segment that cannot be read is reported, and read again when it can', async () => {
