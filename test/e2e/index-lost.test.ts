@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { takeLock } from '../../src/store/lock.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { bury } from '../../src/store/tombstones.ts';
@@ -51,6 +52,8 @@ for (const [how, lose] of Object.entries(LOSSES))
     const found = await list();
     expect(found.ids).toEqual([second, first]);
     expect(found.stderr).toMatch(/2 runs missing in the index, added from the journal/);
+    if (how === 'damaged')
+      expect(found.stderr).toMatch(/the index was damaged and is now .*; it is rebuilt/);
     expect(await list()).toEqual({ ids: [second, first], stderr: '', code: 0 });
   });
 
@@ -85,6 +88,17 @@ test('an older copy of the index gets the runs since then; deleted ones stay del
   expect(ids).toContain(kept);
   await tacho(['runs', 'reindex']);
   expect((await list()).ids).toEqual([later, kept]);
+});
+
+test('while another command changes the store, a list that may lack runs is named as that', async () => {
+  const run_id = await record();
+  withoutLog();
+  rmSync(db());
+  const release = takeLock(join(place.state, 'store.lock'));
+  const { ids, stderr } = await list();
+  expect([ids, stderr]).toEqual([[], expect.stringContaining('the list may lack runs')]);
+  release?.();
+  expect((await list()).ids).toEqual([run_id]);
 });
 
 test('a deleted run that is still in the journal is not added to the index', async () => {
