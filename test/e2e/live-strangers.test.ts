@@ -101,6 +101,7 @@ verifies(
         { session_id: 'a' },
       ),
       control('ack', { acked: [{ session_id: 'a', seq: 99 }], durable: true }),
+      control('heartbeat', {}, { session_id: 'a', timestamp: '2001-01-01T00:00:00.000Z' }),
       control('handshake_response', { success: true }),
     );
     await b.wait(isError('INVALID_MESSAGE_TYPE'));
