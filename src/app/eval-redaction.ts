@@ -13,6 +13,7 @@ export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
     why === null ? null : redactor.head(why, FAILURE_BYTES_MAX);
   return {
     ...tools,
+    safe: (value) => redactor.value(value),
     async run(request) {
       const result = await tools.run({ ...request, input: redactor.text(request.input) });
       return {

@@ -152,6 +152,7 @@ export interface OpenTools extends Tools {
 export function openTools(env: NodeJS.ProcessEnv): OpenTools {
   const matcher = new Matcher();
   return {
+    safe: (value) => value,
     matches: (pattern, flags, text) => matcher.match(pattern, flags, text),
     run: (request) => runCommand(request, env),
     ask: (request) => askModel(request, env),

@@ -26,7 +26,7 @@ function pipeline(): Pipeline {
   return createPipeline({ agent: demo, primary: 'stdout', now: null, info });
 }
 
-type Chunks = readonly (readonly [Channel, string])[];
+type Chunks = readonly (readonly [Channel, string | Buffer])[];
 
 function play(chunks: Chunks, resumed: readonly Event[] = []): Event[] {
   const made = pipeline();
@@ -126,6 +126,36 @@ test('lines of stderr are put together when there are many, and none is lost', (
     expect(heard(again), `${kept} events`).toEqual(lines);
     expect(again.map(({ seq }) => seq)).toEqual(again.map((_, index) => index + 1));
   }
+});
+
+test('lines that are text and a problem: killed between the two events, recovery gives both', () => {
+  const lines = Array.from({ length: 2 * MAX }, (_, n) => `line ${n} \xff`);
+  const chunks: Chunks = [
+    ['stdout', HELLO],
+    ['stderr', Buffer.from(`${lines.join('\n')}\n`, 'latin1')],
+    ['stdout', END],
+  ];
+  const events = play(chunks);
+  expect([heard(events).length, lost(events)]).toEqual([2 * MAX, 2 * MAX]);
+  const counted = events.findIndex(({ data }) => (data as { count?: number }).count !== undefined);
+  for (const kept of [counted - 1, counted, counted + 1, counted + 2]) {
+    const again = play(chunks, events.slice(0, kept));
+    expect(heard(again), `${kept} events`).toEqual(heard(events));
+  }
+});
+
+test('lines that are put together are bounded in bytes', () => {
+  const line = 'x'.repeat(99);
+  const bytes = 5 * LIMITS.series_text_bytes;
+  const lines = MAX + Math.ceil(bytes / (line.length + 1));
+  const events = play([
+    ['stdout', HELLO],
+    ['stderr', `${line}\n`.repeat(lines)],
+  ]);
+  const texts = events.flatMap((event) => (event.kind === 'notice' ? [event.data.text ?? ''] : []));
+  expect(heard(events).length).toBe(lines);
+  const longest = Math.max(...texts.map((text) => text.length));
+  expect(longest).toBeLessThan(1.1 * LIMITS.series_text_bytes);
 });
 
 test('text that waits for more is given in a pause, and a recovery gives the rest of it', () => {

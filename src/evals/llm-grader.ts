@@ -10,6 +10,7 @@ import {
   type Grade,
   type Grader,
   type ModelRequest,
+  type Tools,
 } from './types.ts';
 import { weightedScore } from './weights.ts';
 
@@ -33,7 +34,12 @@ const head = (text: string, most: number) =>
   text.length > most ? `${text.slice(0, most)} […${text.length - most} more characters]` : text;
 
 /** What the judge is shown of the run, newest text first kept: the end says most. */
-function runText({ messages, final_output, exit_reason }: Transcript): string {
+function runText(transcript: Transcript, safe: Tools['safe']): string {
+  const { exit_reason } = transcript;
+  const { messages, final_output } = safe({
+    messages: transcript.messages,
+    final_output: transcript.final_output,
+  });
   const lines = messages.flatMap(({ role, content, tool_calls }) => [
     ...(content === '' ? [] : [`[${role}] ${head(content, RESULT_CHARS_MAX * 4)}`]),
     ...tool_calls.map(
@@ -52,7 +58,7 @@ const fenced = (text: string) => text.replaceAll(/<(\/?)(run|final_text)/gi, '<$
 
 export function promptOf(
   test: EvalTest,
-  transcript: Transcript,
+  run: string,
   items: readonly RubricItem[],
   more: string | null,
 ): string {
@@ -61,7 +67,7 @@ export function promptOf(
     test.expected_output == null ? '' : `\nExpected: ${JSON.stringify(test.expected_output)}\n`;
   const criteria = items.map(({ id, outcome }) => `- ${id}: ${outcome}`).join('\n');
   const words = more === null ? '' : `\n${more}\n`;
-  return `Task given to the agent:\n${task}\n${expected}${words}\nCriteria:\n${criteria}\n\n${runText(transcript)}`;
+  return `Task given to the agent:\n${task}\n${expected}${words}\nCriteria:\n${criteria}\n\n${run}`;
 }
 
 /** The first JSON object in a model's answer, which may be wrapped in words or a code fence. */
@@ -120,7 +126,7 @@ export const llmGrader: Grader = async (options, { test, transcript, tools }) =>
     model: options.model as string,
     api_key_env: (options.api_key_env as string | undefined) ?? null,
     system: SYSTEM,
-    prompt: promptOf(test, transcript, items, prompt),
+    prompt: promptOf(test, runText(transcript, tools.safe), items, prompt),
     temperature: (options.temperature as number | undefined) ?? null,
     timeout_ms: timeOf(options),
     retries: (options.max_retries as number | undefined) ?? RETRIES,

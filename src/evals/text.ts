@@ -1,13 +1,13 @@
 /** Graders of the final text (EV-6). */
 import { own } from '../lib/own.ts';
-import { fact, type Grade, type Grader } from './types.ts';
+import { fact, type Grade, type GradeContext, type Grader, type Tools } from './types.ts';
 
 type Holds = (output: string, value: never) => boolean;
 
 const lower = (text: string) => text.toLowerCase();
 const SHOWN_CHARS = 80;
-const shown = (value: unknown) => {
-  const text = JSON.stringify(value) ?? '';
+const shown = (value: unknown, { safe }: Tools) => {
+  const text = JSON.stringify(safe(value)) ?? '';
   return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
 };
 
@@ -29,33 +29,35 @@ const RULES: Readonly<Record<string, Holds>> = {
 export const TEXT_TYPES = Object.keys(RULES).filter((type) => !/-(any|all)$/.test(type));
 export const TEXTS_TYPES = Object.keys(RULES).filter((type) => /-(any|all)$/.test(type));
 
-function gradeOf(holds: boolean, what: string, output: string): Grade {
+function gradeOf(holds: boolean, what: string, { transcript, tools }: GradeContext): Grade {
   const reason = `the final text ${holds ? 'holds to' : 'does not hold to'}: ${what}`;
-  return { score: holds ? 1 : 0, reason, evidence: [fact(`final text: ${shown(output)}`, holds)] };
+  const evidence = [fact(`final text: ${shown(transcript.final_output, tools)}`, holds)];
+  return { score: holds ? 1 : 0, reason, evidence };
 }
 
 export const textGrader =
   (type: string): Grader =>
-  ({ value }, { transcript: { final_output } }) =>
+  ({ value }, context) =>
     gradeOf(
-      (own(RULES, type) as Holds)(final_output, value as never),
-      `${type} ${shown(value)}`,
-      final_output,
+      (own(RULES, type) as Holds)(context.transcript.final_output, value as never),
+      `${type} ${shown(value, context.tools)}`,
+      context,
     );
 
-export const isJson: Grader = (_, { transcript: { final_output } }) => {
+export const isJson: Grader = (_, context) => {
   let holds = true;
   try {
-    JSON.parse(final_output);
+    JSON.parse(context.transcript.final_output);
   } catch {
     holds = false;
   }
-  return gradeOf(holds, 'is-json', final_output);
+  return gradeOf(holds, 'is-json', context);
 };
 
-export const regex: Grader = async (options, { transcript: { final_output }, tools }) => {
+export const regex: Grader = async (options, context) => {
+  const { transcript, tools } = context;
   const { value, flags = '' } = options as { value: string; flags?: string };
-  const { matched, failure } = await tools.matches(value, flags, final_output);
+  const { matched, failure } = await tools.matches(value, flags, transcript.final_output);
   if (failure !== null) return { score: 0, reason: failure, evidence: [], broken: true };
-  return gradeOf(matched, `regex ${shown(value)}`, final_output);
+  return gradeOf(matched, `regex ${shown(value, tools)}`, context);
 };

@@ -4,7 +4,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { TranscriptCall } from '../model/transcript.ts';
 import { type ArgsMatch, argsMatch } from './args-match.ts';
 import { type Assignment, matchAnyOrder, matchInOrder, type Points } from './trajectory-match.ts';
-import { broken, type Evidence, fact, type Grade, type Grader } from './types.ts';
+import { broken, type Evidence, fact, type Grade, type Grader, type Tools } from './types.ts';
 
 export const TRAJECTORY_MODES = ['exact', 'in_order', 'any_order', 'superset', 'subset'] as const;
 type Mode = (typeof TRAJECTORY_MODES)[number];
@@ -24,24 +24,33 @@ interface Trajectory {
   args_match?: ArgsMatch;
 }
 
-/** A call as a person recognises it. */
 const TEXT_CHARS_MAX = 80;
-const shown = (call: TranscriptCall) =>
-  `${call.name} ${callText(call.input, null)}`.trim().slice(0, TEXT_CHARS_MAX);
-const wanted = ({ tool, args }: Step) =>
-  args === undefined || args === 'any'
-    ? tool
-    : `${tool} ${JSON.stringify(args)}`.slice(0, TEXT_CHARS_MAX);
 
 class Comparison {
   readonly calls: readonly TranscriptCall[];
   readonly steps: readonly Step[];
   readonly #how: ArgsMatch;
+  readonly #safe: Tools['safe'];
 
-  constructor({ expected, args_match = 'superset' }: Trajectory, calls: readonly TranscriptCall[]) {
+  constructor(
+    { expected, args_match = 'superset' }: Trajectory,
+    calls: readonly TranscriptCall[],
+    { safe }: Tools,
+  ) {
     this.calls = calls;
     this.steps = expected;
     this.#how = args_match;
+    this.#safe = safe;
+  }
+
+  /** A call as a person recognises it. */
+  shown({ name, input }: TranscriptCall): string {
+    return `${name} ${callText(this.#safe(input), null)}`.trim().slice(0, TEXT_CHARS_MAX);
+  }
+
+  #wanted({ tool, args }: Step): string {
+    if (args === undefined || args === 'any') return tool;
+    return `${tool} ${JSON.stringify(this.#safe(args))}`.slice(0, TEXT_CHARS_MAX);
   }
 
   fits(step: Step, call: TranscriptCall): boolean {
@@ -64,8 +73,8 @@ class Comparison {
       const call = this.calls[assignment[at] as number];
       const found =
         call === undefined
-          ? fact(`${wanted(step)}: ${this.#missing(step)}`, false)
-          : fact(`${wanted(step)}: found, ${shown(call)}`, true, call.id);
+          ? fact(`${this.#wanted(step)}: ${this.#missing(step)}`, false)
+          : fact(`${this.#wanted(step)}: found, ${this.shown(call)}`, true, call.id);
       return step.max_duration_ms === undefined ? [found] : [found, timeFact(step, call)];
     });
   }
@@ -110,13 +119,13 @@ const COMPARE: Record<Mode, (one: Comparison) => Evidence[]> = {
     const extra = one.calls.slice(one.steps.length);
     return [
       ...one.evidenceOf(places),
-      ...extra.map((call) => fact(`${shown(call)}: not expected`, false, call.id)),
+      ...extra.map((call) => fact(`${one.shown(call)}: not expected`, false, call.id)),
     ];
   },
   subset: (one) =>
     one.calls.map((call) => {
       const allowed = one.steps.some((step) => one.fits(step, call));
-      return fact(`${shown(call)}: ${allowed ? 'allowed' : 'not allowed'}`, allowed, call.id);
+      return fact(`${one.shown(call)}: ${allowed ? 'allowed' : 'not allowed'}`, allowed, call.id);
     }),
 };
 
@@ -132,7 +141,7 @@ function gradeOf(evidence: Evidence[]): Grade {
   };
 }
 
-export const toolTrajectory: Grader = (options, { transcript }) => {
+export const toolTrajectory: Grader = (options, { transcript, tools }) => {
   const trajectory = { expected: [], minimums: {}, ...options } as unknown as Trajectory;
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
   if (calls.length * trajectory.expected.length > LIMITS.trajectory_cells_max)
@@ -141,6 +150,6 @@ export const toolTrajectory: Grader = (options, { transcript }) => {
     );
   return gradeOf([
     ...minimumFacts(trajectory.minimums, calls),
-    ...COMPARE[trajectory.mode](new Comparison(trajectory, calls)),
+    ...COMPARE[trajectory.mode](new Comparison(trajectory, calls, tools)),
   ]);
 };

@@ -115,6 +115,8 @@ export interface ModelRequest {
 
 /** What graders may do beside thinking. Nothing here rejects: what went wrong is told. */
 export interface Tools {
+  /** A value of the run without its secrets: to be asked for before a part of it is shown or sent. */
+  safe<T>(value: T): T;
   /** Null: no match; a text in `failure`: not finished in time. */
   matches(
     pattern: string,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
@@ -90,6 +90,28 @@ test('damaged lines are kept, and the lines around them', async () => {
   bury(state, ['b']);
   // This process lives and wrote the segment: it is left.
   expect((await freeDeleted(state, index)).left).toHaveLength(1);
+  index.close();
+});
+
+test('a damaged line beside deleted ones only keeps its segment from being removed', async () => {
+  const { state, index } = newState();
+  const [a1, a2, b1] = (await linesOf('a', 'b')) as [string, string, string];
+  write(state, NAME, [a1, b1.replace('"b 1"', '"b X"'), a2]);
+  bury(state, ['a']);
+  expect(await freeDeleted(state, index)).toMatchObject({ removed: [], rewritten: [NAME] });
+  expect(journalText(state)).toContain('"b X"');
+  expect(journalText(state)).not.toMatch(/"a /);
+  index.close();
+});
+
+test('a segment that cannot be read is left', async () => {
+  const { state, index } = newState();
+  write(state, NAME, await linesOf('a'));
+  await createCatalogue(state.journal, index).refresh(newReport());
+  bury(state, ['a']);
+  rmSync(join(state.journal, NAME));
+  mkdirSync(join(state.journal, NAME));
+  expect(await freeDeleted(state, index)).toEqual({ removed: [], rewritten: [], left: [NAME] });
   index.close();
 });
 

@@ -4,18 +4,18 @@
  * child processes do not inherit it. Nothing else may open the file: closing any descriptor of it in this process would
  * end the lock. The file stays empty.
  */
-import { closeSync, lstatSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { createPrivate, errno, unlinkQuietly } from './files.ts';
+import { createPrivate, errno, openRead, unlinkQuietly } from './files.ts';
 import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
 const STAGE = 'lock';
 /** Every further try needs another process that removed the file at that moment. */
 const TRIES_MAX = 100;
 
-/** Referenced here: a collected connection is closed, and its lock with it. */
-const held = new Set<DatabaseSync>();
+/** By file, and referenced here: a collected connection is closed, and its lock with it. */
+const held = new Map<string, DatabaseSync>();
 
 /**
  * `exclusive` also blocks `lockState`; of several `exclusive` takers at once perhaps none succeeds, of several
@@ -26,22 +26,53 @@ export type LockMode = 'immediate' | 'exclusive';
 /** Returns the function that releases the lock and removes the file; null while another connection holds it. */
 export function lockFile(path: string, mode: LockMode): (() => void) | null {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const id = ensureFile(path);
-    const db = begin(path, `BEGIN ${mode}`);
+    // One that this process has locked is not opened again: the close would end the lock.
+    if (held.has(ensureFile(path))) return null;
+    const pin = openPin(path);
+    if (pin === null) continue;
+    const id = idOf(fstatSync(pin, { bigint: true }));
+    const db = beginPinned(pin, path, mode);
     if (db === null) return null;
     // Removed in between by its holder: nobody else would find the lock on it.
     if (fileId(path) !== id) {
       db.close();
+      closeSync(pin);
       continue;
     }
-    held.add(db);
+    held.set(id, db);
     return () => {
-      if (!held.delete(db)) return;
+      if (held.get(id) !== db) return;
+      held.delete(id);
       if (fileId(path) === id) unlinkQuietly(path);
       db.close();
+      closeSync(pin);
     };
   }
   return null;
+}
+
+/**
+ * Open as long as the lock is held: no other file gets the number of this one, so that the same number at the path means
+ * the same file, also for the connection. Null: it was removed.
+ */
+function openPin(path: string): number | null {
+  try {
+    return openRead(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+/** Closes the pin where there is no lock. */
+function beginPinned(pin: number, path: string, mode: LockMode): DatabaseSync | null {
+  let db: DatabaseSync | null = null;
+  try {
+    db = begin(path, `BEGIN ${mode}`);
+    return db;
+  } finally {
+    if (db === null) closeSync(pin);
+  }
 }
 
 /** Whether an `exclusive` lock is held on the file. Changes nothing, so many may ask at once. */
@@ -118,5 +149,7 @@ function fileId(path: string): string | null {
     const code = stat.isSymbolicLink() ? 'ELOOP' : stat.isDirectory() ? 'EISDIR' : 'EINVAL';
     throw fileError(errno(code, 'not a regular file'), path, STAGE);
   }
-  return `${stat.dev}:${stat.ino}`;
+  return idOf(stat);
 }
+
+const idOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;

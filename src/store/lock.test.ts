@@ -182,6 +182,37 @@ test('of many processes that want it at once, exactly one gets it', async () => 
     expect(told.filter((text) => text[round] !== '-')).toHaveLength(1);
 });
 
+test('two never hold it at once, though each holder removes the file', async () => {
+  // A folder made by the holder alone: where two hold the lock, the second one finds it.
+  const script = `import { takeLock } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
+    import { mkdirSync, rmdirSync } from 'node:fs';
+    const path = process.argv[1];
+    for (const until = performance.now() + 2_000; performance.now() < until; ) {
+      const release = takeLock(path);
+      if (release === null) continue;
+      mkdirSync(path + '.mine');
+      rmdirSync(path + '.mine');
+      release();
+    }
+    console.log('done');`;
+  const racers = [0, 1, 2].map(() =>
+    spawn(process.execPath, ['--input-type=module', '-e', script, path]),
+  );
+  children.push(...racers);
+  const said = await Promise.all(
+    racers.map(async (child) => {
+      let text = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (data: Buffer) => {
+          text += data.toString();
+        });
+      await new Promise((resolve) => child.on('close', resolve));
+      return text;
+    }),
+  );
+  expect(said).toEqual(racers.map(() => 'done\n'));
+});
+
 test('an owner lives as long as its process, and its file is removed when that ends or by a sweep', async () => {
   const other = await holder(['own', folder]);
   const owner = JSON.parse(other.said[0] as string) as Owner;
@@ -230,4 +261,10 @@ test('an owner that names no file of its own lives only where its process can be
   expect(mayLive({ ...plain, space: 'another-boot/pid:[1]' }, folder)).toBe(false);
   expect(mayLive({ ...plain, life: '../../etc/passwd' }, folder)).toBe(true);
   expect(mayLive({ ...plain, ticks: 1, life: '../../etc/passwd' }, folder)).toBe(false);
+  // Only names that tacho makes are looked up, and only lock files say something.
+  writeFileSync(join(folder, 'odd.life'), '');
+  expect(mayLive({ ...plain, life: 'odd' }, folder)).toBe(true);
+  writeFileSync(join(folder, '0123456789abcdef.life'), 'something else '.repeat(100));
+  const named = { ...plain, life: '0123456789abcdef' };
+  expect([mayLive(named, folder), mayLive({ ...named, ticks: 1 }, folder)]).toEqual([true, false]);
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -71,6 +72,19 @@ describe('the state folder', () => {
     for (const folder of folders) chmodSync(folder, 0o755);
     openStateDir(path);
     expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+  });
+
+  test('has a whole .gitignore or none, also where the first one could not be written', () => {
+    const path = join(testFolder(), 'state');
+    const module = join(import.meta.dirname, 'state-dir.ts');
+    const text = `import { openStateDir } from ${JSON.stringify(module)}; openStateDir(${JSON.stringify(path)});`;
+    // Files can be made, and take no byte.
+    const limited = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath];
+    const child = spawnSync('sh', [...limited, '--input-type=module', '-e', text]);
+    expect([child.status === 0, readdirSync(path).includes('journal')]).toEqual([false, true]);
+    expect(readdirSync(path)).not.toContain('.gitignore');
+    openStateDir(path);
+    expect(readFileSync(join(path, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
   verifies(

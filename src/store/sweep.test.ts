@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { makerOf, startPrivate } from './files.ts';
-import { sweepUnfinished } from './sweep.ts';
+import { takeLock } from './lock.ts';
+import { openStateDir } from './state-dir.ts';
+import { sweepLeftovers, sweepUnfinished } from './sweep.ts';
 
 const DEAD = 2 ** 22 + 1;
 
@@ -35,4 +38,28 @@ test('the name of a file in the making says who makes it', () => {
   expect(readdirSync(folder).map(makerOf)).toEqual([process.pid]);
   file.abandon();
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('lock files of dead processes and of older versions are removed, a lock that is held stays', () => {
+  const state = openStateDir(join(testFolder(), 'state'));
+  const at = (...names: string[]) => join(state.path, ...names);
+  for (const folder of ['live', 'outbox']) mkdirSync(at(folder));
+  const old = ['gc.lock', 'store.lock.0123456789ab', 'store.lock.of-1-2', 'store.lock.try-12'];
+  for (const name of old) writeFileSync(at(name), 'x');
+  writeFileSync(at('outbox', 'out-1.jsonl.lock.0123456789ab'), 'x');
+  // As a kill leaves them: the lock has ended, its files are there.
+  writeFileSync(at('outbox', 'out-1.jsonl.lock'), '');
+  const holder = { pid: DEAD, host: hostname(), command: 'tacho run', since_ms: 1 };
+  writeFileSync(at('outbox', 'out-1.jsonl.lock.holder'), JSON.stringify(holder));
+  writeFileSync(at('live', 'note.txt'), 'x');
+  const release = takeLock(at('live', 'collector.lock'));
+  sweepLeftovers(state);
+  const left = ['.', 'live', 'outbox'].flatMap((folder) => readdirSync(at(folder)));
+  expect(left.filter((name) => name.includes('lock'))).toEqual([
+    'collector.lock',
+    'collector.lock.holder',
+  ]);
+  expect(left).toContain('note.txt');
+  expect(takeLock(at('live', 'collector.lock'))).toBeNull();
+  release?.();
 });

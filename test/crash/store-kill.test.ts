@@ -4,10 +4,13 @@ import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { filesBelow, linesOf, type Result, usePlace } from '../e2e/cli.ts';
+import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { journalLine } from '../fixtures/edit-journal.ts';
+import { mount, unmount, whyNoMount } from './mount.ts';
 
 const place = usePlace();
 const { tacho } = place;
@@ -213,6 +216,68 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
   expect(await ids()).toEqual([]);
   expect((await tacho(['runs', 'restore', archive])).code).toBe(0);
   expect(await ids()).toEqual([run_id]);
+});
+
+test('an archive with more runs than anybody keeps is refused', async () => {
+  const [run_id] = (await importSome(1)) as [string];
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const [first = ''] = zstdDecompressSync(readFileSync(archive)).toString('utf8').split('\n');
+  const event = { ...JSON.parse(first).e, seq: 1 };
+  const lines = Array.from({ length: LIMITS.restore_runs_max + 1 }, (_, n) => {
+    const s = `${run_id.slice(0, -6)}${String(n).padStart(6, '0')}`;
+    return journalLine({ s, o: 'capture', n: 1, e: { ...event, run_id: s } });
+  });
+  const path = join(place.folder, 'many.jsonl.zst');
+  writeFileSync(path, zstdCompressSync(Buffer.concat(lines)));
+  const { code, stderr } = await tacho(['runs', 'restore', path]);
+  expect([code, stderr.split('\n', 1)]).toEqual([1, [expect.stringContaining('--any-size')]]);
+  expect(await ids()).toEqual([]);
+});
+
+/** An archive of one run with 60 MB of text. */
+async function largeArchive(): Promise<{ path: string; run_id: string }> {
+  const [run_id] = (await importSome(1)) as [string];
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const text = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd();
+  const [first, ...rest] = text.split('\n').map((line) => JSON.parse(line).e);
+  const data = { code: 'stderr', text: 'x'.repeat(1_000_000) };
+  const notices = Array(60).fill({ ...first, raw: null, kind: 'notice', data });
+  const lines = [first, ...notices, ...rest].map((event, at) =>
+    journalLine({ s: run_id, o: 'capture', n: at + 1, e: { ...event, seq: at + 1 } }),
+  );
+  const path = join(place.folder, 'large.jsonl.zst');
+  writeFileSync(path, zstdCompressSync(Buffer.concat(lines)));
+  return { path, run_id };
+}
+
+test('large entries of an archive are restored in little memory', async () => {
+  const { path, run_id } = await largeArchive();
+  const env = { NODE_OPTIONS: '--max-old-space-size=64' };
+  const { code, stderr } = await tacho(['runs', 'restore', path], { env });
+  expect([code, stderr]).toEqual([0, '']);
+  expect(await ids()).toEqual([run_id]);
+});
+
+test('an archive that the disk has no room for is refused before anything is stored', async () => {
+  const why = whyNoMount('tmpfs');
+  if (why !== null) return note(`a disk without room for an archive: ${why}`);
+  const { path } = await largeArchive();
+  const disk = join(place.folder, 'disk');
+  mount(['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs'], disk);
+  try {
+    const { code, stderr } = await tacho([
+      '--state-dir',
+      join(disk, 'state'),
+      'runs',
+      'restore',
+      path,
+    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('of the disk are free')]);
+    const stored = filesBelow(join(disk, 'state', 'journal'));
+    expect(stored.reduce((sum, { bytes }) => sum + bytes.length, 0)).toBeLessThan(100_000);
+  } finally {
+    unmount(disk);
+  }
 });
 
 /** Many large entries that compress to almost nothing. */

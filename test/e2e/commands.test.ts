@@ -347,6 +347,16 @@ test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, n
   expect(stdout).toContain('Usage: tacho');
 });
 
+test('an error of the system is one line that names the operation, without a stack', async () => {
+  const under = ['sh', '-c', 'rmdir "$PWD"; exec "$@"', 'sh'];
+  const { code, stdout, stderr } = await tacho(['runs', 'list'], { under });
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    '',
+    'error: uv_cwd: there is no such file or folder\n',
+  ]);
+});
+
 test('--state-dir may stand before or behind the command', async () => {
   const other = join(place.folder, 'other');
   await tacho(['--state-dir', other, ...demo('fixed')]);

@@ -47,9 +47,12 @@ test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are followed', async () => {
 
 test('there is none where others can write, behind a link, or in a folder of another user', async () => {
   mkdirSync(cache(), { recursive: true });
-  chmodSync(cache(), 0o777);
-  await start();
-  expect(entries(cache())).toEqual([]);
+  // In a sticky folder others cannot replace an entry, but put one there first.
+  for (const mode of [0o777, 0o1777, 0o720]) {
+    chmodSync(cache(), mode);
+    await start();
+    expect(entries(cache())).toEqual([]);
+  }
   chmodSync(cache(), 0o700);
   chmodSync(join(place.folder, '.cache'), 0o777);
   await start();

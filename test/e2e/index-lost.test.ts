@@ -1,8 +1,19 @@
 /** What the index lacks is found in the journal and reported; what is foreign in the journal harms its own run alone. */
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { takeLock } from '../../src/store/lock.ts';
 import { listSegments } from '../../src/store/scan.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
+import { bury } from '../../src/store/tombstones.ts';
 import { type EditedEntry, editRun } from '../fixtures/edit-journal.ts';
 import { demo, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -41,6 +52,8 @@ for (const [how, lose] of Object.entries(LOSSES))
     const found = await list();
     expect(found.ids).toEqual([second, first]);
     expect(found.stderr).toMatch(/2 runs missing in the index, added from the journal/);
+    if (how === 'damaged')
+      expect(found.stderr).toMatch(/the index was damaged and is now .*; it is rebuilt/);
     expect(await list()).toEqual({ ids: [second, first], stderr: '', code: 0 });
   });
 
@@ -77,21 +90,51 @@ test('an older copy of the index gets the runs since then; deleted ones stay del
   expect((await list()).ids).toEqual([later, kept]);
 });
 
-test('a segment that cannot be read is reported', async () => {
-  await record();
+test('while another command changes the store, a list that may lack runs is named as that', async () => {
+  const run_id = await record();
+  withoutLog();
+  rmSync(db());
+  const release = takeLock(join(place.state, 'store.lock'));
+  const { ids, stderr } = await list();
+  expect([ids, stderr]).toEqual([[], expect.stringContaining('the list may lack runs')]);
+  release?.();
+  expect((await list()).ids).toEqual([run_id]);
+});
+
+test('a deleted run that is still in the journal is not added to the index', async () => {
+  const kept = await record();
+  const gone = await record();
+  // As by a command that was killed before it removed the bytes.
+  bury(stateDirAt(place.state), [gone]);
+  withoutLog();
+  rmSync(db());
+  const found = await list();
+  expect([found.ids, found.stderr]).toEqual([[kept], expect.stringContaining('1 run missing')]);
+});
+
+test('a segment that cannot be read is reported, and read again when it can', async () => {
+  const other = await record();
   const run_id = await record();
   const [segment] = listSegments(join(place.state, 'journal')) as [string];
   const path = join(place.state, 'journal', segment);
+  const bytes = readFileSync(path);
   rmSync(path);
   withoutLog();
   rmSync(db());
   // A link in its place is not followed.
-  const { symlinkSync } = await import('node:fs');
   symlinkSync(join(place.folder, 'elsewhere'), path);
   writeFileSync(join(place.folder, 'elsewhere'), 'x\n');
   const found = await list();
   expect(found.ids).toEqual([run_id]);
   expect(found.stderr).toContain('1 segment of the journal cannot be read');
+  // A folder in its place, which is larger than the segment.
+  rmSync(path);
+  mkdirSync(path);
+  for (let n = 0; n < 500; n++) writeFileSync(join(path, `${n}-${'x'.repeat(100)}`), '');
+  expect((await list()).stderr).toContain('1 segment of the journal cannot be read');
+  rmSync(path, { recursive: true });
+  writeFileSync(path, bytes, { mode: 0o600 });
+  expect((await list()).ids).toEqual([run_id, other]);
 });
 
 const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
@@ -134,7 +177,8 @@ test('an entry of a foreign shape harms its own run alone, whatever reads it', a
     expect(result.stderr, what).not.toMatch(/^ +at |TypeError/m);
     return result;
   };
-  await quiet('all', 'runs', 'reindex');
+  const { stdout: reindexed } = await quiet('all', 'runs', 'reindex');
+  expect(reindexed).toContain(`${edited.length} with damaged entries`);
   await quiet('all', 'runs', 'stats');
   const { ids } = await list();
   expect(ids).toContain(other);

@@ -1,11 +1,13 @@
 /** `tcp://` to another machine: refused before anything is sent, unless `--insecure` allows it (LP-13). */
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/index.ts';
+import { connect, run } from '../../src/index.ts';
 import { listenAt, stopServer } from '../listen-at.ts';
 import { filesBelow, played, usePlace } from './cli.ts';
+import { succeeds } from './needs.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -66,6 +68,28 @@ verifies('LP-13', 'a sender refuses another machine without TLS, and says what t
   expect(() => connect(`tcp://0.0.0.0:${port}`, { state_dir: place.state })).toThrow(
     /insecure: true/,
   );
+  const to = { token_file: null, ca: null, call_timeout_ms: null, trace: null };
+  const live = { ...to, url: `tcp://0.0.0.0:${port}` };
+  const sent = run({ agent: 'demo', prompt: 'p', state_dir: place.state, live });
+  await expect(sent.outcome).rejects.toThrow(/insecure: true/);
+  expect(dialled()).toBe(0);
+});
+
+test('a name of this machine that leads elsewhere is refused before it is dialled', () => {
+  // A network of its own without any way out, and a file of names of its own.
+  const wrap = ['unshare', '--map-root-user', '--mount', '--net'] as const;
+  const hosts = join(place.folder, 'hosts');
+  writeFileSync(hosts, '192.0.2.1 localhost\n');
+  const mounted = [...wrap, 'sh', '-c', `mount --bind ${hosts} /etc/hosts && exec "$@"`, 'sh'];
+  const [program, ...args] = mounted as [string, ...string[]];
+  if (!succeeds([program, ...args, 'true'], 'names that lead elsewhere')) return;
+  const dial = join(import.meta.dirname, '../../src/live/dial.ts');
+  const text = `import { dial } from ${JSON.stringify(dial)};
+    const address = { kind: 'tcp', host: 'localhost', port: 7070, tls: false };
+    await dial(address, { wait_ms: 5_000 }).catch((error) => console.log(error.message));`;
+  const child = [process.execPath, '--input-type=module', '-e', text];
+  const { stdout } = spawnSync(program, [...args, ...child], { encoding: 'utf8' });
+  expect(stdout).toContain('localhost (192.0.2.1) is not this machine');
 });
 
 test('--insecure allows it with one line, and what is left for later records the choice', async () => {

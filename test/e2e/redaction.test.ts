@@ -1,9 +1,12 @@
-/** Redaction is the same in every command (ST-7): what `run` covers, import, convert, emit and connect cover too. */
+/** Redaction is the same in every command (ST-7): what `run` covers, import, convert, emit, connect, eval and drift cover too. */
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { connect } from '../../src/index.ts';
+import { call, transcript } from '../build-transcript.ts';
 import { startServe, storedIn } from '../serve-process.ts';
 import { demo, filesBelow, linesOf, root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -173,6 +176,56 @@ verifies(
   },
 );
 
+verifies(
+  ['ST-7', 'LP-2'],
+  'emit redacts messages that are numbered already, and a text without an end arrives whole',
+  async () => {
+    const state = join(place.folder, 'served');
+    const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
+    const numbered = [
+      { type: 'session_start', data: { agent: 'mine' } },
+      request('c1', { c: `echo ${VALUE}`, n: 1 }),
+      { type: 'session_end', data: { status: 'incomplete', reason: `lost ${VALUE}` } },
+    ].map((message, at) => ({
+      ...message,
+      session_id: 'n',
+      seq: at + 1,
+      message_id: `m${at + 1}`,
+      timestamp: '2026-01-01T00:00:00.000Z',
+      correlation_id: null,
+      ack_required: true,
+      trace: null,
+    }));
+    const block = { message_id: 'm', index: 0 };
+    const pieces = `It is ${VALUE}`.match(/.{1,5}/gs) ?? [];
+    const open = [
+      { type: 'session_start', data: { agent: 'mine' } },
+      ...pieces.map((text) => ({
+        type: 'content_block_delta',
+        data: { ...block, delta: { type: 'text_delta', text } },
+      })),
+    ].map((message) => ({ ...message, session_id: 'o' }));
+    const input = [...numbered, ...open].map((one) => `${JSON.stringify(one)}\n`).join('');
+    const sent = await tacho(['emit', '--to', url], { input, env: ENV });
+    expect([sent.code, sent.stderr]).toEqual([0, '']);
+    expect(leaks([...filesBelow(state), ...filesBelow(place.state)], [VALUE])).toEqual([]);
+    const stored = await storedIn(state);
+    const bodies = (id: string) => (stored.get(id) ?? []).map((line) => JSON.parse(line));
+    const [start, asked, ended] = bodies('n');
+    expect(start).toMatchObject(numbered[0] as object);
+    expect([asked.message_id, asked.data.args.n, ended.seq]).toEqual(['m2', 1, 3]);
+    expect([asked.data.args.c, ended.data.reason]).toEqual([
+      expect.stringMatching(MARK),
+      expect.stringMatching(MARK),
+    ]);
+    const deltas = bodies('o').filter(({ type }) => type === 'content_block_delta');
+    expect(deltas.map(({ data }) => data.delta.text).join('')).toMatch(
+      /^It is \[REDACTED:env:[0-9a-f]{8}\]$/,
+    );
+    await end('SIGTERM');
+  },
+);
+
 verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to', async () => {
   const state = join(place.folder, 'served');
   const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -184,15 +237,37 @@ verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to'
       const call_id = one.request({ name: 'Bash', args: { c: `${VALUE} ${SHAPE} ${PATTERN}` } });
       one.respond(call_id, { result: Buffer.from([0xff, 0xfe, 1]) });
       one.end();
+      // A text that has no end before the connection is closed.
+      const id = redact === false ? 'raw-open' : 'safe-open';
+      const two = live.session({ agent: 'mine', session_id: id });
+      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? [])
+        two.send('content_block_delta', {
+          message_id: 'm',
+          index: 0,
+          delta: { type: 'text_delta', text },
+        });
       expect(await live.flush(30_000)).toBe(true);
-      await live.close();
+      // What is held back of the open text is in the outbox then.
+      expect((await live.close()).map(({ messages }) => messages)).toEqual(redact ? [1] : []);
     }
   } finally {
     delete process.env.TACHO_TEST_API_KEY;
   }
+  const rest = await tacho(['emit', '--to', url], { input: '', env: { TACHO_TRUST: '1' } });
+  expect([rest.code, rest.stderr]).toEqual([
+    0,
+    `note: sending 1 message left in the outbox to ${url}\n`,
+  ]);
   const stored = await storedIn(state);
   const safe = (stored.get('safe') ?? []).join('\n');
   for (const secret of [VALUE, SHAPE, PATTERN]) expect(safe).not.toContain(secret);
+  const textOf = (id: string) =>
+    (stored.get(id) ?? [])
+      .map((line) => JSON.parse(line))
+      .map(({ data }) => data.delta?.text ?? '')
+      .join('');
+  expect(textOf('raw-open')).toBe(`It is ${VALUE}`);
+  expect(textOf('safe-open')).toMatch(/^It is \[REDACTED:env:[0-9a-f]{8}\]$/);
   expect(safe).toContain('"encoding":"base64","data":"//4B"');
   expect((stored.get('raw') ?? []).join('\n')).toContain(`${VALUE} ${SHAPE} ${PATTERN}`);
   await end('SIGTERM');
@@ -209,4 +284,134 @@ verifies('ST-7', 'a raw log has no key that was printed line by line', async () 
   const files = filesBelow(place.state);
   expect(files.some(({ path }) => path.endsWith('.log'))).toBe(true);
   expect(leaks(files, [...KEY_LINES, VALUE])).toEqual([]);
+});
+
+verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report', async () => {
+  config();
+  const secrets = [VALUE, SHAPE, PATTERN];
+  const path = join(place.folder, 'drifted.jsonl');
+  writeFileSync(path, secrets.map((type) => `${JSON.stringify({ type })}\n`).join(''));
+  for (const more of [[], ['--json']]) {
+    const result = await tacho(['drift', 'claude', path, ...more], { env: ENV });
+    expect([result.code, result.stdout.match(new RegExp(MARK, 'g'))?.length]).toEqual([0, 3]);
+    expect(leaks(streams(result), secrets)).toEqual([]);
+  }
+});
+
+/** An endpoint for graders; it keeps what it was sent, and answers with secrets of its own. */
+async function judge(): Promise<{ url: string; asked: { path: string; bytes: Buffer }[] }> {
+  const asked: { path: string; bytes: Buffer }[] = [];
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    asked.push({ path: 'prompt', bytes: Buffer.concat(pieces) });
+    const reason = `I saw ${VALUE} ${SHAPE} ${PATTERN}`;
+    const content = JSON.stringify({ checks: [{ id: 'c1', score: 0.1, reason }] });
+    response.end(JSON.stringify({ choices: [{ message: { content } }] }));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked };
+}
+
+verifies(
+  ['ST-7', 'EV-7'],
+  'an eval gives its graders no secret, and none of what they answer is in its results',
+  async () => {
+    config();
+    const { url, asked } = await judge();
+    const secrets = [VALUE, SHAPE, PATTERN];
+    const said = secrets.join(' ');
+    const got = join(place.folder, 'got');
+    // Keeps what it is given, then answers with secrets of its own.
+    const program = `
+      require('node:fs').writeFileSync(${JSON.stringify(got)}, require('node:fs').readFileSync(0));
+      const text = ['${VALUE.slice(0, 9)}', '${VALUE.slice(9)}'].join('') + ' ${SHAPE} ${PATTERN}';
+      if (process.argv[1] === 'fail') throw new Error(text);
+      const assertions = [{ text, passed: false }];
+      console.log(JSON.stringify({ score: 0.1, reason: text, assertions }));`;
+    const grader = (...args: string[]) => ({
+      type: 'code-grader',
+      command: [process.execPath, '-e', program, ...args],
+    });
+    const model = { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 };
+    const text = { type: 'contains', value: 'something else' };
+    const calls = { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] };
+    // What the eval file says itself.
+    const skill = { type: 'skill-trigger', skill: PATTERN };
+    const assertions = [
+      calls,
+      skill,
+      { ...text, name: 'text' },
+      { type: 'composite', name: 'all', assertions: [text, grader(), skill] },
+      grader(),
+      grader('fail'),
+      model,
+    ];
+    const tests = [{ id: 'a', input: `use ${PATTERN}`, assertions }];
+    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
+    const run = transcript([call('Bash', { command: `echo ${said}` }, { output: said })], {
+      final_output: said,
+    });
+    writeFileSync(join(place.work, 'a.jsonl'), `${JSON.stringify(run)}\n`);
+    const env = {
+      ...ENV,
+      TACHO_TRUST: '1',
+      TACHO_GRADER_URL: url,
+      OPENAI_API_KEY: 'a-key-of-ours',
+    };
+    const files = ['--junit', 'j.xml', '--results', 'r.jsonl'];
+    for (const form of ['json', 'human']) {
+      const args = ['eval', 'e.yaml', '--transcript', 'a.jsonl', '--output', form, ...files];
+      const result = await tacho(args, { env, contract: 'none' });
+      expect([form, result.code]).toEqual([form, 1]);
+      const left = ['j.xml', 'r.jsonl'].map((name) => join(place.work, name));
+      const kept = [got, ...left].map((path) => ({ path, bytes: readFileSync(path) }));
+      // The note of what was agreed to names the command, which is the eval file's.
+      const seen = streams({ ...result, stderr: '' });
+      expect(leaks([...seen, ...kept, ...asked], secrets)).toEqual([]);
+      for (const { bytes } of [...kept, ...asked]) expect(bytes.toString()).toMatch(MARK);
+    }
+    expect(asked.length).toBe(2);
+  },
+);
+
+verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', async () => {
+  const { url, asked } = await judge();
+  // In front of a secret that is cut in the middle: by the evidence of a text, of a call, and by a prompt.
+  const before = (chars: number) => `${'x'.repeat(chars - 10)} ${VALUE}`;
+  const inputs = [
+    before(75),
+    { command: before(75) },
+    { a: before(200) },
+    { command: before(990) },
+  ];
+  const run = transcript(
+    inputs.map((input) => call('Bash', input, { output: before(1_000) })),
+    { final_output: before(70) },
+  );
+  run.messages[0]!.content = before(4_000);
+  const assertions = [
+    { type: 'contains', value: 'something else' },
+    { type: 'contains', value: before(80) },
+    { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] },
+    { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 },
+    ...['stdout', 'stderr'].map((stream) => ({
+      type: 'code-grader',
+      // The answer is no JSON: the beginning of it is shown.
+      command: [process.execPath, '-e', `process.${stream}.write(process.argv[1])`, before(200)],
+    })),
+  ];
+  writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests: [{ id: 'a', assertions }] }));
+  writeFileSync(join(place.work, 'a.jsonl'), `${JSON.stringify(run)}\n`);
+  const env = { ...ENV, TACHO_TRUST: '1', TACHO_GRADER_URL: url, OPENAI_API_KEY: 'a-key-of-ours' };
+  const args = ['eval', 'e.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
+  const result = await tacho(args, { env, contract: 'none' });
+  expect([result.code, asked.length]).toEqual([1, 1]);
+  // The note of what was agreed to names the command, which is the eval file's.
+  const seen = streams({ ...result, stderr: '' });
+  expect(leaks([...seen, ...asked], [VALUE.slice(0, 4)])).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /** Redirections to /dev/stdout and /dev/stderr: nothing of a shell's output is lost, and any other loss is recorded. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { finished, isRunning, kill, linesOf, type Row, spools, until, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -196,6 +197,35 @@ verifies(
   },
 );
 
+verifies('ST-3', 'recovery waits for a drain that still has output of a dead agent', async () => {
+  if (!linux) return;
+  const go = join(place.folder, 'go');
+  const text = script(`while [ ! -e '${go}' ]; do sleep 0.05; done; echo note > /dev/stderr`);
+  const { pid, done } = place.start(RUN(), { env: program(text), contract: 'none' });
+  let meta: Row = null;
+  await until(() => {
+    const path = join(place.state, 'spool', spools(place)[0] ?? '', 'meta.json');
+    meta = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+    return meta?.agent != null;
+  }, 'the note of the agent');
+  kill(pid);
+  await done;
+  const { agent, drains, run_id } = meta;
+  for (const drain of drains) kill(drain.pid, 'SIGSTOP');
+  writeFileSync(go, '');
+  await until(() => !isRunning(agent.pid), 'the end of the agent');
+  const recovery = place.start(['runs', 'recover']);
+  const lock = join(place.state, 'spool', run_id, 'recovering');
+  await until(() => existsSync(lock), 'the recovery');
+  await sleep(500);
+  for (const drain of drains) kill(drain.pid, 'SIGCONT');
+  expect((await recovery.done).code).toBe(0);
+  const { stdout } = await tacho(['replay', run_id, '--output', 'json']);
+  const records = linesOf(stdout);
+  expect(records.filter((record) => record.type === 'tool_exec_finished').length).toBe(6);
+  expect(finished({ records } as never).completeness.gaps).toEqual(['recovered:1']);
+});
+
 /** Cuts its stdout when a file appears, and ends when another does. */
 const cutsWhenTold = (cut: string, end: string) => `#!${process.execPath}
 const { existsSync, writeSync } = require('node:fs');
@@ -247,6 +277,34 @@ for (const [when, dead] of [
       ]);
     },
   );
+
+test('Ctrl-C reaches tacho and not the drains: what the agent says at its end is recorded', async () => {
+  if (!linux || !can('setsid', 'a signal to a process group')) return;
+  const ready = join(place.folder, 'ready');
+  const text = [
+    '#!/bin/sh',
+    "trap 'sleep 0.5; echo goodbye >&2; exit 0' INT",
+    says([INIT, ...CALLS]),
+    `touch '${ready}'`,
+    'i=0; while [ $i -lt 1200 ]; do sleep 0.05; i=$((i+1)); done',
+  ].join('\n');
+  // As at a terminal: the signal is sent to every process of the group.
+  const { pid, done } = place.start(RUN(), { env: program(text), under: ['setsid'] });
+  await until(() => existsSync(ready), 'the calls');
+  kill(-pid, 'SIGINT');
+  const { stderr, gaps } = played((await done).records);
+  expect(stderr).toContain('goodbye');
+  expect(gaps.filter((gap) => gap.startsWith('drain_failed'))).toEqual([]);
+});
+
+test('a drain is the cat of the system, whatever the PATH has first', async () => {
+  if (!linux) return;
+  const proof = join(place.folder, 'proof');
+  program(`#!/bin/sh\ntouch '${proof}'\nexec /bin/cat "$@"\n`, 'cat');
+  program(`#!/bin/sh\ntouch '${proof}'\nexec /usr/bin/mkfifo "$@"\n`, 'mkfifo');
+  const { calls, grade } = await play(script(''));
+  expect([calls, grade, existsSync(proof)]).toEqual([6, 'complete', false]);
+});
 
 test('a process that escapes and keeps the output open ends nothing but the drain, and that is recorded', async () => {
   if (!linux || !can('setsid', 'a process that escapes')) return;

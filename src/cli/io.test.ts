@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { createTextFilter } from './io.ts';
+
+const RED = '\u001b[31mred\u001b[39m';
+
+test('colours pass where they are wanted; elsewhere, and in Actions, they are text like any other', () => {
+  expect(createTextFilter({}, () => true)(RED)).toBe(RED);
+  expect(createTextFilter({}, () => false)(RED)).toBe('\\u{1b}[31mred\\u{1b}[39m');
+  const actions = createTextFilter({ GITHUB_ACTIONS: 'true' }, () => true);
+  expect(actions(`${RED} ##[error]x\n::set-output::y\n`)).toBe(
+    `${RED} ##\\u{5b}error]x\n:\\u{3a}set-output::y\n`,
+  );
+  expect(createTextFilter({}, () => true)('\u001b]52;c;x\u0007')).not.toContain('\u001b');
+});
