@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuMs } from '../../test/cpu-ms.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { onlyRead, shellReads } from './shell-reads.ts';
 
@@ -135,9 +136,9 @@ verifies('AG-8', 'no command line takes long or throws', () => {
     '`cat $(',
   ]) {
     const command = piece.repeat(60_000 / piece.length);
-    const start = performance.now();
+    const start = cpuMs();
     shellReads(command);
-    expect(performance.now() - start, piece).toBeLessThan(2_000);
+    expect(cpuMs() - start, piece).toBeLessThan(2_000);
   }
 });
 

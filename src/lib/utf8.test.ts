@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cpuMs } from '../../test/cpu-ms.ts';
 import { fromByteText, toByteText } from './byte-text.ts';
 import { isoTime } from './iso-time.ts';
 import { checkValue, nestsDeeper } from './json.ts';
@@ -39,9 +40,9 @@ test('nesting is measured without parsing, brackets in strings do not count', ()
   expect(nestsDeeper('["[[[[", "\\"[[[["]', 1)).toBe(false);
   expect(nestsDeeper('{"a":"\\\\"}', 1)).toBe(false);
   const deep = '['.repeat(5_000_000);
-  const start = performance.now();
+  const start = cpuMs();
   expect(nestsDeeper(deep, 200)).toBe(true);
-  expect(performance.now() - start).toBeLessThan(1_000);
+  expect(cpuMs() - start).toBeLessThan(1_000);
 });
 
 test('a value that is too deep or has numbers that did not survive is told', () => {
