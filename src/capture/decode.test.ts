@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
+import { tokensOf } from '../lib/foreign.ts';
 import type { Decoder } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
-import { decodeLine } from './decode.ts';
+import { decodeEnd, decodeLine } from './decode.ts';
 
 const decoder: Decoder = {
   record(value, out) {
@@ -60,6 +61,30 @@ verifies(
     expect(decoded('{"fault":true}')).toEqual(['decoder_fault']);
   },
 );
+
+const codesOf = (out: readonly Draft[]) =>
+  out.map((draft) => (draft.kind === 'problem' ? draft.data.code : draft.kind));
+
+verifies('AG-2', 'a decoder that fails at the end of its input does not stop the run', () => {
+  const out: Draft[] = [];
+  const end = () => {
+    throw new Error('broken decoder');
+  };
+  decodeEnd({ ...decoder, end }, out);
+  expect(codesOf(out)).toEqual(['decoder_fault']);
+});
+
+test('a figure that is refused at the end, or in a text, is reported there and not in the next run', () => {
+  const out: Draft[] = [];
+  decodeEnd({ ...decoder, end: () => void tokensOf(-1) }, out);
+  expect(codesOf(out)).toEqual(['figure_invalid']);
+  const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };
+  const text = () => tokensOf(-1) === null;
+  const texts: Draft[] = [];
+  decodeLine('input: -1', { ...decoder, text }, context, texts);
+  expect(codesOf(texts)).toEqual(['figure_invalid']);
+  expect(decoded('{"say":"a"}')).toEqual(['say a']);
+});
 
 test('what nests too deep is refused before it is parsed', () => {
   expect(decoded(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toEqual(['too_deep']);

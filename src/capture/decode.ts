@@ -62,15 +62,32 @@ export function decodeRecord(
   out: Draft[],
   part?: SessionPart,
 ): void {
+  survived(out, () => decoder.record(value, out, part));
+}
+
+/** Tells the decoder that the input has ended. */
+export function decodeEnd(decoder: Decoder, out: Draft[]): void {
+  survived(out, () => decoder.end(out));
+}
+
+/** Whether the decoder takes a line that is no JSON. */
+function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
+  return survived(out, () => decoder.text?.(text, out) ?? false) ?? true;
+}
+
+/** Undefined when it failed. Figures that were refused meanwhile are reported here: the next who asks is another run. */
+function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
+  let result: T | undefined;
   try {
-    decoder.record(value, out, part);
+    result = body();
   } catch (fault) {
     out.length = before;
     out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
   }
   const refused = refusedFigures();
   if (refused !== null) out.push(refused);
+  return result;
 }
 
 export function decodeLine(
@@ -104,7 +121,7 @@ export function decodeLine(
 }
 
 function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
-  if (decoder.text?.(text, out)) return;
+  if (takesText(text, decoder, out)) return;
   // A line of spaces is a blank line.
   if (/^[ \t]+$/.test(text)) return;
   out.push(problem('decode', 'not_json', 'a line that is no JSON record', text));
@@ -113,7 +130,7 @@ function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
 /** A line that does not parse: cut off, two records run together, or plain text. */
 function decodeBroken(text: string, decoder: Decoder, context: LineContext, out: Draft[]): void {
   // A document over many lines begins with a lone bracket.
-  if (text === '{' && context.terminated && decoder.text?.(text, out)) return;
+  if (text === '{' && context.terminated && takesText(text, decoder, out)) return;
   if (!text.startsWith('{')) {
     if (!context.terminated && text.startsWith('['))
       out.push(problem('frame', 'torn_line', 'the last line is cut off', text));

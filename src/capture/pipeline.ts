@@ -16,6 +16,7 @@ import type { Channel, ProblemCode } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
 import {
   cutProblem,
+  decodeEnd,
   decodeLine,
   decodeRecord,
   type LineContext,
@@ -163,7 +164,7 @@ class CapturePipeline implements Pipeline {
       );
       // Without a line: it is a rest of several, and a recovery must not take it for a part of the last one.
       for (const draft of held) this.#correlator.draft(draft, null, this.#out);
-      this.#decoder.end(this.#drafts);
+      decodeEnd(this.#decoder, this.#drafts);
       for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
       this.#drafts = [];
     }
