@@ -1,8 +1,8 @@
 /** What an eval file makes tacho do beside thinking: programs it starts, places it sends to, files it reads. */
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Assertion, EvalFile, ModelRequest, Options } from '../evals/types.ts';
+import { homeFolder } from '../lib/home.ts';
 import { words } from './consent.ts';
 import { destinationOf } from './eval-model.ts';
 
@@ -62,7 +62,7 @@ function modelEffect(options: Options, { TACHO_GRADER_URL }: NodeJS.ProcessEnv):
 
 /** The repository that the file is in; outside of any, its folder. A repository of the whole home folder is none. */
 function projectOf(path: string): string {
-  const home = realPath(homedir());
+  const home = realPath(homeFolder());
   for (let folder = dirname(path); folder !== home && dirname(folder) !== folder; ) {
     if (existsSync(join(folder, '.git'))) return folder;
     folder = dirname(folder);

@@ -1,8 +1,8 @@
 /** Where the `tacho.yaml` of a folder is: never above the repository or the home folder, never from other users' hands. */
 import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { TachoError } from '../lib/errors.ts';
+import { homeFolder } from '../lib/home.ts';
 
 const NAME = 'tacho.yaml';
 
@@ -47,7 +47,7 @@ export function findConfig(cwd: string, say: (text: string) => void = () => {}):
 
 function realHome(): string | null {
   try {
-    return realpathSync(homedir());
+    return realpathSync(homeFolder());
   } catch {
     return null;
   }
