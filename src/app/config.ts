@@ -51,10 +51,16 @@ export interface Config {
   retention: RetentionPolicy[];
 }
 
+const patterns: Check = (value) =>
+  list(value) ??
+  ((value as string[]).length > LIMITS.redaction_patterns_max
+    ? `has more than ${LIMITS.redaction_patterns_max} patterns`
+    : null);
+
 const ROOT_FIELDS: Record<string, Check> = {
   targets,
   default_target: text,
-  redact: list,
+  redact: patterns,
   retention: policies,
 };
 const TARGET_FIELDS: Record<string, Check> = {
