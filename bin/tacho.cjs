@@ -66,6 +66,8 @@ function cacheCode() {
   try {
     const { XDG_CACHE_HOME: given = '' } = process.env;
     const base = isAbsolute(given) ? given : join(require('node:os').homedir(), '.cache');
+    // An empty HOME would mean the folder we are in, which may be a clone.
+    if (!isAbsolute(base)) return;
     mkdirSync(join(base, 'tacho'), { recursive: true, mode: 0o700 });
     const folder = join(realpathSync(base), 'tacho');
     if (isSafe(folder)) require('node:module').enableCompileCache(folder);

@@ -284,14 +284,17 @@ const UNREAD: Readonly<Record<WorktreeLimit, string>> = {
 /** What changed in the git work tree, whether a call told of it or not (RO-10). */
 async function compareWorktree({ desk, pipeline, request, before }: Closing): Promise<void> {
   if (before === null) return;
-  const after = await snapshotWorktree(request.cwd, { since: before, ignore: [desk.state.path] });
-  if (after === null) return;
-  const why = uncompared(before, after);
+  const ignore = [desk.state.path];
+  const lacking = uncompared(before, before);
+  const after =
+    lacking === null ? await snapshotWorktree(request.cwd, { since: before, ignore }) : before;
+  // The repository was there at the start.
+  const why = after === null ? 'git_failed' : uncompared(before, after);
   if (why !== null) {
     const lost = problem('process', 'worktree_unread', UNREAD[why]);
     await desk.recorder.take(pipeline.draft(lost, null));
   }
-  for (const { path, operation, size } of diffWorktrees(before, after)) {
+  for (const { path, operation, size } of after === null ? [] : diffWorktrees(before, after)) {
     const data = { path, operation, call_id: null, source: 'git' as const, diff: null, size };
     await desk.recorder.take(pipeline.draft({ kind: 'file_changed', data }, null));
   }

@@ -22,7 +22,8 @@ import {
 } from './config-checks.ts';
 import { LOG_FIELDS, logOf, type TargetLog } from './config-log.ts';
 import { POLICY_FIELDS, policyOf } from './config-retention.ts';
-import { notRead, writableByOthers } from './find-config.ts';
+import { linked, notRead, writableByOthers } from './find-config.ts';
+import { outsideProject } from './project.ts';
 
 export { findConfig } from './find-config.ts';
 
@@ -50,10 +51,16 @@ export interface Config {
   retention: RetentionPolicy[];
 }
 
+const patterns: Check = (value) =>
+  list(value) ??
+  ((value as string[]).length > LIMITS.redaction_patterns_max
+    ? `has more than ${LIMITS.redaction_patterns_max} patterns`
+    : null);
+
 const ROOT_FIELDS: Record<string, Check> = {
   targets,
   default_target: text,
-  redact: list,
+  redact: patterns,
   retention: policies,
 };
 const TARGET_FIELDS: Record<string, Check> = {
@@ -144,6 +151,8 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
     bytes_max: LIMITS.config_bytes_max,
     stage: 'config',
   });
+  // A message about a mistake would quote it.
+  if (outsideProject(path)(path)) throw linked(path);
   const why = writableByOthers(stat);
   if (why !== null) throw notRead(path, why);
   const { readYamlText } = await import('../lib/yaml.ts');

@@ -1,10 +1,8 @@
 /** What an eval file makes tacho do beside thinking: programs it starts, places it sends to, files it reads. */
-import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
 import type { Assertion, EvalFile, ModelRequest, Options } from '../evals/types.ts';
 import { words } from './consent.ts';
 import { destinationOf } from './eval-model.ts';
+import { outsideProject } from './project.ts';
 
 interface EvalContext {
   /** Of the eval file, without symbolic links. */
@@ -14,14 +12,14 @@ interface EvalContext {
   env: NodeJS.ProcessEnv;
 }
 
-/** Without repeats; none: the file needs no consent. */
-export function evalEffects(file: EvalFile, context: EvalContext): string[] {
-  const top = projectOf(context.path);
-  const outside = (path: string) => relative(top, realPath(path)).startsWith('..');
-  const folders = file.tests.map(({ workspace }) => workspace).filter((path) => path !== null);
+/** Without repeats; none: the file needs no consent. `file`: null where it has mistakes, so that only reading counts. */
+export function evalEffects(file: EvalFile | null, context: EvalContext): string[] {
+  const outside = outsideProject(context.path);
+  const tests = file?.tests ?? [];
+  const folders = tests.map(({ workspace }) => workspace).filter((path) => path !== null);
   return [
     ...new Set([
-      ...file.tests.flatMap(({ assertions }) =>
+      ...tests.flatMap(({ assertions }) =>
         assertions.flatMap((assertion) => assertionEffects(assertion, context.env)),
       ),
       ...folders.filter(outside).map((path) => `copies ${path} for an agent to work in`),
@@ -58,22 +56,4 @@ function modelEffect(options: Options, { TACHO_GRADER_URL }: NodeJS.ProcessEnv):
   const { url, key_env, own_host, own_key } = destinationOf({ api, base_url, api_key_env });
   const named = base_url !== null && base_url === TACHO_GRADER_URL;
   return (own_host || named) && own_key ? null : `sends runs and the key in ${key_env} to ${url}`;
-}
-
-/** The repository that the file is in; outside of any, its folder. A repository of the whole home folder is none. */
-function projectOf(path: string): string {
-  const home = realPath(homedir());
-  for (let folder = dirname(path); folder !== home && dirname(folder) !== folder; ) {
-    if (existsSync(join(folder, '.git'))) return folder;
-    folder = dirname(folder);
-  }
-  return dirname(path);
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

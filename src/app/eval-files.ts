@@ -71,13 +71,26 @@ export interface LoadedEval {
   asking: Asking;
 }
 
-export async function loadEvalFile(path: string, env: NodeJS.ProcessEnv): Promise<LoadedEval> {
+/** `agree`: throws where the user does not agree. A message about a mistake may quote files that nobody agreed to read. */
+export async function loadEvalFile(
+  path: string,
+  env: NodeJS.ProcessEnv,
+  agree: (asking: Asking) => void,
+): Promise<LoadedEval> {
   checkInput(path);
   const sources = new EvalSources();
   const text = sources.text(path);
-  // The same file has the same name, for comparing and resuming.
-  const file = await parseEvalFile(normalize(path), text, sources, modelOf(env));
   const real = realpathSync(path);
-  const effects = evalEffects(file, { path: real, read: [...sources.read.keys()], env });
-  return { file, asking: { path: real, sha256: sources.hash(), effects } };
+  const asking = (file: EvalFile | null): Asking => {
+    const effects = evalEffects(file, { path: real, read: [...sources.read.keys()], env });
+    return { path: real, sha256: sources.hash(), effects };
+  };
+  try {
+    // The same file has the same name, for comparing and resuming.
+    const file = await parseEvalFile(normalize(path), text, sources, modelOf(env));
+    return { file, asking: asking(file) };
+  } catch (error) {
+    agree(asking(null));
+    throw error;
+  }
 }

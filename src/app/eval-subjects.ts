@@ -1,6 +1,7 @@
 /** What is graded: transcripts out of files, or of recorded runs. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { jsonFault } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines } from '../lib/lines.ts';
 import { schemaFault } from '../lib/schema-fault.ts';
@@ -38,7 +39,7 @@ function transcriptIn(text: string): Transcript | string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return `no JSON: ${(error as Error).message.slice(0, 200)}`;
+    return `no JSON: ${jsonFault(error)}`;
   }
   return checkTranscript(value) ? (value as Transcript) : `no transcript: ${faultOf(value)}`;
 }

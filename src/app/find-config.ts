@@ -1,8 +1,8 @@
 /** Where the `tacho.yaml` of a folder is: never above the repository or the home folder, never from other users' hands. */
 import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { TachoError } from '../lib/errors.ts';
+import { homeFolder } from '../lib/home.ts';
 
 const NAME = 'tacho.yaml';
 
@@ -17,10 +17,17 @@ export function writableByOthers({ uid, gid, mode }: Stats): string | null {
   return (mode & 0o020) !== 0 && !private_group ? `can be written by group ${gid}` : null;
 }
 
-export function notRead(path: string, why: string): TachoError {
-  const text = `${path}: ${why}: it is not read; make it yours alone (chown, chmod go-w) or remove it`;
-  return new TachoError('untrusted', text, { stage: 'config' });
-}
+const untrusted = (text: string) => new TachoError('untrusted', text, { stage: 'config' });
+
+export const notRead = (path: string, why: string) =>
+  untrusted(
+    `${path}: ${why}: it is not read; make it yours alone (chown, chmod go-w) or remove it`,
+  );
+
+export const linked = (path: string) =>
+  untrusted(
+    `${path}: is a link to a file outside of its repository or folder: it is not read; replace it by a copy`,
+  );
 
 /**
  * The nearest `tacho.yaml` from `cwd` upwards; null when there is none. The search ends at the top of the repository, at the
@@ -47,7 +54,7 @@ export function findConfig(cwd: string, say: (text: string) => void = () => {}):
 
 function realHome(): string | null {
   try {
-    return realpathSync(homedir());
+    return realpathSync(homeFolder());
   } catch {
     return null;
   }

@@ -1,8 +1,8 @@
 /** Where tacho's own files lie: beside the bundle, or in the sources when they are run as they are. */
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { homeFolder } from '../lib/home.ts';
 import { resolveStateDir, stateDirAt } from '../store/state-dir.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -29,5 +29,6 @@ export function programEntry(agent: string): string {
 export function tmpFolder(env: NodeJS.ProcessEnv = process.env): string {
   const state = stateDirAt(resolveStateDir({ env, cwd: process.cwd() }));
   if (existsSync(state.journal)) return state.tmp;
-  return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tacho');
+  const { XDG_CACHE_HOME: given = '' } = env;
+  return join(isAbsolute(given) ? given : join(homeFolder(), '.cache'), 'tacho');
 }

@@ -69,7 +69,7 @@ async function fileFound(path: string, env: NodeJS.ProcessEnv): Promise<Found> {
   const asking =
     basename(path) === 'tacho.yaml'
       ? configAsking(await loadConfig(path, AGENT_IDS))
-      : (await loadEvalFile(path, env)).asking;
+      : (await loadEvalFile(path, env, () => {})).asking;
   return { kind: 'config', path, effects: asking.effects, asking };
 }
 

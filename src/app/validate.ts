@@ -10,6 +10,7 @@ import { TRANSCRIPT_RULES } from '../conformance/transcript-rules.ts';
 import type { Report } from '../conformance/types.ts';
 import { fileError } from '../lib/errors.ts';
 import { isoTime } from '../lib/iso-time.ts';
+import { jsonFault } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LineSink, type Lines } from '../lib/lines.ts';
 import { inFlatMemory } from '../lib/memory.ts';
@@ -116,7 +117,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
       return { value: value as Record<string, unknown>, fault: '' };
     return { value: null, fault: 'it is no JSON object' };
   } catch (error) {
-    return { value: null, fault: (error as Error).message };
+    return { value: null, fault: jsonFault(error) };
   }
 }
 

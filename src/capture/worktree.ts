@@ -89,7 +89,8 @@ export async function snapshotWorktree(
     if (tree === null) return null;
     const own = await ownTree(tree);
     if (filters === null || !own) stop(tree, run.signal.aborted ? 'timed_out' : 'unsafe');
-    else await fill(tree, { ...run, cwd: tree.top, settings: filters }, options);
+    // From the same folder as `filters`: seen from the top, git may find another repository, with filters of its own.
+    else await fill(tree, { ...run, settings: filters }, options);
     return tree;
   } catch {
     // The folder went away meanwhile: there is nothing to compare.
@@ -100,20 +101,18 @@ export async function snapshotWorktree(
 async function findTree(run: GitRun): Promise<Worktree | null> {
   const asked = ['--is-inside-work-tree', '--show-object-format', '--show-toplevel'];
   const found = await runGit(['rev-parse', ...asked], run);
-  if (!found.ok) return null;
+  const cwd = await realpath(run.cwd);
+  if (!found.ok) return found.why === 'timed_out' ? emptyTree(cwd, cwd, ['timed_out']) : null;
   const [inside, format, ...rest] = found.output.toString('utf8').split('\n');
   if (inside !== 'true') return null;
-  return {
-    // Last, because a folder's name may hold line feeds.
-    top: rest.slice(0, -1).join('\n'),
-    cwd: await realpath(run.cwd),
-    oid_length: format === 'sha256' ? 64 : 40,
-    head: null,
-    files: new Map(),
-    committed: new Map(),
-    moved: new Map(),
-    limits: [],
-  };
+  // Last, because a folder's name may hold line feeds.
+  const tree = emptyTree(rest.slice(0, -1).join('\n'), cwd);
+  return { ...tree, oid_length: format === 'sha256' ? 64 : 40 };
+}
+
+function emptyTree(top: string, cwd: string, limits: WorktreeLimit[] = []): Worktree {
+  const [files, committed, moved] = [new Map(), new Map(), new Map()];
+  return { top, cwd, oid_length: 40, head: null, files, committed, moved, limits };
 }
 
 /** `core.worktree` may name any folder; the top of a real work tree has its `.git`, and the run's folder is below it. */

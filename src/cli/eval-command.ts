@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { catchUpState } from '../app/catch-up.ts';
-import { needConsent } from '../app/consent.ts';
+import { type Asking, needConsent } from '../app/consent.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
 import { checkInput, type LoadedEval, loadEvalFile } from '../app/eval-files.ts';
 import { redactedRow, redactedTools } from '../app/eval-redaction.ts';
@@ -119,11 +119,13 @@ function catchSignals(): { signal: AbortSignal; release(): void } {
 }
 
 async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
+  const consenting = actingOf(flags.trust, io);
+  const agree = (asking: Asking) => needConsent(asking, consenting);
   const loaded: LoadedEval[] = [];
   const mistakes: string[] = [];
   for (const path of files) {
     try {
-      loaded.push(await loadEvalFile(path, io.env));
+      loaded.push(await loadEvalFile(path, io.env, agree));
     } catch (error) {
       if (!(error instanceof TachoError)) throw error;
       mistakes.push(error.message);
@@ -131,9 +133,9 @@ async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
   }
   if (mistakes.length > 0)
     throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
+  for (const { asking } of loaded) agree(asking);
   for (const { file } of loaded)
     for (const note of file.notes) await io.err.write(`note: ${note}\n`);
-  for (const { asking } of loaded) needConsent(asking, actingOf(flags.trust, io));
   return loaded.map(({ file }) => file);
 }
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { readBoard } from '../app/live-board.ts';
 import { livePaths } from '../app/live-paths.ts';
+import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
 import { type ReviewTally, reviewTally } from '../app/review.ts';
 import { type ValidateInput, validateInput, validateStored } from '../app/validate.ts';
 import type { Report } from '../conformance/types.ts';
@@ -43,12 +44,19 @@ export async function validateCommand(request: ValidateRequest, io: Io): Promise
   });
   if (flags.board) return showBoard(state_dir, flags, io);
   const stored = isStored(request, io);
-  const report = stored
+  const redactor = openRedactor({
+    env: io.env,
+    redact: await patternsIn(process.cwd()),
+    hash: passingHash(stateFlag(request.command), io.env),
+  });
+  const judged = stored
     ? await validateStored(state_dir, flags.session ?? null)
     : await validateInput(inputOf(request.file ?? '-'), {
         format: flags.format ?? null,
         against: flags.against === undefined ? null : inputOf(flags.against),
       });
+  // What it says of a line may quote it.
+  const report = redactor.value(judged) as Report;
   const review = stored ? await reviewTally(state_dir, flags.session ?? null) : null;
   return tell({ report, review, flags }, io);
 }

@@ -1,5 +1,6 @@
 /** The text of an eval file as data that remembers where each part stands. */
 import { TachoError } from '../lib/errors.ts';
+import { jsonFault } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
 import type { Path, Place } from './fields.ts';
@@ -37,7 +38,7 @@ export function readJsonl(path: string, text: string): Source {
     try {
       values.push(JSON.parse(line));
     } catch (error) {
-      throw invalid(`${path}:${i + 1}:1: no JSON: ${(error as Error).message}`);
+      throw invalid(`${path}:${i + 1}:1: no JSON: ${jsonFault(error)}`);
     }
     numbers.push(i + 1);
   }

@@ -71,3 +71,10 @@ export function mayBeJson(text: string): boolean {
 }
 
 const LITERALS = new Set(['true', 'false', 'null']);
+
+/** Why a text is no JSON, in the engine's words, without the excerpt of the text in them: it may hold half a secret. */
+export function jsonFault(error: unknown): string {
+  return (error as Error).message
+    .replace(/^Unexpected token .*$/s, 'Unexpected token in JSON')
+    .replace(/^".*" is not valid JSON$/s, 'Not valid JSON');
+}

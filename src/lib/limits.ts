@@ -128,6 +128,8 @@ export const LIMITS = {
   spool_meta_bytes_max: 144 * 1024 * 1024,
   /** Text held back so that a secret split over deltas is still seen. */
   redaction_hold_chars: 4096,
+  /** Each takes its time on every text, and a clone may bring them. */
+  redaction_patterns_max: 64,
   /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */
   skill_uses_max: 10_000,
   /** Warnings in an outcome: more than anybody reads; the rest is counted. */

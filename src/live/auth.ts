@@ -6,6 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { isoTime } from '../lib/iso-time.ts';
+import { jsonFault } from '../lib/json.ts';
 import { LIVE_PERMISSIONS, type LivePermission } from '../model/live-words.ts';
 
 /** What a connection may do. */
@@ -61,7 +62,7 @@ export function parseTokens(text: string, path: string): Tokens {
   try {
     value = JSON.parse(bare);
   } catch (error) {
-    throw invalid(`${path}: ${(error as Error).message}`);
+    throw invalid(`${path}: ${jsonFault(error)}`);
   }
   const { tokens } = value as { tokens?: unknown };
   if (!Array.isArray(tokens) || tokens.length === 0)

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { isoTime } from '../lib/iso-time.ts';
-import { checkValue, nestsDeeper } from '../lib/json.ts';
+import { checkValue, jsonFault, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
@@ -32,7 +32,7 @@ export function readText(text: string): ReadMessage {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return badLine(text, 'INVALID_JSON_FORMAT', (error as Error).message);
+    return badLine(text, 'INVALID_JSON_FORMAT', jsonFault(error));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');

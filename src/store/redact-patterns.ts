@@ -3,6 +3,7 @@
  * length of the text times the size of the pattern; over a budget the rest of the text counts as found.
  */
 import { TachoError } from '../lib/errors.ts';
+import { LIMITS } from '../lib/limits.ts';
 import {
   addTo,
   compileRegex,
@@ -27,6 +28,13 @@ export interface Pattern {
 /** Patterns are compiled for the check of the configuration and again for each redactor. */
 const COMPILED_MAX = 64;
 const compiled = new Map<string, Pattern>();
+
+export function compilePatterns(sources: readonly string[]): Pattern[] {
+  const most = LIMITS.redaction_patterns_max;
+  if (sources.length > most)
+    throw invalid(`there are ${sources.length} redaction patterns, at most ${most} are allowed`);
+  return sources.map(compilePattern);
+}
 
 /** Compiles a pattern for all its matches. Throws for one that is not valid, not supported or too costly. */
 export function compilePattern(source: string): Pattern {
@@ -276,7 +284,7 @@ function firstOf(steps: readonly Step[]): Uint8Array | null {
   return first;
 }
 
-function refused(source: string, why: string): TachoError {
-  const text = `redaction pattern ${JSON.stringify(source.slice(0, 80))} ${why}`;
-  return new TachoError('config_invalid', text, { stage: 'redaction' });
-}
+const invalid = (text: string) => new TachoError('config_invalid', text, { stage: 'redaction' });
+
+const refused = (source: string, why: string) =>
+  invalid(`redaction pattern ${JSON.stringify(source.slice(0, 80))} ${why}`);

@@ -17,7 +17,7 @@ interface Stream {
 
 /** Words behind which a secret stands after white space. */
 const OPENING =
-  /(?:authorization["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:\w{1,12}\s{1,4})?|bearer\s{1,4}|(?:-api-key|secret_?access_?key)["'\\]{0,4}\s{0,4}[:=]?\s{0,4}["'\\]{0,4})$/i;
+  /(?:authorization["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:\w{1,12}\s{1,4})?|bearer\s{1,4}|(?:x-api-key|secret_?access_?key)["'\\]{0,4}\s{0,4}[:=]?\s{0,4}["'\\]{0,4})$/i;
 const OPENING_CHARS_MAX = 64;
 /** What is kept of a long run: more than any secret that is known by its beginning. */
 const RUN_KEPT_CHARS = LIMITS.redaction_hold_chars / 2;
@@ -34,18 +34,19 @@ export function createStreams(tools: {
   /** Text up to here can be given away. */
   function safeEnd(text: string): number {
     const block = openKeyBlock(text, true);
-    let end = block >= 0 ? block : lastGap(text);
-    const before = text.slice(Math.max(0, end - OPENING_CHARS_MAX), end);
-    const opening = OPENING.exec(before);
-    if (opening !== null) end -= before.length - opening.index;
+    const end = beforeOpening(text, block >= 0 ? block : lastGap(text));
     return uncut(text, Math.min(end, tools.cutOff(text)));
   }
 
-  /** This place, or before a secret that it would cut. */
+  /** This place, or before a secret that it would cut, or would part from the words that it is known by. */
   function uncut(text: string, place: number): number {
     if (place === 0 || place === text.length) return place;
-    const cut = tools.find(text).find(({ start, end }) => start < place && end > place);
-    return cut?.start ?? place;
+    const found = tools.find(text).map((each) => ({ from: knownFrom(text, each), to: each.end }));
+    for (let at = place; ; ) {
+      const cut = found.find(({ from, to }) => from < at && to > at);
+      if (cut === undefined) return at;
+      at = cut.from;
+    }
   }
 
   /** More is held than may be: gives away what is no part of something found at the end. */
@@ -100,9 +101,20 @@ export function createStreams(tools: {
   };
 }
 
-/** Where the run of characters at the end of the text begins. */
-function lastGap(text: string): number {
-  let at = text.length;
+/** This place, or before the words that make what follows a secret. */
+function beforeOpening(text: string, place: number): number {
+  const before = text.slice(Math.max(0, place - OPENING_CHARS_MAX), place);
+  const opening = OPENING.exec(before);
+  return opening === null ? place : place - (before.length - opening.index);
+}
+
+/** Where the words begin that make this a secret: a password by its address, a token by what is said before it. */
+const knownFrom = (text: string, { kind, start }: Found) =>
+  kind === 'url' ? lastGap(text, start) : beforeOpening(text, start);
+
+/** Where the run of characters before a place begins. */
+function lastGap(text: string, place = text.length): number {
+  let at = place;
   while (at > 0 && !isSpace(text.charCodeAt(at - 1))) at -= 1;
   return at;
 }

@@ -111,7 +111,10 @@ export interface Form {
   after: boolean;
 }
 
-/** A value as it is, with either line end, without escapes of its own, as hex, and as base64 at any alignment. */
+/**
+ * A value as it is, with either line end, and without escapes of its own; it and its JSON as hex, and as base64 at any
+ * alignment; base64 of its base64.
+ */
 export function formsOf(value: string): Form[] {
   const forms = new Map<string, Form>();
   const add = (text: string, before = false, after = false) => {
@@ -126,28 +129,32 @@ export function formsOf(value: string): Form[] {
     add(plain.replaceAll(' ', '+'));
     // At its end, the sign of an escape is taken for one together with what follows.
     add(text.replace(/[\\%&]+$/, ''));
-    const bytes = Buffer.from(text, 'utf8');
-    const hex = bytes.toString('hex');
-    add(hex);
-    add(hex.toUpperCase());
-    for (let shift = 0; shift < 3; shift++) addBase64(bytes, shift, add);
+    for (const inner of new Set([text, JSON.stringify(text).slice(1, -1)])) {
+      const bytes = Buffer.from(inner, 'utf8');
+      const hex = bytes.toString('hex');
+      add(hex);
+      add(hex.toUpperCase());
+      addBase64(bytes, add);
+      addBase64(Buffer.from(bytes.toString('base64').replace(/=+$/, '')), add);
+    }
   }
   return [...forms.values()];
 }
 
-/** The characters that depend on the value alone, whatever is before and after it. */
+/** At each alignment, the characters that depend on the bytes alone, whatever is before and after them. */
 function addBase64(
   bytes: Buffer,
-  shift: number,
   add: (text: string, before: boolean, after: boolean) => void,
 ): void {
-  const bits = 8 * (shift + bytes.length);
-  const [from, to] = [Math.ceil((8 * shift) / 6), Math.floor(bits / 6)];
-  const text = Buffer.concat([Buffer.alloc(shift), bytes])
-    .toString('base64')
-    .slice(from, to);
-  for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')])
-    add(form, shift > 0, bits % 6 > 0);
+  for (let shift = 0; shift < 3; shift++) {
+    const bits = 8 * (shift + bytes.length);
+    const [from, to] = [Math.ceil((8 * shift) / 6), Math.floor(bits / 6)];
+    const text = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .slice(from, to);
+    for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+      add(form, shift > 0, bits % 6 > 0);
+  }
 }
 
 const BASE64 = /[A-Za-z0-9+/_-]/;

@@ -237,6 +237,8 @@ describe('where it is found', () => {
         ENV_VALUE,
         `Authorization: Basic ${letters}`,
         `Bearer ${letters}`,
+        `x-api-key: ${letters}`,
+        `https://user:${letters}@host/path`,
       ];
       for (const secret of secrets) {
         const text = `Some words before ${secret} and some after.\n`;
@@ -265,6 +267,20 @@ describe('where it is found', () => {
         ),
         { numRuns: 200 },
       );
+    },
+  );
+
+  verifies(
+    'ST-7',
+    'the word before a secret stays with it, whatever known secret its end looks like',
+    () => {
+      // Base64 of the variable begins as the token ends, so it may continue on the next line.
+      const tool = redactor({ env: { X_SECRET: 'w6FNEHsdQybAMl7moGzL' } });
+      for (const end of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-') {
+        const text = `a Bearer ${letters}${end}\nx-api-key: ${letters}${end},Bearer ${letters} b`;
+        const given = [...text].map((char) => tool.delta('k', char)).join('') + tool.flush('k');
+        expect(given).toBe(tool.text(text));
+      }
     },
   );
 

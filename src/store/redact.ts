@@ -6,7 +6,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import { createFinders } from './redact-find.ts';
 import { createKeyLines } from './redact-lines.ts';
-import { compilePattern } from './redact-patterns.ts';
+import { compilePatterns } from './redact-patterns.ts';
 import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
 import { knownSecrets } from './redact-values.ts';
@@ -59,7 +59,7 @@ const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 export function createRedactor(options: RedactorOptions): Redactor {
   const { hash } = options;
   const known = knownSecrets(options.env, options.secret_env);
-  const finders = createFinders(known.values, (options.patterns ?? []).map(compilePattern));
+  const finders = createFinders(known.values, compilePatterns(options.patterns ?? []));
   const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
   const reach = Math.max(LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
   const totals = new Map<string, number>();

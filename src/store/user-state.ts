@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, lstatSync, readdirSync, readSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { homeFolder } from '../lib/home.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { openRead, unlinkQuietly, writeAtomic } from './files.ts';
 import { ownFolder } from './own-folder.ts';
@@ -33,7 +33,7 @@ type FactId = Omit<Fact, 'notes'>;
 export function userStatePath(env: NodeJS.ProcessEnv = process.env): string {
   const { XDG_STATE_HOME: given = '' } = env;
   // The XDG specification has relative paths ignored.
-  return join(isAbsolute(given) ? given : join(homedir(), '.local', 'state'), 'tacho');
+  return join(isAbsolute(given) ? given : join(homeFolder(), '.local', 'state'), 'tacho');
 }
 
 export const hashOf = (text: string | Uint8Array) =>

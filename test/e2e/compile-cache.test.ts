@@ -45,6 +45,12 @@ test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are followed', async () => {
   expect([entries(own).length, entries(cache())]).toEqual([1, []]);
 });
 
+test('there is none in the folder we are in, which an empty or relative HOME would mean', async () => {
+  const XDG_STATE_HOME = join(place.folder, 'user');
+  for (const HOME of ['', '.']) await start({ HOME, XDG_STATE_HOME });
+  expect(entries(place.work)).toEqual([]);
+});
+
 test('there is none where others can write, behind a link, or in a folder of another user', async () => {
   mkdirSync(cache(), { recursive: true });
   // In a sticky folder others cannot replace an entry, but put one there first.

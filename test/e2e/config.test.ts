@@ -107,6 +107,7 @@ const MISTAKES: [string, string, string][] = [
     `a: &a [1, 1]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'[at]}, `.repeat(9)}1]\n`).join('')}`,
     ':1: Excessive alias count',
   ],
+  ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],
   ['a list', '- a\n', ':1: must be a map with the field targets'],
   [

@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -357,6 +359,15 @@ describe('the tools', () => {
       'way-out/x.txt is outside the work folder',
     );
     expect(readdirSync(folder)).not.toContain('x.txt');
+  });
+
+  test('the default script runs no program that was there before', async () => {
+    const proof = join(folder, 'proof');
+    writeFileSync(join(folder, 'foreign.sh'), `touch ${proof}\n`);
+    mkdirSync(join(cwd, 'tacho-demo'));
+    symlinkSync(join(folder, 'foreign.sh'), join(cwd, 'tacho-demo', 'greet.sh'));
+    const played = await play([]);
+    expect([played.code, existsSync(proof)]).toEqual([1, false]);
   });
 
   test('an unmet expectation ends the play as a failure of the agent', async () => {

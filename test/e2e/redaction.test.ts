@@ -415,3 +415,32 @@ verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', a
   const seen = streams({ ...result, stderr: '' });
   expect(leaks([...seen, ...asked], [VALUE.slice(0, 4)])).toEqual([]);
 });
+
+verifies(
+  'ST-7',
+  'validate and eval show no secret of the lines that they complain of',
+  async () => {
+    config();
+    const path = join(place.folder, 'lines.jsonl');
+    const wrong = (text: string) => JSON.stringify({ type: text, schema_version: text, id: text });
+    const lines = [VALUE, SHAPE, PATTERN].flatMap((text) => [`{"a":${text}}`, text, wrong(text)]);
+    writeFileSync(path, `${lines.join('\n')}\n`);
+    const evals = join(place.folder, 'e.yaml');
+    const tests = [{ id: 'a', assertions: [{ type: 'contains', value: 'x' }] }];
+    writeFileSync(evals, JSON.stringify({ tests }));
+    const commands = [
+      ...['live', 'run-event', 'transcript'].flatMap((format) => [
+        ['validate', '--format', format, path],
+        ['validate', '--format', format, '--json', path],
+      ]),
+      ['eval', evals, '--transcript', path],
+    ];
+    for (const command of commands) {
+      const result = await tacho(command, { env: ENV });
+      expect(result.stdout + result.stderr).toMatch(/JSON/);
+      // Ten characters are what a message of the engine quotes.
+      const parts = [VALUE, SHAPE, PATTERN].map((text) => text.slice(0, 8));
+      expect([command, leaks(streams(result), parts)]).toEqual([command, []]);
+    }
+  },
+);

@@ -164,6 +164,23 @@ describe('the search for tacho.yaml', () => {
   });
 });
 
+test('a link is not read when it leads out of the repository', async () => {
+  mkdirSync(join(place.work, '.git'));
+  mkdirSync(join(place.work, 'a'));
+  writeFileSync(join(place.folder, 'outside'), 'word-of-the-file: 1\n');
+  writeFileSync(join(place.work, 'inside'), 'redact: [abc]\n');
+  const path = join(place.work, 'a', 'tacho.yaml');
+  const at = async (to: string) => {
+    rmSync(path, { force: true });
+    symlinkSync(to, path);
+    return tacho(demo('default'), { cwd: join(place.work, 'a') });
+  };
+  const { code, stderr } = await at('../../outside');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('outside of its repository')]);
+  expect(stderr).not.toContain('word-of-the-file');
+  expect((await at('../inside')).code).toBe(0);
+});
+
 for (const [what, make] of [
   ['a pipe', (path: string) => void spawnSync('mkfifo', [path])],
   ['a link to an endless file', (path: string) => symlinkSync('/dev/zero', path)],
@@ -335,6 +352,20 @@ describe('an eval file', () => {
       expect([effect, code, stderr]).toEqual([effect, 2, expect.stringContaining(effect)]);
     }
     expect([got, existsSync(proof())]).toEqual([[], false]);
+  });
+
+  test('what files outside of its repository hold is not quoted without consent', async () => {
+    await tacho(demo('default'));
+    const outside = { 'c.jsonl': 'word-of-the-file', 'c.yaml': '[{id: a, word-of-the-file: 1}]' };
+    for (const [name, text] of Object.entries(outside)) {
+      writeFileSync(join(place.folder, name), text);
+      write('e.yaml', { tests: `../${name}` });
+      const { code, stderr } = await tacho(RUN_LAST);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('needs your consent')]);
+      expect(stderr).not.toContain('word-of');
+      const trusted = await tacho([...RUN_LAST, '--trust']);
+      expect([trusted.code, trusted.stderr]).toEqual([2, expect.stringContaining('word-of')]);
+    }
   });
 
   test('consent covers the files it names: a changed one asks again', async () => {

@@ -64,7 +64,7 @@ verifies(
     const table = await place.tacho(['validate', '-', '--junit', junit], { input });
     expect(table.code).toBe(1);
     expect(table.stdout).toMatch(
-      /\n7\.1 [^\n]*: 2 failed\n {2}line 2: [^\n]*garbage[^\n]*\n {2}line 4: /,
+      /\n7\.1 [^\n]*: 2 failed\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
     );
     expect(table.stdout).toContain('line 3, session s1, seq 2: no tool_call_request');
     expect(table.stdout).not.toContain('\u001b');

@@ -4,6 +4,7 @@ import { appendFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSyn
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { diffWorktrees, snapshotWorktree, type Worktree } from '../../src/capture/worktree.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { demo, usePlace } from './cli.ts';
 
@@ -144,6 +145,16 @@ test('core.worktree does not make tacho read another folder', async () => {
   }
 });
 
+test('a repository that names the one around it as its work tree runs none of its filters', async () => {
+  const { top, proof, program, git } = repository();
+  git('config', 'filter.x.clean', program);
+  const inner = join(top, 'inner');
+  git('init', '-q', inner);
+  execFileSync('git', ['config', 'core.worktree', '../..'], { cwd: inner });
+  const { trees } = await compared(inner);
+  expect([existsSync(proof), trees.every((tree) => tree !== null)]).toEqual([false, true]);
+});
+
 test('a bare repository among the files of a clone is not taken for the repository', async () => {
   const { top, proof, program, git } = repository();
   const inner = join(top, 'inner');
@@ -161,13 +172,35 @@ test('a bare repository among the files of a clone is not taken for the reposito
 
 const place = usePlace();
 
+const git = (...args: string[]) => execFileSync('git', args, { cwd: place.work });
+const says = async () => {
+  const { stdout } = await place.tacho(['runs', 'show', 'last', '--json']);
+  return JSON.stringify(JSON.parse(stdout).completeness).includes('worktree_unread');
+};
+
 test('a run says that the work tree was not compared', async () => {
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: place.work });
   git('init', '-q');
   appendFileSync(join(place.work, '.git', 'config'), '[filter "a=b"]\n\tclean = false\n');
   expect((await place.tacho(demo('default'))).code).toBe(0);
-  const { records } = await place.tacho(['runs', 'show', 'last', '--json']);
-  const outcome =
-    records.at(-1) ?? JSON.parse((await place.tacho(['runs', 'show', 'last', '--json'])).stdout);
-  expect(JSON.stringify(outcome.completeness)).toContain('worktree_unread');
+  expect(await says()).toBe(true);
+});
+
+test('so does one with a configuration that never ends, after waiting once', async () => {
+  git('init', '-q');
+  git('config', 'include.path', '../pipe');
+  execFileSync('mkfifo', [join(place.work, 'pipe')]);
+  const began = performance.now();
+  expect((await place.tacho(demo('default'))).code).toBe(0);
+  expect(performance.now() - began).toBeLessThan(1.9 * LIMITS.worktree_wait_ms);
+  expect(await says()).toBe(true);
+});
+
+test('so does one that removes the repository', async () => {
+  git('init', '-q');
+  const script = join(place.folder, 'script.yaml');
+  const call = { tool: 'run', input: { cmd: `rm -rf ${join(place.work, '.git')}` } };
+  writeFileSync(script, JSON.stringify({ steps: [{ calls: [call] }, { say: 'Done.' }] }));
+  expect((await place.tacho(demo(script))).code).toBe(0);
+  expect(existsSync(join(place.work, '.git'))).toBe(false);
+  expect(await says()).toBe(true);
 });

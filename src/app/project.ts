@@ -1,0 +1,26 @@
+/** What belongs to the project of a file: a file may name others of it without consent. */
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { homeFolder } from '../lib/home.ts';
+
+/** Whether a path, links followed, is outside of the project that the file `path` is in. */
+export function outsideProject(path: string): (other: string) => boolean {
+  const top = projectOf(realPath(dirname(path)));
+  return (other) => relative(top, realPath(other)).startsWith('..');
+}
+
+/** The repository that the folder is in; outside of any, the folder. A repository of the whole home folder is none. */
+function projectOf(start: string): string {
+  const home = realPath(homeFolder());
+  for (let folder = start; folder !== home && dirname(folder) !== folder; folder = dirname(folder))
+    if (existsSync(join(folder, '.git'))) return folder;
+  return start;
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
