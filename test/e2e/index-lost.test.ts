@@ -1,6 +1,7 @@
 /** What the index lacks is found in the journal and reported; what is foreign in the journal harms its own run alone. */
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { listSegments } from '../../src/store/scan.ts';
 import { type EditedEntry, editRun } from '../fixtures/edit-journal.ts';
@@ -57,6 +58,26 @@ test('a command that looks one run up finds it without the index too', async () 
     const { code, stderr, stdout } = await tacho(command);
     expect([code, stdout === '']).toEqual([0, false]);
     expect(stderr).toContain('1 run missing in the index');
+  }
+});
+
+verifies('ST-10', 'damage that shows only in the middle of a command is no answer', async () => {
+  const run_id = await record();
+  for (const command of [
+    ['replay', run_id],
+    ['runs', 'verify', 'last'],
+    ['show', run_id, '--json'],
+    ['runs', 'stats', '--json'],
+    ['runs', 'gc', '--max-runs', '5'],
+  ]) {
+    await list();
+    const index = new DatabaseSync(db());
+    index.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
+    index.close();
+    const { code, stderr, stdout } = await tacho(command);
+    expect([code, stdout], command.join(' ')).toEqual([70, '']);
+    expect(stderr).toMatch(/the index was damaged and is now .*run the command again/);
+    expect((await tacho(command)).code, command.join(' ')).toBe(0);
   }
 });
 
