@@ -252,7 +252,10 @@ function inode(path: string): number {
 
 /** A row that is no JSON any more is damage too, though SQLite sees nothing wrong in it. */
 function isDamaged(cause: unknown): boolean {
-  return cause instanceof SyntaxError || ([SQLITE.corrupt, SQLITE.not_a_database] as number[]).includes(sqliteCode(cause));
+  return (
+    cause instanceof SyntaxError ||
+    ([SQLITE.corrupt, SQLITE.not_a_database] as number[]).includes(sqliteCode(cause))
+  );
 }
 
 function databaseError(cause: unknown, path: string): TachoError {
