@@ -1,10 +1,19 @@
 /** The SQLite file behind the index: opened safely, brought to this schema, moved aside when it is damaged. */
-import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  type Stats,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { createPrivate, errno } from './files.ts';
+import { createPrivate, errno, unlinkQuietly } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
 import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
@@ -12,6 +21,7 @@ const STAGE = 'index';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
+const ASIDE = '.broken-';
 
 export interface Database {
   /** A read. Throws when the file turns out to be damaged; the next read is of the file that was begun in its place. */
@@ -24,7 +34,7 @@ export interface Database {
   withFile<T>(name: string, path: string, body: (db: Prepared) => T): T;
   /** Where a damaged file was put; null when none was. */
   readonly moved_to: string | null;
-  /** Shrinks the file to what it holds; left for another time while others use it. */
+  /** Shrinks the file to what it holds; left for another time while others use it. Damaged files put aside are removed. */
   compact(): void;
   close(): void;
 }
@@ -88,6 +98,7 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
       return moved_to;
     },
     compact() {
+      removeMovedAside(path);
       try {
         open.db.exec('VACUUM');
         open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -234,7 +245,7 @@ function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
 function moveAside(path: string, damaged: number, now_ms: number): string | null {
   if (inode(path) !== damaged) return null;
   const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');
-  const target = `${path}.broken-${stamp}`;
+  const target = `${path}${ASIDE}${stamp}`;
   try {
     renameSync(path, target);
     for (const end of ['-wal', '-shm']) {
@@ -244,6 +255,13 @@ function moveAside(path: string, damaged: number, now_ms: number): string | null
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }
+}
+
+/** They hold rows of runs that are deleted now, and nothing that the journal lacks. */
+function removeMovedAside(path: string): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder))
+    if (name.startsWith(`${basename(path)}${ASIDE}`)) unlinkQuietly(join(folder, name));
 }
 
 function inode(path: string): number {

@@ -287,6 +287,20 @@ describe('a database', () => {
     }
   });
 
+  verifies('ST-9', 'that was put aside holds deleted runs no longer once they are deleted', () => {
+    const state = newState();
+    writeFileSync(state.db, 'a prompt of a run that is deleted later'.repeat(300));
+    const index = openIndex(state);
+    const aside = index.moved_to as string;
+    writeFileSync(`${aside}-wal`, 'a prompt');
+    index.saveOutcome(outcome(1));
+    index.deleteRuns([runId(1)]);
+    index.compact();
+    index.close();
+    expect(readdirSync(state.path).filter((name) => name.includes('broken'))).toEqual([]);
+    expect(existsSync(state.db)).toBe(true);
+  });
+
   test('with bytes changed anywhere never stops the work', () => {
     for (let round = 0; round < 40; round++) {
       const state = newState();
