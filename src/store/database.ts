@@ -1,7 +1,9 @@
 /** The SQLite file behind the index: opened safely, brought to this schema, moved aside when it is damaged. */
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   lstatSync,
   readdirSync,
@@ -288,7 +290,7 @@ function databaseError(cause: unknown, path: string): TachoError {
     case SQLITE.full:
       return fileError(withCause('ENOSPC', cause), path, STAGE);
     case SQLITE.readonly:
-      return fileError(withCause('EROFS', cause), path, STAGE);
+      return fileError(withCause(readOnlyCode(path), cause), path, STAGE);
     case SQLITE.io_error: {
       const text = `${path}: the disk fails: ${(cause as Error).message}`;
       return new TachoError('state_unusable', text, { stage: STAGE, cause });
@@ -302,6 +304,16 @@ function damaged(path: string, moved_to: string | null): TachoError {
   const where = moved_to === null ? '' : ` and is now ${moved_to}`;
   const text = `${path}: the index was damaged${where}: run the command again, it is rebuilt from the journal`;
   return new TachoError('state_unusable', text, { stage: STAGE, retryable: true });
+}
+
+/** SQLite has one code for a file system that is read-only and for a file or folder that we may not write. */
+function readOnlyCode(path: string): string {
+  try {
+    for (const one of [dirname(path), path]) accessSync(one, constants.W_OK);
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code ?? 'EROFS';
+  }
+  return 'EROFS';
 }
 
 function withCause(code: string, cause: unknown): Error {

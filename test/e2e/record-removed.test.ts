@@ -1,5 +1,5 @@
 /** The agent can reach the state folder: a record that it removes or changes does not count as recorded. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { finished, linesOf, usePlace } from './cli.ts';
@@ -66,6 +66,23 @@ verifies('ST-2', 'a segment with another time and the same bytes is no loss', as
   expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
   expect(result.code).toBe(0);
 });
+
+verifies(
+  'ST-2',
+  'a run with a spool that cannot be removed is recorded, listed, and says so',
+  async () => {
+    const result = await run('rm -rf "$STATE/spool"; : > "$STATE/spool"');
+    expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
+    expect([result.code, result.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^warning: the removal of its raw output failed: .* the run is recorded/,
+      ),
+    ]);
+    rmSync(join(place.state, 'spool'));
+    expect((await listed()).map(({ run_id }) => run_id)).toEqual([result.records[0].run_id]);
+  },
+);
 
 verifies('ST-2', 'without the index or the spool folder a run is still recorded', async () => {
   for (const does of ['rm -f "$STATE"/tacho.db*', 'rm -rf "$STATE"/spool/*']) {
