@@ -173,8 +173,6 @@ async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promis
     } finally {
       index.close();
     }
-    if (spool !== null && !try_again) closeSpool(spool, request.keep_raw);
-    return { unlisted: null, missing };
   } catch (error) {
     const lost = lostRecord(desk);
     if (lost !== null)
@@ -182,6 +180,9 @@ async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promis
     const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
     return { unlisted, missing };
   }
+  if (spool !== null && !try_again)
+    await attempt('the removal of its raw output', () => closeSpool(spool, request.keep_raw));
+  return { unlisted: null, missing };
 }
 
 function storeTranscript({ state, run_id, transcript }: Desk, outcome: RunResult['outcome']) {

@@ -12,6 +12,7 @@ import type { RunOutcome } from '../model/outcome.ts';
 import { type ArchiveEntry, type ArchiveRead, readArchive, refused } from '../store/archive.ts';
 import { CONFLICT } from '../store/catalogue.ts';
 import { dieHere, failsAt } from '../store/failpoint.ts';
+import { freeDeleted } from '../store/free.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
 import { type Journal, type JournalEntry, openJournal } from '../store/journal.ts';
 import { createSift } from '../store/journal-read.ts';
@@ -19,6 +20,7 @@ import { newReport } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { bury, readTombstones } from '../store/tombstones.ts';
+import { Ledger } from './import-ledger.ts';
 import { eventIn } from './journal-events.ts';
 import { Rebuilt } from './rebuilt.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
@@ -34,6 +36,8 @@ export interface Restored {
   restored: string[];
   /** Runs that are in the store already. */
   known: string[];
+  /** Imports that another run of their session takes the place of, as after an import; some may have been there before. */
+  replaced: string[];
   /** Runs that were left out, and why. */
   left_out: { run_id: string; why: string }[];
   /** Lines of the archive that are damaged. */
@@ -68,10 +72,27 @@ async function restoreLocked(
       else left_out.push({ run_id, why });
     }
     if (plan.size > 0) await store(state, index, reading, plan);
-    return { restored: [...plan.keys()], known, left_out, damaged: read.damaged };
+    const replaced = await countOnce(state, index, [...plan.keys()]);
+    const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
+    return { restored, known, replaced, left_out, damaged: read.damaged };
   } finally {
     index.close();
   }
+}
+
+/** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
+async function countOnce(
+  state: StateDir,
+  index: Index,
+  run_ids: readonly string[],
+): Promise<string[]> {
+  if (run_ids.length === 0) return [];
+  const ledger = new Ledger(state, index);
+  const replaced = run_ids
+    .map((run_id) => index.getRun(run_id))
+    .flatMap((run) => (run === null ? [] : ledger.settle(run.agent, run.session_id)));
+  if (replaced.length > 0) await freeDeleted(state, index);
+  return replaced;
 }
 
 interface Reading {

@@ -1,6 +1,6 @@
 /** The system's processes at one moment: from /proc where there is one, else from `ps`. */
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 
@@ -58,6 +58,18 @@ function readStat(pid: number | string): TreeProcess | null {
   }
 }
 
+let ours: boolean | undefined;
+
+/** Whether /proc numbers processes as we do. One of another namespace has other processes under these numbers. */
+function isOurs(): boolean {
+  try {
+    ours ??= readlinkSync('/proc/self') === String(process.pid);
+  } catch {
+    ours = false;
+  }
+  return ours;
+}
+
 export const procTable: ProcessTable = {
   async list() {
     const found: TreeProcess[] = [];
@@ -69,7 +81,7 @@ export const procTable: ProcessTable = {
     }
     return found;
   },
-  startOf: (pid) => readStat(pid)?.start ?? null,
+  startOf: (pid) => (isOurs() ? (readStat(pid)?.start ?? null) : null),
   notEarlier: (a, b) => Number(a) >= Number(b),
   async hasEnv(pid, entry) {
     try {

@@ -1,4 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { succeeds } from '../../test/e2e/needs.ts';
+import { verifies } from '../../test/e2e/verifies.ts';
 import { type ProcessTable, parsePsLine, parseStat, type TreeProcess } from './process-table.ts';
 import { listTree, type TreeRoot } from './process-tree.ts';
 
@@ -117,4 +120,13 @@ test('a line of ps is read, and an ended process is none', () => {
   });
   expect(parsePsLine('42 7 8 Z Sun Nov  1 03:02:01 2026 <defunct>')).toBe(null);
   expect(parsePsLine('')).toBe(null);
+});
+
+verifies('ST-3', 'in a /proc of another process namespace nobody is taken for the agent', () => {
+  const wrap = ['--user', '--map-root-user', '--pid', '--fork'];
+  if (!succeeds(['unshare', ...wrap, 'true'], 'a /proc of others')) return;
+  const table = JSON.stringify(new URL('./process-table.ts', import.meta.url).href);
+  const script = `import { procTable } from ${table}; console.log(procTable.startOf(1));`;
+  const args = [...wrap, process.execPath, '--input-type=module', '-e', script];
+  expect(spawnSync('unshare', args, { encoding: 'utf8' }).stdout).toBe('null\n');
 });

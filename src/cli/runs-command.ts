@@ -52,8 +52,11 @@ export async function listRuns(
 async function listed(state: StateDir, index: Index, query: RunQuery, io: Io): Promise<RunRow[]> {
   await catchUp(state, index, sayTo(io));
   const { moved_to } = index;
-  const rows = index.listRuns(query);
-  if (index.moved_to === moved_to) return rows;
+  try {
+    return index.listRuns(query);
+  } catch (error) {
+    if (index.moved_to === moved_to) throw error;
+  }
   await catchUp(state, index, sayTo(io));
   return index.listRuns(query);
 }

@@ -106,14 +106,21 @@ export async function restoreRuns(
 ): Promise<number> {
   const { restore } = await import('../app/restore.ts');
   const options = { runs, any_size: flags.anySize, force: flags.force, say: sayTo(io) };
-  const { restored, known, left_out, damaged } = await restore(state, archive, options);
+  const { restored, known, replaced, left_out, damaged } = await restore(state, archive, options);
   const path = forTerminal(archive);
   for (const run_id of restored) await io.out.write(`${run_id} restored\n`);
   for (const run_id of known) await io.out.write(`${run_id} is there already\n`);
+  for (const run_id of replaced)
+    await io.out.write(`${run_id} is not kept: another run holds its session\n`);
   for (const { run_id, why } of left_out)
     await io.err.write(`error: ${run_id}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
-  const found = new Set([...restored, ...known, ...left_out.map(({ run_id }) => run_id)]);
+  const found = new Set([
+    ...restored,
+    ...known,
+    ...replaced,
+    ...left_out.map(({ run_id }) => run_id),
+  ]);
   const missing = runs.filter((run_id) => !found.has(run_id));
   for (const run_id of missing)
     await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);

@@ -1,28 +1,42 @@
 /** The SQLite file behind the index: opened safely, brought to this schema, moved aside when it is damaged. */
-import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  type Stats,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { createPrivate, errno } from './files.ts';
-import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
+import { createPrivate, errno, unlinkQuietly } from './files.ts';
+import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
 import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
 const STAGE = 'index';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
+const ASIDE = '.broken-';
 
 export interface Database {
-  /** A read: may be run twice when the file turns out to be damaged. */
+  /** A read. Throws when the file turns out to be damaged; the next read is of the file that was begun in its place. */
   read<T>(body: (db: Prepared) => T): T;
+  /** A read that may be answered by an empty file: of what is only a reason to look into the journal. */
+  readOrNone<T>(body: (db: Prepared) => T): T;
   /** One transaction. */
   write<T>(body: (db: Prepared) => T): T;
   /** One transaction with another database attached under a name. */
   withFile<T>(name: string, path: string, body: (db: Prepared) => T): T;
   /** Where a damaged file was put; null when none was. */
   readonly moved_to: string | null;
-  /** Shrinks the file to what it holds; left for another time while others use it. */
+  /** Shrinks the file to what it holds; left for another time while others use it. Damaged files put aside are removed. */
   compact(): void;
   close(): void;
 }
@@ -48,8 +62,11 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
     }
   }
 
-  /** A damaged file may show only when a page of it is read; what it held can be made again from the journal. */
-  function guarded<T>(body: (db: Prepared) => T): T {
+  /**
+   * A damaged file may show only when a page of it is read; what it held can be made again from the journal. Until then
+   * the new file is no answer to a read.
+   */
+  function guarded<T>(body: (db: Prepared) => T, answers = true): T {
     try {
       return body(open.prepared);
     } catch (cause) {
@@ -57,6 +74,7 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
       open.db.close();
       moved_to = moveAside(path, open.inode, clock.now()) ?? moved_to;
       open = attempt();
+      if (!answers) throw damaged(path, moved_to);
     }
     try {
       return body(open.prepared);
@@ -66,7 +84,8 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
   }
 
   return {
-    read: guarded,
+    read: (body) => guarded(body, false),
+    readOrNone: (body) => guarded(body),
     write: (body) => guarded((prepared) => inTransaction(prepared, body)),
     withFile: (name, path, body) =>
       guarded((prepared) => {
@@ -81,6 +100,7 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
       return moved_to;
     },
     compact() {
+      removeMovedAside(path);
       try {
         open.db.exec('VACUUM');
         open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -127,6 +147,7 @@ function openFile(path: string): Open {
     db.exec('PRAGMA synchronous = NORMAL');
     const prepared = prepare(db);
     if (version < SCHEMA_VERSION) migrate(db, prepared);
+    checkSchema(prepared);
     return { db, prepared, inode: inode(path) };
   } catch (error) {
     db.close();
@@ -158,6 +179,16 @@ function checkFile(path: string, stat: Stats): void {
 function checkWhole(db: DatabaseSync): void {
   const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
   if (said !== 'ok') throw new DamagedError(String(said));
+}
+
+/** A file of this version without our tables, or with triggers and views of others in it, is no index. */
+function checkSchema(prepared: Prepared): void {
+  const found = prepared.all('SELECT type, name FROM sqlite_schema');
+  const tables = new Set(found.filter(({ type }) => type === 'table').map(({ name }) => name));
+  const lacking = TABLES.find((name) => !tables.has(name));
+  if (lacking !== undefined) throw new DamagedError(`there is no table ${lacking}`);
+  const foreign = found.find(({ type }) => type === 'trigger' || type === 'view');
+  if (foreign !== undefined) throw new DamagedError(`it holds a ${foreign.type}`);
 }
 
 class DamagedError extends Error {
@@ -216,7 +247,7 @@ function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
 function moveAside(path: string, damaged: number, now_ms: number): string | null {
   if (inode(path) !== damaged) return null;
   const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');
-  const target = `${path}.broken-${stamp}`;
+  const target = `${path}${ASIDE}${stamp}`;
   try {
     renameSync(path, target);
     for (const end of ['-wal', '-shm']) {
@@ -228,12 +259,23 @@ function moveAside(path: string, damaged: number, now_ms: number): string | null
   }
 }
 
+/** They hold rows of runs that are deleted now, and nothing that the journal lacks. */
+function removeMovedAside(path: string): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder))
+    if (name.startsWith(`${basename(path)}${ASIDE}`)) unlinkQuietly(join(folder, name));
+}
+
 function inode(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
+/** A row that is no JSON any more is damage too, though SQLite sees nothing wrong in it. */
 function isDamaged(cause: unknown): boolean {
-  return ([SQLITE.corrupt, SQLITE.not_a_database] as number[]).includes(sqliteCode(cause));
+  return (
+    cause instanceof SyntaxError ||
+    ([SQLITE.corrupt, SQLITE.not_a_database] as number[]).includes(sqliteCode(cause))
+  );
 }
 
 function databaseError(cause: unknown, path: string): TachoError {
@@ -248,7 +290,7 @@ function databaseError(cause: unknown, path: string): TachoError {
     case SQLITE.full:
       return fileError(withCause('ENOSPC', cause), path, STAGE);
     case SQLITE.readonly:
-      return fileError(withCause('EROFS', cause), path, STAGE);
+      return fileError(withCause(readOnlyCode(path), cause), path, STAGE);
     case SQLITE.io_error: {
       const text = `${path}: the disk fails: ${(cause as Error).message}`;
       return new TachoError('state_unusable', text, { stage: STAGE, cause });
@@ -256,6 +298,22 @@ function databaseError(cause: unknown, path: string): TachoError {
     default:
       return fileError(cause, path, STAGE);
   }
+}
+
+function damaged(path: string, moved_to: string | null): TachoError {
+  const where = moved_to === null ? '' : ` and is now ${moved_to}`;
+  const text = `${path}: the index was damaged${where}: run the command again, it is rebuilt from the journal`;
+  return new TachoError('state_unusable', text, { stage: STAGE, retryable: true });
+}
+
+/** SQLite has one code for a file system that is read-only and for a file or folder that we may not write. */
+function readOnlyCode(path: string): string {
+  try {
+    for (const one of [dirname(path), path]) accessSync(one, constants.W_OK);
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code ?? 'EROFS';
+  }
+  return 'EROFS';
 }
 
 function withCause(code: string, cause: unknown): Error {

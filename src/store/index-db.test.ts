@@ -248,6 +248,59 @@ describe('a database', () => {
     }
   });
 
+  const FOREIGN = {
+    'without its tables': 'DROP TABLE runs',
+    'with a trigger of others': 'CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END',
+    'with a view in a place of a table':
+      'ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS SELECT * FROM r',
+  };
+  for (const [how, sql] of Object.entries(FOREIGN))
+    verifies('ST-10', `${how} is moved aside and begun anew`, () => {
+      const state = newState();
+      openIndex(state).close();
+      const other = new DatabaseSync(state.db);
+      other.exec(sql);
+      other.close();
+      const index = openIndex(state);
+      expect(index.moved_to).not.toBeNull();
+      index.saveOutcome(outcome(1));
+      expect(index.runIds()).toEqual([runId(1)]);
+      index.close();
+    });
+
+  verifies('ST-10', 'that a read finds damaged is moved aside, and is no empty answer', () => {
+    const state = newState();
+    const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
+      (index) => index.getRun(runId(1)),
+      (index) => index.findRun('last'),
+      (index) => index.listRuns(),
+    ];
+    for (const read of READS) {
+      const index = openIndex(state);
+      index.saveOutcome(outcome(1));
+      const other = new DatabaseSync(state.db);
+      other.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
+      other.close();
+      expect(() => read(index)).toThrow(/index was damaged and is now .*: run the command again/);
+      expect(index.runIds()).toEqual([]);
+      index.close();
+    }
+  });
+
+  verifies('ST-9', 'that was put aside holds deleted runs no longer once they are deleted', () => {
+    const state = newState();
+    writeFileSync(state.db, 'a prompt of a run that is deleted later'.repeat(300));
+    const index = openIndex(state);
+    const aside = index.moved_to as string;
+    writeFileSync(`${aside}-wal`, 'a prompt');
+    index.saveOutcome(outcome(1));
+    index.deleteRuns([runId(1)]);
+    index.compact();
+    index.close();
+    expect(readdirSync(state.path).filter((name) => name.includes('broken'))).toEqual([]);
+    expect(existsSync(state.db)).toBe(true);
+  });
+
   test('with bytes changed anywhere never stops the work', () => {
     for (let round = 0; round < 40; round++) {
       const state = newState();

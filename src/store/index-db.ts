@@ -121,7 +121,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Ind
         );
       }),
     runIds: () =>
-      db.read((prepared) =>
+      db.readOrNone((prepared) =>
         prepared.all('SELECT run_id FROM runs').map((row) => String(row.run_id)),
       ),
     ...positionsOf(db),
@@ -168,7 +168,7 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
         }));
       }),
     covered: () =>
-      db.read((prepared) => {
+      db.readOrNone((prepared) => {
         const rows = prepared.all('SELECT segment, bytes FROM segments');
         return new Map(rows.map((row) => [String(row.segment), Number(row.bytes)]));
       }),
@@ -204,7 +204,7 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
       }),
     settled: () =>
-      db.read((prepared) => {
+      db.readOrNone((prepared) => {
         const rows = prepared.all('SELECT segment, settled FROM segments');
         return new Map(rows.map((row) => [String(row.segment), Number(row.settled)]));
       }),

@@ -45,6 +45,8 @@ export const MIGRATIONS: readonly string[] = [
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
+export const TABLES = ['runs', 'positions', 'segments'] as const;
+
 export const SAVE_RUN = `INSERT OR REPLACE INTO runs
   (run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls,
    prompt, labels, outcome)

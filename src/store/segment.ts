@@ -2,11 +2,21 @@
  * Writing a segment. Contract: one writer a segment, and only the process that made it, so a line torn by a dead writer
  * is never appended to. Its first line says who writes it.
  */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, lstatSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  readSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { newRunId, type RandomSource } from '../lib/ids.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { dieHere, failsAt } from './failpoint.ts';
 import { createPrivate, openRead, syncFolder, writeAll } from './files.ts';
 import { mayLive, thisOwner } from './owner.ts';
@@ -38,23 +48,38 @@ export function segmentName(now_ms: number, random: RandomSource): string {
 export function createSegment(dir: string, name: string, replaces?: string): SegmentWriter {
   const path = join(dir, name);
   const fd = createPrivate(path);
-  const { dev, ino } = fstatSync(fd, { bigint: true });
   const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
   let bytes = 0;
+  /** The file as our last write left it. */
+  let ours: BigIntStats;
   try {
     writeAll(fd, first);
     syncFolder(dir);
     bytes = first.length;
+    ours = fstatSync(fd, { bigint: true });
   } catch (error) {
     closeSync(fd);
     throw error;
   }
+  let sum = crc32(first);
+  /** Somebody else has written to it or set its time: whether its bytes are still ours is not known. */
+  let touched = false;
+
   /** What others remove or replace while it is written is not recorded, though every write succeeds. */
-  function check(): void {
+  function look(): BigIntStats {
     const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-    if (found === undefined || found.ino !== ino || found.dev !== dev)
+    if (found === undefined || found.ino !== ours.ino || found.dev !== ours.dev)
       throw lost(path, 'was removed or replaced');
     if (found.size < BigInt(bytes)) throw lost(path, 'was cut');
+    return found;
+  }
+
+  function check(): void {
+    const found = look();
+    if (!touched && isAs(found, ours)) return;
+    if (sumOf(path, bytes) !== sum) throw lost(path, 'was changed');
+    touched = false;
+    ours = found;
   }
 
   return {
@@ -67,6 +92,7 @@ export function createSegment(dir: string, name: string, replaces?: string): Seg
     async write(chunk) {
       try {
         if (failsAt('before_write')) dieHere();
+        touched ||= !isAs(fstatSync(fd, { bigint: true }), ours);
         if (failsAt('mid_write')) {
           writeAll(fd, chunk.subarray(0, chunk.length >> 1));
           dieHere();
@@ -80,10 +106,32 @@ export function createSegment(dir: string, name: string, replaces?: string): Seg
         throw error;
       }
       bytes += chunk.length;
-      check();
+      sum = crc32(chunk, sum);
+      ours = look();
     },
     close: () => closeSync(fd),
   };
+}
+
+const isAs = (found: BigIntStats, known: BigIntStats) =>
+  found.mtimeNs === known.mtimeNs && found.size === known.size;
+
+/** The checksum of the first bytes of a file. */
+function sumOf(path: string, bytes: number): number {
+  const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+  const fd = openRead(path);
+  try {
+    let sum = 0;
+    for (let at = 0; at < bytes; ) {
+      const count = readSync(fd, chunk, 0, Math.min(chunk.length, bytes - at), at);
+      if (count === 0) break;
+      sum = crc32(chunk.subarray(0, count), sum);
+      at += count;
+    }
+    return sum;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function lost(path: string, how: string): TachoError {

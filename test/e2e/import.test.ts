@@ -140,6 +140,31 @@ verifies('AG-15', 'a session that has grown takes the place of what was imported
   expect((await runs()).map((row) => row.run_id)).toEqual([late.run_id]);
 });
 
+verifies(
+  ['AG-15', 'ST-5'],
+  'a session that comes back from an archive beside a newer import is counted once',
+  async () => {
+    const { first, second } = twoTurns();
+    const path = write(ID, first);
+    for (const text of [first, first + second]) {
+      writeFileSync(path, first);
+      const old = (await importing('claude', path)).rows[0].run_id;
+      const gc = await place.tacho(['runs', 'gc', '--max-runs', '0', '--json']);
+      writeFileSync(path, text);
+      const late = (await importing('claude', path)).rows[0].run_id;
+      const back = await place.tacho(['runs', 'restore', JSON.parse(gc.stdout).archive]);
+      expect([back.code, back.stderr]).toEqual([0, '']);
+      const [row, ...others] = await runs();
+      expect(others).toEqual([]);
+      expect(back.stdout).toContain('is not kept: another run holds its session');
+      if (text !== first) expect(row?.run_id).toBe(late);
+      else expect([old, late]).toContain(row?.run_id);
+      expect((await place.tacho(['runs', 'verify', row?.run_id])).code).toBe(0);
+      await place.tacho(['runs', 'rm', row?.run_id]);
+    }
+  },
+);
+
 verifies(['AG-10', 'AG-15'], 'what a fork has copied is counted once', async () => {
   const { first, second } = twoTurns();
   const forks = ['11111111', '22222222', '33333333'].map((id) => id + ID.slice(8));

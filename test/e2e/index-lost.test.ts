@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { listSegments } from '../../src/store/scan.ts';
@@ -70,6 +71,26 @@ test('a command that looks one run up finds it without the index too', async () 
     const { code, stderr, stdout } = await tacho(command);
     expect([code, stdout === '']).toEqual([0, false]);
     expect(stderr).toContain('1 run missing in the index');
+  }
+});
+
+verifies('ST-10', 'damage that shows only in the middle of a command is no answer', async () => {
+  const run_id = await record();
+  for (const command of [
+    ['replay', run_id],
+    ['runs', 'verify', 'last'],
+    ['show', run_id, '--json'],
+    ['runs', 'stats', '--json'],
+    ['runs', 'gc', '--max-runs', '5'],
+  ]) {
+    await list();
+    const index = new DatabaseSync(db());
+    index.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
+    index.close();
+    const { code, stderr, stdout } = await tacho(command);
+    expect([code, stdout], command.join(' ')).toEqual([70, '']);
+    expect(stderr).toMatch(/the index was damaged and is now .*run the command again/);
+    expect((await tacho(command)).code, command.join(' ')).toBe(0);
   }
 });
 

@@ -1,5 +1,5 @@
 /** The agent can reach the state folder: a record that it removes or changes does not count as recorded. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { finished, linesOf, usePlace } from './cli.ts';
@@ -41,6 +41,10 @@ const REMOVALS: Record<string, string> = {
   'the segment is replaced by another file':
     'for f in "$STATE"/journal/0*; do cp "$f" "$f.x"; mv "$f.x" "$f"; done',
   'the segment is cut': 'for f in "$STATE"/journal/0*; do : > "$f"; done',
+  'the segment is overwritten in place':
+    'for f in "$STATE"/journal/0*.jsonl; do tr a b < "$f" > "$STATE/x"; cat "$STATE/x" > "$f"; done',
+  'the segment is written anew, longer':
+    'for f in "$STATE"/journal/0*.jsonl; do sed "s/^/ /" "$f" > "$STATE/x"; cat "$STATE/x" > "$f"; done',
   'the journal is removed': 'rm -rf "$STATE/journal"',
   'the state folder is removed': 'rm -rf "$STATE"',
 };
@@ -51,9 +55,34 @@ for (const [what, does] of Object.entries(REMOVALS))
     expect(result.code, result.stderr).toBe(70);
     expect(finished(result)).toMatchObject({ ok: false, exit_reason: 'capture_error' });
     expect(result.stderr).not.toMatch(/is recorded|^ +at /m);
-    expect(finished(result).error).toMatch(/was removed or replaced|was cut|could not be recorded/);
+    expect(finished(result).error).toMatch(
+      /was removed or replaced|was cut|was changed|could not be recorded/,
+    );
     expect((await listed()).filter(({ success }) => success)).toEqual([]);
   });
+
+verifies('ST-2', 'a segment with another time and the same bytes is no loss', async () => {
+  const result = await run('touch -d "7 days ago" "$STATE"/journal/0*.jsonl');
+  expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
+  expect(result.code).toBe(0);
+});
+
+verifies(
+  'ST-2',
+  'a run with a spool that cannot be removed is recorded, listed, and says so',
+  async () => {
+    const result = await run('rm -rf "$STATE/spool"; : > "$STATE/spool"');
+    expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
+    expect([result.code, result.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^warning: the removal of its raw output failed: .* the run is recorded/,
+      ),
+    ]);
+    rmSync(join(place.state, 'spool'));
+    expect((await listed()).map(({ run_id }) => run_id)).toEqual([result.records[0].run_id]);
+  },
+);
 
 verifies('ST-2', 'without the index or the spool folder a run is still recorded', async () => {
   for (const does of ['rm -f "$STATE"/tacho.db*', 'rm -rf "$STATE"/spool/*']) {
