@@ -22,7 +22,9 @@ export const list: Check = (value) =>
     ? null
     : 'must be a list of texts';
 export const textOrList: Check = (value) =>
-  text(value) === null || list(value) === null ? null : 'must be a text or a list of texts';
+  text(value) === null || (list(value) === null && text((value as string[])[0]) === null)
+    ? null
+    : 'must be a text or a list of texts';
 export const map: Check = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return 'must be a map of names to texts';

@@ -1,7 +1,7 @@
 /** `tacho.yaml`: named targets. Every mistake is told with its line and field. */
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { readTextFile } from '../lib/text-file.ts';
+import { readTextFile, type TextFile } from '../lib/text-file.ts';
 import type { RunLimits } from '../model/parts.ts';
 import type { APPROVE_MODES } from '../model/words.ts';
 import { compilePattern } from '../store/redact-patterns.ts';
@@ -142,15 +142,17 @@ function limitsOf(fields: Record<string, unknown>): Partial<RunLimits> {
   return Object.fromEntries(given.map(([limit, field]) => [limit, fields[field] as number]));
 }
 
+/** One that is there and cannot be read, such as a link to nowhere, is a mistake of the configuration. */
+function readConfig(path: string): TextFile {
+  try {
+    return readTextFile(path, { bytes_max: LIMITS.config_bytes_max, stage: 'config' });
+  } catch (error) {
+    throw invalid((error as Error).message);
+  }
+}
+
 export async function loadConfig(path: string, agents: readonly string[]): Promise<Config> {
-  const {
-    text: source,
-    bytes,
-    stat,
-  } = readTextFile(path, {
-    bytes_max: LIMITS.config_bytes_max,
-    stage: 'config',
-  });
+  const { text: source, bytes, stat } = readConfig(path);
   // A message about a mistake would quote it.
   if (outsideProject(path)(path)) throw linked(path);
   const why = writableByOthers(stat);

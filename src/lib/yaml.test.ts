@@ -24,6 +24,17 @@ describe('YAML', () => {
       expect(performance.now() - start).toBeLessThan(30_000);
     });
 
+  test('50,000 mistakes in one line take seconds, not minutes', () => {
+    const start = performance.now();
+    expect(faultOf(`${'!!x '.repeat(50_000)}x`)?.message).toContain('at most one tag');
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  test('nesting that uses up the stack is said to be too deep', () => {
+    for (const open of ['[', '- ', '? ', 'a: {'])
+      expect(faultOf(open.repeat(50_000))?.message).toContain('is nested deeper than');
+  });
+
   test('a key that is there twice is told with its place, at any depth', () => {
     const twice = { line: 3, col: 3, message: 'Map keys must be unique' };
     expect(faultOf('a:\n  b: 1\n  b: 2\n')).toEqual(twice);

@@ -31,6 +31,9 @@ export interface YamlText {
 }
 
 type Range = [number, number, number] | null | undefined;
+/** The package reports the end of the stack as a mistake in the text. */
+const STACK = /^Maximum call stack/;
+
 interface Fault {
   at: number;
   message: string;
@@ -61,11 +64,13 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
       merge,
       uniqueKeys: false,
       logLevel: 'error',
+      // Each of them would quote the line around it: many mistakes in a long line take minutes.
+      prettyErrors: false,
     });
     const [wrong] = document.errors;
     if (wrong !== undefined) {
-      const message = wrong.message.split('\n', 1)[0] ?? '';
-      return { document, fault: { at: wrong.pos[0], message } };
+      const { message, pos } = wrong;
+      return { document, fault: STACK.test(message) ? deep : { at: pos[0], message } };
     }
     return { document, fault: structureFault(document) };
   } catch (error) {

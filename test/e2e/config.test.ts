@@ -109,6 +109,7 @@ const MISTAKES: [string, string, string][] = [
   ],
   ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],
+  ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1: targets.a.command must be'],
   ['a list', '- a\n', ':1: must be a map with the field targets'],
   [
     'an unknown field',
