@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { makerOf, startPrivate } from './files.ts';
-import { sweepUnfinished } from './sweep.ts';
+import { openStateDir } from './state-dir.ts';
+import { sweepLeftovers, sweepUnfinished } from './sweep.ts';
 
 const DEAD = 2 ** 22 + 1;
 
@@ -35,4 +37,15 @@ test('the name of a file in the making says who makes it', () => {
   expect(readdirSync(folder).map(makerOf)).toEqual([process.pid]);
   file.abandon();
   expect(readdirSync(folder)).toEqual([]);
+});
+
+verifies('ST-5', 'the index of a killed reindex goes with the next removal of runs', () => {
+  const state = openStateDir(join(testFolder(), 'state'));
+  for (const end of ['', '-wal', '-shm'])
+    writeFileSync(`${state.db}.new-0123456789ab${end}`, 'said');
+  writeFileSync(state.db, '');
+  sweepLeftovers(state);
+  expect(readdirSync(state.path).filter((name) => name.startsWith('tacho.db'))).toEqual([
+    'tacho.db',
+  ]);
 });
