@@ -4,14 +4,12 @@
  * in the meantime stays.
  */
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { dieHere, failsAt } from '../store/failpoint.ts';
-import { unlinkQuietly } from '../store/files.ts';
 import { openIndex } from '../store/index-db.ts';
 import { listSegments, segmentBytes } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
+import { SCRATCH, sweepScratch } from '../store/sweep.ts';
 import { readTombstones } from '../store/tombstones.ts';
 import { settle } from './settle.ts';
 
@@ -33,7 +31,7 @@ export function reindex(state: StateDir, options: StoreLockOptions = {}): Promis
 
 async function rebuild(state: StateDir): Promise<Reindexed> {
   sweepScratch(state);
-  const path = `${state.db}.new-${randomBytes(6).toString('hex')}`;
+  const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
   const fresh = openIndex({ ...state, db: path });
   try {
@@ -52,11 +50,4 @@ async function rebuild(state: StateDir): Promise<Reindexed> {
     index.close();
     sweepScratch(state);
   }
-}
-
-/** Also those of a reindex that was killed. One that cannot be removed is left for the next. */
-function sweepScratch(state: StateDir): void {
-  const prefix = `${basename(state.db)}.new-`;
-  for (const name of readdirSync(state.path))
-    if (name.startsWith(prefix)) unlinkQuietly(join(state.path, name));
 }

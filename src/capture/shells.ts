@@ -56,12 +56,19 @@ function handsOver(script: string): boolean {
   return false;
 }
 
+/** Options of env with a value of their own behind them. */
+const ENV_VALUE = new Set(['-u', '--unset', '-C', '--chdir', '-a', '--argv0']);
+
 /** The name of the program that the first line names, also behind `env`. */
 function interpreterOf(text: string): string {
   const words = (text.slice(2).split('\n', 1)[0] ?? '').trim().split(/\s+/);
   const first = basename(words[0] ?? '');
   if (first !== 'env') return MULTICALL.has(first) ? basename(words[1] ?? '') : first;
-  const behind = words.slice(1).find((word) => !word.startsWith('-') && !word.includes('='));
+  const rest = words.slice(1).map((word) => word.replace(/^(?:-S|--split-string=)(?=.)/, ''));
+  const behind = rest.find(
+    (word, at) =>
+      !word.startsWith('-') && !word.includes('=') && !ENV_VALUE.has(rest[at - 1] ?? ''),
+  );
   return basename(behind ?? '');
 }
 

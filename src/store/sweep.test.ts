@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { makerOf, startPrivate } from './files.ts';
 import { takeLock } from './lock.ts';
@@ -62,4 +63,15 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   expect(left).toContain('note.txt');
   expect(takeLock(at('live', 'collector.lock'))).toBeNull();
   release?.();
+});
+
+verifies('ST-5', 'the index of a killed reindex goes with the next removal of runs', () => {
+  const state = openStateDir(join(testFolder(), 'state'));
+  for (const end of ['', '-wal', '-shm'])
+    writeFileSync(`${state.db}.new-0123456789ab${end}`, 'said');
+  writeFileSync(state.db, '');
+  sweepLeftovers(state);
+  expect(readdirSync(state.path).filter((name) => name.startsWith('tacho.db'))).toEqual([
+    'tacho.db',
+  ]);
 });

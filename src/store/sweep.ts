@@ -1,7 +1,7 @@
 /** Files that killed commands left in a state folder, by their names. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { makerOf, unlinkQuietly } from './files.ts';
 import { holderOf, takeLock } from './lock.ts';
@@ -25,6 +25,16 @@ function sweepLock(path: string): void {
   }
 }
 
+/** Of the index that a reindex makes, behind the name of the one it will replace. */
+export const SCRATCH = '.new-';
+
+/** What a reindex made, also one that was killed: it holds rows of runs. Under the store lock. */
+export function sweepScratch(state: StateDir): void {
+  const prefix = basename(state.db) + SCRATCH;
+  for (const name of namesIn(state.path))
+    if (name.startsWith(prefix)) unlinkQuietly(join(state.path, name));
+}
+
 /** Under the store lock. */
 export function sweepLeftovers(state: StateDir): void {
   for (const dir of [state.path, join(state.path, 'live'), join(state.path, 'outbox')])
@@ -36,6 +46,7 @@ export function sweepLeftovers(state: StateDir): void {
   sweepLives(state.journal);
   sweepLives(join(state.path, 'live', 'journal'));
   sweepRemoved(state);
+  sweepScratch(state);
   sweepUnfinished(state.path);
 }
 

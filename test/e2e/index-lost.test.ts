@@ -221,3 +221,28 @@ test('an entry of a foreign shape harms its own run alone, whatever reads it', a
   expect((await list()).ids).toEqual([other]);
   expect((await tacho(['runs', 'verify', other])).code).toBe(0);
 });
+
+verifies(
+  'ST-10',
+  'figures that no column of the index holds harm their own run alone',
+  async () => {
+    const dir = join(place.state, 'journal');
+    const other = await record();
+    const run_id = await record();
+    const segment = listSegments(dir).find((name) =>
+      readFileSync(join(dir, name), 'utf8').includes(`"s":"${run_id}"`),
+    ) as string;
+    editRun(join(dir, segment), run_id, (entries) => {
+      for (const { e } of entries) {
+        const { data } = e as { data: Record<string, unknown> };
+        for (const [name, value] of Object.entries(data))
+          if (typeof value === 'number') data[name] = 1e308;
+      }
+    });
+    const { code, stderr } = await tacho(['runs', 'reindex']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect((await list()).ids).toEqual([run_id, other]);
+    expect((await tacho(['runs', 'verify', run_id])).code).toBe(1);
+    expect((await tacho(['runs', 'verify', other])).code).toBe(0);
+  },
+);
