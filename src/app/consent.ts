@@ -30,9 +30,18 @@ const EFFECTS_SHOWN_MAX = 50;
 
 const fact = ({ path, sha256 }: Asking) => ({ kind: 'config' as const, path, key: sha256 });
 const lines = ({ effects }: Asking) => [
-  ...effects.slice(0, EFFECTS_SHOWN_MAX).map((effect) => oneLine(effect, EFFECT_CHARS_MAX)),
-  ...(effects.length > EFFECTS_SHOWN_MAX ? [`and ${effects.length - EFFECTS_SHOWN_MAX} more`] : []),
+  ...effects.slice(0, EFFECTS_SHOWN_MAX).map(shown),
+  ...(effects.length > EFFECTS_SHOWN_MAX
+    ? [`and ${effects.length - EFFECTS_SHOWN_MAX} more: read the file before you agree`]
+    : []),
 ];
+
+/** A harmless beginning must not hide that there is more. */
+function shown(effect: string): string {
+  const more = effect.length - EFFECT_CHARS_MAX;
+  const text = oneLine(effect, EFFECT_CHARS_MAX);
+  return more > 0 ? `${text} (${more} more characters: read the file before you agree)` : text;
+}
 
 /** False where the user's own state cannot be written. */
 export function rememberConsent(asking: Asking): boolean {

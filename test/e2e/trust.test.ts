@@ -54,6 +54,14 @@ describe('tacho.yaml', () => {
       expect(stderr).not.toContain('value-of-it');
     });
 
+  test('a long command says that there is more of it than is shown', async () => {
+    const command = ['/bin/sh', '-c', `true ${'x'.repeat(1_000)}; echo ran >> ${proof()}`];
+    const targets = { go: { agent: 'claude', command } };
+    writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
+    const { code, stderr } = await tacho(['run', '--target', 'go', 'x']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/\d{3,} more characters: read the/)]);
+  });
+
   test('consent is for the content: it is remembered, named in each run, and ends with a change', async () => {
     writeConfig();
     const trusted = await tacho(['trust', '--json']);
