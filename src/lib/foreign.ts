@@ -2,6 +2,7 @@
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
 import { LIMITS } from './limits.ts';
+import { processWide } from './process-wide.ts';
 
 export type Native = { readonly [key: string]: unknown };
 
@@ -36,14 +37,8 @@ export function amountOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/**
- * Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous; and for
- * all bundles: an agent's folder and the pipeline that asks each have a copy of this file.
- */
-const shared = globalThis as { [key: symbol]: unknown };
-const REFUSED = Symbol.for('tacho.refused_figures');
-shared[REFUSED] ??= [];
-const refused = shared[REFUSED] as string[];
+/** Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous. */
+const refused = processWide<string[]>('refused_figures', () => []);
 const REFUSED_MAX = 10;
 
 function figureOf(value: unknown, most: number, whole: boolean): number | null {

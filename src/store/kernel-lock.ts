@@ -7,6 +7,7 @@
 import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { processWide } from '../lib/process-wide.ts';
 import { createPrivate, errno, openRead, unlinkQuietly } from './files.ts';
 import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
@@ -15,7 +16,7 @@ const STAGE = 'lock';
 const TRIES_MAX = 100;
 
 /** By file, and referenced here: a collected connection is closed, and its lock with it. */
-const held = new Map<string, DatabaseSync>();
+const held = processWide('held_locks', () => new Map<string, DatabaseSync>());
 
 /**
  * `exclusive` also blocks `lockState`; of several `exclusive` takers at once perhaps none succeeds, of several

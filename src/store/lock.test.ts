@@ -72,6 +72,16 @@ test('the lock of another process holds, is named in the refusal, and ends with 
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test('a second copy of the code in this process, as another bundle has one, does not end a lock', async () => {
+  const release = takeLock(path);
+  const copy: string = './kernel-lock.ts?copy';
+  const { lockFile } = (await import(copy)) as typeof import('./kernel-lock.ts');
+  expect(lockFile).not.toBe((await import('./kernel-lock.ts')).lockFile);
+  expect(lockFile(path, 'immediate')).toBeNull();
+  expect((await holder(['lock', path])).said).toEqual(['refused']);
+  release?.();
+});
+
 test('a child that outlives the holder does not keep the lock', async () => {
   const other = await holder(['lock', path, 'with-child'], 2);
   await other.kill();
