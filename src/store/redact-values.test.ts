@@ -105,6 +105,14 @@ describe('values of variables', () => {
     for (const line of KEY_LINES) expect(tool.text(`> ${line}`)).toBe(`> ${markOf(line)}`);
   });
 
+  verifies('ST-7', 'a key within JSON is found line by line, and as a whole', () => {
+    const account = { type: 'service_account', private_key: `${KEY.join('\n')}\n` };
+    const tool = redactor({ GOOGLE_CREDENTIALS: JSON.stringify(account) });
+    for (const line of KEY_LINES) expect(tool.text(`> ${line}`)).toBe(`> ${markOf(line)}`);
+    const whole = tool.text(KEY.join('\n'));
+    for (const line of KEY_LINES) expect(whole).not.toContain(line);
+  });
+
   test('a value that begins with a slash is a secret; a path is none', () => {
     const env = { AWS_SECRET: '/k3J/8mQ2xW9z', SOME_CREDENTIALS: '/home/me/key.json' };
     const tool = redactor(env);
