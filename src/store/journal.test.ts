@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -509,4 +510,29 @@ describe('a segment that others change', () => {
       expect(() => small.check()).toThrow(/was removed or replaced|was cut/);
       await small.close();
     });
+
+  test('is noticed at the end when bytes in it are others, though later appends succeed', async () => {
+    const entry = (seq: number) => ({ session: 's', source: 'm', seq, body: `"${seq}"` });
+    const changed = (path: string, from: string, to: string) => {
+      const { atime, mtime } = statSync(path);
+      const text = readFileSync(path, 'latin1').replace(from, to);
+      writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+      utimesSync(path, atime, mtime);
+    };
+    for (const [from, to] of [
+      ['"1"', '"9"'],
+      ['"1"', '"1"'],
+    ] as const) {
+      const dir = journalDir();
+      const journal = openJournal(dir);
+      journal.begin('s');
+      await journal.append([entry(1)]);
+      changed(join(dir, listSegments(dir)[0] as string), from, to);
+      await journal.append([entry(2)]);
+      if (from === to) journal.check();
+      else expect(() => journal.check()).toThrow(/was changed/);
+      await journal.close();
+      if (from !== to) expect(() => journal.check()).toThrow(/was changed/);
+    }
+  });
 });
