@@ -7,7 +7,7 @@ import { readTextFile } from './text-file.ts';
 const read = (path: string, bytes_max: number) =>
   readTextFile(path, { bytes_max, stage: 'config' });
 
-test('a file up to the limit is read, a larger one is refused before it is read', () => {
+test('a file up to the limit is read, a larger one is refused', () => {
   const path = join(testFolder(), 'file');
   writeFileSync(path, 'x'.repeat(100));
   expect(read(path, 100).text).toHaveLength(100);

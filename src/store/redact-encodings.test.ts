@@ -99,6 +99,23 @@ const secret = fc
 const AROUND = ['', ' ', '\n', '"', 'The key is: ', '{"k":"', ' (see above) ', '<td>', '\n\n'];
 
 describe('encodings of a known secret', () => {
+  verifies('ST-7', 'a secret is found under five levels of escapes', () => {
+    const value = 'q7Zk"9+Vw\\x2=Lm8';
+    const told = encodeURIComponent(json(json(json(value)))).replaceAll('%', '&#37;');
+    expect(redactorOf(value).text(`before ${told} after`)).toBe(
+      `before [REDACTED:env:${hash(value)}] after`,
+    );
+  });
+
+  verifies('ST-7', 'characters of base64 that hold some bits of a secret go with it', () => {
+    const value = 'q7Zk9VwxY2Lm8Jte';
+    const tool = redactorOf(value);
+    const mark = `[REDACTED:env:${hash(value)}]`;
+    const [behind, around] = [base64(`${value}yz`), base64(`x${value}y`)];
+    expect(tool.text(`(${behind})`)).toBe(`(${mark}${behind.slice(22)})`);
+    expect(tool.text(`(${around})`)).toBe(`(${around[0]}${mark}${around.slice(23)})`);
+  });
+
   verifies('ST-7', 'a known secret is found in each of them, under one mark', () => {
     const value = 'q7Zk/9+Vw&x<Y>2=Lm8Jt"e\\P ä\'0';
     const mark = `[REDACTED:env:${hash(value)}]`;
