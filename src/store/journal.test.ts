@@ -15,6 +15,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { type JournalEntry, openJournal } from './journal.ts';
 import { readAll, readSession } from './journal-read.ts';
 import { listSegments } from './scan.ts';
@@ -442,6 +443,20 @@ describe('damage', () => {
       segment.close();
     }
     expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test('numbers that no journal gives cost nothing, and the others are read', async () => {
+    const { createSegment } = await import('./segment.ts');
+    const { headText, writeLine } = await import('./line.ts');
+    const dir = journalDir();
+    const segment = createSegment(dir, `${'0'.repeat(26)}.jsonl`);
+    const bytes = Buffer.alloc(1000);
+    let fill = 0;
+    for (const seq of [1, LIMITS.session_events_max + 1, 2, 2 ** 40, 5, 2 ** 53 - 1])
+      fill = writeLine(bytes, fill, headText('s', 'main', seq), '"x"').end;
+    await segment.write(bytes.subarray(0, fill));
+    segment.close();
+    expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 5]);
   });
 
   test('two writers of one number: the first counts, the other is kept as a conflict', async () => {
