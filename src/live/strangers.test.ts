@@ -22,8 +22,8 @@ interface Running {
   greeted(own?: boolean, data?: object): Promise<LiveClient>;
 }
 
-/** A clock that is not moved: nothing stalls, and no heartbeat is due. */
-function running(limits: Partial<CollectorLimits> = {}): Running {
+/** By default with a clock that is not moved: nothing stalls, and no heartbeat is due. */
+function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Running {
   const judged: string[] = [];
   const refused: string[] = [];
   const last = new Map<string, number>();
@@ -36,7 +36,7 @@ function running(limits: Partial<CollectorLimits> = {}): Running {
       lastSeq: async (session) => last.get(session) ?? 0,
     },
     reader: { async *follow() {}, async *session() {} },
-    clock: { now: () => Date.now(), elapsed: () => 0 },
+    clock: { now: () => Date.now(), elapsed },
     newSessionId: () => 'new',
     version: '0',
     tokens: null,
@@ -155,6 +155,28 @@ verifies('LP-15', 'the place of a long line is free when its connection has gone
   first.destroy();
   await second.wait(acks('b', 1));
 });
+
+verifies(
+  'LP-15',
+  'a long line that comes byte by byte gives its place to one that waits',
+  async () => {
+    const limits = { long_lines_max: 1, long_lines_private: 0 };
+    const { collector, greeted } = running(limits, () => performance.now());
+    const slow = await greeted();
+    slow.send(halves('a')[0]);
+    const timer = setInterval(() => slow.send('x'), 100);
+    onTestFinished(() => clearInterval(timer));
+    await turn();
+    const other = await greeted();
+    const [first, rest] = halves('b');
+    other.send(first);
+    while (collector.counters.limits.long_lines_max === undefined) await turn();
+    other.send(rest);
+    await other.wait(acks('b', 1));
+    const told = await slow.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data.message).toMatch(/not finished in time while others waited/);
+  },
+);
 
 verifies('LP-16', 'where all peers leave much unread, each gets fewer errors', async () => {
   const { collector, greeted } = running({ backlog_all_bytes_max: 1_000 });
