@@ -178,6 +178,17 @@ verifies(
   },
 );
 
+verifies('LP-16', 'a peer that does not read is read no further until it does', async () => {
+  const { collector, greeted } = running({ backlog_bytes_max: 100_000 });
+  const deaf = await greeted();
+  deaf.pause();
+  for (let i = 0; i < 100; i++) deaf.send('x\n'.repeat(50));
+  await turn();
+  expect(collector.counters.messages).toBeLessThan(3_000);
+  deaf.resume();
+  while (collector.counters.messages < 5_001) await turn();
+});
+
 verifies('LP-16', 'where all peers leave much unread, each gets fewer errors', async () => {
   const { collector, greeted } = running({ backlog_all_bytes_max: 1_000 });
   const deaf = await greeted();
