@@ -103,6 +103,16 @@ test('calls that are never answered are given up beyond a bound, oldest first', 
   });
 });
 
+test('what waits for the beginning of a run is bounded in bytes', () => {
+  withLimits({ waiting_bytes_max: 1_000 }, () => {
+    const pipeline = live();
+    const note = { t: 'note', code: 'hint', text: 'x'.repeat(400) };
+    expect(pipeline.push('stdout', lines(note, note))).toEqual([]);
+    const kinds = pipeline.push('stdout', lines(note, note)).map(({ kind }) => kind);
+    expect(kinds).toEqual(['run_started', ...count(4, () => 'notice')]);
+  });
+});
+
 test('a final output over its limit is cut, and that is a problem', () => {
   withLimits({ final_output_chars_max: 10 }, () => {
     const said = count(5, () => ({ t: 'text', id: 'm', text: 'four' }));

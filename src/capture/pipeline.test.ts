@@ -3,6 +3,7 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { claude } from '../agents/claude/index.ts';
 import { demo } from '../agents/demo/index.ts';
 import { fromByteText } from '../lib/byte-text.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
@@ -284,3 +285,44 @@ for (const [what, record, status, gaps] of [
     const end = events.at(-1);
     expect(end?.kind === 'run_finished' && end.data.completeness.gaps).toEqual(gaps);
   });
+
+/** A pipeline of a run that has begun, with an open call `c1`. */
+function begun(): Pipeline {
+  const pipeline = live(demo);
+  pipeline.push('stdout', say({ t: 'hello', session: 's' }));
+  pipeline.push('stdout', say({ t: 'call', id: 'c1', tool: 'run', input: { cmd: 'x' } }));
+  return pipeline;
+}
+
+test('figures below 0 and no numbers, as of a sum, are unknown, and that is a problem', () => {
+  const usage = { input: -5, output: 7, cache_read: Number.NaN, cache_write: null, reasoning: 0 };
+  const data = { mode: 'add' as const, usage, cost_usd: Number.POSITIVE_INFINITY, model: null };
+  const [told, used] = begun().draft({ kind: 'usage_reported', data }, null);
+  expect(told?.data).toMatchObject({ code: 'figure_invalid', detail: /: -5, NaN, Infinity$/ });
+  expect(used?.data).toMatchObject({
+    usage: { ...usage, input: null, cache_read: null },
+    cost_usd: null,
+  });
+  const fine = { ...data, usage: { ...usage, input: 0, cache_read: 2 }, cost_usd: 0 };
+  expect(begun().draft({ kind: 'usage_reported', data: fine }, null)).toMatchObject([
+    { kind: 'usage_reported', data: fine },
+  ]);
+});
+
+for (const told of [-1, LIMITS.call_ms_max + 1, Number.NaN])
+  test(`a call that took ${told} ms by its own words took as long as was seen`, () => {
+    const pipeline = begun();
+    const data = {
+      call_id: 'c1',
+      status: 'ok' as const,
+      exit_code: 0,
+      duration_ms: told,
+      output: null,
+    };
+    const events = pipeline.draft({ kind: 'call_finished', data }, null);
+    const of = (kind: string) => events.find((event) => event.kind === kind)?.data;
+    expect(of('problem')).toMatchObject({ code: 'figure_invalid' });
+    expect(of('call_finished')).toMatchObject({ duration_ms: expect.toSatisfy(isShort) });
+  });
+
+const isShort = (ms: number) => ms >= 0 && ms < 1_000;

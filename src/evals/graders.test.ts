@@ -121,6 +121,25 @@ describe('text', () => {
     expect(verdict).toBe('pass');
   });
 
+  verifies(
+    'EV-7',
+    'a command gets the count of each tool, whatever the tool is called',
+    async () => {
+      const names = ['constructor', '__proto__', 'Read', 'constructor', 'toString'];
+      let input = '';
+      const tools = {
+        run: async (request: { input: string }) => {
+          input = request.input;
+          return { failure: null, code: 0, stdout: '{"score": 1}', stderr: '' };
+        },
+      };
+      const run = transcript(names.map((name) => call(name)));
+      await gradeAll([{ type: 'code-grader', command: ['x'] }], run, { tools });
+      const counts = '"tool_calls":{"constructor":2,"__proto__":1,"Read":1,"toString":1}';
+      expect(input).toContain(counts);
+    },
+  );
+
   test('a pattern that was not finished is no verdict, also not when negated', async () => {
     const tools = { matches: async () => ({ matched: false, failure: 'took too long' }) };
     const assertion = { type: 'regex', value: '(a+)+$', negate: true };

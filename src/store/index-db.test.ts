@@ -287,6 +287,29 @@ describe('a database', () => {
     }
   });
 
+  verifies('ST-10', 'that is damaged is no reason to keep the journal from being read', () => {
+    const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
+      (index) => index.runIds(),
+      (index) => [...index.covered()],
+      (index) => [...index.settled()],
+    ];
+    for (const read of READS) {
+      const state = newState();
+      const index = openIndex(state);
+      index.saveRun(outcome(1), [{ segment: 's.jsonl', bytes: 10, positions: [] }]);
+      expect(read(index)).toHaveLength(1);
+      const other = new DatabaseSync(state.db);
+      other.exec('DELETE FROM runs; PRAGMA wal_checkpoint(TRUNCATE)');
+      other.close();
+      // All but the first page, which holds the schema.
+      const bytes = readFileSync(state.db);
+      writeFileSync(state.db, bytes.fill(7, 4096), { flag: 'r+' });
+      expect(read(index)).toEqual([]);
+      expect(index.moved_to).not.toBeNull();
+      index.close();
+    }
+  });
+
   verifies('ST-9', 'that was put aside holds deleted runs no longer once they are deleted', () => {
     const state = newState();
     writeFileSync(state.db, 'a prompt of a run that is deleted later'.repeat(300));

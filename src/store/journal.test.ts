@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { type JournalEntry, openJournal } from './journal.ts';
 import { readAll, readSession } from './journal-read.ts';
 import { listSegments } from './scan.ts';
@@ -443,6 +445,20 @@ describe('damage', () => {
     expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
+  test('numbers that no journal gives cost nothing, and the others are read', async () => {
+    const { createSegment } = await import('./segment.ts');
+    const { headText, writeLine } = await import('./line.ts');
+    const dir = journalDir();
+    const segment = createSegment(dir, `${'0'.repeat(26)}.jsonl`);
+    const bytes = Buffer.alloc(1000);
+    let fill = 0;
+    for (const seq of [1, LIMITS.session_events_max + 1, 2, 2 ** 40, 5, 2 ** 53 - 1])
+      fill = writeLine(bytes, fill, headText('s', 'main', seq), '"x"').end;
+    await segment.write(bytes.subarray(0, fill));
+    segment.close();
+    expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 5]);
+  });
+
   test('two writers of one number: the first counts, the other is kept as a conflict', async () => {
     const dir = journalDir();
     const [one, two] = [openJournal(dir), openJournal(dir)];
@@ -509,4 +525,29 @@ describe('a segment that others change', () => {
       expect(() => small.check()).toThrow(/was removed or replaced|was cut/);
       await small.close();
     });
+
+  test('is noticed at the end when bytes in it are others, though later appends succeed', async () => {
+    const entry = (seq: number) => ({ session: 's', source: 'm', seq, body: `"${seq}"` });
+    const changed = (path: string, from: string, to: string) => {
+      const { atime, mtime } = statSync(path);
+      const text = readFileSync(path, 'latin1').replace(from, to);
+      writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+      utimesSync(path, atime, mtime);
+    };
+    for (const [from, to] of [
+      ['"1"', '"9"'],
+      ['"1"', '"1"'],
+    ] as const) {
+      const dir = journalDir();
+      const journal = openJournal(dir);
+      journal.begin('s');
+      await journal.append([entry(1)]);
+      changed(join(dir, listSegments(dir)[0] as string), from, to);
+      await journal.append([entry(2)]);
+      if (from === to) journal.check();
+      else expect(() => journal.check()).toThrow(/was changed/);
+      await journal.close();
+      if (from !== to) expect(() => journal.check()).toThrow(/was changed/);
+    }
+  });
 });

@@ -16,6 +16,8 @@ const wrapped = (text: string, width: number, line_end: string) =>
   text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(line_end) ?? '';
 const bytesOf = (text: string, form: (byte: string) => string) =>
   [...Buffer.from(text)].map((byte) => form(byte.toString(16).padStart(2, '0'))).join('');
+const octal = (byte: number) => byte.toString(8).padStart(3, '0');
+const hexByte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
 const html = (text: string) =>
   text
     .replaceAll('&', '&amp;')
@@ -50,6 +52,10 @@ const ENCODINGS: Record<string, (text: string) => string> = {
   'hex with capital digits': (text) => Buffer.from(text).toString('hex').toUpperCase(),
   'hex in lines': (text) => wrapped(Buffer.from(text).toString('hex'), 60, '\n'),
   'bytes as \\x': (text) => bytesOf(text, (byte) => `\\x${byte}`),
+  'bytes in octal': (text) => bytesOf(text, (byte) => `\\${octal(Number.parseInt(byte, 16))}`),
+  'bytes of Latin-1 as \\x': (text) => each(text, (char) => (char > '\xff' ? char : hexByte(char))),
+  'code points as \\U': (text) => each(text, (char) => `\\U0000${unit(char).slice(2)}`),
+  'code points as \\u{}': (text) => each(text, (char) => `\\u{${unit(char).slice(2)}}`),
   base64,
   'base64, one byte before': (text) => base64(`x${text}`),
   'base64, two bytes before': (text) => base64(`xy${text}`),
@@ -68,6 +74,8 @@ const ENCODINGS: Record<string, (text: string) => string> = {
   HTML: html,
   'HTML, decimal': (text) => each(text, (char) => `&#${char.charCodeAt(0)};`),
   'HTML, hex': (text) => each(text, (char) => `&#x${char.charCodeAt(0).toString(16)};`),
+  'HTML, names of letters': (text) =>
+    html(text).replaceAll('ä', '&auml;').replaceAll('ß', '&szlig;'),
   'HTML in JSON': (text) => json(html(text)),
   'HTML of HTML': (text) => html(html(text)),
 };
@@ -91,6 +99,23 @@ const secret = fc
 const AROUND = ['', ' ', '\n', '"', 'The key is: ', '{"k":"', ' (see above) ', '<td>', '\n\n'];
 
 describe('encodings of a known secret', () => {
+  verifies('ST-7', 'a secret is found under five levels of escapes', () => {
+    const value = 'q7Zk"9+Vw\\x2=Lm8';
+    const told = encodeURIComponent(json(json(json(value)))).replaceAll('%', '&#37;');
+    expect(redactorOf(value).text(`before ${told} after`)).toBe(
+      `before [REDACTED:env:${hash(value)}] after`,
+    );
+  });
+
+  verifies('ST-7', 'characters of base64 that hold some bits of a secret go with it', () => {
+    const value = 'q7Zk9VwxY2Lm8Jte';
+    const tool = redactorOf(value);
+    const mark = `[REDACTED:env:${hash(value)}]`;
+    const [behind, around] = [base64(`${value}yz`), base64(`x${value}y`)];
+    expect(tool.text(`(${behind})`)).toBe(`(${mark}${behind.slice(22)})`);
+    expect(tool.text(`(${around})`)).toBe(`(${around[0]}${mark}${around.slice(23)})`);
+  });
+
   verifies('ST-7', 'a known secret is found in each of them, under one mark', () => {
     const value = 'q7Zk/9+Vw&x<Y>2=Lm8Jt"e\\P ä\'0';
     const mark = `[REDACTED:env:${hash(value)}]`;

@@ -105,6 +105,21 @@ describe('values of variables', () => {
     for (const line of KEY_LINES) expect(tool.text(`> ${line}`)).toBe(`> ${markOf(line)}`);
   });
 
+  verifies('ST-7', 'a key within JSON is found line by line, and as a whole', () => {
+    const account = { type: 'service_account', private_key: `${KEY.join('\n')}\n` };
+    const tool = redactor({ GOOGLE_CREDENTIALS: JSON.stringify(account) });
+    for (const line of KEY_LINES) expect(tool.text(`> ${line}`)).toBe(`> ${markOf(line)}`);
+    const whole = tool.text(KEY.join('\n'));
+    for (const line of KEY_LINES) expect(whole).not.toContain(line);
+  });
+
+  verifies('ST-7', 'blanks around a value and halves of characters in it do not hide it', () => {
+    const tool = redactor({ A_TOKEN: ' \tKx82mPq0Tz93 ', B_TOKEN: 'nRw1\ud800Lv04bYe2' });
+    expect(tool.text('x Kx82mPq0Tz93 y')).toBe(`x ${markOf('Kx82mPq0Tz93')} y`);
+    // As a file or a pipe has it.
+    expect(tool.text('x nRw1\ufffdLv04bYe2 y')).toBe(`x ${markOf('nRw1\ud800Lv04bYe2')} y`);
+  });
+
   test('a value that begins with a slash is a secret; a path is none', () => {
     const env = { AWS_SECRET: '/k3J/8mQ2xW9z', SOME_CREDENTIALS: '/home/me/key.json' };
     const tool = redactor(env);

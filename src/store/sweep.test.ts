@@ -75,3 +75,16 @@ verifies('ST-5', 'the index of a killed reindex goes with the next removal of ru
     'tacho.db',
   ]);
 });
+
+test('the files of dead writers of both journals are removed, those of others stay', () => {
+  const state = openStateDir(join(testFolder(), 'state'));
+  const folders = [state.journal, join(state.path, 'live', 'journal')];
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true });
+    // As a kill leaves it: the lock has ended, its file is there.
+    writeFileSync(join(folder, '0123456789abcdef.life'), '');
+    writeFileSync(join(folder, 'note.life'), '');
+  }
+  sweepLeftovers(state);
+  expect(folders.map((folder) => readdirSync(folder))).toEqual([['note.life'], ['note.life']]);
+});

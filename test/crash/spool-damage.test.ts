@@ -17,7 +17,7 @@ import { expect } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
 import { CONFIG } from '../build-events.ts';
-import { demo, finished, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
+import { demo, finished, fixture, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 
 const place = usePlace();
@@ -299,6 +299,26 @@ verifies(
     ]);
     const next = await tacho(demo('fixed'));
     expect([next.code, next.stderr]).toEqual([0, '']);
+    expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run}: recovered`);
+    await expectWhole(run, shown);
+  },
+);
+
+verifies(
+  'ST-3',
+  'an automatic recovery that hangs is ended after its time, and the new run is whole',
+  async () => {
+    const { run, shown } = await killedRun();
+    const log = join(place.folder, 'hangs');
+    const env = {
+      NODE_OPTIONS: `--require ${fixture('hangs-recovery.cjs')}`,
+      HANG_LOG: log,
+    };
+    const next = await tacho(demo('fixed'), { env });
+    expect([next.code, finished(next).exit_reason]).toEqual([0, 'ok']);
+    const hung = readFileSync(log, 'utf8').trim().split('\n').map(Number);
+    expect(hung).toHaveLength(1);
+    expect(place.left()).toEqual([]);
     expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run}: recovered`);
     await expectWhole(run, shown);
   },

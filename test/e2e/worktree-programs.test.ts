@@ -166,8 +166,8 @@ test('a bare repository among the files of a clone is not taken for the reposito
     ['filter.x.clean', program],
   ] as const)
     execFileSync('git', ['config', '-f', join(inner, 'config'), key, value]);
-  await snapshotWorktree(inner);
-  expect(existsSync(proof)).toBe(false);
+  // Git refuses it: there is nothing to compare, neither by its index nor in the files around it.
+  expect([await snapshotWorktree(inner), existsSync(proof)]).toEqual([null, false]);
 });
 
 const place = usePlace();

@@ -1,0 +1,35 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import { testFolder } from '../../test/fixtures/folder.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { secretHash } from '../store/hash.ts';
+import { createRedactor } from '../store/redact.ts';
+import { logPath } from '../store/run-files.ts';
+import { createSpool } from '../store/spool.ts';
+import { openStateDir } from '../store/state-dir.ts';
+import { saveLog } from './stream-log.ts';
+
+const SECRET = 'Kx82mPq0Tz93nRw1Lv04bYe2';
+
+verifies(
+  'ST-7',
+  'a raw log has no part of a secret where a line over the limit is cut into parts',
+  async () => {
+    const state = openStateDir(join(testFolder(), 'state'));
+    const spool = createSpool(state, 'r_1');
+    const hash = secretHash(Buffer.alloc(32, 1));
+    const redactor = createRedactor({ env: { MY_SECRET: SECRET }, secret_env: [], hash });
+    // Wherever the line is cut, it is within the secret or just behind it.
+    const count = Math.ceil((LIMITS.line_bytes_max + 2 * LIMITS.read_chunk_bytes) / SECRET.length);
+    const long = SECRET.repeat(count);
+    writeFileSync(spool.stdout, `${long}\nnext é\n${'é'.repeat(count * 12)}`);
+    const request = { run_id: 'r_1', agent: 'toy', stream_log: 'raw' as const, cwd: '/', redactor };
+    await saveLog(state, spool, request);
+    const text = readFileSync(logPath(state, 'toy', 'r_1') as string, 'utf8');
+    const mark = `[REDACTED:env:${hash(SECRET)}]`;
+    expect(text.indexOf(SECRET.slice(0, 8))).toBe(-1);
+    expect(text.replaceAll(mark, '')).toBe(`\nnext é\n${'é'.repeat(count * 12)}`);
+  },
+);

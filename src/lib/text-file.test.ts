@@ -1,0 +1,36 @@
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { testFolder } from '../../test/fixtures/folder.ts';
+import { readTextFile } from './text-file.ts';
+
+const read = (path: string, bytes_max: number) =>
+  readTextFile(path, { bytes_max, stage: 'config' });
+
+test('a file up to the limit is read, a larger one is refused', () => {
+  const path = join(testFolder(), 'file');
+  writeFileSync(path, 'x'.repeat(100));
+  expect(read(path, 100).text).toHaveLength(100);
+  expect(() => read(path, 99)).toThrow(`${path}: is larger than 99 bytes`);
+  // Without room on the disk, and more than a buffer can have.
+  truncateSync(path, 2 ** 40);
+  expect(() => read(path, 100)).toThrow('is larger than 100 bytes');
+});
+
+test('a file that has more bytes than its size says is refused too', () => {
+  // Its size is 0.
+  const path = '/proc/self/status';
+  if (!existsSync(path)) return;
+  const { length } = readFileSync(path);
+  expect(length).toBeGreaterThan(100);
+  expect(() => read(path, 100)).toThrow('is larger than 100 bytes');
+  expect(read(path, 1_000_000).text).toContain('Name:');
+});
+
+test('a folder and bytes that are no UTF-8 are refused', () => {
+  const folder = testFolder();
+  expect(() => read(folder, 100)).toThrow('is not a regular file');
+  const path = join(folder, 'latin1');
+  writeFileSync(path, Buffer.from([0x61, 0xe9, 0x62]));
+  expect(() => read(path, 100)).toThrow('is not UTF-8');
+});

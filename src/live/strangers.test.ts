@@ -1,0 +1,239 @@
+/** What a collector takes from peers that it need not trust, over streams in memory. */
+import { duplexPair } from 'node:stream';
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
+import {
+  acks,
+  clientOf,
+  isError,
+  type LiveClient,
+  message,
+  request,
+} from '../../test/live-client.ts';
+import { type Collector, createCollector } from './collector.ts';
+import type { CollectorLimits } from './hub.ts';
+
+interface Running {
+  collector: Collector;
+  /** Texts that the rules have seen. */
+  judged: string[];
+  refused: string[];
+  connect(own?: boolean): LiveClient;
+  greeted(own?: boolean, data?: object): Promise<LiveClient>;
+}
+
+/** By default with a clock that is not moved: nothing stalls, and no heartbeat is due. */
+function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Running {
+  const judged: string[] = [];
+  const refused: string[] = [];
+  const last = new Map<string, number>();
+  const collector = createCollector({
+    journal: {
+      async append(entries) {
+        for (const { session, seq } of entries) last.set(session, seq);
+        return entries.map(() => 'stored' as const);
+      },
+      lastSeq: async (session) => last.get(session) ?? 0,
+    },
+    reader: { async *follow() {}, async *session() {} },
+    clock: { now: () => Date.now(), elapsed },
+    newSessionId: () => 'new',
+    version: '0',
+    tokens: null,
+    board: {
+      take: ({ text }) => void judged.push(text),
+      sent: () => {},
+      refused: (code) => void refused.push(code),
+    },
+    limits,
+  });
+  const clients: LiveClient[] = [];
+  onTestFinished(async () => {
+    for (const client of clients) client.destroy();
+    await collector.stop();
+  });
+  const connect = (own = false) => {
+    const [ours, theirs] = duplexPair();
+    const client = clientOf(theirs, theirs);
+    clients.push(client);
+    // As a socket does.
+    theirs.on('close', () => ours.destroy());
+    collector.accept({ stream: ours, peer: 'memory', private: own, waited_ms: 0 });
+    return client;
+  };
+  const greeted = async (own = false, data: object = {}) => {
+    const client = connect(own);
+    await client.handshake(data);
+    return client;
+  };
+  return { collector, judged, refused, connect, greeted };
+}
+
+/** The piece of a message that is longer than a short line, and the rest of it. */
+function halves(session: string): [string, string] {
+  const data = { agent: 'toy', prompt: 'x'.repeat(100_000) };
+  const text = `${JSON.stringify(message('session_start', session, 1, data))}\n`;
+  return [text.slice(0, -50), text.slice(-50)];
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+verifies('LP-16', 'a stranger that sends no line is refused after some bytes', async () => {
+  const { collector, connect } = running({ hello_bytes_max: 1_000 });
+  const stranger = connect();
+  stranger.send('x'.repeat(900));
+  await turn();
+  expect(stranger.received).toEqual([]);
+  stranger.send('x'.repeat(200));
+  expect((await stranger.wait(isError('AUTH_FAILED'))).data.message).toMatch(/1000 bytes/);
+  await stranger.closed;
+  expect(collector.counters.limits.hello_bytes_max).toBe(1);
+});
+
+verifies(
+  'LP-16',
+  'lines that are no messages end a connection, unless one comes between',
+  async () => {
+    const { collector, greeted } = running({ faulty_lines_max: 5 });
+    const honest = await greeted();
+    for (let i = 0; i < 4; i++) honest.send('x\n'.repeat(5), request('s', i + 1));
+    await honest.wait(acks('s', 4));
+    expect(collector.counters.limits.faulty_lines_max).toBeUndefined();
+    const noisy = await greeted();
+    noisy.send('x\n'.repeat(6));
+    await noisy.wait(isError('INVALID_MESSAGE_FORMAT'));
+    await noisy.closed;
+    expect(collector.counters.limits.faulty_lines_max).toBe(1);
+  },
+);
+
+verifies(
+  ['LP-15', 'LP-16'],
+  'long lines beyond those that may wait are refused once, and the next lines are read',
+  async () => {
+    const { collector, greeted } = running({
+      long_lines_max: 1,
+      long_lines_private: 0,
+      long_lines_waiting_max: 2,
+      message_bytes_max: 200_000,
+    });
+    const { limits } = collector.counters;
+    const some = [];
+    for (const name of ['a', 'b', 'c']) {
+      const client = await greeted();
+      client.send(halves(name)[0]);
+      some.push(client);
+    }
+    while ((limits.long_lines_max ?? 0) < 2) await turn();
+    const fourth = await greeted();
+    fourth.send(halves('d')[0]);
+    const told = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data).toMatchObject({ retriable: true, message: expect.stringMatching(/wait/) });
+    expect(limits.long_lines_waiting_max).toBe(1);
+    // The end of the line that was refused is no further mistake; a line over the limit is one.
+    fourth.send(halves('d')[1], request('d', 1));
+    await fourth.wait(acks('d', 1));
+    expect(fourth.received.filter(({ type }) => type === 'error')).toHaveLength(1);
+    fourth.send(`${'x'.repeat(300_000)}\n`);
+    await fourth.wait(isError('MESSAGE_TOO_LARGE'));
+    for (const client of some)
+      expect(client.received.filter(({ type }) => type === 'error')).toEqual([]);
+  },
+);
+
+verifies('LP-15', 'the place of a long line is free when its connection has gone', async () => {
+  const { collector, greeted } = running({ long_lines_max: 1, long_lines_private: 0 });
+  const first = await greeted();
+  first.send(halves('a')[0]);
+  await turn();
+  const second = await greeted();
+  second.send(halves('b')[0]);
+  while (collector.counters.limits.long_lines_max === undefined) await turn();
+  second.send(halves('b')[1]);
+  await turn();
+  expect(second.received.some(acks('b', 1))).toBe(false);
+  first.destroy();
+  await second.wait(acks('b', 1));
+});
+
+verifies(
+  'LP-15',
+  'a long line that comes byte by byte gives its place to one that waits',
+  async () => {
+    const limits = { long_lines_max: 1, long_lines_private: 0 };
+    const { collector, greeted } = running(limits, () => performance.now());
+    const slow = await greeted();
+    slow.send(halves('a')[0]);
+    const timer = setInterval(() => slow.send('x'), 100);
+    onTestFinished(() => clearInterval(timer));
+    await turn();
+    const other = await greeted();
+    const [first, rest] = halves('b');
+    other.send(first);
+    while (collector.counters.limits.long_lines_max === undefined) await turn();
+    other.send(rest);
+    await other.wait(acks('b', 1));
+    const told = await slow.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data.message).toMatch(/not finished in time while others waited/);
+  },
+);
+
+verifies('LP-16', 'a peer that does not read is read no further until it does', async () => {
+  const { collector, greeted } = running({ backlog_bytes_max: 100_000 });
+  const deaf = await greeted();
+  deaf.pause();
+  for (let i = 0; i < 100; i++) deaf.send('x\n'.repeat(50));
+  await turn();
+  expect(collector.counters.messages).toBeLessThan(3_000);
+  deaf.resume();
+  while (collector.counters.messages < 5_001) await turn();
+});
+
+verifies('LP-16', 'where all peers leave much unread, each gets fewer errors', async () => {
+  const { collector, greeted } = running({ backlog_all_bytes_max: 1_000 });
+  const deaf = await greeted();
+  deaf.pause();
+  for (let i = 0; i < 10; i++) deaf.send('x\n'.repeat(200));
+  while ((collector.counters.errors.INVALID_JSON_FORMAT ?? 0) < 2_000) await turn();
+  expect(collector.counters.limits.backlog_bytes_max).toBeGreaterThan(500);
+});
+
+verifies(
+  'LP-15',
+  'of those without a handshake the oldest stranger goes, and no private one',
+  async () => {
+    const { collector, connect } = running({ ungreeted_max: 2 });
+    const own = connect(true);
+    const strangers = [connect(), connect(), connect()];
+    await strangers[0]?.wait(isError('CAPACITY_EXHAUSTED'));
+    await strangers[0]?.closed;
+    expect(collector.counters.limits.ungreeted_max).toBe(1);
+    for (const client of [own, ...strangers.slice(1)])
+      expect((await client.handshake()).data.success).toBe(true);
+  },
+);
+
+verifies(
+  ['LP-15', 'CF-4'],
+  'a faulty line without a session is judged only of a peer that sends for one',
+  async () => {
+    const { judged, refused, greeted } = running();
+    const agent = await greeted();
+    const person = await greeted(true, { role: 'client' });
+    for (const client of [agent, person]) {
+      client.send('no JSON\n');
+      await client.wait(isError('INVALID_JSON_FORMAT'));
+    }
+    expect([judged.filter((text) => text.includes('no JSON')), refused]).toEqual([
+      [],
+      ['INVALID_JSON_FORMAT', 'INVALID_JSON_FORMAT'],
+    ]);
+    agent.send(request('s', 1));
+    await agent.wait(acks('s', 1));
+    const before = agent.received.length;
+    agent.send('no JSON\n');
+    await agent.wait(isError('INVALID_JSON_FORMAT'), 'an error', before);
+    expect(judged.filter((text) => text.includes('no JSON'))).toHaveLength(1);
+    expect(refused).toHaveLength(2);
+  },
+);
