@@ -96,7 +96,7 @@ export type KnownSpool = { meta: SpoolMeta; agent: Agent };
 export type UnknownSpool = { fault: string | null; later?: boolean };
 
 /** Errors that say nothing of the file itself. */
-const PASSING = new Set(['EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
+const PASSING = new Set(['EACCES', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
 
 function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
   let value: unknown;

@@ -59,6 +59,13 @@ const PINNED: readonly Pinned[] = [
     operation: /^read .*\/spool\/r_#\/meta\.json$/,
   },
   {
+    title: 'a meta.json that cannot be opened for a moment is not given up',
+    ids: ['ST-3', 'ST-9'],
+    scenario: 'recover',
+    way: { mode: 'once', errno: 'EACCES' },
+    operation: /^open .*\/spool\/r_#\/meta\.json$/,
+  },
+  {
     title: 'an outbox that can neither be written nor cut is reported',
     ids: ['ST-9', 'LP-8'],
     scenario: 'emit',
