@@ -45,7 +45,11 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
               ...(checked.lossy_number ? (['lossy_number'] as const) : []),
             ]
           : NO_PROBLEMS;
-      const native_input = checked.too_deep ? {} : draft.input;
+      const native_input = checked.too_deep
+        ? {}
+        : checked.lossy_number
+          ? asStored(draft.input)
+          : draft.input;
       if (draft.mcp !== undefined) {
         const tool = `mcp__${draft.mcp.server}__${draft.mcp.tool}`;
         return { tool, row: 'mcp', input: native_input, reads: NO_READS, problems };
@@ -76,6 +80,9 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
     },
   };
 }
+
+/** As JSON has it: an infinite number is null there. */
+const asStored = (input: unknown): unknown => JSON.parse(JSON.stringify(input));
 
 function withCanonicalFields(input: unknown, fields: Readonly<Record<string, string>>): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
