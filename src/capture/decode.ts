@@ -62,32 +62,48 @@ export function decodeRecord(
   out: Draft[],
   part?: SessionPart,
 ): void {
-  survived(out, () => decoder.record(value, out, part));
+  const before = out.length;
+  try {
+    decoder.record(value, out, part);
+  } catch (fault) {
+    failed(fault, before, out);
+  }
+  takeRefused(out);
 }
 
-/** Tells the decoder that the input has ended. */
+/** Gives the decoder the end of the input. */
 export function decodeEnd(decoder: Decoder, out: Draft[]): void {
-  survived(out, () => decoder.end(out));
+  const before = out.length;
+  try {
+    decoder.end(out);
+  } catch (fault) {
+    failed(fault, before, out);
+  }
+  takeRefused(out);
 }
 
 /** Whether the decoder takes a line that is no JSON. */
 function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
-  return survived(out, () => decoder.text?.(text, out) ?? false) ?? true;
+  const before = out.length;
+  let taken = true;
+  try {
+    taken = decoder.text?.(text, out) ?? false;
+  } catch (fault) {
+    failed(fault, before, out);
+  }
+  takeRefused(out);
+  return taken;
 }
 
-/** Undefined when it failed. Figures that were refused meanwhile are reported here: the next who asks is another run. */
-function survived<T>(out: Draft[], body: () => T): T | undefined {
-  const before = out.length;
-  let result: T | undefined;
-  try {
-    result = body();
-  } catch (fault) {
-    out.length = before;
-    out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
-  }
+function failed(fault: unknown, before: number, out: Draft[]): void {
+  out.length = before;
+  out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
+}
+
+/** Figures that the decoder refused are reported here: the next who asks for them is perhaps another run. */
+function takeRefused(out: Draft[]): void {
   const refused = refusedFigures();
   if (refused !== null) out.push(refused);
-  return result;
 }
 
 export function decodeLine(
