@@ -62,48 +62,32 @@ export function decodeRecord(
   out: Draft[],
   part?: SessionPart,
 ): void {
-  const before = out.length;
-  try {
-    decoder.record(value, out, part);
-  } catch (fault) {
-    failed(fault, before, out);
-  }
-  takeRefused(out);
+  survived(out, () => decoder.record(value, out, part));
 }
 
 /** Gives the decoder the end of the input. */
 export function decodeEnd(decoder: Decoder, out: Draft[]): void {
-  const before = out.length;
-  try {
-    decoder.end(out);
-  } catch (fault) {
-    failed(fault, before, out);
-  }
-  takeRefused(out);
+  survived(out, () => decoder.end(out));
 }
 
 /** Whether the decoder takes a line that is no JSON. */
 function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
+  return survived(out, () => decoder.text?.(text, out) ?? false) ?? true;
+}
+
+/** Undefined when it failed. Figures that were refused meanwhile are reported here: the next who asks is another run. */
+function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
-  let taken = true;
+  let result: T | undefined;
   try {
-    taken = decoder.text?.(text, out) ?? false;
+    result = body();
   } catch (fault) {
-    failed(fault, before, out);
+    out.length = before;
+    out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
   }
-  takeRefused(out);
-  return taken;
-}
-
-function failed(fault: unknown, before: number, out: Draft[]): void {
-  out.length = before;
-  out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
-}
-
-/** Figures that the decoder refused are reported here: the next who asks for them is perhaps another run. */
-function takeRefused(out: Draft[]): void {
   const refused = refusedFigures();
   if (refused !== null) out.push(refused);
+  return result;
 }
 
 export function decodeLine(

@@ -6,16 +6,15 @@ import {
   constants,
   existsSync,
   lstatSync,
-  readdirSync,
   renameSync,
   type Stats,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { createPrivate, errno, unlinkQuietly } from './files.ts';
+import { createPrivate, errno, removeBeside } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
 import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
 
@@ -100,7 +99,8 @@ export function openDatabase(path: string, clock: Clock = systemClock): Database
       return moved_to;
     },
     compact() {
-      removeMovedAside(path);
+      // They hold rows of runs that are deleted now, and nothing that the journal lacks.
+      removeBeside(path, ASIDE);
       try {
         open.db.exec('VACUUM');
         open.db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -257,13 +257,6 @@ function moveAside(path: string, damaged: number, now_ms: number): string | null
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }
-}
-
-/** They hold rows of runs that are deleted now, and nothing that the journal lacks. */
-function removeMovedAside(path: string): void {
-  const folder = dirname(path);
-  for (const name of readdirSync(folder))
-    if (name.startsWith(`${basename(path)}${ASIDE}`)) unlinkQuietly(join(folder, name));
 }
 
 function inode(path: string): number {

@@ -6,6 +6,7 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -169,4 +170,11 @@ export function unlinkQuietly(path: string): void {
   } catch {
     // Not there, or not ours to remove: the caller reports the first failure.
   }
+}
+
+/** Removes the files beside `path` with names that are its name and `end` at their beginning. */
+export function removeBeside(path: string, end: string): void {
+  const prefix = basename(path) + end;
+  for (const name of readdirSync(dirname(path)))
+    if (name.startsWith(prefix)) unlinkQuietly(join(dirname(path), name));
 }

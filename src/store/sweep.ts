@@ -1,9 +1,9 @@
 /** Files that killed commands left in a state folder, by their names. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
-import { makerOf, unlinkQuietly } from './files.ts';
+import { makerOf, removeBeside, unlinkQuietly } from './files.ts';
 import { holderOf, takeLock } from './lock.ts';
 import { isAlive, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool.ts';
@@ -30,9 +30,7 @@ export const SCRATCH = '.new-';
 
 /** What a reindex made, also one that was killed: it holds rows of runs. Under the store lock. */
 export function sweepScratch(state: StateDir): void {
-  const prefix = basename(state.db) + SCRATCH;
-  for (const name of namesIn(state.path))
-    if (name.startsWith(prefix)) unlinkQuietly(join(state.path, name));
+  removeBeside(state.db, SCRATCH);
 }
 
 /** Under the store lock. */
