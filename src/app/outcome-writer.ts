@@ -23,14 +23,16 @@ export function createCallSpill(tmp: string): CallSpill {
   ): Generator<string | Buffer, void> {
     const { tool_calls: _, ...rest } = outcome;
     yield `${JSON.stringify(rest).slice(0, -1)},"tool_calls":[`;
+    const unchanged = (index: number) => !patches.has(index);
     let separator = '';
-    for (let index = 0; index < spill.count; index++) {
-      const bytes = spill.get(index);
-      if (bytes === null) continue;
+    for (let index = 0; index < spill.count; ) {
       const patch = patches.get(index);
+      const calls = spill.list(index, patch === undefined ? unchanged : () => false);
+      index = calls?.next ?? index + 1;
+      if (calls === null) continue;
       yield separator;
       separator = ',';
-      yield patch === undefined ? bytes : patchedText(bytes, patch);
+      yield patch === undefined ? calls.bytes : patchedText(calls.bytes, patch);
     }
     yield ']}';
   }

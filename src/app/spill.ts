@@ -13,6 +13,11 @@ export interface Spill {
   put(text: string, index: number): void;
   /** The bytes of a text, valid until the next is asked for; null: there is none. Nothing may be put after. */
   get(index: number): Buffer | null;
+  /**
+   * The text of this number and, as far as `more` accepts their numbers, the next ones that are stored right behind it:
+   * with a comma between each two. `next` is the first number that is not in it. Null as for `get`.
+   */
+  list(index: number, more: (index: number) => boolean): { bytes: Buffer; next: number } | null;
   /** One more than the highest number. */
   readonly count: number;
   close(): void;
@@ -20,6 +25,7 @@ export interface Spill {
 
 const SLAB_BYTES_MIN = 64 * 1024;
 const PIECE_BYTES = 256 * 1024;
+const COMMA = 0x2c;
 
 /** `folder` holds the file, and is made when it is needed; `latin1`: the texts are byte text. */
 export function createSpill(folder: string, encoding: 'latin1' | 'utf8'): Spill {
@@ -48,7 +54,8 @@ class FileSpill implements Spill {
 
   put(text: string, index: number): void {
     const encoding = this.#encoding;
-    this.#makeRoom(encoding === 'latin1' ? text.length : Buffer.byteLength(text));
+    this.#makeRoom(1 + (encoding === 'latin1' ? text.length : Buffer.byteLength(text)));
+    this.#slab[this.#fill++] = COMMA;
     const bytes = this.#slab.write(text, this.#fill, encoding);
     while (index * 2 + 1 >= this.#places.length) {
       const larger = new Float64Array(this.#places.length * 2);
@@ -62,9 +69,23 @@ class FileSpill implements Spill {
   }
 
   get(index: number): Buffer | null {
-    if (index >= this.count) return null;
-    const length = this.#places[index * 2 + 1] as number;
-    return length === 0 ? null : this.#bytesAt(this.#places[index * 2] as number, length);
+    return this.list(index, () => false)?.bytes ?? null;
+  }
+
+  list(index: number, more: (index: number) => boolean): { bytes: Buffer; next: number } | null {
+    const places = this.#places;
+    const from = places[index * 2] as number;
+    let end = from + (places[index * 2 + 1] as number);
+    if (index >= this.count || end === from) return null;
+    // What is in the file ends where the slab begins.
+    const last = Math.min(from + PIECE_BYTES, from < this.#written ? this.#written : Infinity);
+    let next = index + 1;
+    for (; next < this.count && places[next * 2] === end + 1 && more(next); next++) {
+      const further = end + 1 + (places[next * 2 + 1] as number);
+      if (further > last) break;
+      end = further;
+    }
+    return { bytes: this.#bytesAt(from, end - from), next };
   }
 
   /** Grows the slab up to its bound, then empties it into the file. */
@@ -123,17 +144,20 @@ class FileSpill implements Spill {
   }
 }
 
+/** A part of this size is a piece of its own: to copy it costs more than to hand it on. */
+const LARGE_BYTES = PIECE_BYTES / 2;
+
 /** The same bytes in large pieces, each valid until the next is asked for. */
 export function* inPieces(parts: Iterable<string | Buffer>): Generator<Buffer, void> {
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   let fill = 0;
   for (const part of parts) {
     const bytes = typeof part === 'string' ? Buffer.from(part) : part;
-    if (fill + bytes.length > piece.length) {
+    if (fill + bytes.length > piece.length || bytes.length >= LARGE_BYTES) {
       if (fill > 0) yield piece.subarray(0, fill);
       fill = 0;
     }
-    if (bytes.length > piece.length) yield bytes;
+    if (bytes.length >= LARGE_BYTES) yield bytes;
     else fill += bytes.copy(piece, fill);
   }
   if (fill > 0) yield piece.subarray(0, fill);
