@@ -26,7 +26,7 @@ import {
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
-import { closesLine, Series } from './series.ts';
+import { closesLine, isNoise, Series } from './series.ts';
 import type { Cut } from './tail.ts';
 
 export interface PipelineOptions {
@@ -324,29 +324,27 @@ class CapturePipeline implements Pipeline {
 
   /** The drafts of one line of `bytes` bytes. */
   #line(raw: Raw, bytes: number): void {
-    if (this.#drafts.length === 0) return;
-    if (this.#options.every_line === true) {
-      this.#correlate(raw, raw.channel);
-      return;
-    }
+    const drafts = this.#drafts;
+    if (drafts.length === 0) return;
     const { channel } = raw;
-    let series = this.#series.get(channel);
-    if (series === undefined) {
-      series = new Series();
-      this.#series.set(channel, series);
+    if (this.#options.every_line !== true && drafts.every(isNoise)) {
+      let series = this.#series.get(channel);
+      if (series === undefined) {
+        series = new Series();
+        this.#series.set(channel, series);
+      }
+      const given = raw.offset < (this.#done.get(channel) ?? 0);
+      if (series.keeps(drafts, raw, bytes, given)) {
+        this.#drafts = [];
+        if (series.full) this.#endSeries(channel);
+        return;
+      }
     }
-    const given = raw.offset < (this.#done.get(channel) ?? 0);
-    if (series.keeps(this.#drafts, raw, bytes, given)) {
-      this.#drafts = [];
-      if (series.full) this.#endSeries(channel);
-      return;
-    }
-    if (series.pending) {
-      const drafts = this.#drafts;
+    if (this.#series.get(channel)?.pending === true) {
       this.#endSeries(channel);
       this.#drafts = drafts;
     }
-    this.#correlate(raw, raw.channel);
+    this.#correlate(raw, channel);
   }
 
   #endSeries(channel: Channel): void {

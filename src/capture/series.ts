@@ -36,9 +36,8 @@ export class Series {
   readonly #known = new Set<string>();
   #pending: Pending | null = null;
 
-  /** Whether the line belongs to a long series and is kept here. `given`: a killed recorder has its events already. */
+  /** Whether a line, all of it noise, belongs to a long series and is kept here. `given`: a killed recorder has its events already. */
   keeps(drafts: readonly Draft[], raw: Raw, bytes: number, given: boolean): boolean {
-    if (!drafts.every(isNoise)) return false;
     this.#seen += 1;
     const fresh = drafts.some((draft) => this.#isNew(draft));
     if (fresh || this.#seen <= LIMITS.series_lines_max) return false;
@@ -103,7 +102,8 @@ export class Series {
   }
 }
 
-function isNoise({ kind, data }: Draft): boolean {
+/** Whether a draft is of a line that is no record. */
+export function isNoise({ kind, data }: Draft): boolean {
   return kind === 'problem' || (kind === 'notice' && (data as { code: string }).code === 'stderr');
 }
 
