@@ -2,7 +2,8 @@
 import { collectRuns, type GcResult } from '../store/gc.ts';
 import { type Index, openIndex, type RunRow } from '../store/index-db.ts';
 import { type Leaving, planRemoval, type RetentionPolicy } from '../store/retention.ts';
-import { fileBytes, journalBytes } from '../store/sizes.ts';
+import { createFileSizes } from '../store/run-files.ts';
+import { journalBytes } from '../store/sizes.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { sweepTemporary } from '../store/temporary.ts';
@@ -40,15 +41,12 @@ async function collectLocked(
     sweepTemporary(state.tmp);
     const runs = index.listRuns();
     const sizes = await journalBytes(state, index);
-    const agents = new Map(runs.map(({ run_id, agent }) => [run_id, agent]));
+    const fileBytes = createFileSizes(state);
     // Files are looked at only where their size decides something, or of those that go.
     const sized = policies.some(({ bytes_max }) => bytes_max !== null);
-    const bytesOf = (run_id: string) =>
-      (sizes.get(run_id) ?? 0) +
-      (sized ? fileBytes(state, agents.get(run_id) as string, run_id) : 0);
+    const bytesOf = (run_id: string) => (sizes.get(run_id) ?? 0) + (sized ? fileBytes(run_id) : 0);
     const leaving = planRemoval(runs, policies, { now_ms: options.now_ms, bytesOf });
-    if (!sized)
-      for (const item of leaving) item.bytes += fileBytes(state, item.run.agent, item.run.run_id);
+    if (!sized) for (const item of leaving) item.bytes += fileBytes(item.run.run_id);
     if (options.dry_run) return { leaving, done: null };
     const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
     return { leaving, done: await collectRuns(state, index, going, options.now_ms) };
@@ -81,11 +79,12 @@ export async function statsOf(state: StateDir, days: number): Promise<Stats> {
   const index: Index = openIndex(state);
   try {
     const sizes = await journalBytes(state, index);
+    const fileBytes = createFileSizes(state);
     const total = newRow('all');
     const agents = new Map<string, StatsRow>();
     const by_day = new Map<string, StatsRow>();
     for (const run of index.listRuns()) {
-      const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(state, run.agent, run.run_id);
+      const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(run.run_id);
       const day =
         run.started_ms === null ? 'unknown' : new Date(run.started_ms).toISOString().slice(0, 10);
       for (const row of [total, rowOf(agents, run.agent), rowOf(by_day, day)]) add(row, run, bytes);

@@ -11,7 +11,7 @@ import { createCatalogue } from './catalogue.ts';
 import { dieHere, failsAt } from './failpoint.ts';
 import { openRead } from './files.ts';
 import type { Index } from './index-db.ts';
-import { isSegment, listSegments, newReport, scanSegment, scanWhole } from './scan.ts';
+import { isSegment, listSegments, newReport, scanSegment } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
 import { readHeader } from './segment-owner.ts';
 import type { StateDir } from './state-dir.ts';
@@ -43,7 +43,7 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
       removeSegment(state, index, segment);
       freed.removed.push(segment);
     } else {
-      await rewrite(state, index, segment, deleted).catch((cause) => {
+      await rewrite(state, index, segment, found.kept).catch((cause) => {
         throw fileError(cause, join(journal, segment), 'journal');
       });
       freed.rewritten.push(segment);
@@ -52,22 +52,66 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
   return freed;
 }
 
-/** Lines of deleted sessions, and all others, damaged ones included; null when the segment cannot be read. */
+interface Range {
+  from: number;
+  to: number;
+}
+
+interface Contents {
+  /** Lines of deleted sessions, and all others, damaged ones included. */
+  dead: number;
+  alive: number;
+  /** Everything but the dead lines, the first line, which says who wrote the segment, and a torn last one. */
+  kept: Range[];
+}
+
+/** Null when the segment cannot be read to its end. */
 async function lookAt(
   dir: string,
   segment: string,
   deleted: ReadonlySet<string>,
-): Promise<{ dead: number; alive: number } | null> {
+): Promise<Contents | null> {
+  const header_end = headerEnd(join(dir, segment));
+  if (header_end === null) return null;
   const report = newReport();
-  let dead = 0;
-  let alive = 0;
-  for await (const lines of scanSegment(dir, segment, { report })) {
-    for (const { session } of lines) {
-      if (deleted.has(session)) dead += 1;
-      else alive += 1;
+  const found: Contents = { dead: 0, alive: 0, kept: [] };
+  let from = header_end;
+  const keepUpTo = (to: number) => {
+    if (to > from) found.kept.push({ from, to });
+  };
+  const scan = scanSegment(dir, segment, { report });
+  for (;;) {
+    const step = await scan.next();
+    if (step.done === true) {
+      keepUpTo(step.value);
+      break;
+    }
+    for (const line of step.value) {
+      if (deleted.has(line.session)) {
+        found.dead += 1;
+        keepUpTo(line.offset);
+        from = line.next;
+      } else found.alive += 1;
     }
   }
-  return report.unreadable > 0 ? null : { dead, alive: alive + report.corrupt };
+  found.alive += report.corrupt;
+  return report.unreadable > 0 ? null : found;
+}
+
+/** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */
+function headerEnd(path: string): number | null {
+  let fd = -1;
+  try {
+    fd = openRead(path);
+    const bytes = Buffer.alloc(4096);
+    const count = readSync(fd, bytes, 0, bytes.length, 0);
+    if (!bytes.toString('latin1', 0, count).startsWith('{"v":')) return 0;
+    return bytes.subarray(0, count).indexOf(LF) + 1;
+  } catch {
+    return null;
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
 }
 
 function removeSegment({ journal }: StateDir, index: Index, segment: string): void {
@@ -82,12 +126,12 @@ function removeSegment({ journal }: StateDir, index: Index, segment: string): vo
   }
 }
 
-/** What is kept goes into a new segment, durable before the old one is removed; its first line names the old one. */
+/** What is kept goes into a new segment, byte for byte, durable before the old one is removed; its first line names the old one. */
 async function rewrite(
   state: StateDir,
   index: Index,
   segment: string,
-  deleted: ReadonlySet<string>,
+  kept: readonly Range[],
 ): Promise<void> {
   const { journal } = state;
   const name = segmentName(Date.now(), systemRandom);
@@ -95,21 +139,7 @@ async function rewrite(
   const fd = openRead(join(journal, segment));
   try {
     const copy = createCopy(fd, out);
-    const scan = scanWhole(journal, segment);
-    // Everything but the lines of deleted sessions, byte for byte; the first line and a torn last one go too.
-    let from = headerEnd(fd);
-    for (;;) {
-      const step = await scan.next();
-      if (step.done === true) {
-        await copy.range(from, step.value);
-        break;
-      }
-      for (const line of step.value) {
-        if (!deleted.has(line.session)) continue;
-        await copy.range(from, line.offset);
-        from = line.next;
-      }
-    }
+    for (const range of kept) await copy.range(range);
     await copy.flush();
   } finally {
     closeSync(fd);
@@ -117,14 +147,6 @@ async function rewrite(
   }
   removeSegment(state, index, segment);
   await createCatalogue(journal, index).refresh(newReport());
-}
-
-/** Where the first line of a segment, which says who wrote it, ends: damaged lines behind it are kept. */
-function headerEnd(fd: number): number {
-  const bytes = Buffer.alloc(4096);
-  const count = readSync(fd, bytes, 0, bytes.length, 0);
-  if (!bytes.toString('latin1', 0, count).startsWith('{"v":')) return 0;
-  return bytes.subarray(0, count).indexOf(LF) + 1;
 }
 
 const COPY_BYTES = 1024 * 1024;
@@ -145,7 +167,7 @@ function createCopy(fd: number, out: SegmentWriter) {
   };
   return {
     flush,
-    async range(from: number, to: number): Promise<void> {
+    async range({ from, to }: Range): Promise<void> {
       for (let at = from; at < to; ) {
         const chunk = Buffer.allocUnsafe(Math.min(COPY_BYTES, to - at));
         const count = readSync(fd, chunk, 0, chunk.length, at);

@@ -1,5 +1,5 @@
 /** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
-import { readdirSync, unlinkSync } from 'node:fs';
+import { readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
@@ -40,12 +40,6 @@ export function logFile(state: StateDir, agent: string, run_id: string): string 
   return logPath(state, agent, run_id);
 }
 
-/** Paths of what there may be of a run. */
-export function runFiles(state: StateDir, agent: string, run_id: string): string[] {
-  const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
-  return kinds.map((kind) => pathOf(state, kind, agent, run_id));
-}
-
 /** Removes a run's files; `agent` null: of whichever agent it is. */
 export function removeRunFiles(state: StateDir, agent: string | null, run_id: string): void {
   for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
@@ -59,15 +53,27 @@ export function removeRunFiles(state: StateDir, agent: string | null, run_id: st
 export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
   const names = new Set<string>();
   for (const run_id of run_ids) names.add(fileName(run_id));
-  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
+  for (const { name, path } of listFiles(state)) if (names.has(name)) remove(path);
+}
+
+/** Gives the size of a run's files: what there is, is listed once, and measured when it is asked for. */
+export function createFileSizes(state: StateDir): (run_id: string) => number {
+  const paths = new Map<string, string[]>();
+  for (const { name, path } of listFiles(state))
+    paths.set(name, [...(paths.get(name) ?? []), path]);
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return (run_id) =>
+    (paths.get(fileName(run_id)) ?? []).reduce((sum, path) => sum + sizeOf(path), 0);
+}
+
+/** Files of all runs; `name` is the run's. */
+function* listFiles(state: StateDir): Generator<{ name: string; path: string }, void> {
+  for (const [kind, end] of Object.entries(KINDS) as [keyof typeof KINDS, string][])
     for (const folder of foldersIn(state[kind])) {
       const path = join(state[kind], folder);
-      for (const file of readdirSync(path)) {
-        const end = KINDS[kind];
-        if (file.endsWith(end) && names.has(file.slice(0, -end.length))) remove(join(path, file));
-      }
+      for (const file of readdirSync(path))
+        if (file.endsWith(end)) yield { name: file.slice(0, -end.length), path: join(path, file) };
     }
-  }
 }
 
 function foldersIn(path: string): string[] {

@@ -1,8 +1,6 @@
 /** How much of the disk runs take. A run's part of a segment that others share is reckoned by its entries. */
-import { statSync } from 'node:fs';
 import { createCatalogue } from './catalogue.ts';
 import type { Index } from './index-db.ts';
-import { runFiles } from './run-files.ts';
 import { newReport, segmentBytes } from './scan.ts';
 import type { StateDir } from './state-dir.ts';
 
@@ -21,12 +19,4 @@ export async function journalBytes(state: StateDir, index: Index): Promise<Map<s
     sizes.set(row.session, (sizes.get(row.session) ?? 0) + own);
   }
   return sizes;
-}
-
-/** Bytes of the files beside the journal. */
-export function fileBytes(state: StateDir, agent: string, run_id: string): number {
-  const sizes = runFiles(state, agent, run_id).map(
-    (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
-  );
-  return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
