@@ -22,7 +22,8 @@ const STAGE = 'index';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
-const ASIDE = '.broken-';
+/** Of a damaged database, behind the name of the one in its place. */
+export const ASIDE = '.broken-';
 
 export interface Database {
   /** A read. Throws when the file turns out to be damaged; the next read is of the file that was begun in its place. */
@@ -145,6 +146,8 @@ function openFile(path: string): Open {
     if ((stat?.size ?? 0) <= LIMITS.index_check_bytes_max) checkWhole(db);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
+    // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
+    db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);
     if (version < SCHEMA_VERSION) migrate(db, prepared);
     checkSchema(prepared);

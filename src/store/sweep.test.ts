@@ -65,10 +65,11 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   release?.();
 });
 
-verifies('ST-5', 'the index of a killed reindex goes with the next removal of runs', () => {
+verifies('ST-5', 'other copies of the index go with the next removal of runs', () => {
   const state = openStateDir(join(testFolder(), 'state'));
-  for (const end of ['', '-wal', '-shm'])
-    writeFileSync(`${state.db}.new-0123456789ab${end}`, 'said');
+  // Of a reindex that was killed, and of a removal that was killed after the index was found damaged.
+  for (const copy of ['.new-0123456789ab', '.broken-2026-01-02T03-04-05-000Z'])
+    for (const end of ['', '-wal', '-shm']) writeFileSync(`${state.db}${copy}${end}`, 'said');
   writeFileSync(state.db, '');
   sweepLeftovers(state);
   expect(readdirSync(state.path).filter((name) => name.startsWith('tacho.db'))).toEqual([

@@ -3,6 +3,7 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
+import { ASIDE } from './database.ts';
 import { makerOf, removeBeside, unlinkQuietly } from './files.ts';
 import { holderOf, takeLock } from './lock.ts';
 import { isAlive, sweepLives } from './owner.ts';
@@ -45,6 +46,8 @@ export function sweepLeftovers(state: StateDir): void {
   sweepLives(join(state.path, 'live', 'journal'));
   sweepRemoved(state);
   sweepScratch(state);
+  // It may hold rows of runs that a killed command deleted, and nothing that the journal lacks.
+  removeBeside(state.db, ASIDE);
   sweepUnfinished(state.path);
 }
 

@@ -119,6 +119,18 @@ verifies(
   },
 );
 
+verifies('ST-5', 'rows of runs that a killed gc deleted are overwritten', async () => {
+  const kept = await record('fixed');
+  const going = await record('agent-error');
+  const gc = ['runs', 'gc', '--status', 'failed', '--max-runs', '0'];
+  // The rows are deleted by then, and the database is not yet compacted.
+  const env = { TACHO_FAIL_AT: 'before_remove' };
+  expect((await tacho(gc, { env, contract: 'none' })).signal).toBe('SIGKILL');
+  expect(await listed()).toEqual([kept]);
+  await tacho(gc);
+  expect(traces(going)).toEqual([]);
+});
+
 test('without a policy gc says what to give it, and wrong ones are told with their line', async () => {
   const none = await tacho(['runs', 'gc']);
   expect([none.code, none.stderr]).toEqual([
