@@ -112,7 +112,8 @@ class JournalRecorder implements Recorder {
     await this.#show(entries.map(({ event }) => event));
   }
 
-  async endWithout(finished: EventOf<'run_finished'>): Promise<void> {
+  async endWithout(unsafe: EventOf<'run_finished'>): Promise<void> {
+    const finished = redactEvent(unsafe, this.#options.redactor);
     const last = this.#last;
     const base = { v: 1, run_id: finished.run_id, at_source: 'clamped', raw: null } as const;
     const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);

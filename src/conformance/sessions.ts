@@ -4,7 +4,7 @@
  */
 import { isoTime } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
 import { CallBook } from './calls.ts';
 import { createSeen, type Seen } from './seen.ts';
 import type { Message, Place, StreamLine } from './types.ts';
@@ -239,13 +239,16 @@ function correlationOf({ message, raw }: Item): string {
   return typeof id === 'string' ? id : '';
 }
 
+/** Types with a `seq` that counts the messages of a session; in any other message it means nothing. */
+const NUMBERED: ReadonlySet<unknown> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
+
 function itemOf(line: StreamLine): Item {
   const { fault, message } = line;
   const raw = message as Record<string, unknown> | null;
   return {
     line: line.line,
     session_id: text(raw?.session_id),
-    seq: number(raw?.seq),
+    seq: NUMBERED.has(raw?.type) ? number(raw?.seq) : null,
     text: line.text,
     fault,
     message: fault === null ? (message as Message) : null,

@@ -55,7 +55,8 @@ export async function greet(
   }
   const given = message.session_id || null;
   const session_id = request.resume?.session_id ?? given ?? hub.options.newSessionId();
-  judge(hub, connection, arrival);
+  // It is the connection's: it may name a session that is not the peer's.
+  judge(hub, connection, { ...arrival, message: { ...message, session_id: '' } });
   answer({ success: true, session_id, resume_from_seq: resumed });
   compareClocks(hub, connection, message);
   return true;

@@ -87,7 +87,11 @@ verifies(
     await a.wait(acks('a', 2));
 
     const b = await collector.tcp();
-    await b.handshake({ token: 'token-b' });
+    // Taken as a handshake, and not as a message of the session that it names.
+    const named = { session_id: 'a', seq: 3, message_id: 'x' };
+    b.send({ ...hello({ token: 'token-b' }), ...named });
+    await b.wait(isType('handshake_response'));
+    b.send({ ...hello({ token: 'token-b' }), ...named, seq: 4 });
     const wrong = { ...respond('a', 3, 'zzz'), timestamp: '2001-01-01T00:00:00.000Z' };
     b.send(
       wrong,

@@ -1,5 +1,5 @@
 /** The agent can reach the state folder: a record that it removes or changes does not count as recorded. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { finished, linesOf, usePlace } from './cli.ts';
@@ -60,6 +60,25 @@ for (const [what, does] of Object.entries(REMOVALS))
     );
     expect((await listed()).filter(({ success }) => success)).toEqual([]);
   });
+
+verifies(['ST-2', 'ST-7'], 'the end of a run without a record is redacted too', async () => {
+  const key = 'Zq81mKpXv0tRs5Wd9Lb2';
+  const text = `{"type":"assistant",${SESSION},"message":{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"see ${key}"}]}}`;
+  const env = { ...agentThat(`echo '${text}'; rm -rf "$STATE/journal"`), MY_API_KEY: key };
+  const [events, last, junit] = ['e.jsonl', 'f.txt', 'j.xml'].map((name) =>
+    join(place.folder, name),
+  );
+  const files = ['--events', events, '--final-output', last, '--junit', junit] as string[];
+  const args = ['run', '--agent', 'claude', '--output', 'json', ...files, 'p'];
+  const result = await place.tacho(args, { env });
+  expect(finished(result)).toMatchObject({ exit_reason: 'capture_error' });
+  const written = [
+    result.stdout,
+    ...[events, last, junit].map((path) => readFileSync(path as string, 'utf8')),
+  ];
+  expect(written.filter((text) => text.includes('see'))).not.toEqual([]);
+  for (const text of written) expect(text).not.toContain(key);
+});
 
 verifies('ST-2', 'a segment with another time and the same bytes is no loss', async () => {
   const result = await run('touch -d "7 days ago" "$STATE"/journal/0*.jsonl');
