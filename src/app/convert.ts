@@ -7,6 +7,7 @@ import { newRunId, seededRandom } from '../lib/ids.ts';
 import { inFlatMemory } from '../lib/memory.ts';
 import type { Agent, Decoder } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
+import type { OutcomeCall } from '../model/outcome.ts';
 import { agentvLines } from '../projections/agentv.ts';
 import { atifText } from '../projections/atif.ts';
 import { createLiveProjector, type LiveProjector } from '../projections/live.ts';
@@ -191,15 +192,12 @@ async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<
 async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buffer> {
   const given = asBytes(options);
   const { redactor: secrets, byte_text } = given;
-  const spill = createCallSpill(tmpFolder());
+  const spill = createCallSpill(tmpFolder(), byte_text);
   try {
     const fold = createOutcomeFold({
       keepIo: true,
       onCall(call, index) {
-        // The fold has let go of the call.
-        call.inputs = secrets.value(call.inputs);
-        if (call.outputs != null) call.outputs = secrets.text(call.outputs);
-        spill.put(call, index);
+        spill.put(redactedCall(call, secrets), index);
       },
     });
     for await (const events of eventsOf(given)) {
@@ -211,6 +209,19 @@ async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buf
   } finally {
     spill.close();
   }
+}
+
+/** Its status and figures are ours. */
+function redactedCall(call: OutcomeCall, secrets: Redactor): OutcomeCall {
+  const { id, name, native_name, parent_id, inputs, outputs } = call;
+  // The fold has let go of the call: a copy would cost more than the search for secrets.
+  call.id = secrets.text(id);
+  call.name = secrets.name(name);
+  call.native_name = secrets.name(native_name);
+  if (parent_id !== null) call.parent_id = secrets.text(parent_id);
+  call.inputs = secrets.value(inputs);
+  if (outputs != null) call.outputs = secrets.text(outputs);
+  return call;
 }
 
 const realText = <T>(value: T, byte_text: boolean): T => (byte_text ? fromByteText(value) : value);

@@ -48,8 +48,12 @@ export class FieldWatch {
   /** Objects seen of each kind and place, and which of their fields were never missing from all. */
   readonly #seen = new Map<Fields, { count: number; names: Set<string> }>();
 
-  constructor(shapes: RecordShapes, channel: 'stdout' | 'session') {
+  readonly #cut: (text: string) => string;
+
+  /** `cut` makes a place of a readable length. */
+  constructor(shapes: RecordShapes, channel: 'stdout' | 'session', cut: (text: string) => string) {
     this.#shapes = shapes;
+    this.#cut = cut;
     for (const [kind, text] of Object.entries(shapes[channel]))
       this.#kinds.set(kind, parseShape(text, `${kind}: `));
   }
@@ -97,7 +101,7 @@ export class FieldWatch {
   }
 
   #new(place: string, out: Draft[]): void {
-    const what = place.slice(0, LIMITS.drift_text_chars_max);
+    const what = place.length > LIMITS.drift_text_chars_max ? this.#cut(place) : place;
     const count = this.fresh.get(what);
     if (count === undefined && this.fresh.size >= LIMITS.drift_findings_max) {
       if (this.left_out.size < LIMITS.drift_findings_max) this.left_out.add(what);

@@ -48,29 +48,35 @@ export interface Drift {
   left_out: number;
 }
 
+/** With a redactor, texts are redacted before they are cut. */
 export async function driftIn(options: ConvertOptions): Promise<Drift> {
-  const { agent, from } = options;
+  const { agent, from, redactor } = options;
   const list = new Findings();
   const shapes = await agent.shapes?.();
-  const watch = shapes === undefined ? null : new FieldWatch(shapes, from);
+  const cut = (text: string) =>
+    redactor?.head(text, LIMITS.drift_text_chars_max) ?? text.slice(0, LIMITS.drift_text_chars_max);
+  const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
   const own = decoderFor(agent, from);
   const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
-  for await (const events of eventsOf({ ...options, decoder, byte_text: true, every_line: true })) {
-    for (const event of events) note(event, list);
+  const byte_text = redactor?.bytes_too ?? true;
+  const read = { ...options, decoder, byte_text, whole_texts: true, every_line: true };
+  const given = byte_text ? fromByteText<string> : (text: string) => text;
+  for await (const events of eventsOf(read)) {
+    for (const event of events) note(event, list, given);
   }
   // Keys of records are byte text too, but for a decoder that is given real text.
-  const real = own.plain_text === true ? (text: string) => text : fromByteText<string>;
+  const real = own.plain_text === true ? (text: string) => text : given;
   for (const [what, count] of watch?.fresh ?? []) list.add('new_field', real(what), null, count);
   for (const { what, count } of watch?.gone() ?? []) list.add('gone_field', what, null, count);
   return list.sorted(watch?.left_out.size ?? 0);
 }
 
-function note(event: Event, list: Findings): void {
+function note(event: Event, list: Findings, given: (text: string) => string): void {
   if (event.kind === 'notice' && event.data.code === NEW_FIELD)
-    list.add('new_field', fromByteText(event.data.text ?? ''), event.raw, 0);
+    list.add('new_field', given(event.data.text ?? ''), event.raw, 0);
   if (event.kind !== 'problem') return;
   const code = own(PROBLEMS, event.data.code);
-  if (code !== undefined) list.add(code, fromByteText(event.data.detail), event.raw, 1);
+  if (code !== undefined) list.add(code, given(event.data.detail), event.raw, 1);
 }
 
 class Findings {

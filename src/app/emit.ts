@@ -93,7 +93,8 @@ class Emitter {
   bad(line: number, why: string): void {
     this.counts.lines += 1;
     this.counts.bad += 1;
-    this.#options.onBad(line, why);
+    // It may quote the line.
+    this.#options.onBad(line, this.#options.redaction?.text(why) ?? why);
   }
 
   async line(text: string, line: number): Promise<void> {
@@ -111,18 +112,22 @@ class Emitter {
     if (typeof given.type === 'string' && read.fault?.code !== 'INVALID_MESSAGE_TYPE') {
       if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
     } else return read.fault?.message ?? 'no message';
+    const safe = this.#options.redaction?.envelope(given) ?? given;
     const whole = read.fault === null && isNumbered(read.message as unknown as WireMessage);
-    return whole ? this.#pass(read.message as unknown as WireMessage, text) : this.#complete(given);
+    if (!whole) return this.#complete(safe);
+    return this.#pass(safe as unknown as WireMessage, safe === given ? text : null);
   }
 
-  async #pass(message: WireMessage, text: string): Promise<string | null> {
+  /** `text`: the line, where the message is as it was given. */
+  async #pass(message: WireMessage, text: string | null): Promise<string | null> {
     const { session_id, seq } = message as { session_id: string; seq: number };
     const track = await this.#track(session_id, seq);
     if (seq !== track.out.next_seq)
       return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
     const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
     const same = data === undefined || data === message.data;
-    this.#put(track, message, same ? text : JSON.stringify({ ...message, data }));
+    const line = same && text !== null ? text : JSON.stringify({ ...message, data });
+    this.#put(track, message, line);
     return null;
   }
 

@@ -17,8 +17,6 @@ interface Api {
 type Foreign = any;
 
 const ANSWER_TOKENS_MAX = 2_000;
-/** Of an answer that is no use; it is cut again once it is redacted. */
-const SAID_CHARS_MAX = 8_192;
 const WAIT_MS = 500;
 const WAIT_MS_MAX = 20_000;
 
@@ -113,9 +111,8 @@ async function attempt(api: Api, request: ModelRequest, key: string | null): Pro
   if (!response.ok) {
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000;
     const again = response.status === 429 || response.status >= 500;
-    const said = JSON.stringify(body.slice(0, SAID_CHARS_MAX));
     return failed(
-      `the model's endpoint answered ${response.status}: ${said}`,
+      `the model's endpoint answered ${response.status}: ${JSON.stringify(body)}`,
       again ? Math.min(Number.isNaN(wait) ? 0 : wait, WAIT_MS_MAX) : null,
     );
   }
@@ -125,10 +122,7 @@ async function attempt(api: Api, request: ModelRequest, key: string | null): Pro
   } catch {
     // Told below.
   }
-  return failed(
-    `the model's endpoint gave no text: ${JSON.stringify(body.slice(0, SAID_CHARS_MAX))}`,
-    null,
-  );
+  return failed(`the model's endpoint gave no text: ${JSON.stringify(body)}`, null);
 }
 
 const reasonOf = (error: Error, { timeout_ms }: ModelRequest) => {

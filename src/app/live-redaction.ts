@@ -20,12 +20,29 @@ const OWN_FIELDS = new Set([
   'status',
   'time_source',
 ]);
+/** Fields of a message beside its data that hold ids and words of the protocol. */
+const ENVELOPE_FIELDS = new Set([
+  'ack_required',
+  'correlation_id',
+  'data',
+  'message_id',
+  'seq',
+  'session_id',
+  'timestamp',
+  'type',
+]);
+/** The message that begins is known by these. */
+const MESSAGE_FIELDS = new Set(['id', 'role']);
 /** The place of a piece of text in a delta. */
 const PIECES = ['text', 'thinking', 'partial_json'];
 
 type Data = Record<string, unknown>;
 
 export interface LiveRedaction {
+  /** A message without secrets beside its data. */
+  envelope(message: Data): Data;
+  /** A text of ours that may quote a message. */
+  text(text: string): string;
   /** The data of one message by itself. */
   data(data: Data): Data;
   /** What is sent for a message: pieces of a text are redacted as the text that they are, so its end may come with one more. */
@@ -38,12 +55,14 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
   /** The last delta of each text that has not ended. */
   const open = new Map<string, Data>();
 
-  function redacted(data: Data): Data {
+  function redactedBut(own: ReadonlySet<string>, data: Data): Data {
     let changed: Data | null = null;
     for (const [name, value] of Object.entries(data)) {
-      // The message that begins is given by its id and role; the one of an error is a text.
-      const own = OWN_FIELDS.has(name) || (name === 'message' && typeof value === 'object');
-      const safe = own ? value : redactor.value(value);
+      if (own.has(name)) continue;
+      const safe =
+        own === OWN_FIELDS && name === 'message' && isMap(value)
+          ? redactedBut(MESSAGE_FIELDS, value)
+          : redactor.value(value);
       if (safe === value) continue;
       changed ??= { ...data };
       changed[name] = safe;
@@ -51,14 +70,16 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
     return changed ?? data;
   }
 
+  const redacted = (data: Data) => redactedBut(OWN_FIELDS, data);
+
   function delta(key: string, data: Data): Data {
     const piece = pieceOf(data);
     const known = open.has(key) || open.size < LIMITS.live_open_texts_max;
     if (piece === null || !known) return redacted(data);
-    open.set(key, data);
     const text = redactor.delta(key, piece);
-    const { delta: _, ...rest } = data;
-    return { ...redacted(rest), delta: withPiece(data, text) };
+    const empty = redacted({ ...data, delta: withPiece(data, '') });
+    open.set(key, empty);
+    return { ...empty, delta: withPiece(empty, text) };
   }
 
   function rest(key: string): { type: string; data: Data }[] {
@@ -74,6 +95,8 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
     [...open.keys()].filter((key) => key.startsWith(`${session_id}\n`)).flatMap(rest);
 
   return {
+    envelope: (message) => redactedBut(ENVELOPE_FIELDS, message),
+    text: (text) => redactor.text(text),
     data: redacted,
     messages(session_id, type, data) {
       const key = keyOf(session_id, data);
@@ -86,6 +109,9 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
   };
 }
 
+const isMap = (value: unknown): value is Data =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const keyOf = (session_id: string, { message_id, index }: Data) =>
   `${session_id}\n${message_id ?? ''}\n${index ?? ''}`;
 
@@ -96,8 +122,7 @@ function pieceOf({ delta }: Data): string | null {
 }
 
 function fieldOf(delta: unknown): string | undefined {
-  if (typeof delta !== 'object' || delta === null) return undefined;
-  return PIECES.find((name) => typeof (delta as Data)[name] === 'string');
+  return isMap(delta) ? PIECES.find((name) => typeof delta[name] === 'string') : undefined;
 }
 
 function withPiece({ delta }: Data, text: string): unknown {

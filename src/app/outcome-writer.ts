@@ -4,7 +4,6 @@ import type { CallPatch } from '../projections/outcome.ts';
 import { createSpill, inPieces } from './spill.ts';
 
 export interface CallSpill {
-  /** `call` holds byte text. */
   put(call: OutcomeCall, index: number): void;
   /**
    * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
@@ -14,9 +13,9 @@ export interface CallSpill {
   close(): void;
 }
 
-/** `tmp`: where many calls are held until the end. */
-export function createCallSpill(tmp: string): CallSpill {
-  const spill = createSpill(tmp, 'latin1');
+/** `tmp`: where many calls are held until the end; `byte_text`: what the calls hold. */
+export function createCallSpill(tmp: string, byte_text: boolean): CallSpill {
+  const spill = createSpill(tmp, byte_text ? 'latin1' : 'utf8');
   function* parts(
     outcome: RunOutcome,
     patches: ReadonlyMap<number, CallPatch>,

@@ -1,6 +1,8 @@
 /** Transcripts to show: of recorded runs, made from their journal, or of files. */
 import { createReadStream } from 'node:fs';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { nestsDeeper } from '../lib/json.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { createLines } from '../lib/lines.ts';
 import { checkTranscript } from '../model/generated/checks.ts';
 import type { Transcript } from '../model/transcript.ts';
@@ -66,7 +68,12 @@ export async function* readTranscripts(path: string): AsyncGenerator<Transcript>
   }
 }
 
+/** A call's input is a little deeper in a transcript than in the record that it came with. */
+const DEPTH_MAX = LIMITS.depth_max + 20;
+
 function transcriptAt(text: string, path: string, line: number): Transcript {
+  if (nestsDeeper(text, DEPTH_MAX))
+    throw invalid(`${path}:${line}: nests deeper than ${DEPTH_MAX}`);
   let value: unknown;
   try {
     value = JSON.parse(text);

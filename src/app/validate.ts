@@ -15,6 +15,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LineSink, type Lines } from '../lib/lines.ts';
 import { inFlatMemory } from '../lib/memory.ts';
 import { schemaFault } from '../lib/schema-fault.ts';
+import { shown } from '../live/fault.ts';
 import { type ReadMessage, readMessage, readText } from '../live/messages.ts';
 import { checkRunEvent, checkTranscript } from '../model/generated/checks.ts';
 import { readAll, readSession } from '../store/journal-read.ts';
@@ -87,7 +88,7 @@ function recordReader(format: keyof typeof RECORDS): Reader {
     if (check(value)) return null;
     schema ??= schemaOf(format);
     const meant = alternative(schema, value);
-    if (meant === null) return `there is no type ${JSON.stringify(value.type)?.slice(0, 100)}`;
+    if (meant === null) return `there is no type ${shown(value.type)}`;
     return schemaFault(meant, value) ?? 'it has a field too many, or a text of another form';
   }
 

@@ -29,7 +29,7 @@ export async function driftCommand(
     agents: [agent],
     hash: passingHash(undefined, io.env),
   });
-  const found = await driftIn({ agent, from, input });
+  const found = await driftIn({ agent, from, input, redactor });
   const drift = {
     ...found,
     findings: found.findings.map((each) => ({ ...each, what: redactor.text(each.what) })),

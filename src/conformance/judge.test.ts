@@ -97,6 +97,22 @@ test('a live stream may go on with a session that began before it', () => {
   expect(judged(made.lines).verdict).toBe('failed');
 });
 
+verifies('CF-1', 'numbers in messages of a client are none of the session', () => {
+  const made = stream().start();
+  const common = { session_id: 's1', correlation_id: null, ack_required: null, trace: null };
+  const input = (seq: number) => {
+    const timestamp = new Date(made.now_ms).toISOString();
+    const said = { message_id: `u${seq}`, seq, data: { content: 'stop' } };
+    made.put({ type: 'user_input', timestamp, ...common, ...said });
+  };
+  input(2);
+  made.request();
+  input(1);
+  input(3);
+  made.response().end();
+  expect(judged(made.lines)).toMatchObject({ verdict: 'passed', faulty: 0, duplicates: 0 });
+});
+
 verifies(
   'CF-1',
   'beyond the limit of open sessions nothing is judged wrongly, and it is said',

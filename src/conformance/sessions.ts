@@ -4,7 +4,11 @@
  */
 import { isoTime } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import {
+  CALL_MESSAGE_TYPES,
+  CLIENT_MESSAGE_TYPES,
+  CONTROL_MESSAGE_TYPES,
+} from '../model/live-words.ts';
 import { CallBook } from './calls.ts';
 import { createSeen, type Seen } from './seen.ts';
 import type { Message, Place, StreamLine } from './types.ts';
@@ -239,8 +243,10 @@ function correlationOf({ message, raw }: Item): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** Types with a `seq` that counts the messages of a session; in any other message it means nothing. */
-const NUMBERED: ReadonlySet<unknown> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
+/** Messages of clients and of connections: a `seq` in them does not count the messages of a session. */
+const UNNUMBERED: ReadonlySet<unknown> = new Set(
+  [...CLIENT_MESSAGE_TYPES, ...CONTROL_MESSAGE_TYPES].filter((type) => type !== 'error'),
+);
 
 function itemOf(line: StreamLine): Item {
   const { fault, message } = line;
@@ -248,7 +254,7 @@ function itemOf(line: StreamLine): Item {
   return {
     line: line.line,
     session_id: text(raw?.session_id),
-    seq: NUMBERED.has(raw?.type) ? number(raw?.seq) : null,
+    seq: UNNUMBERED.has(raw?.type) ? null : number(raw?.seq),
     text: line.text,
     fault,
     message: fault === null ? (message as Message) : null,

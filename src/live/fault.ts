@@ -49,7 +49,8 @@ function wrong(field: string, expected: string, value: unknown): Fault {
   };
 }
 
-function shown(value: unknown): string {
+/** A long text is not quoted: a part of it could be the beginning of a secret. */
+export function shown(value: unknown): string {
   if (typeof value === 'string') return value.length > 40 ? 'this text' : JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'a map';
   return String(value);

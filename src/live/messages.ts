@@ -8,7 +8,7 @@ import { own } from '../lib/own.ts';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
 import type { WireMessage } from '../model/live.ts';
 import { ACKED_TYPES, LIVE_TYPES } from '../model/live-words.ts';
-import { type Fault, faultOf, responseFault } from './fault.ts';
+import { type Fault, faultOf, responseFault, shown } from './fault.ts';
 
 export type { WireMessage } from '../model/live.ts';
 
@@ -149,7 +149,7 @@ function noTime(text: string): Fault {
   return {
     code: 'INVALID_FIELD_TYPE',
     field: 'timestamp',
-    message: `the field timestamp must be ${expected}, not ${text}`,
+    message: `the field timestamp must be ${expected}, not ${shown(text)}`,
     details: { field: 'timestamp', expected, received_type: 'string' },
   };
 }
@@ -158,7 +158,7 @@ function unknownType(type: string): Fault {
   return {
     code: 'INVALID_MESSAGE_TYPE',
     field: 'type',
-    message: `there is no message type ${JSON.stringify(type.slice(0, 100))}`,
+    message: `there is no message type ${shown(type)}`,
     details: { received_type: type.slice(0, 100), supported_types: LIVE_TYPES },
   };
 }

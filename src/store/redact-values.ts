@@ -70,11 +70,9 @@ function looksOpen(value: string): boolean {
 
 /** The value, its lines, and the secrets among its fields when it is JSON. */
 function partsOf(value: string): string[] {
-  const parts = [value, ...linesOf(value)];
-  if (/^[[{]/.test(value)) {
-    for (const field of fieldsOf(value)) parts.push(field, ...linesOf(field));
-  }
-  return parts;
+  const texts = [value, ...(/^[[{]/.test(value) ? fieldsOf(value) : [])];
+  // A line break may be written as an escape, as in a `.env` file.
+  return texts.flatMap((text) => [text, ...linesOf(text), ...linesOf(fullyDecoded(text))]);
 }
 
 function linesOf(value: string): string[] {

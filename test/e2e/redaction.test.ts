@@ -57,20 +57,30 @@ verifies(
   async () => {
     const long = randomBytes(4_000).toString('base64url');
     const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];
+    // As a `.env` file has them.
+    const escaped = ['escaped-line-Hb37cWf4', 'another-line-Gd58eUj6'];
     const script = join(place.folder, 'script.yaml');
     const noise = [
       ...KEY.flatMap((line) => [{ stderr: line }, { garbage: line }]),
-      ...lines.map((line) => ({ stderr: line })),
+      ...[...lines, ...escaped].map((line) => ({ stderr: line })),
       ...[0, 5, 12, 19].map((back) => ({ garbage: `${'x'.repeat(4096 - back)}${VALUE} rest` })),
       ...[0, 9, 19].map((back) => ({ garbage: `${'x'.repeat(4095 - back)} ${SHAPE} rest` })),
       { stderr: `${'x'.repeat(290)}${VALUE}` },
       { garbage: `{"t":"${VALUE.repeat(10)}"}` },
     ];
     writeFileSync(script, JSON.stringify({ steps: [...noise, { say: `${long} ${lines[1]}` }] }));
-    const env = { ...ENV, MY_SECRET: lines.join('\n'), BIG_SECRET: long, SHORT_TOKEN: 'abc' };
+    const values = { MY_SECRET: lines.join('\n'), PRIVATE_KEY: escaped.join('\\n') };
+    const env = { ...ENV, ...values, BIG_SECRET: long, SHORT_TOKEN: 'abc' };
     const result = await tacho(demo(script, '--stream'), { env });
     expect(result.code).toBe(0);
-    const secrets = [...KEY_LINES, ...lines, long, VALUE.slice(0, 8), SHAPE.slice(0, 19)];
+    const secrets = [
+      ...KEY_LINES,
+      ...lines,
+      ...escaped,
+      long,
+      VALUE.slice(0, 8),
+      SHAPE.slice(0, 19),
+    ];
     expect(leaks(streams(result), secrets)).toEqual([]);
     expect(leaks(filesBelow(place.state), secrets)).toEqual([]);
     const { stdout } = await tacho(['replay', 'last', '--output', 'human']);
@@ -78,6 +88,31 @@ verifies(
     expect(stdout).not.toContain('abc\n');
   },
 );
+
+verifies('ST-7', 'names of tools are redacted in an outcome too', async () => {
+  config();
+  const path = session();
+  const tool = `mcp__x__${PATTERN}`;
+  const content = [{ type: 'tool_use', id: `t-${VALUE}`, name: tool, input: {} }];
+  const said = { type: 'assistant', message: { id: 'm', role: 'assistant', content } };
+  writeFileSync(path, `${readFileSync(path, 'utf8')}${JSON.stringify(said)}\n`);
+  const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', 'outcome', path];
+  const result = await tacho(convert, { env: ENV });
+  const { tool_calls } = JSON.parse(result.stdout);
+  expect(tool_calls.at(-1).native_name).toMatch(MARK);
+  expect(leaks(streams(result), [VALUE, PATTERN])).toEqual([]);
+});
+
+verifies('ST-7', 'a pattern that matches nothing changes no byte of a conversion', async () => {
+  const path = session('日本語 naïve 🚀');
+  for (const to of ['outcome', 'transcript', 'agentv', 'atif', 'events', 'run-event', 'live']) {
+    const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', to, path];
+    const plain = await tacho(convert);
+    const matched = await tacho([...convert, '--redact', 'ACME-[0-9]{6}']);
+    expect(plain.stdout, to).toMatch(/日本語のテキスト/);
+    expect([to, matched.stdout === plain.stdout]).toEqual([to, true]);
+  }
+});
 
 verifies('ST-7', 'a line over the limit is redacted before it is cut', async () => {
   const path = join(place.folder, 'long.jsonl');
@@ -226,6 +261,63 @@ verifies(
   },
 );
 
+verifies(
+  ['ST-7', 'LP-2'],
+  'emit redacts every field of a message, and what it says of bad lines',
+  async () => {
+    const state = join(place.folder, 'served');
+    const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
+    const block = { message_id: 'm', index: 0, note: VALUE };
+    const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: VALUE }] };
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const trace = { traceparent, tracestate: `x=${VALUE}` };
+    const numbered = { session_id: 's', seq: 1, message_id: 'm1', correlation_id: null };
+    const timestamp = '2026-01-01T00:00:00.000Z';
+    const messages = [
+      { type: 'session_start', ...numbered, timestamp, note: VALUE, data: { agent: 'mine' } },
+      { type: 'message_start', trace, data: { message } },
+      {
+        type: 'content_block_delta',
+        data: { ...block, delta: { text: 'a', partial_json: VALUE } },
+      },
+      // Held back, and sent at the end.
+      { type: 'content_block_delta', data: { ...block, delta: { text: VALUE.slice(0, 9) } } },
+      { type: VALUE },
+      { type: `${'x'.repeat(88)}${VALUE}` },
+      { type: 'session_state', timestamp: VALUE, data: {} },
+      { type: 'tool_execution_status', data: { call_id: 'c', status: VALUE } },
+    ];
+    const input = messages
+      .map((one) => `${JSON.stringify({ session_id: 's', ...one })}\n`)
+      .join('');
+    const sent = await tacho(['emit', '--to', url, '--no-end'], { input, env: ENV });
+    expect(sent.stderr.match(/^line \d+: /gm)).toEqual(
+      [5, 6, 7, 8].map((line) => `line ${line}: `),
+    );
+    expect(leaks(streams(sent), [VALUE.slice(0, 6)])).toEqual([]);
+    expect(leaks([...filesBelow(state), ...filesBelow(place.state)], [VALUE])).toEqual([]);
+    const stored = ((await storedIn(state)).get('s') ?? []).map((line) => JSON.parse(line));
+    expect(stored.map(({ type }) => type)).toEqual([
+      'session_start',
+      'message_start',
+      ...['content_block_delta', 'content_block_delta', 'content_block_delta'],
+    ]);
+    const [first, second] = stored;
+    expect([first.note, second.trace.traceparent]).toEqual([
+      expect.stringMatching(MARK),
+      traceparent,
+    ]);
+    expect(second.data.message).toMatchObject({ id: 'm', role: 'assistant' });
+    expect(
+      stored
+        .slice(2)
+        .map(({ data }) => data.delta.text)
+        .join(''),
+    ).toBe(`a${VALUE.slice(0, 9)}`);
+    await end('SIGTERM');
+  },
+);
+
 verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to', async () => {
   const state = join(place.folder, 'served');
   const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -295,6 +387,18 @@ verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report
     const result = await tacho(['drift', 'claude', path, ...more], { env: ENV });
     expect([result.code, result.stdout.match(new RegExp(MARK, 'g'))?.length]).toEqual([0, 3]);
     expect(leaks(streams(result), secrets)).toEqual([]);
+  }
+  // Redacted before they are cut: types and names of fields, in a report without patterns too.
+  const [type, name] = [288, 290].map((count) => `${'x'.repeat(count)} ${VALUE} rest`);
+  const field = { type: 'user', message: { role: 'user', content: 'x', [name as string]: 1 } };
+  writeFileSync(path, `${JSON.stringify({ type })}\n${JSON.stringify(field)}\n`);
+  for (const yaml of ['redact: ["ACME-[0-9]{6}"]\n', '']) {
+    writeFileSync(join(place.folder, 'tacho.yaml'), yaml);
+    const result = await tacho(['drift', 'claude', path, '--json'], { env: ENV });
+    const { findings } = JSON.parse(result.stdout);
+    const codes = findings.map(({ code }: { code: string }) => code);
+    expect(codes).toEqual(expect.arrayContaining(['unknown_record', 'new_field']));
+    expect(leaks(streams(result), [VALUE.slice(0, 6)])).toEqual([]);
   }
 });
 
@@ -423,7 +527,9 @@ verifies(
     config();
     const path = join(place.folder, 'lines.jsonl');
     const wrong = (text: string) => JSON.stringify({ type: text, schema_version: text, id: text });
+    const cut = `${'x'.repeat(88)}${VALUE}`;
     const lines = [VALUE, SHAPE, PATTERN].flatMap((text) => [`{"a":${text}}`, text, wrong(text)]);
+    lines.push(wrong(cut));
     writeFileSync(path, `${lines.join('\n')}\n`);
     const evals = join(place.folder, 'e.yaml');
     const tests = [{ id: 'a', assertions: [{ type: 'contains', value: 'x' }] }];

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { record } from '../../src/index.ts';
 import { checkTranscript } from '../../src/model/generated/checks.ts';
+import { call, transcript } from '../build-transcript.ts';
 import { bin, demo, filesBelow, fixture, kill, type Row, root, usePlace } from './cli.ts';
 import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
@@ -367,6 +368,19 @@ test('show takes a beginning of an id or a transcript file, and says what it doe
     expect.stringContaining('broken.jsonl:1: is no transcript'),
   ]);
   expect((await tacho(['show'])).code).toBe(2);
+});
+
+test('show refuses a transcript that nests too deep, and names its line', async () => {
+  const path = join(place.work, 'deep.jsonl');
+  const line = JSON.stringify(transcript([call('Bash', { a: 'DEEP' })]));
+  const deep = (depth: number) => line.replace('"DEEP"', '['.repeat(depth) + ']'.repeat(depth));
+  writeFileSync(path, `${deep(200)}\n`);
+  expect((await tacho(['show', path, '--json'])).code).toBe(0);
+  writeFileSync(path, `${deep(1)}\n${deep(20_000)}\n`);
+  for (const more of [['--json'], []]) {
+    const { code, stderr } = await tacho(['show', path, ...more]);
+    expect([code, stderr]).toEqual([2, `error: ${path}:2: nests deeper than 220\n`]);
+  }
 });
 
 test('show goes through the pager on a terminal, and not with --no-pager', async () => {
