@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { verifyRun } from '../../src/app/verify.ts';
 import { takeLock } from '../../src/store/lock.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
@@ -246,3 +247,35 @@ verifies(
     expect((await tacho(['runs', 'verify', other])).code).toBe(0);
   },
 );
+
+verifies('ST-10', 'a damaged line is a fault of its own run, not of others beside it', async () => {
+  const dir = join(place.state, 'journal');
+  const first = await record();
+  const second = await record();
+  // Both in one segment, as imports are.
+  const [one = '', two = ''] = listSegments(dir).map((name) => join(dir, name));
+  const [, ...more] = readFileSync(two, 'utf8').trimEnd().split('\n');
+  const lines = [...readFileSync(one, 'utf8').trimEnd().split('\n'), ...more];
+  rmSync(two);
+  const write = (damaged: number) =>
+    writeFileSync(
+      one,
+      lines
+        .map((line, at) => `${at === damaged ? line.replace('"seq"', '"sXq"') : line}\n`)
+        .join(''),
+    );
+  write(-1);
+  expect((await tacho(['runs', 'reindex'])).code).toBe(0);
+  const state = stateDirAt(place.state);
+  for (const run_id of [first, second]) expect((await verifyRun(state, run_id)).faults).toEqual([]);
+  for (const at of lines.keys()) {
+    if (at === 0) continue;
+    write(at);
+    const [own = '', other = ''] =
+      at < lines.length - more.length ? [first, second] : [second, first];
+    expect((await verifyRun(state, own)).ok, `line ${at}`).toBe(false);
+    expect((await verifyRun(state, other)).faults, `line ${at}`).toEqual([]);
+  }
+  const { code, stdout } = await tacho(['runs', 'verify', first]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('events hold')]);
+});
