@@ -10,6 +10,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -370,3 +371,22 @@ verifies(
     release?.();
   },
 );
+
+verifies('ST-3', 'a folder among the spools that no tacho made is left alone', async () => {
+  expect((await tacho(demo('fixed'))).code).toBe(0);
+  const names = ['notes', 'r_notes', 'spool-notes', `${runId(1)}.bak`];
+  const before = Date.now() / 1000 - 86_400;
+  for (const name of names) {
+    mkdirSync(spoolOf(name));
+    writeFileSync(spoolOf(name, 'kept.txt'), 'mine');
+    // Older than a run that is just being started.
+    writeFileSync(spoolOf(name, 'stdout'), '');
+    utimesSync(spoolOf(name, 'stdout'), before, before);
+  }
+  const next = await tacho(demo('fixed'));
+  expect([next.code, next.stderr]).toEqual([0, '']);
+  const recovered = await tacho(['runs', 'recover']);
+  expect([recovered.code, recovered.stdout]).toEqual([0, 'Nothing to recover.\n']);
+  expect((await tacho(['runs', 'gc', '--max-runs', '0'])).code).toBe(0);
+  expect(names.filter((name) => existsSync(spoolOf(name, 'kept.txt')))).toEqual(names);
+});
