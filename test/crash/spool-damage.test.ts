@@ -166,6 +166,37 @@ verifies(
   },
 );
 
+verifies(
+  ['ST-5', 'ST-8'],
+  'rm removes a run with whatever is in the place of its spool, and the runs named beside it',
+  async () => {
+    const good = (await tacho(demo('fixed'))).records[0].run_id as string;
+    const puts: ((run: string) => void)[] = [
+      ...FILES.map(
+        ([, put]) =>
+          (run: string) =>
+            put(spoolOf(run, 'meta.json')),
+      ),
+      (run) => mkdirSync(spoolOf(run, 'recovering')),
+      (run) => {
+        rmSync(spoolOf(run), { recursive: true });
+        writeFileSync(spoolOf(run), '');
+      },
+    ];
+    const bad = puts.map((_, n) => runId(n));
+    for (const [n, put] of puts.entries()) {
+      mkdirSync(spoolOf(runId(n)), { mode: 0o700 });
+      put(runId(n));
+    }
+    const { code, stdout, stderr } = await tacho(['runs', 'rm', ...bad, good]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe([...bad, good].map((run) => `${run}: deleted\n`).join(''));
+    expect(spools(place)).toEqual([]);
+    expect((await tacho(['runs', 'list', '--json'])).stdout).toBe('');
+    expect(readFileSync('/etc/hostname').length).toBeGreaterThan(0);
+  },
+);
+
 const DAMAGE: [string, (run: string) => void][] = [
   ['meta.json is gone', (run) => rmSync(spoolOf(run, 'meta.json'))],
   ['meta.json is torn', (run) => writeFileSync(spoolOf(run, 'meta.json'), '{"version":1')],
