@@ -1,5 +1,5 @@
 /** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
-import { readdirSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
@@ -61,7 +61,7 @@ export function createFileSizes(state: StateDir): (run_id: string) => number {
   const paths = new Map<string, string[]>();
   for (const { name, path } of listFiles(state))
     paths.set(name, [...(paths.get(name) ?? []), path]);
-  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return (run_id) =>
     (paths.get(fileName(run_id)) ?? []).reduce((sum, path) => sum + sizeOf(path), 0);
 }

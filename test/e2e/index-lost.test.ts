@@ -159,6 +159,41 @@ test('a segment that cannot be read is reported, and read again when it can', as
   expect((await list()).ids).toEqual([run_id, other]);
 });
 
+test('a link to itself in the place of a segment or a transcript stops no command', async () => {
+  const first = await record();
+  const second = await record();
+  const link = (...names: string[]) => {
+    const path = join(place.state, ...names);
+    rmSync(path, { force: true });
+    symlinkSync(path, path);
+  };
+  const segment = `${'0'.repeat(26)}.jsonl`;
+  mkdirSync(join(place.state, 'live', 'journal'), { recursive: true, mode: 0o700 });
+  link('journal', segment);
+  link('live', 'journal', segment);
+  link('transcripts', 'demo', `${first}.transcript.jsonl`);
+  const codes: Record<string, number | null> = {};
+  for (const command of [
+    'list',
+    `show ${second}`,
+    `verify ${second}`,
+    'stats',
+    'recover',
+    'reindex',
+    'gc --max-size 1GB --no-archive',
+    `rm ${first}`,
+  ])
+    codes[command] = (await tacho(['runs', ...command.split(' ')])).code;
+  codes.doctor = (await tacho(['doctor'])).code;
+  codes.run = (await tacho(demo('fixed'))).code;
+  expect(Object.entries(codes).filter(([, code]) => code !== 0)).toEqual([]);
+  const { ids, stderr } = await list();
+  expect(ids).toHaveLength(2);
+  expect(ids).toContain(second);
+  expect(stderr).toContain('1 segment of the journal cannot be read');
+  expect(readdirSync(join(place.state, 'transcripts', 'demo'))).toHaveLength(2);
+});
+
 const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
   null: (entries) => set(entries, 2, null),
   'a number': (entries) => set(entries, 2, 7),
