@@ -3,6 +3,7 @@ import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
+import { finalName } from './files.ts';
 import { ownFolder, type StateDir } from './state-dir.ts';
 
 const AGENT = /^[a-z][a-z0-9-]{0,63}$/;
@@ -66,13 +67,15 @@ export function createFileSizes(state: StateDir): (run_id: string) => number {
     (paths.get(fileName(run_id)) ?? []).reduce((sum, path) => sum + sizeOf(path), 0);
 }
 
-/** Files of all runs; `name` is the run's. */
+/** Files of all runs, those in the making included; `name` is the run's. */
 function* listFiles(state: StateDir): Generator<{ name: string; path: string }, void> {
   for (const [kind, end] of Object.entries(KINDS) as [keyof typeof KINDS, string][])
     for (const folder of foldersIn(state[kind])) {
       const path = join(state[kind], folder);
-      for (const file of readdirSync(path))
-        if (file.endsWith(end)) yield { name: file.slice(0, -end.length), path: join(path, file) };
+      for (const file of readdirSync(path)) {
+        const name = finalName(file);
+        if (name.endsWith(end)) yield { name: name.slice(0, -end.length), path: join(path, file) };
+      }
     }
 }
 
