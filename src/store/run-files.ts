@@ -41,15 +41,6 @@ export function logFile(state: StateDir, agent: string, run_id: string): string 
   return logPath(state, agent, run_id);
 }
 
-/** Removes a run's files; `agent` null: of whichever agent it is. */
-export function removeRunFiles(state: StateDir, agent: string | null, run_id: string): void {
-  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
-    const folders = agent === null ? foldersIn(state[kind]) : [folderName(agent)];
-    for (const folder of folders)
-      remove(join(state[kind], folder, `${fileName(run_id)}${KINDS[kind]}`));
-  }
-}
-
 /** Removes the files of many runs: what there is, is listed once. */
 export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
   const names = new Set<string>();
