@@ -20,6 +20,7 @@ import type { RunLimits } from '../model/parts.ts';
 import { openIndex } from '../store/index-db.ts';
 import { VALUE_CHARS_MIN } from '../store/redact-values.ts';
 import type { Spool } from '../store/spool.ts';
+import { removeIfDeleted } from '../store/tombstones.ts';
 import type { StreamLog } from './config-log.ts';
 import { type Desk, TRANSCRIPT } from './desk.ts';
 import { type FailedView, whyOf } from './recorder.ts';
@@ -165,11 +166,15 @@ async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promis
   await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
   if (spool !== null)
     await attempt('the log', () => saveLog(desk.state, spool, logOf({ desk, request })));
+  let deleted = false;
   try {
     await desk.journal.close();
     const index = openIndex(desk.state);
     try {
       index.saveRun(outcome, desk.covers);
+      await attempt('the check for its deletion', () => {
+        deleted = removeIfDeleted(desk.state, index, desk.run_id);
+      });
     } finally {
       index.close();
     }
@@ -180,6 +185,7 @@ async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promis
     const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
     return { unlisted, missing };
   }
+  if (deleted) return { unlisted: 'the run was deleted while it was recorded', missing };
   if (spool !== null && !try_again)
     await attempt('the removal of its raw output', () => closeSpool(spool, request.keep_raw));
   return { unlisted: null, missing };

@@ -1,6 +1,7 @@
 /** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
 import {
   existsSync,
+  lstatSync,
   readdirSync,
   readFileSync,
   statfsSync,
@@ -148,7 +149,7 @@ const filesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : 
 
 const bytesOf = (folder: string) =>
   filesIn(folder).reduce(
-    (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    (sum, name) => sum + (lstatSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
     0,
   );
 

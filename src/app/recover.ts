@@ -27,7 +27,7 @@ import {
 import type { StateDir } from '../store/state-dir.ts';
 import { sweepUnfinished } from '../store/sweep.ts';
 import { sweepTemporary } from '../store/temporary.ts';
-import { readTombstones } from '../store/tombstones.ts';
+import { isDeleted, readTombstones } from '../store/tombstones.ts';
 import { eventIn } from './journal-events.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
@@ -121,10 +121,11 @@ function recordedBy({ meta: file }: Spool, { owner, started_ms }: SpoolMeta): st
   return `is being recorded by a running tacho (${who}, for ${age}; file: ${file})`;
 }
 
-/** What came of a run that was finished. */
-function recoveryOf(run_id: string, result: RunResult): Recovery {
+/** What came of a run that was finished; null: another command has deleted it meanwhile. */
+function recoveryOf(state: StateDir, run_id: string, result: RunResult): Recovery | null {
   const { recorded, unlisted, outcome } = result;
   if (recorded && unlisted === null) return { state: 'recovered', run_id, result };
+  if (isDeleted(state, run_id)) return null;
   const why = unlisted ?? outcome.error_details?.message ?? 'the run could not be recorded';
   return { state: 'failed', run_id, why };
 }
@@ -137,7 +138,7 @@ async function underLock(
 ): Promise<Recovery | null> {
   const run_id = spool.name;
   // Deleted by a command that was killed before it removed the spool.
-  if (readTombstones(state).has(run_id)) {
+  if (isDeleted(state, run_id)) {
     removeSpool(spool);
     return null;
   }
@@ -156,8 +157,8 @@ async function underLock(
   }
   const { signal } = options;
   const result = await finishRun(state, { ...read, spool, journal_only: null, signal });
-  const recovery = recoveryOf(run_id, result);
-  if (recovery.state === 'recovered') attemptOver(spool);
+  const recovery = recoveryOf(state, run_id, result);
+  if (recovery?.state === 'recovered') attemptOver(spool);
   return recovery;
 }
 
@@ -207,7 +208,7 @@ async function closeUnknown(
   const known = { meta: { ...found.meta, keep_raw: raw }, agent: found.agent };
   const { signal } = options;
   const run = { ...known, spool, journal_only: detail, signal };
-  return recoveryOf(run_id, await finishRun(state, run));
+  return recoveryOf(state, run_id, await finishRun(state, run));
 }
 
 /** Runs that the journal has without an end and without a spool, and nobody writes any more. */
@@ -220,11 +221,10 @@ async function* recoverOrphans(
   try {
     for (const run_id of await orphans(state)) {
       if (only !== undefined && run_id !== only) continue;
-      const recovery = await closeOrphan(state, run_id, signal).catch((error: Error) => ({
-        state: 'unreadable' as const,
-        run_id,
-        why: error.message,
-      }));
+      const recovery = await closeOrphan(state, run_id, signal).catch(({ message: why }: Error) =>
+        // Its entries may be gone already.
+        isDeleted(state, run_id) ? null : { state: 'unreadable' as const, run_id, why },
+      );
       if (recovery !== null) yield recovery;
     }
   } finally {
@@ -256,7 +256,7 @@ async function closeOrphan(
   if (found === null || found === 'busy' || found.imported) return null;
   const detail = 'the spool is gone: the run was closed with what the journal has';
   const run = { ...found, spool: null, journal_only: detail, signal };
-  return recoveryOf(run_id, await finishRun(state, run));
+  return recoveryOf(state, run_id, await finishRun(state, run));
 }
 
 interface Journalled extends KnownSpool {

@@ -8,7 +8,7 @@ import { openIndex } from '../store/index-db.ts';
 import { takeLock } from '../store/lock.ts';
 import { mayLive, type Owner } from '../store/owner.ts';
 import { newReport } from '../store/scan.ts';
-import { readMeta, spoolAt } from '../store/spool.ts';
+import { readMeta, type Spool, spoolAt } from '../store/spool.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { sweepLeftovers } from '../store/sweep.ts';
@@ -57,12 +57,26 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
 /** Whether the tacho that records it, or a recovery, may be at work on it. */
 function isRecorded(state: StateDir, run_id: string): boolean {
   const spool = spoolAt(state, run_id);
-  const meta = readMeta(spool) as { owner?: Owner | null } | null;
-  if (typeof meta?.owner === 'object' && meta.owner !== null && mayLive(meta.owner, state.journal))
-    return true;
+  const owner = ownerOf(spool);
+  if (owner !== null && mayLive(owner, state.journal)) return true;
   const recovering = join(spool.path, 'recovering');
   if (!existsSync(recovering)) return false;
-  const release = takeLock(recovering);
-  release?.();
-  return release === null;
+  try {
+    const release = takeLock(recovering);
+    release?.();
+    return release === null;
+  } catch {
+    // Something else in the place of the lock: nobody holds it.
+    return false;
+  }
+}
+
+/** Null: not known. The agent can write the file too. */
+function ownerOf(spool: Spool): Owner | null {
+  try {
+    const meta = readMeta(spool) as { owner?: unknown } | null | undefined;
+    return typeof meta?.owner === 'object' ? (meta.owner as Owner | null) : null;
+  } catch {
+    return null;
+  }
 }

@@ -36,9 +36,10 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verificat
     index.close();
   }
   check.end();
-  if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
   const { report } = entries;
-  if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
+  if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
+  // A cause, no fault: which run a damaged line is of is not known, and a line that is missing shows above.
+  else if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
   if (report.conflicts > 0)
     check.fault(`${report.conflicts} entries with a second, different content`);
   const { faults, count, completeness } = check;

@@ -114,6 +114,8 @@ export const LIMITS = {
   auto_recover_attempts_max: 3,
   /** A file in the making that nobody wrote for this long, and of a dead process, is removed; writing one takes seconds. */
   unfinished_file_ms: 60_000,
+  /** An older one is removed whether or not a process has the pid of its maker. */
+  unfinished_file_ms_max: 86_400_000,
   /** Between two attempts at a run, however many there were. */
   retry_wait_ms_max: 60_000,
   /** Different calls that the loop guard remembers. */

@@ -125,10 +125,17 @@ export interface PrivateFile {
   abandon(): void;
 }
 
+const UNFINISHED = /^\.(.+)\.(\d+)-[\d.]+\.tmp$/;
+
 /** The process that makes the file with this name; null: it is no file in the making. */
 export function makerOf(name: string): number | null {
-  const pid = /^\..+\.(\d+)-[\d.]+\.tmp$/.exec(name)?.[1];
+  const pid = UNFINISHED.exec(name)?.[2];
   return pid === undefined ? null : Number(pid);
+}
+
+/** The name that a file in the making is to get; of any other file its own. */
+export function finalName(name: string): string {
+  return UNFINISHED.exec(name)?.[1] ?? name;
 }
 
 /** `durable`: also after a power cut; not needed for what can be made again. */

@@ -34,6 +34,17 @@ export function startTicks(pid: number): number | null {
   }
 }
 
+/** Linux counts in hundredths of a second, on every machine that Node runs on. */
+const TICK_MS = 10;
+
+/** When a process started, by the clock as it is set now; null where it is not running or cannot be known. */
+export function startMs(pid: number): number | null {
+  const ticks = startTicks(pid);
+  const own = startTicks(process.pid);
+  if (ticks === null || own === null) return null;
+  return Date.now() - process.uptime() * 1000 - (own - ticks) * TICK_MS;
+}
+
 /** Whether the process that had this pid and start time still runs. A zombie does not. */
 export function isAlive(pid: number, start_ticks: number | null): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;

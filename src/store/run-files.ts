@@ -1,8 +1,9 @@
 /** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
-import { readdirSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
 import { fileFor, isRunId } from '../lib/ids.ts';
+import { finalName } from './files.ts';
 import { ownFolder, type StateDir } from './state-dir.ts';
 
 const AGENT = /^[a-z][a-z0-9-]{0,63}$/;
@@ -40,15 +41,6 @@ export function logFile(state: StateDir, agent: string, run_id: string): string 
   return logPath(state, agent, run_id);
 }
 
-/** Removes a run's files; `agent` null: of whichever agent it is. */
-export function removeRunFiles(state: StateDir, agent: string | null, run_id: string): void {
-  for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
-    const folders = agent === null ? foldersIn(state[kind]) : [folderName(agent)];
-    for (const folder of folders)
-      remove(join(state[kind], folder, `${fileName(run_id)}${KINDS[kind]}`));
-  }
-}
-
 /** Removes the files of many runs: what there is, is listed once. */
 export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
   const names = new Set<string>();
@@ -61,18 +53,20 @@ export function createFileSizes(state: StateDir): (run_id: string) => number {
   const paths = new Map<string, string[]>();
   for (const { name, path } of listFiles(state))
     paths.set(name, [...(paths.get(name) ?? []), path]);
-  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return (run_id) =>
     (paths.get(fileName(run_id)) ?? []).reduce((sum, path) => sum + sizeOf(path), 0);
 }
 
-/** Files of all runs; `name` is the run's. */
+/** Files of all runs, those in the making included; `name` is the run's. */
 function* listFiles(state: StateDir): Generator<{ name: string; path: string }, void> {
   for (const [kind, end] of Object.entries(KINDS) as [keyof typeof KINDS, string][])
     for (const folder of foldersIn(state[kind])) {
       const path = join(state[kind], folder);
-      for (const file of readdirSync(path))
-        if (file.endsWith(end)) yield { name: file.slice(0, -end.length), path: join(path, file) };
+      for (const file of readdirSync(path)) {
+        const name = finalName(file);
+        if (name.endsWith(end)) yield { name: name.slice(0, -end.length), path: join(path, file) };
+      }
     }
 }
 

@@ -47,6 +47,11 @@ export function spoolName(run_id: string): string {
   return isRunId(run_id) ? run_id : fileFor('spool', run_id);
 }
 
+const HASHED_NAME = /^spool-[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** Whether a spool may have this name. Anything else in the folder is not ours. */
+const isSpoolName = (name: string) => isRunId(name) || HASHED_NAME.test(name);
+
 function namedSpool(state: StateDir, name: string): Spool {
   const path = join(state.spool, name);
   return {
@@ -180,7 +185,7 @@ export function listSpools(state: StateDir): Spool[] {
   try {
     const entries = readdirSync(state.spool, { withFileTypes: true });
     const names = entries
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(REMOVED))
+      .filter((entry) => entry.isDirectory() && isSpoolName(entry.name))
       .map((entry) => entry.name);
     return names.sort().map((name) => namedSpool(state, name));
   } catch (cause) {

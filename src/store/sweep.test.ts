@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +8,7 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { makerOf, startPrivate } from './files.ts';
 import { takeLock } from './lock.ts';
+import { startMs } from './owner.ts';
 import { openStateDir } from './state-dir.ts';
 import { sweepLeftovers, sweepUnfinished } from './sweep.ts';
 
@@ -16,21 +19,42 @@ test('files in the making of dead processes are removed, others stay', () => {
   const names = {
     dead: join('transcripts', 'demo', `.r_1.json.${DEAD}-812.55.tmp`),
     'dead, in the root': `.mark.${DEAD}-3.tmp`,
+    // In a container the same few numbers are given again and again.
+    'of an earlier process': join('transcripts', 'demo', `.r_3.json.${process.pid}-812.5.tmp`),
     alive: join('transcripts', 'demo', `.r_2.json.${process.pid}-812.5.tmp`),
     'too new': join('logs', 'demo', `.r_1.jsonl.${DEAD}-812.5.tmp`),
     foreign: join('logs', 'demo', 'notes.tmp'),
   };
-  const before = Date.now() / 1000 - 600;
+  const MINUTE = 60_000;
+  const now = Date.now() + 10 * MINUTE;
+  const ages: Record<string, number> = { 'of an earlier process': 720 * MINUTE, 'too new': 0 };
   for (const [about, name] of Object.entries(names)) {
     const path = join(folder, name);
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, 'said');
-    if (about !== 'too new') utimesSync(path, before, before);
+    const at = (now - (ages[about] ?? 10 * MINUTE)) / 1000;
+    utimesSync(path, at, at);
   }
-  sweepUnfinished(folder);
-  const left = Object.entries(names).filter(([, name]) => existsSync(join(folder, name)));
-  expect(left.map(([about]) => about)).toEqual(['alive', 'too new', 'foreign']);
+  const left = () =>
+    Object.entries(names)
+      .filter(([, name]) => existsSync(join(folder, name)))
+      .map(([about]) => about);
+  sweepUnfinished(folder, now);
+  expect(left()).toEqual(['alive', 'too new', 'foreign']);
+  // Nothing takes a day to write.
+  sweepUnfinished(folder, now + 24 * 60 * MINUTE);
+  expect(left()).toEqual(['foreign']);
   sweepUnfinished(join(folder, 'nothing'));
+});
+
+test('when a process started is known', async () => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)']);
+  await once(child, 'spawn');
+  const started = startMs(child.pid as number) ?? 0;
+  child.kill();
+  expect(Math.abs(Date.now() - started)).toBeLessThan(2_000);
+  await once(child, 'exit');
+  expect(startMs(child.pid as number)).toBeNull();
 });
 
 test('the name of a file in the making says who makes it', () => {

@@ -6,7 +6,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { ASIDE } from './database.ts';
 import { makerOf, removeBeside, unlinkQuietly } from './files.ts';
 import { holderOf, takeLock } from './lock.ts';
-import { isAlive, sweepLives } from './owner.ts';
+import { isAlive, startMs, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool.ts';
 import type { StateDir } from './state-dir.ts';
 
@@ -58,21 +58,28 @@ const DEPTH = 2;
  * Removes files in the making of dead processes: they may hold what was said in a run. A process of another container
  * cannot be seen, so one that was written lately stays.
  */
-export function sweepUnfinished(folder: string, depth = DEPTH): void {
+export function sweepUnfinished(folder: string, now_ms = Date.now(), depth = DEPTH): void {
   for (const entry of entriesIn(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
-      if (depth > 0) sweepUnfinished(path, depth - 1);
+      if (depth > 0) sweepUnfinished(path, now_ms, depth - 1);
       continue;
     }
     const pid = makerOf(entry.name);
-    if (pid !== null && !isAlive(pid, null) && isOld(path)) unlinkQuietly(path);
+    if (pid !== null && isAbandoned(path, pid, now_ms)) unlinkQuietly(path);
   }
 }
 
-function isOld(path: string): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat !== undefined && Date.now() - stat.mtimeMs > LIMITS.unfinished_file_ms;
+/** How far the start of a process and the time of a file may be off. */
+const SLACK_MS = 2_000;
+
+/** Another process may have the number of the maker now: one that has started after the file was written. */
+function isAbandoned(path: string, pid: number, now_ms: number): boolean {
+  const written_ms = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now_ms;
+  const age_ms = now_ms - written_ms;
+  if (age_ms <= LIMITS.unfinished_file_ms) return false;
+  if (age_ms > LIMITS.unfinished_file_ms_max || !isAlive(pid, null)) return true;
+  return written_ms < (startMs(pid) ?? 0) - SLACK_MS;
 }
 
 function entriesIn(dir: string): Dirent[] {

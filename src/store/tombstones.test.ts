@@ -9,6 +9,7 @@ import {
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openIndex } from './index-db.ts';
 import { takeLock } from './lock.ts';
@@ -34,6 +35,25 @@ test('a deleted run has no spool, and stays deleted until it is restored', () =>
   expect(readdirSync(state.spool)).toEqual([]);
   bury(state, [RUNS[0]], 'restored');
   expect(readTombstones(state)).toEqual(new Set());
+  index.close();
+});
+
+verifies('ST-5', 'the files in the making of a deleted run are removed, whoever makes them', () => {
+  const { state, index } = newState();
+  const file = (folder: string, name: string) => {
+    mkdirSync(join(folder, 'demo'), { recursive: true });
+    writeFileSync(join(folder, 'demo', name), 'said');
+  };
+  for (const run_id of RUNS) {
+    file(state.transcripts, `.${run_id}.transcript.jsonl.1-1.0.tmp`);
+    file(state.logs, `.${run_id}.log.${process.pid}-812.tmp`);
+  }
+  deleteRuns(state, index, [RUNS[0]]);
+  const left = [state.transcripts, state.logs].flatMap((path) => readdirSync(join(path, 'demo')));
+  expect(left).toEqual([
+    `.${RUNS[1]}.transcript.jsonl.1-1.0.tmp`,
+    `.${RUNS[1]}.log.${process.pid}-812.tmp`,
+  ]);
   index.close();
 });
 

@@ -19,15 +19,27 @@ function tombstonesAt(state: StateDir): string {
 
 /** Ids of all deleted runs. Lines that are torn or none of ours say nothing. */
 export function readTombstones(state: StateDir): Set<string> {
+  return idsIn(textOf(state));
+}
+
+/** The same for one run: most are not named at all. */
+export function isDeleted(state: StateDir, run_id: string): boolean {
+  const text = textOf(state);
+  return text.includes(JSON.stringify(run_id)) && idsIn(text).has(run_id);
+}
+
+function textOf(state: StateDir): string {
   const path = tombstonesAt(state);
-  const ids = new Set<string>();
-  let text: string;
   try {
-    text = readPrivate(path).toString('utf8');
+    return readPrivate(path).toString('utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ids;
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
     throw fileError(cause, path, STAGE);
   }
+}
+
+function idsIn(text: string): Set<string> {
+  const ids = new Set<string>();
   for (const line of text.split('\n')) {
     const said = wordOf(line);
     if (said?.deleted !== undefined) ids.add(said.deleted);
@@ -77,6 +89,20 @@ export function bury(
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
+  removeBuried(state, index, run_ids);
+}
+
+/**
+ * Removes a run again that was stored while another process deleted it. Each of the two has the run or its deletion
+ * written down before it looks: one of them finds the other's. Returns whether it was deleted.
+ */
+export function removeIfDeleted(state: StateDir, index: Index, run_id: string): boolean {
+  const deleted = isDeleted(state, run_id);
+  if (deleted) removeBuried(state, index, [run_id]);
+  return deleted;
+}
+
+function removeBuried(state: StateDir, index: Index, run_ids: readonly string[]): void {
   // Most runs have none.
   const spools = spoolNames(state);
   for (const run_id of run_ids)

@@ -10,6 +10,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -161,6 +162,37 @@ verifies(
     const doctor = await tacho(['doctor']);
     expect(doctor.stdout).toContain('meta.json');
     expect(doctor.stderr).toBe('');
+    expect(readFileSync('/etc/hostname').length).toBeGreaterThan(0);
+  },
+);
+
+verifies(
+  ['ST-5', 'ST-8'],
+  'rm removes a run with whatever is in the place of its spool, and the runs named beside it',
+  async () => {
+    const good = (await tacho(demo('fixed'))).records[0].run_id as string;
+    const puts: ((run: string) => void)[] = [
+      ...FILES.map(
+        ([, put]) =>
+          (run: string) =>
+            put(spoolOf(run, 'meta.json')),
+      ),
+      (run) => mkdirSync(spoolOf(run, 'recovering')),
+      (run) => {
+        rmSync(spoolOf(run), { recursive: true });
+        writeFileSync(spoolOf(run), '');
+      },
+    ];
+    const bad = puts.map((_, n) => runId(n));
+    for (const [n, put] of puts.entries()) {
+      mkdirSync(spoolOf(runId(n)), { mode: 0o700 });
+      put(runId(n));
+    }
+    const { code, stdout, stderr } = await tacho(['runs', 'rm', ...bad, good]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe([...bad, good].map((run) => `${run}: deleted\n`).join(''));
+    expect(spools(place)).toEqual([]);
+    expect((await tacho(['runs', 'list', '--json'])).stdout).toBe('');
     expect(readFileSync('/etc/hostname').length).toBeGreaterThan(0);
   },
 );
@@ -370,3 +402,22 @@ verifies(
     release?.();
   },
 );
+
+verifies('ST-3', 'a folder among the spools that no tacho made is left alone', async () => {
+  expect((await tacho(demo('fixed'))).code).toBe(0);
+  const names = ['notes', 'r_notes', 'spool-notes', `${runId(1)}.bak`];
+  const before = Date.now() / 1000 - 86_400;
+  for (const name of names) {
+    mkdirSync(spoolOf(name));
+    writeFileSync(spoolOf(name, 'kept.txt'), 'mine');
+    // Older than a run that is just being started.
+    writeFileSync(spoolOf(name, 'stdout'), '');
+    utimesSync(spoolOf(name, 'stdout'), before, before);
+  }
+  const next = await tacho(demo('fixed'));
+  expect([next.code, next.stderr]).toEqual([0, '']);
+  const recovered = await tacho(['runs', 'recover']);
+  expect([recovered.code, recovered.stdout]).toEqual([0, 'Nothing to recover.\n']);
+  expect((await tacho(['runs', 'gc', '--max-runs', '0'])).code).toBe(0);
+  expect(names.filter((name) => existsSync(spoolOf(name, 'kept.txt')))).toEqual(names);
+});

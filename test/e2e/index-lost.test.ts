@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { verifyRun } from '../../src/app/verify.ts';
 import { takeLock } from '../../src/store/lock.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
@@ -158,6 +159,41 @@ test('a segment that cannot be read is reported, and read again when it can', as
   expect((await list()).ids).toEqual([run_id, other]);
 });
 
+test('a link to itself in the place of a segment or a transcript stops no command', async () => {
+  const first = await record();
+  const second = await record();
+  const link = (...names: string[]) => {
+    const path = join(place.state, ...names);
+    rmSync(path, { force: true });
+    symlinkSync(path, path);
+  };
+  const segment = `${'0'.repeat(26)}.jsonl`;
+  mkdirSync(join(place.state, 'live', 'journal'), { recursive: true, mode: 0o700 });
+  link('journal', segment);
+  link('live', 'journal', segment);
+  link('transcripts', 'demo', `${first}.transcript.jsonl`);
+  const codes: Record<string, number | null> = {};
+  for (const command of [
+    'list',
+    `show ${second}`,
+    `verify ${second}`,
+    'stats',
+    'recover',
+    'reindex',
+    'gc --max-size 1GB --no-archive',
+    `rm ${first}`,
+  ])
+    codes[command] = (await tacho(['runs', ...command.split(' ')])).code;
+  codes.doctor = (await tacho(['doctor'])).code;
+  codes.run = (await tacho(demo('fixed'))).code;
+  expect(Object.entries(codes).filter(([, code]) => code !== 0)).toEqual([]);
+  const { ids, stderr } = await list();
+  expect(ids).toHaveLength(2);
+  expect(ids).toContain(second);
+  expect(stderr).toContain('1 segment of the journal cannot be read');
+  expect(readdirSync(join(place.state, 'transcripts', 'demo'))).toHaveLength(2);
+});
+
 const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
   null: (entries) => set(entries, 2, null),
   'a number': (entries) => set(entries, 2, 7),
@@ -246,3 +282,35 @@ verifies(
     expect((await tacho(['runs', 'verify', other])).code).toBe(0);
   },
 );
+
+verifies('ST-10', 'a damaged line is a fault of its own run, not of others beside it', async () => {
+  const dir = join(place.state, 'journal');
+  const first = await record();
+  const second = await record();
+  // Both in one segment, as imports are.
+  const [one = '', two = ''] = listSegments(dir).map((name) => join(dir, name));
+  const [, ...more] = readFileSync(two, 'utf8').trimEnd().split('\n');
+  const lines = [...readFileSync(one, 'utf8').trimEnd().split('\n'), ...more];
+  rmSync(two);
+  const write = (damaged: number) =>
+    writeFileSync(
+      one,
+      lines
+        .map((line, at) => `${at === damaged ? line.replace('"seq"', '"sXq"') : line}\n`)
+        .join(''),
+    );
+  write(-1);
+  expect((await tacho(['runs', 'reindex'])).code).toBe(0);
+  const state = stateDirAt(place.state);
+  for (const run_id of [first, second]) expect((await verifyRun(state, run_id)).faults).toEqual([]);
+  for (const at of lines.keys()) {
+    if (at === 0) continue;
+    write(at);
+    const [own = '', other = ''] =
+      at < lines.length - more.length ? [first, second] : [second, first];
+    expect((await verifyRun(state, own)).ok, `line ${at}`).toBe(false);
+    expect((await verifyRun(state, other)).faults, `line ${at}`).toEqual([]);
+  }
+  const { code, stdout } = await tacho(['runs', 'verify', first]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('events hold')]);
+});
