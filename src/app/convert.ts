@@ -219,7 +219,7 @@ function redactedCall(call: OutcomeCall, secrets: Redactor): OutcomeCall {
   call.name = secrets.name(name);
   call.native_name = secrets.name(native_name);
   if (parent_id !== null) call.parent_id = secrets.text(parent_id);
-  call.inputs = secrets.value(inputs);
+  call.inputs = secrets.foreign(inputs);
   if (outputs != null) call.outputs = secrets.text(outputs);
   return call;
 }

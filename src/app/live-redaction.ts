@@ -31,6 +31,8 @@ const ENVELOPE_FIELDS = new Set([
   'timestamp',
   'type',
 ]);
+/** Fields with values of a tool. */
+const FOREIGN_FIELDS = new Set(['args', 'result']);
 /** The message that begins is known by these. */
 const MESSAGE_FIELDS = new Set(['id', 'role']);
 /** The place of a piece of text in a delta. */
@@ -62,7 +64,9 @@ export function createLiveRedaction(redactor: Redactor): LiveRedaction {
       const safe =
         own === OWN_FIELDS && name === 'message' && isMap(value)
           ? redactedBut(MESSAGE_FIELDS, value)
-          : redactor.value(value);
+          : FOREIGN_FIELDS.has(name)
+            ? redactor.foreign(value)
+            : redactor.value(value);
       if (safe === value) continue;
       changed ??= { ...data };
       changed[name] = safe;

@@ -19,7 +19,9 @@ interface Tail {
 
 export class SplitSecrets {
   readonly #redactor: Redactor;
-  readonly #tails = new Map<string, Tail>();
+  /** The ends of the texts so far. Two generations: dropping the older one is forgetting. */
+  #tails = new Map<string, Tail>();
+  #tails_before = new Map<string, Tail>();
   readonly #found = new Map<number, Set<string>>();
 
   constructor(redactor: Redactor) {
@@ -30,8 +32,12 @@ export class SplitSecrets {
   look(record: object | null, line: number): void {
     if (record === null) return;
     const type = (record as { type?: unknown }).type;
+    const ids = idsOf(record, IDS_DEPTH);
     eachText(record, '', (path, text) => {
-      this.#piece(`${type}${path}`, { line, path, chars: text.length }, text);
+      const piece = { line, path, chars: text.length };
+      // Not every agent names its texts, and pieces of several texts may come in turns.
+      this.#piece(`${type}${path}`, piece, text);
+      if (ids !== '') this.#piece(`${type}${path}${ids}`, piece, text);
     });
   }
 
@@ -41,7 +47,8 @@ export class SplitSecrets {
   }
 
   #piece(key: string, piece: Piece, text: string): void {
-    const tail = this.#tails.get(key) ?? { text: '', pieces: [] };
+    const known = this.#tails.get(key) ?? this.#tails_before.get(key);
+    const tail = known ?? { text: '', pieces: [] };
     const safe = (part: string) => this.#redactor.text(part);
     const whole = tail.text + text;
     const reach = this.#redactor.reachOf(whole);
@@ -53,7 +60,11 @@ export class SplitSecrets {
     tail.text = whole.slice(-reach);
     let chars = tail.pieces.reduce((sum, { chars }) => sum + chars, 0);
     while (chars - (tail.pieces[0]?.chars ?? 0) >= reach) chars -= tail.pieces.shift()?.chars ?? 0;
-    if (this.#tails.size < LIMITS.open_calls_max) this.#tails.set(key, tail);
+    if (this.#tails.size >= LIMITS.open_calls_max) {
+      this.#tails_before = this.#tails;
+      this.#tails = new Map();
+    }
+    this.#tails.set(key, tail);
   }
 
   #mark(line: number, path: string): void {
@@ -73,6 +84,23 @@ export class SplitSecrets {
     ]);
     return Object.fromEntries(entries) as T;
   }
+}
+
+/** Fields that say which text a piece is of. */
+const IDS = /^(?:t|type|sessionUpdate|index|(?:\w{0,40}_?)?id|\w{0,40}Id)$/;
+const IDS_DEPTH = 4;
+const ID_CHARS_MAX = 200;
+
+/** All of them, in order; those that differ from piece to piece are times and uuids, which are left out. */
+function idsOf(value: unknown, depth: number): string {
+  if (typeof value !== 'object' || value === null || depth === 0) return '';
+  let ids = '';
+  for (const [name, item] of Object.entries(value)) {
+    if (typeof item === 'object') ids += idsOf(item, depth - 1);
+    else if (name !== 'uuid' && IDS.test(name) && String(item).length <= ID_CHARS_MAX)
+      ids += ` ${name}=${item}`;
+  }
+  return ids;
 }
 
 function eachText(value: unknown, path: string, take: (path: string, text: string) => void): void {

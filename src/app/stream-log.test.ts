@@ -33,3 +33,41 @@ verifies(
     expect(text.replaceAll(mark, '')).toBe(`\nnext é\n${'é'.repeat(count * 12)}`);
   },
 );
+
+verifies(
+  'ST-7',
+  'a raw log has no part of a secret in pieces that come in turns with other texts',
+  async () => {
+    const state = openStateDir(join(testFolder(), 'state'));
+    const spool = createSpool(state, 'r_1');
+    const hash = secretHash(Buffer.alloc(32, 1));
+    const redactor = createRedactor({ env: { MY_SECRET: SECRET }, secret_env: [], hash });
+    const halves = [SECRET.slice(0, 12), SECRET.slice(12)];
+    const demo = (t: string, id: string, text: string) => ({ t, id, text });
+    const acp = (sessionUpdate: string, text: string) => ({
+      msg: {
+        params: { sessionId: 's', update: { sessionUpdate, content: { type: 'text', text } } },
+      },
+    });
+    const claude = (parent: string, text: string, uuid: string) => {
+      const delta = { type: 'text_delta', text };
+      const event = { type: 'content_block_delta', index: 0, delta };
+      return { type: 'stream_event', event, parent_tool_use_id: parent, uuid };
+    };
+    const records = halves.flatMap((half, at) => [
+      demo('text_delta', 'm1', half),
+      demo('think_delta', 'h1', 'hm '),
+      acp('agent_message_chunk', half),
+      acp('agent_thought_chunk', 'hm '),
+      claude('p1', half, `u${at}`),
+      claude('p2', 'hm ', `v${at}`),
+    ]);
+    writeFileSync(spool.stdout, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    const request = { run_id: 'r_1', agent: 'toy', stream_log: 'raw' as const, cwd: '/', redactor };
+    await saveLog(state, spool, request);
+    const text = readFileSync(logPath(state, 'toy', 'r_1') as string, 'utf8');
+    expect(halves.filter((half) => text.includes(half))).toEqual([]);
+    expect(text.match(/\[REDACTED:split\]/g)).toHaveLength(6);
+    expect(text.match(/hm /g)).toHaveLength(6);
+  },
+);

@@ -60,7 +60,7 @@ class SpilledTranscript implements TranscriptWriter {
     this.#calls = createSpill(options.tmp, encoding);
     this.#fold = createTranscriptFold({
       message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
-      call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
+      call: (call, index) => this.#calls.put(JSON.stringify(this.#safeCall(call)), index),
     });
   }
 
@@ -85,6 +85,12 @@ class SpilledTranscript implements TranscriptWriter {
 
   #safe<T>(value: T): T {
     return this.#options.redactor?.value(value) ?? value;
+  }
+
+  #safeCall(call: TranscriptCall): TranscriptCall {
+    const { redactor } = this.#options;
+    if (redactor === undefined) return call;
+    return { ...redactor.value({ ...call, input: null }), input: redactor.foreign(call.input) };
   }
 
   /** The outcome is in real text and redacted; what the events said is not. */

@@ -5,6 +5,7 @@ import { demo } from '../agents/demo/index.ts';
 import { fromByteText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
+import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
 
@@ -326,3 +327,27 @@ for (const told of [-1, LIMITS.call_ms_max + 1, Number.NaN])
   });
 
 const isShort = (ms: number) => ms >= 0 && ms < 1_000;
+
+verifies(
+  'ST-7',
+  'the rest of a truncated file is redacted as a line of its channel, then cut',
+  () => {
+    const seen: unknown[] = [];
+    const transform = (drafts: readonly Draft[], channel: string) => {
+      seen.push([channel, drafts.length]);
+      return drafts.map((draft) =>
+        draft.kind === 'problem'
+          ? { ...draft, data: { ...draft.data, excerpt: 'safe '.repeat(2_000) } }
+          : draft,
+      );
+    };
+    const pipeline = live(demo, { transform });
+    pipeline.push('stderr', Buffer.from('half of a secret'));
+    const cut = { kind: 'truncated', position: 16, size: 0 } as const;
+    const events = [...pipeline.cut('stderr', cut), ...pipeline.finish()];
+    expect(seen).toEqual([['stderr', 1]]);
+    const excerpts = events.map(({ data }) => (data as { excerpt?: string }).excerpt ?? '');
+    const [excerpt = ''] = excerpts.filter((text) => text.startsWith('safe safe'));
+    expect(excerpt.length).toBe(LIMITS.excerpt_bytes_max);
+  },
+);

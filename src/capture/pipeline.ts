@@ -10,7 +10,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
 import { isUtf8, wellFormed } from '../lib/utf8.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
-import type { Draft } from '../model/draft.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 import type { Channel, ProblemCode } from '../model/words.ts';
 import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
@@ -186,7 +186,9 @@ class CapturePipeline implements Pipeline {
     const sha256 = rest.bytes === 0 ? null : rest.sha256;
     const torn = rest.bytes === 0 ? null : rest.bytes;
     const raw = { channel, line: rest.line, offset: rest.offset };
-    return this.draft({ kind: 'problem', data: { ...data, bytes: torn, sha256, excerpt } }, raw);
+    const draft: Draft = { kind: 'problem', data: { ...data, bytes: torn, sha256, excerpt } };
+    const [safe = draft] = this.#options.transform?.([draft], channel) ?? [];
+    return this.draft(cutProblem(safe as DraftOf<'problem'>), raw);
   }
 
   resumesAt(channel: Channel): number | null {
@@ -297,7 +299,7 @@ class CapturePipeline implements Pipeline {
 
   /** What the limits of a record cost this run. */
   #noteLimits(out: Event[]): void {
-    const { over_limit, final_chars, problems } = this.state;
+    const { over_limit, final_chars, final_parts, problems } = this.state;
     const note = (code: ProblemCode, detail: string) =>
       this.#correlator.emit('problem', problem('store', code, detail).data, null, out);
     if (over_limit > 0 && !problems.has('events_over_limit')) {
@@ -305,7 +307,8 @@ class CapturePipeline implements Pipeline {
       note('events_over_limit', detail);
     }
     if (final_chars > LIMITS.final_output_chars_max) {
-      const detail = `the final output has ${final_chars} characters: ${LIMITS.final_output_chars_max} were kept`;
+      const kept = final_parts.reduce((sum, part) => sum + part.length, 0);
+      const detail = `the final output has ${final_chars} characters: ${kept} were kept`;
       note('truncated_value', detail);
     }
   }

@@ -226,7 +226,9 @@ function applyMessage(state: RunState, data: DataOf<'message_finished'>): void {
   state.final_message_id = data.message_id;
   if (!/\S/.test(data.text)) return;
   const room = LIMITS.final_output_chars_max - state.final_chars;
-  if (room > 0) state.final_parts.push(data.text.slice(0, room));
+  // A text is kept whole or not at all: it is not redacted yet, and a cut could hide the rest of a secret.
+  if (data.text.length <= room) state.final_parts.push(data.text);
+  else if (state.final_chars === 0) state.final_parts.push(data.text.slice(0, room));
   state.final_chars += data.text.length;
 }
 

@@ -65,10 +65,12 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
     if (own.has(name)) continue;
     const value = data[name];
     const ours = name === 'config' && typeof value === 'object' && value !== null;
-    const safe = ours ? redactFields(value, redactor, own) : redactor.value(value);
+    let safe: unknown = value;
+    if (ours) safe = redactFields(value, redactor, own);
+    else safe = name === 'input' ? redactor.foreign(value) : redactor.value(value);
     if (safe === value) continue;
     changed ??= { ...data };
-    changed[name] = safe;
+    changed[name] = safe as typeof value;
   }
   return changed ?? data;
 }

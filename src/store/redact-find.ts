@@ -31,7 +31,7 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
   const texts = forms.map(({ text }) => text);
   const wrapped = forms.length === 0 ? null : createWrapped(texts, createAnchors(forms));
   const decoding = {
-    chars: new Set([...KEY_CHARS, ...texts.join('')].map((char) => char.charCodeAt(0))),
+    chars: unitsOf(KEY_CHARS + texts.join('')),
     reach: texts.reduce((most, text) => Math.max(most, text.length), KEY_REACH),
     breaks: wrapped?.mayCross ?? (() => false),
   };
@@ -100,6 +100,13 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
 
   const needsText = patterns.length > 0 || values.some((value) => /[^\u0000-\u007f]/.test(value));
   return { find, cutOff, needsText };
+}
+
+/** The halves of a pair are escaped one by one. */
+function unitsOf(text: string): Set<number> {
+  const units = new Set<number>();
+  for (let at = 0; at < text.length; at++) units.add(text.charCodeAt(at));
+  return units;
 }
 
 /** A value that has a known shape is of that kind, in whichever run and form it is met. */

@@ -4,7 +4,7 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { secretHash } from './hash.ts';
 import { createRedactor } from './redact.ts';
-import { draftRedaction } from './redact-event.ts';
+import { draftRedaction, redactEvent } from './redact-event.ts';
 
 const hash = secretHash(Buffer.alloc(32, 1));
 const redactor = (env: Record<string, string>, patterns: string[] = []) =>
@@ -54,6 +54,78 @@ describe('values of variables', () => {
       expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
     },
   );
+
+  verifies('ST-7', 'names that look secret, and names that do not', () => {
+    const secret = [
+      ...[
+        'MY_API_KEY',
+        'APIKEY',
+        'DEPLOYKEY',
+        'deployKey',
+        'SSHKEY',
+        'MASTERKEYS',
+        'KEY_2',
+        'SSHPASS',
+      ],
+      ...[
+        'PASS',
+        'DB_PASS',
+        'PGPASSWORD',
+        'MY_PWD',
+        'PASSPHRASE',
+        'AWS_CREDS',
+        'AZURE_DEVOPS_EXT_PAT',
+      ],
+      ...[
+        'AUTHORIZATION',
+        'PROXY_AUTHORIZATION',
+        'npm_config__auth',
+        'NODE_AUTH_TOKEN',
+        'SESSION_COOKIE',
+      ],
+    ];
+    const open = [
+      'AUTHOR',
+      'GIT_AUTHOR_NAME',
+      'MONKEY',
+      'HOTKEY',
+      'KEYBOARD',
+      'COMPASS',
+      'PATH',
+      'MY_KEY_FILE',
+    ];
+    const value = 'Zq81mKpXv0tRs5Wd9Lb2';
+    const found = (name: string) => redactor({ [name]: value }).text(value) !== value;
+    expect(secret.filter((name) => !found(name))).toEqual([]);
+    expect(open.filter(found)).toEqual([]);
+  });
+
+  verifies('ST-7', 'numbers in the values of a tool are looked at, other numbers are not', () => {
+    const tool = redactor({ DEPLOY_TOKEN: '481516234299' }, ['[0-9]{16}']);
+    const given = { pin: 481516234299, card: [4111111111111111, 42], n: 1.5 };
+    expect(tool.foreign(given)).toEqual({
+      pin: markOf('481516234299'),
+      card: [markOf('4111111111111111', 'pattern'), 42],
+      n: 1.5,
+    });
+    expect(tool.value(given)).toBe(given);
+    const event = {
+      kind: 'call_requested',
+      data: { call_id: 'c', input: given, duration_ms: 481516234299 },
+    };
+    expect(redactEvent(event, tool).data).toEqual({ ...event.data, input: tool.foreign(given) });
+  });
+
+  verifies('ST-7', 'characters beyond the BMP are found as two escapes too', () => {
+    const value = 'q7Zk/9+😀Lm8JtPx';
+    const tool = redactor({ MY_API_KEY: value });
+    const escaped = value.replaceAll(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
+    );
+    for (const text of [value, escaped, escaped.replaceAll('/', '\\/'), encodeURIComponent(value)])
+      expect(tool.text(`{"k":"${text}"}`)).toBe(`{"k":"${markOf(value)}"}`);
+  });
 
   verifies('ST-7', 'each line of a value is a secret of its own, with any line end', () => {
     const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];

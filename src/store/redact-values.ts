@@ -8,8 +8,19 @@ export const VALUE_CHARS_MIN = 6;
 /** Lines of a value of several lines that are secrets by themselves. */
 const LINE_CHARS_MIN = 8;
 
-const SECRET_NAME =
-  /(?:^|_|API|ACCESS|PRIVATE|SECRET|AUTH)KEYS?\d{0,3}(?:_|$)|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWRD|_PASS$|_PWD$|CREDENTIAL|AUTH(?!OR)|COOKIE|SIGNING|CONNECTION_STRING/i;
+const SECRET_NAME = new RegExp(
+  [
+    '(?:^|_)KEYS?\\d{0,3}(?:_|$)',
+    '(?:API|ACCESS|PRIVATE|SECRET|AUTH)KEYS?\\d{0,3}(?:_|$)',
+    // Other words end like that too.
+    '[A-Z](?<!MON|DON|TUR|HOT|TURN|WHIS)KEYS?\\d{0,3}$',
+    'PASSWORD|PASSWD|PASSPHRASE|PASSWRD|(?:^|_|SSH)PASS$|_PWD$',
+    'TOKEN|SECRET|CREDENTIAL|_CREDS?$|_PAT$|COOKIE|SIGNING|CONNECTION_STRING',
+    // Not AUTHOR.
+    'AUTH(?!OR(?!I))',
+  ].join('|'),
+  'i',
+);
 /** Names that say where a secret lies or who it is for, not what it is. */
 const OPEN_NAME =
   /_(?:FILE|PATH|DIR|SOCK|HOST|PORT|USER|USERNAME|NAME|TYPE|METHOD|MODE|ENABLED|TTL|LIMIT|MAX|TIMEOUT|EXPIRY|EXPIRES|INTERVAL|SECONDS|MS|COUNT|SIZE|LENGTH)$/i;

@@ -28,6 +28,8 @@ export interface Redactor {
   name(text: string): string;
   /** Every string in a JSON value, keys too. The same object when nothing was found. */
   value<T>(value: T): T;
+  /** The same for a value that an agent or a tool made up: numbers too. */
+  foreign<T>(value: T): T;
   /**
    * One line of a channel of which every line comes by itself: keys over several lines are found too. Cut like `head`
    * where a limit is given.
@@ -110,7 +112,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return safe;
   }
 
-  const redacting: Redacting = { text: redact, key: redactKey };
+  const redacting: Redacting = { text: redact, key: redactKey, numbers: false };
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
   const head = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
@@ -123,6 +125,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     text: redact,
     name: redactKey,
     value: (value) => redactValue(value, redacting) as typeof value,
+    foreign: (value) => redactValue(value, { ...redacting, numbers: true }) as typeof value,
     line: lines,
     head,
     delta: streams.delta,
@@ -160,10 +163,17 @@ function union(first: Found, second: Found): Found {
 interface Redacting {
   text(text: string): string;
   key(key: string): string;
+  /** Whether numbers are looked at too. */
+  numbers: boolean;
 }
 
 function redactValue(value: unknown, redacting: Redacting): unknown {
   if (typeof value === 'string') return redacting.text(value);
+  if (typeof value === 'number' && redacting.numbers) {
+    const text = String(value);
+    const safe = redacting.text(text);
+    return safe === text ? value : safe;
+  }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     let changed: unknown[] | null = null;
