@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { findAgent } from '../../src/agents/registry.ts';
 import { type Row, root, usePlace } from './cli.ts';
@@ -143,4 +144,15 @@ test('folders of JSON files: a link in them is no part of the session', async ()
   const { code, stdout, stderr } = await place.tacho(args);
   expect([code === 0, stdout.includes(SECRET)]).toEqual([false, false]);
   expect(stderr).toContain(path);
+});
+
+test.runIf(can('mkfifo', 'named pipes'))('a pipe beside a database ends', async () => {
+  const path = join(place.work, 'opencode.db');
+  const db = new DatabaseSync(path);
+  db.exec('CREATE TABLE session (id, parent_id, time_created, time_updated)');
+  db.close();
+  spawnSync('mkfifo', [`${path}-journal`]);
+  const args = ['convert', '--agent', 'opencode', '--from', 'session', join(path, 'ses_1')];
+  const { code, stderr } = await place.tacho(args);
+  expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('-journal')]);
 });
