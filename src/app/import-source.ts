@@ -8,7 +8,7 @@ import type { Event } from '../model/event.ts';
 import type { RunConfig } from '../model/parts.ts';
 import type { Redactor } from '../store/redact.ts';
 import { draftRedaction } from '../store/redact-event.ts';
-import { sessionChunks, sessionEvents } from './session-source.ts';
+import { partsOf, sessionChunks, sessionEvents } from './session-source.ts';
 
 export interface SessionSource {
   agent: Agent;
@@ -19,7 +19,7 @@ export interface SessionSource {
 /** The content of the main file and of its sub-agents' files: the same session in the same state has the same digest. */
 export async function digestOf({ agent, path }: SessionSource): Promise<string> {
   const hash = createHash('sha256');
-  for (const part of (await agent.session?.parts(path)) ?? []) {
+  for (const part of (await partsOf(agent, path)).parts) {
     const own = createHash('sha256');
     for await (const chunk of inFlatMemory(sessionChunks(agent, part.path))) own.update(chunk);
     // A sub-agent's name can say whose it is; the main file may lie anywhere.

@@ -1,8 +1,10 @@
 /** Session files as a source of events: streamed, flat memory for any size; sub-agents' files merged in by time (AG-15). */
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
+import { problem } from '../capture/decode.ts';
 import type { Pipeline } from '../capture/pipeline.ts';
 import { fileError } from '../lib/errors.ts';
+import { liesBeside } from '../lib/folders.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines } from '../lib/lines.ts';
 import { inFlatMemory } from '../lib/memory.ts';
@@ -37,18 +39,40 @@ export async function* sessionChunks({ session }: Agent, path: string): AsyncGen
   }
 }
 
+export interface SessionParts {
+  parts: SessionPart[];
+  /** Names of files that are not read. */
+  left_out: string[];
+}
+
+/**
+ * The files of the session at `path`, main first. The others may have come with it from elsewhere: one that is a link, or
+ * behind one, could be any file of the user and is left out.
+ */
+export async function partsOf({ session }: Agent, path: string): Promise<SessionParts> {
+  const all = (await session?.parts(path)) ?? [{ path, parent_call_id: null }];
+  const main = resolve(path);
+  const parts = all.filter((part) => resolve(part.path) === main || liesBeside(part.path, main));
+  const left_out = all.filter((part) => !parts.includes(part)).map((part) => basename(part.path));
+  return { parts, left_out };
+}
+
 /** Everything the session file at `path` says, through `pipeline`, in the order in which it happened. */
 export async function* sessionEvents(
   agent: Agent,
   path: string,
   pipeline: Pipeline,
 ): AsyncGenerator<Event[]> {
-  const parts = (await agent.session?.parts(path)) ?? [{ path, parent_call_id: null }];
+  const { parts, left_out } = await partsOf(agent, path);
   if (parts.length > 1) yield* mergedEvents(agent, parts, pipeline);
   else {
     for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
       yield pipeline.push('session', chunk);
     }
+  }
+  if (left_out.length > 0) {
+    const detail = `left out of the session, since a link leads there or it is no regular file: ${left_out.join(', ')}`;
+    yield pipeline.draft(problem('reconcile', 'bad_record', detail), null);
   }
   yield pipeline.endOfInput('session');
 }

@@ -2,7 +2,8 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { kindsOf, pipelineFor } from '../../test/test-agent.ts';
 import { demo } from '../agents/demo/index.ts';
-import type { CallRequestedDraft } from '../model/draft.ts';
+import type { CallRequestedDraft, Draft } from '../model/draft.ts';
+import { problem } from './decode.ts';
 import { createReconciler } from './reconcile.ts';
 
 verifies(
@@ -43,3 +44,18 @@ verifies(
     expect(filled).toEqual(dataOf([...filed, ...session.finish()]));
   },
 );
+
+verifies('AG-4', 'a problem of the session files as a whole is one of the run', () => {
+  const session = pipelineFor(demo, 'session');
+  // Without a time of their own: the record begins with one that has it.
+  session.draft({ kind: 'step_started', at_ms: 1_000, data: {} } as Draft, null);
+  const drafts = [
+    problem('reconcile', 'bad_record', 'a file was left out'),
+    problem('decode', 'bad_record', 'of a line'),
+  ];
+  const reconciler = createReconciler(pipelineFor(demo, 'stdout').state);
+  const given = drafts
+    .flatMap((draft) => session.draft(draft, null))
+    .flatMap((event) => reconciler.event(event));
+  expect(given).toEqual([drafts[0]]);
+});

@@ -76,6 +76,8 @@ class Reconciliation implements Reconciler {
       this.#had.text || this.#had.ended || event.data.role !== 'assistant' ? [] : [fill(event)],
     provider_retried: (event) => (this.#had.retries || this.#had.ended ? [] : [fill(event)]),
     agent_ended: (event) => (this.#had.ended ? [] : [fill(event)]),
+    // Of the session's files as a whole; those of its lines repeat what the stream had too.
+    problem: ({ kind, data }) => (data.stage === 'reconcile' ? [{ kind, data }] : []),
   };
 
   event(event: Event): Draft[] {

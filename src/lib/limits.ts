@@ -14,6 +14,8 @@ export const LIMITS = {
   depth_scan_from_bytes: 64 * 1024,
   /** One read of the spool: large enough for 500 MB/s, small enough for flat memory. */
   read_chunk_bytes: 256 * 1024,
+  /** What an agent notes beside a session file: some ids. */
+  session_meta_bytes_max: 64 * 1024,
   /** Bytes at the beginning of a followed file and before the place read to, compared to notice that it was cut. */
   tail_window_bytes: 4096,
   /** File watching may miss a change; the poll finds it. */

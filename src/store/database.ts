@@ -16,7 +16,7 @@ import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createPrivate, errno, removeBeside } from './files.ts';
 import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
-import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
+import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 
 const STAGE = 'index';
 /** Together some five seconds, as for every other lock. */
@@ -137,6 +137,7 @@ function openFile(path: string): Open {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) makeFile(path);
   else checkFile(path, stat);
+  if (removePlanted(path)) throw new DamagedError('something else was in the place of its journal');
   const db = openSqlite(path);
   try {
     db.exec('PRAGMA busy_timeout = 5000');
@@ -149,8 +150,10 @@ function openFile(path: string): Open {
     // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
     db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);
+    // Before anything is written: a trigger runs with it.
+    refuseForeign(prepared);
     if (version < SCHEMA_VERSION) migrate(db, prepared);
-    checkSchema(prepared);
+    checkTables(prepared);
     return { db, prepared, inode: inode(path) };
   } catch (error) {
     db.close();
@@ -184,14 +187,19 @@ function checkWhole(db: DatabaseSync): void {
   if (said !== 'ok') throw new DamagedError(String(said));
 }
 
-/** A file of this version without our tables, or with triggers and views of others in it, is no index. */
-function checkSchema(prepared: Prepared): void {
-  const found = prepared.all('SELECT type, name FROM sqlite_schema');
-  const tables = new Set(found.filter(({ type }) => type === 'table').map(({ name }) => name));
+/** With triggers or views of others in it a file is no index. */
+function refuseForeign(prepared: Prepared): void {
+  const sql = `SELECT type FROM sqlite_schema WHERE type IN ('trigger', 'view')`;
+  const foreign = prepared.get(sql);
+  if (foreign !== undefined) throw new DamagedError(`it holds a ${foreign.type}`);
+}
+
+/** Nor is a file of this version without our tables. */
+function checkTables(prepared: Prepared): void {
+  const found = prepared.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`);
+  const tables = new Set(found.map(({ name }) => name));
   const lacking = TABLES.find((name) => !tables.has(name));
   if (lacking !== undefined) throw new DamagedError(`there is no table ${lacking}`);
-  const foreign = found.find(({ type }) => type === 'trigger' || type === 'view');
-  if (foreign !== undefined) throw new DamagedError(`it holds a ${foreign.type}`);
 }
 
 class DamagedError extends Error {

@@ -17,6 +17,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fileFor } from '../../src/lib/ids.ts';
+import { plantJournal } from '../fixtures/super-journal.ts';
 import { bin, demo, usePlace } from './cli.ts';
 import { can, note } from './needs.ts';
 import { openPty, type Pty } from './pty.ts';
@@ -291,6 +292,14 @@ describe('a state folder made elsewhere', () => {
       );
       expect([evil.dialled(), evil.came()]).toEqual([0, '']);
     });
+
+  test('a journal beside its index deletes no file', async () => {
+    await tacho(demo('default'));
+    const victim = plantJournal(join(place.state, 'tacho.db'));
+    const { code, stdout, stderr } = await tacho(['runs', 'list', '--json']);
+    expect([code, existsSync(victim), stdout]).toEqual([0, true, expect.stringContaining('r_')]);
+    expect(stderr).toContain('damaged');
+  });
 
   test('files put into the outbox and the spool of a known folder reach no address that the user did not name', async () => {
     const evil = await listener();

@@ -1,8 +1,8 @@
 /** Where the CLI keeps its sessions: `<home>/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, sub-agents beside, in files of their own. */
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { namesIn } from '../../lib/folders.ts';
+import { namesIn, openFile } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, jsonOf, type Native, nativeOf, timeOf } from './native.ts';
@@ -34,7 +34,7 @@ async function* foldersOf(sessions: string): AsyncGenerator<string> {
 
 /** What a file's first line says of its thread. */
 async function metaOf(path: string): Promise<Native | null> {
-  const file = await open(path, 'r').catch(() => null);
+  const file = await openFile(path);
   if (file === null) return null;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);

@@ -1,8 +1,8 @@
 /** Where the CLI keeps its sessions: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after the whole id. */
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { namesIn } from '../../lib/folders.ts';
+import { namesIn, openFile } from '../../lib/folders.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { newestFirst } from '../../lib/newest.ts';
@@ -16,10 +16,17 @@ const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const HEADER_BYTES = 64 * 1024;
 const AGENT_ID = Buffer.from('"agentId"');
 
-async function withFile<T>(path: string, read: (file: FileHandle) => Promise<T>): Promise<T> {
-  const file = await open(path, 'r');
+/** Null where there is no file, or it cannot be read. */
+async function withFile<T>(
+  path: string,
+  read: (file: FileHandle) => Promise<T>,
+): Promise<T | null> {
+  const file = await openFile(path);
+  if (file === null) return null;
   try {
     return await read(file);
+  } catch {
+    return null;
   } finally {
     await file.close();
   }
@@ -40,7 +47,7 @@ async function sessionIdIn(path: string): Promise<string | null> {
     const text = buffer.toString('utf8', 0, bytesRead);
     const id = idOf(parsed(text.split('\n', 1)[0] ?? '')?.sessionId);
     return id !== null && SESSION_ID.test(id) ? id : null;
-  }).catch(() => null);
+  });
 }
 
 /** Sub-agents by the call that started them: written into the call when it has ended. */
@@ -66,7 +73,7 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
       lines.push(chunk.subarray(0, bytesRead));
     }
     lines.end();
-  }).catch(() => null);
+  });
   return calls;
 }
 

@@ -1,4 +1,5 @@
 /** The CLI's database, read where it lies: one session and those of its sub-agents as rows, one a line. */
+import { lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { LIMITS } from '../../lib/limits.ts';
 import { countOf, idOf } from './native.ts';
@@ -21,14 +22,23 @@ const BUSY_WAIT_MS = 2_000;
 
 /** Contract: `use` sees one state of the database, whatever the CLI writes meanwhile. */
 function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Generator<T> {
+  refusePipes(path);
   // Loaded only here: most commands never need it.
   const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
   const db = new Sqlite(path, { readOnly: true, timeout: BUSY_WAIT_MS });
   try {
-    db.exec('BEGIN');
+    db.exec('PRAGMA trusted_schema = OFF; BEGIN');
     yield* use(db);
   } finally {
     db.close();
+  }
+}
+
+/** SQLite waits for the writer of a pipe that is in the place of a journal. */
+function refusePipes(path: string): void {
+  for (const beside of [`${path}-journal`, `${path}-wal`, `${path}-shm`]) {
+    const found = lstatSync(beside, { throwIfNoEntry: false });
+    if (found?.isFile() === false) throw new Error(`${beside} is no regular file`);
   }
 }
 

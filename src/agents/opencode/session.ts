@@ -4,10 +4,10 @@
  * document of one session) or are the database's rows, one a line (`db-session.jsonl`, `db-message.jsonl`,
  * `db-part.jsonl`).
  */
-import { open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { namesIn } from '../../lib/folders.ts';
+import { namesIn, openFile } from '../../lib/folders.ts';
 import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
 import { hasSession, rootSessions, sessionRows } from './database.ts';
 import { isNative, msOf } from './native.ts';
@@ -36,7 +36,7 @@ function storageOf(env: NodeJS.ProcessEnv): string {
 
 /** The session that started this export's session; null for the root agent's. */
 async function parentIn(path: string): Promise<string | null> {
-  const file = await open(path).catch(() => null);
+  const file = await openFile(path);
   if (file === null) return null;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);

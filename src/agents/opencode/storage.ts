@@ -4,8 +4,12 @@
  * `storage/part/<message>/<part>.json`. They are told as rows, as the CLI itself moves them into its database:
  * ids come from the files' names. Not in the recordings; read in the CLI's source.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { TachoError } from '../../lib/errors.ts';
+import { liesBeside } from '../../lib/folders.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import { inChunks, type StoredSession } from './database.ts';
 import { idOf, msOf, type Native, nativeOf, parsedOf } from './native.ts';
 
@@ -27,9 +31,23 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Null where there is none, or it is no JSON. Throws where it is over the limit or no regular file. */
 function fileIn(path: string): Native | null {
+  if (!existsSync(path)) return null;
+  return parsedOf(readTextFile(path, { bytes_max: LIMITS.line_bytes_max, stage: 'read' }).text);
+}
+
+/** Throws also where a link leads to the file: it may be any file of the user. */
+function fileBeside(path: string, main: string): Native | null {
+  if (!existsSync(path) || path === main || liesBeside(path, main)) return fileIn(path);
+  throw new TachoError('not_a_file', `${path}: a link leads to it, or it is no regular file`, {
+    stage: 'read',
+  });
+}
+
+function infoIn(path: string): Native | null {
   try {
-    return parsedOf(readFileSync(path, 'utf8'));
+    return fileIn(path);
   } catch {
     return null;
   }
@@ -42,7 +60,7 @@ export function* storedSessions(storage: string): Generator<StoredSession & { pa
       const session_id = SESSION_FILE.exec(name)?.[1];
       if (session_id === undefined) continue;
       const path = join(storage, 'session', project, name);
-      const info = fileIn(path);
+      const info = infoIn(path);
       if (info === null || idOf(info.parentID) !== null) continue;
       const { created, updated } = nativeOf(info.time) ?? {};
       yield { path, session_id, modified_ms: msOf(updated) ?? msOf(created) ?? 0 };
@@ -69,10 +87,10 @@ function* familyRows(path: string): Generator<Row> {
   const storage = dirname(dirname(folder));
   const ids = new Set([basename(path, '.json')]);
   for (const id of ids) {
-    const info = fileIn(join(folder, `${id}.json`));
+    const info = fileBeside(join(folder, `${id}.json`), path);
     if (info === null) continue;
     yield { ...info, id, parent_id: info.parentID ?? null, time_created: createdIn(info) };
-    for (const row of messageRows(storage, id)) {
+    for (const row of messageRows(storage, id, path)) {
       const child = idOf(nativeOf(nativeOf(row.data.state)?.metadata)?.sessionId);
       if (child !== null && SESSION_FILE.test(`${child}.json`)) ids.add(child);
       yield row;
@@ -80,15 +98,19 @@ function* familyRows(path: string): Generator<Row> {
   }
 }
 
-function* messageRows(storage: string, session_id: string): Generator<Row & { data: Native }> {
+function* messageRows(
+  storage: string,
+  session_id: string,
+  main: string,
+): Generator<Row & { data: Native }> {
   for (const name of namesIn(join(storage, 'message', session_id))) {
-    const data = fileIn(join(storage, 'message', session_id, name));
+    const data = fileBeside(join(storage, 'message', session_id, name), main);
     if (data === null) continue;
     const id = basename(name, '.json');
     const time_created = createdIn(data);
     yield { id, session_id, time_created, data };
     for (const part_name of namesIn(join(storage, 'part', id))) {
-      const part = fileIn(join(storage, 'part', id, part_name));
+      const part = fileBeside(join(storage, 'part', id, part_name), main);
       if (part === null) continue;
       const part_id = basename(part_name, '.json');
       yield { id: part_id, message_id: id, session_id, time_created, data: part };

@@ -1,9 +1,10 @@
 /** Where the CLI keeps its sessions: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`. */
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isFile, namesIn } from '../../lib/folders.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { newestFirst } from '../../lib/newest.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
 import { idOf, isNative, timeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
@@ -13,10 +14,11 @@ const MAIN = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
 
 /** The call that started a sub-agent stands in a small file beside the sub-agent's own. */
-async function parentOf(path: string): Promise<string | null> {
+function parentOf(path: string): string | null {
   const meta_path = path.replace(/\.jsonl$/, '.meta.json');
   try {
-    const meta: unknown = JSON.parse(await readFile(meta_path, 'utf8'));
+    const limits = { bytes_max: LIMITS.session_meta_bytes_max, stage: 'read' };
+    const meta: unknown = JSON.parse(readTextFile(meta_path, limits).text);
     return isNative(meta) ? idOf(meta.toolUseId) : null;
   } catch {
     return null;
@@ -61,7 +63,7 @@ export const session: SessionFiles = {
     for (const name of await namesIn(folder)) {
       if (!SUB_AGENT.test(name)) continue;
       const sub = join(folder, name);
-      parts.push({ path: sub, parent_call_id: await parentOf(sub) });
+      parts.push({ path: sub, parent_call_id: parentOf(sub) });
     }
     return parts;
   },
