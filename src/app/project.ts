@@ -17,7 +17,8 @@ function projectOf(start: string): string {
   return start;
 }
 
-function realPath(path: string): string {
+/** The path itself where nothing is there. */
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
