@@ -2,7 +2,7 @@
 import type { Assertion, EvalFile, ModelRequest, Options } from '../evals/types.ts';
 import { words } from './consent.ts';
 import { destinationOf } from './eval-model.ts';
-import { outsideProject, realPath } from './project.ts';
+import { outsideEvalProject, realPath } from './project.ts';
 
 interface EvalContext {
   /** Of the eval file, without symbolic links. */
@@ -21,7 +21,7 @@ export interface EvalEffects {
 
 /** `file`: null where it has mistakes, so that only reading counts. */
 export function evalEffects(file: EvalFile | null, context: EvalContext): EvalEffects {
-  const outside = outsideProject(context.path);
+  const outside = outsideEvalProject(context.path);
   const tests = file?.tests ?? [];
   const assertions = tests.flatMap((test) => test.assertions.flatMap(withMembers));
   const copied = tests

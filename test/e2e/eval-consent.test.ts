@@ -1,5 +1,5 @@
 /** What consent to an eval file covers: the folders that it leads to, and which files count as its own. */
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { demo, type Options, usePlace } from './cli.ts';
@@ -48,4 +48,48 @@ describe('a folder that an eval file names', () => {
         expect((await evalOf(path)).code).toBe(0);
       }
     });
+});
+
+describe('a folder that is no project', () => {
+  /** An eval file in `folder` that reads `.ssh/id` there; with this home folder. */
+  async function reading(folder: string, home: string) {
+    const options = { env: { HOME: home } };
+    await tacho(demo('default'), options);
+    mkdirSync(join(folder, '.ssh'), { recursive: true });
+    writeFileSync(join(folder, '.ssh/id'), 'dummy-private-key');
+    const path = join(folder, 'e.yaml');
+    write(path, { input: [{ role: 'user', content: [{ type: 'file', value: '.ssh/id' }] }] });
+    const reads = await evalOf(path, options);
+    write(path, { workspace: '.ssh' });
+    const copies = await evalOf(path, options);
+    write(path, {});
+    const nothing = await evalOf(path, options);
+    return {
+      codes: [reads.code, copies.code, nothing.code],
+      texts: reads.stderr + copies.stderr,
+    };
+  }
+
+  const ASKED = { codes: [2, 2, 0], texts: expect.stringMatching(/reads .*copies /s) };
+  const READ = { codes: [0, 0, 0], texts: '' };
+
+  test('the home folder, also where it is a repository', async () => {
+    expect(await reading(place.folder, place.folder)).toEqual(ASKED);
+    mkdirSync(join(place.folder, '.git'));
+    expect(await reading(place.folder, place.folder)).toEqual(ASKED);
+  });
+
+  test('a folder that the home folder is in, without a repository', async () => {
+    expect(await reading(place.folder, place.work)).toEqual(ASKED);
+    mkdirSync(join(place.folder, '.git'));
+    expect(await reading(place.folder, place.work)).toEqual(READ);
+  });
+
+  test('a folder that others can write, with a repository or not', async () => {
+    expect(await reading(place.work, place.folder)).toEqual(READ);
+    chmodSync(place.work, 0o1777);
+    expect(await reading(place.work, place.folder)).toEqual(ASKED);
+    mkdirSync(join(place.work, '.git'));
+    expect(await reading(join(place.work, 'mine'), place.folder)).toEqual(ASKED);
+  });
 });
