@@ -359,6 +359,17 @@ describe('a state folder made elsewhere', () => {
       expect(stderr).toContain(`note: sending 1 message left in the outbox to ${collector.url}`);
     });
 
+  test('its redaction key is replaced at the first use', async () => {
+    const path = join(place.state, 'redaction.key');
+    mkdirSync(join(place.state, 'journal'), { recursive: true });
+    writeFileSync(path, Buffer.alloc(32, 7), { mode: 0o600 });
+    await tacho(demo('default'));
+    const key = readFileSync(path);
+    expect([key.length, key.equals(Buffer.alloc(32, 7))]).toEqual([32, false]);
+    await tacho(demo('default'));
+    expect(readFileSync(path)).toEqual(key);
+  });
+
   test('tacho trust says that a line has more than it shows', async () => {
     for (let i = 0; i < 30; i += 1)
       mkdirSync(join(place.state, 'spool', `r_${i}${'x'.repeat(30)}`), { recursive: true });
