@@ -1,4 +1,5 @@
 /** `tacho.yaml`: named targets. Every mistake is told with its line and field. */
+import { dirname, resolve } from 'node:path';
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readTextFile, type TextFile } from '../lib/text-file.ts';
@@ -29,10 +30,12 @@ export { findConfig } from './find-config.ts';
 
 export interface Target extends TargetLog {
   agent: string;
+  /** A program with a slash is an absolute path. */
   command: string[] | null;
   model: string | null;
   args: string[];
   env: Record<string, string>;
+  /** Absolute. */
   cwd: string | null;
   /** Seconds. */
   timeout: number | null;
@@ -137,6 +140,23 @@ function targetOf(name: string, value: unknown, fail: Fail, known: readonly stri
   };
 }
 
+/** Paths are those of the file's folder: the folder that the agent works in may be foreign, and chooses no program. */
+function placed(target: Target, folder: string): Target {
+  const { agent, command, args, cwd } = target;
+  const withPath = ([program = '', ...rest]: string[]) => [
+    program.includes('/') ? resolve(folder, program) : program,
+    ...rest,
+  ];
+  // Without a command, the program of an ACP agent is the first argument.
+  const in_args = agent === 'acp' && command === null && args.length > 0;
+  return {
+    ...target,
+    command: command === null ? null : withPath(command),
+    args: in_args ? withPath(args) : args,
+    cwd: cwd === null ? null : resolve(folder, cwd),
+  };
+}
+
 function limitsOf(fields: Record<string, unknown>): Partial<RunLimits> {
   const given = Object.entries(LIMIT_FIELDS).filter(([, field]) => fields[field] !== undefined);
   return Object.fromEntries(given.map(([limit, field]) => [limit, fields[field] as number]));
@@ -187,7 +207,9 @@ function configOf(
   const root = value as Record<string, unknown>;
   check(root, ROOT_FIELDS, [], fail);
   const named = Object.entries((root.targets as Record<string, unknown>) ?? {});
-  const all = named.map(([name, item]) => [name, targetOf(name, item, fail, agents)] as const);
+  const all = named.map(
+    ([name, item]) => [name, placed(targetOf(name, item, fail, agents), dirname(path))] as const,
+  );
   const default_target = (root.default_target as string) ?? null;
   if (default_target !== null && !named.some(([name]) => name === default_target)) {
     fail(

@@ -37,9 +37,9 @@ const lines = ({ effects }: Asking) => [
 ];
 
 /** A harmless beginning must not hide that there is more. */
-function shown(effect: string): string {
-  const more = effect.length - EFFECT_CHARS_MAX;
+export function shown(effect: string): string {
   const text = oneLine(effect, EFFECT_CHARS_MAX);
+  const more = oneLine(effect, Number.POSITIVE_INFINITY).length - text.length;
   return more > 0 ? `${text} (${more} more characters: read the file before you agree)` : text;
 }
 

@@ -94,18 +94,23 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
 /** Says where the messages of a group go; false where the user never named that destination. */
 function announced(state_dir: string, group: Outbox[], { target, say }: DeliverOptions): boolean {
   const [{ target: wanted_target }] = group as [Outbox];
-  const { url } = wanted_target;
+  const { url, token_file, ca } = wanted_target;
   const messages = group.reduce((sum, outbox) => sum + leftOf(outbox).messages, 0);
   const many = `${messages} ${messages === 1 ? 'message' : 'messages'} left in the outbox`;
-  const own =
-    JSON.stringify(wanted_target) === JSON.stringify(target) ||
-    isOwnTarget(state_dir, wanted_target);
-  if (own) say(`note: sending ${many} to ${url}`);
-  else
-    say(
-      `warning: ${many} not sent to ${url}, which you did not name: tacho trust ${state_dir} allows it`,
-    );
-  return own;
+  const named = target?.url === url && target.token_file === token_file && target.ca === ca;
+  if (named || isOwnTarget(state_dir, wanted_target)) {
+    say(`note: sending ${many} to ${url}`);
+    return true;
+  }
+  const flags = [
+    `--live or --to ${url}`,
+    ...(token_file === null ? [] : [`--live-token-file or --token-file ${token_file}`]),
+    ...(ca === null ? [] : [`--live-ca or --ca ${ca}`]),
+  ];
+  say(
+    `warning: ${many} not sent to ${url}, which you did not name for this state folder: if you know it, send them with the flags ${flags.join(', ')}`,
+  );
+  return false;
 }
 
 /** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */

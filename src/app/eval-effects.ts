@@ -2,7 +2,7 @@
 import type { Assertion, EvalFile, ModelRequest, Options } from '../evals/types.ts';
 import { words } from './consent.ts';
 import { destinationOf } from './eval-model.ts';
-import { outsideProject } from './project.ts';
+import { outsideEvalProject, realPath } from './project.ts';
 
 interface EvalContext {
   /** Of the eval file, without symbolic links. */
@@ -12,27 +12,46 @@ interface EvalContext {
   env: NodeJS.ProcessEnv;
 }
 
-/** Without repeats; none: the file needs no consent. `file`: null where it has mistakes, so that only reading counts. */
-export function evalEffects(file: EvalFile | null, context: EvalContext): string[] {
-  const outside = outsideProject(context.path);
-  const tests = file?.tests ?? [];
-  const folders = tests.map(({ workspace }) => workspace).filter((path) => path !== null);
-  return [
-    ...new Set([
-      ...tests.flatMap(({ assertions }) =>
-        assertions.flatMap((assertion) => assertionEffects(assertion, context.env)),
-      ),
-      ...folders.filter(outside).map((path) => `copies ${path} for an agent to work in`),
-      ...context.read.filter(outside).map((path) => `reads ${path}`),
-    ]),
-  ];
+export interface EvalEffects {
+  /** Without repeats; none: the file needs no consent. */
+  effects: string[];
+  /** Where the folders of the effects are, links followed, as far as they are outside of the file's project. */
+  folders: string[];
 }
 
-function assertionEffects({ type, options }: Assertion, env: NodeJS.ProcessEnv): string[] {
-  const members = (options.members as Assertion[] | undefined) ?? [];
-  const effect = Object.hasOwn(GRADER_EFFECTS, type) ? GRADER_EFFECTS[type]?.(options, env) : null;
-  const within = members.flatMap((member) => assertionEffects(member, env));
-  return effect == null ? within : [effect, ...within];
+/** `file`: null where it has mistakes, so that only reading counts. */
+export function evalEffects(file: EvalFile | null, context: EvalContext): EvalEffects {
+  const outside = outsideEvalProject(context.path);
+  const tests = file?.tests ?? [];
+  const assertions = tests.flatMap((test) => test.assertions.flatMap(withMembers));
+  const copied = tests
+    .map(({ workspace }) => workspace)
+    .filter((path) => path !== null)
+    .map(realPath)
+    .filter(outside);
+  const effects = [
+    ...assertions.map((assertion) => assertionEffect(assertion, context.env)),
+    ...copied.map((path) => `copies ${path} for an agent to work in`),
+    ...context.read.filter(outside).map((path) => `reads ${path}`),
+  ];
+  const worked_in = assertions
+    .filter(({ type }) => type === 'code-grader')
+    .map(({ options }) => realPath(options.cwd as string))
+    .filter(outside);
+  return {
+    effects: [...new Set(effects.filter((effect) => effect !== null))],
+    folders: [...new Set([...copied, ...worked_in])],
+  };
+}
+
+function withMembers(assertion: Assertion): Assertion[] {
+  const members = (assertion.options.members as Assertion[] | undefined) ?? [];
+  return [assertion, ...members.flatMap(withMembers)];
+}
+
+function assertionEffect({ type, options }: Assertion, env: NodeJS.ProcessEnv): string | null {
+  const effect = Object.hasOwn(GRADER_EFFECTS, type) ? GRADER_EFFECTS[type] : undefined;
+  return effect?.(options, env) ?? null;
 }
 
 /** Grader → what the user must agree to; null: nothing. Graders that are not here only compare. */
@@ -47,7 +66,7 @@ const GRADER_EFFECTS: Readonly<
 function commandEffect({ command, cwd, env = [] }: Options): string {
   const names = env as string[];
   const given = names.length === 0 ? '' : `, with the variables ${words(names)}`;
-  return `starts ${words(command as string[])} in ${cwd}${given}`;
+  return `starts ${words(command as string[])} in ${realPath(cwd as string)}${given}`;
 }
 
 /** The API's own host with the API's own key, and the host that the user's environment names, need no consent. */

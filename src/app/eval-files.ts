@@ -44,8 +44,10 @@ class EvalSources implements Files {
     return resolve(dirname(from), name ?? '.');
   }
 
-  hash(): string {
-    return hashOf(JSON.stringify([...this.read].sort()));
+  /** Of the texts, and of where the folders are. */
+  hash(folders: readonly string[]): string {
+    const places = folders.map((path) => [path, 'folder']);
+    return hashOf(JSON.stringify([...this.read, ...places].sort()));
   }
 }
 
@@ -82,8 +84,9 @@ export async function loadEvalFile(
   const text = sources.text(path);
   const real = realpathSync(path);
   const asking = (file: EvalFile | null): Asking => {
-    const effects = evalEffects(file, { path: real, read: [...sources.read.keys()], env });
-    return { path: real, sha256: sources.hash(), effects };
+    const read = [...sources.read.keys()];
+    const { effects, folders } = evalEffects(file, { path: real, read, env });
+    return { path: real, sha256: sources.hash(folders), effects };
   };
   try {
     // The same file has the same name, for comparing and resuming.

@@ -3,12 +3,12 @@
  * Contract: whatever stores, prints or sends a conversation gets its redactor here, so that all of them find the same.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { AGENT_IDS } from '../agents/registry.ts';
 import type { Agent } from '../model/agent.ts';
 import { openSecretHash, randomSecretHash, type SecretHash } from '../store/hash.ts';
 import { createRedactor, type Redactor } from '../store/redact.ts';
 import { resolveStateDir, stateDirAt } from '../store/state-dir.ts';
+import { keyPath } from '../store/state-mark.ts';
 import { findConfig } from './find-config.ts';
 
 export interface RedactionOptions {
@@ -32,7 +32,7 @@ export function openRedactor({ env, redact, agents = [], hash }: RedactionOption
  */
 export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): SecretHash {
   const path = resolveStateDir({ flag, env, cwd: process.cwd() });
-  if (!existsSync(join(path, 'redaction.key'))) return randomSecretHash();
+  if (!existsSync(keyPath(path))) return randomSecretHash();
   return openSecretHash(stateDirAt(path));
 }
 

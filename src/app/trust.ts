@@ -3,14 +3,11 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { AGENT_IDS } from '../agents/registry.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
-import { listOutboxes, type OutboxTarget, takeOutbox } from '../store/outbox.ts';
 import { adoptState, leftIn } from '../store/state-mark.ts';
 import { type Fact, forget, listFacts, userStatePath } from '../store/user-state.ts';
 import { findConfig, loadConfig } from './config.ts';
 import { type Asking, configAsking, rememberConsent } from './consent.ts';
 import { loadEvalFile } from './eval-files.ts';
-import { livePaths } from './live-paths.ts';
-import { rememberTarget } from './own-state.ts';
 
 export interface Found {
   kind: Fact['kind'];
@@ -18,7 +15,6 @@ export interface Found {
   /** For people. */
   effects: string[];
   asking?: Asking;
-  targets?: OutboxTarget[];
 }
 
 /** Everything that can be agreed to; `state_dir`: one more place where a state folder may be. */
@@ -73,30 +69,22 @@ async function fileFound(path: string, env: NodeJS.ProcessEnv): Promise<Found> {
   return { kind: 'config', path, effects: asking.effects, asking };
 }
 
-/** A state folder may be acted on: its unfinished runs are recovered, what waits in its outbox is sent. */
+/** A state folder may be acted on. The addresses and token files in it are not agreed to: only flags give those. */
 function stateFound(path: string): Found {
-  const targets: OutboxTarget[] = [];
-  for (const file of listOutboxes(livePaths(path).outbox)) {
-    const outbox = takeOutbox(file);
-    if (outbox !== null) targets.push(outbox.target);
-    outbox?.close();
-  }
-  const { spools } = leftIn(path);
+  const { spools, outboxes } = leftIn(path);
   const effects = [
-    'state folder: unfinished runs in it are recovered, messages in its outbox are sent',
+    'state folder: unfinished runs in it are recovered',
     ...(spools.length === 0 ? [] : [`recovers ${spools.join(', ')}`]),
-    ...new Set(targets.map(targetText)),
+    ...(outboxes.length === 0 ? [] : [OUTBOX_EFFECT]),
   ];
-  return { kind: 'state', path, effects, targets };
+  return { kind: 'state', path, effects };
 }
 
-const targetText = ({ url, token_file, ca }: OutboxTarget) =>
-  `sends messages to ${url}${token_file === null ? '' : ` with the token in ${token_file}`}${ca === null ? '' : ` and the certificates in ${ca}`}`;
+const OUTBOX_EFFECT = 'its outbox is sent only by a command with the same --live or --to flags';
 
 /** Throws where it cannot be remembered. */
-export function agreeTo({ kind, path, asking, targets = [] }: Found): void {
+export function agreeTo({ kind, path, asking }: Found): void {
   const done = asking === undefined ? adoptState(path) : rememberConsent(asking);
-  for (const target of targets) rememberTarget(path, target);
   if (done) return;
   const text = `${userStatePath()}: cannot be written, so that nothing can be remembered: use --trust or TACHO_TRUST=1`;
   throw new TachoError('state_unusable', text, { stage: kind });

@@ -1,4 +1,5 @@
 /** What `tacho trust` does. */
+import { shown } from '../app/consent.ts';
 import { agreedIn, agreeTo, type Found, takeBack, trustable } from '../app/trust.ts';
 import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
@@ -12,7 +13,7 @@ export interface TrustRequest {
   state_dir: string | undefined;
 }
 
-const LINE_CHARS_MAX = 1_000;
+const PATH_CHARS_MAX = 5_000;
 
 export async function trustCommand(request: TrustRequest, io: Io): Promise<number> {
   const { path, flags, state_dir } = request;
@@ -40,11 +41,7 @@ async function show(found: Found[], flags: TrustFlags, io: Io, nothing: string):
   if (found.length === 0) await io.out.write(`${nothing}\n`);
   const state = flags.remove ? 'no longer trusted' : 'trusted';
   for (const { path, effects } of found) {
-    const lines = [`${path}: ${state}`, ...effects.map((effect) => `  ${effect}`)];
-    await io.out.write(lines.map((line) => `${clean(line)}\n`).join(''));
+    const lines = effects.map((effect) => `  ${shown(effect)}\n`);
+    await io.out.write(`${oneLine(path, PATH_CHARS_MAX)}: ${state}\n${lines.join('')}`);
   }
 }
-
-/** The indent stays. */
-const clean = (line: string) =>
-  `${/^ */.exec(line)?.[0] ?? ''}${oneLine(line.trimStart(), LINE_CHARS_MAX)}`;

@@ -1,11 +1,11 @@
 /** Hashes of the store, and the state folder's own key for the redactor. */
 import { hash, randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readPrivate, writeAtomic } from './files.ts';
 import { heldError, takeLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';
+import { isOwnState, keyPath } from './state-mark.ts';
 
 const STAGE = 'redaction';
 const KEY_BYTES = 32;
@@ -36,9 +36,13 @@ export function secretHash(key: Uint8Array): SecretHash {
   };
 }
 
-/** The folder's key, made when it has none. Of processes that make it at once, one wins and all use its key. */
+/**
+ * Under the folder's key, made when it has none. Of processes that make it at once, one wins and all use its key. Whoever
+ * made a folder that is not the user's own may know its key: there, a key that nobody keeps is used.
+ */
 export function openSecretHash(state: StateDir): SecretHash {
-  const path = join(state.path, 'redaction.key');
+  if (!isOwnState(state.path)) return randomSecretHash();
+  const path = keyPath(state.path);
   try {
     return secretHash(readKey(path) ?? makeKey(path));
   } catch (cause) {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
+import { openSecretHash, secretHash } from './hash.ts';
 import { openStateDir } from './state-dir.ts';
 import { adoptState, isOwnState } from './state-mark.ts';
 import { forget, isKnown, listFacts, remember, userStatePath } from './user-state.ts';
@@ -64,6 +65,33 @@ describe('the mark of a state folder', () => {
     expect(isOwnState(state)).toBe(false);
     openStateDir(state);
     expect(isOwnState(state)).toBe(true);
+  });
+
+  for (const [how, adopt] of [
+    ['its first use', openStateDir],
+    ['tacho trust', adoptState],
+  ] as const)
+    test(`the key that a folder made elsewhere brings is not used after ${how}`, () => {
+      useUserState();
+      const state = planted('outbox');
+      if (adopt === openStateDir) rmSync(join(state, 'outbox'), { recursive: true });
+      const key = Buffer.alloc(32, 7);
+      writeFileSync(join(state, 'redaction.key'), key, { mode: 0o600 });
+      adopt(state);
+      const mark = openSecretHash(openStateDir(state))('secret');
+      expect(mark).not.toBe(secretHash(key)('secret'));
+      adopt(state);
+      expect(openSecretHash(openStateDir(state))('secret')).toBe(mark);
+    });
+
+  test('the key of a folder that is not adopted is not used, and stays', () => {
+    useUserState();
+    const state = openStateDir(planted('outbox'));
+    const path = join(state.path, 'redaction.key');
+    const key = Buffer.alloc(32, 7);
+    writeFileSync(path, key, { mode: 0o600 });
+    expect(openSecretHash(state)('secret')).not.toBe(secretHash(key)('secret'));
+    expect(readFileSync(path)).toEqual(key);
   });
 
   test('a planted mark, a mark behind a link and another folder in the place of a known one do not count', () => {

@@ -4,7 +4,7 @@
  * the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, readdirSync, readSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRead, writeAtomic } from './files.ts';
 import { isKnown, remember } from './user-state.ts';
@@ -13,6 +13,8 @@ const MARK = /^[0-9a-f]{32}$/;
 const MARK_BYTES = 32;
 
 const markPath = (folder: string) => join(folder, 'mark');
+/** Of the key under which redacted values are marked. */
+export const keyPath = (folder: string) => join(folder, 'redaction.key');
 
 function readMark(folder: string): string | null {
   try {
@@ -59,13 +61,16 @@ export function markState(folder: string): void {
   if (spools.length === 0 && outboxes.length === 0 && !isOwnState(folder)) adoptState(folder);
 }
 
-/** Makes the folder the user's own, whatever lies in it. False where the user's state or the folder cannot be written. */
+/** Makes the folder the user's own, whatever lies in it; a key of before is known to others, and removed. False where the user's state or the folder cannot be written. */
 export function adoptState(folder: string): boolean {
   const mark = randomBytes(MARK_BYTES / 2).toString('hex');
+  // In this order: of processes that adopt a new folder at once, none removes the key that another made after adopting it.
+  const foreign_key = existsSync(keyPath(folder)) && !isOwnState(folder);
   try {
     // Remembered first: whichever of two processes writes last, its mark is known.
     if (!remember({ kind: 'state', path: realpathSync(folder), key: mark, notes: [] }))
       return false;
+    if (foreign_key) rmSync(keyPath(folder), { force: true });
     writeAtomic(markPath(folder), mark, 'state');
     return true;
   } catch {

@@ -262,7 +262,7 @@ test('a program of a target that is missing, or cannot be executed, is named', a
   writeFileSync(join(place.work, 'plain.txt'), 'x');
   const missing = await tacho(['run', '--target', 'a', '--output', 'json', 'x']);
   expect([missing.code, missing.records.length]).toEqual([127, 1]);
-  expect(finished(missing).error).toContain('./nowhere');
+  expect(finished(missing).error).toContain(join(place.work, 'nowhere'));
   const plain = await tacho(['run', '--target', 'b', '--output', 'json', 'x']);
   expect([plain.code, plain.records.length]).toEqual([70, 1]);
   expect(finished(plain).error).toContain('plain.txt is not executable');

@@ -263,7 +263,14 @@ function plantSpool(state: string, url: string): void {
   mkdirSync(spool, { recursive: true });
   for (const name of ['stdout', 'stderr']) writeFileSync(join(spool, name), '');
   const live = { url, token_file: secret(), ca: null, call_timeout_ms: null, trace: null };
-  const config = { agent: 'demo', args: [], env_names: [], labels: {}, limits: null };
+  const nothing = Object.fromEntries(
+    ['target', 'model', 'resume', 'timeout_ms', 'events_path', 'final_output_path'].map((name) => [
+      name,
+      null,
+    ]),
+  );
+  const shape = { approve: 'default', output_mode: 'human', stream: false, tui: false };
+  const config = { agent: 'demo', args: [], env_names: [], labels: {}, ...nothing, ...shape };
   const meta = { version: 1, run_id: RUN, config, prompt: '', cwd: place.work, started_ms: 1 };
   const rest = { keep_raw: false, redact: [], secrets: {}, agent: null, live };
   const owner = { pid: 1, ticks: 1, space: null };
@@ -313,15 +320,71 @@ describe('a state folder made elsewhere', () => {
     expect([evil.dialled(), evil.came()]).toEqual([0, '']);
   });
 
-  test('tacho trust names the addresses and token files, and lets it be acted on', async () => {
+  test('tacho trust agrees to no address and no token file of an outbox or a spool', async () => {
     const evil = await listener();
     plantOutbox(place.state, evil.url);
+    plantSpool(place.state, evil.url);
     const { records } = await tacho(['trust', place.state, '--json']);
-    const sends = `sends messages to ${evil.url} with the token in ${secret()}`;
-    expect(records).toMatchObject([{ kind: 'state', effects: expect.arrayContaining([sends]) }]);
-    const { stderr } = await tacho(['runs', 'recover']);
-    expect(stderr).toContain(`note: sending 1 message left in the outbox to ${evil.url}`);
-    expect(evil.came()).toContain('dummy-private-key');
+    expect(records).toMatchObject([
+      {
+        kind: 'state',
+        effects: [
+          'state folder: unfinished runs in it are recovered',
+          `recovers ${RUN}`,
+          expect.stringMatching(/^its outbox .* only .* the same --live or --to flags$/),
+        ],
+      },
+    ]);
+    for (const args of COMMANDS) {
+      const { stderr } = await tacho(args);
+      expect(stderr).toMatch(/^warning: .* not sent to tcp:.*--to tcp:.* --live-token-file/m);
+    }
+    expect(existsSync(join(place.state, 'spool', RUN))).toBe(false);
+    expect([evil.dialled(), evil.came()]).toEqual([0, '']);
+  });
+
+  for (const args of [
+    (url: string) => [
+      ...['run', '--agent', 'demo', '--live', url, '--live-token-file', secret(), 'please'],
+      ...['--', '--speed', '0'],
+    ],
+    (url: string) => [
+      'emit',
+      '--wait',
+      '1',
+      '--session',
+      's',
+      '--to',
+      url,
+      '--token-file',
+      secret(),
+    ],
+  ])
+    test(`after tacho trust, the same flags send its outbox: ${args('URL')[0]}`, async () => {
+      const collector = await listener();
+      plantOutbox(place.state, collector.url);
+      await tacho(['trust', place.state]);
+      const { stderr } = await tacho(args(collector.url));
+      expect(stderr).toContain(`note: sending 1 message left in the outbox to ${collector.url}`);
+    });
+
+  test('its redaction key is replaced at the first use', async () => {
+    const path = join(place.state, 'redaction.key');
+    mkdirSync(join(place.state, 'journal'), { recursive: true });
+    writeFileSync(path, Buffer.alloc(32, 7), { mode: 0o600 });
+    await tacho(demo('default'));
+    const key = readFileSync(path);
+    expect([key.length, key.equals(Buffer.alloc(32, 7))]).toEqual([32, false]);
+    await tacho(demo('default'));
+    expect(readFileSync(path)).toEqual(key);
+  });
+
+  test('tacho trust says that a line has more than it shows', async () => {
+    for (let i = 0; i < 30; i += 1)
+      mkdirSync(join(place.state, 'spool', `r_${i}${'x'.repeat(30)}`), { recursive: true });
+    mkdirSync(join(place.state, 'journal'));
+    const { stdout } = await tacho(['trust', place.state]);
+    expect(stdout).toMatch(/^ {2}recovers r_.*more characters: read the file/m);
   });
 });
 
