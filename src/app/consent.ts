@@ -8,6 +8,7 @@ import { oneLine } from '../lib/terminal-text.ts';
 import { isKnown, remember } from '../store/user-state.ts';
 import type { Config, Target } from './config.ts';
 import type { Acting } from './own-state.ts';
+import { openRedactor, passingHash } from './redaction.ts';
 
 export interface Asking {
   /** Absolute, without symbolic links. */
@@ -106,7 +107,16 @@ export function configAsking(config: Config, used?: string[]): Asking {
   const { path, sha256, targets, retention } = config;
   const effects = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
   if (retention.length > 0) effects.push(retentionEffect(config));
-  return { path, sha256, effects, ...(used && { used }) };
+  const safe = (texts: string[]) => withoutSecrets(texts, config.redact);
+  return { path, sha256, effects: safe(effects), ...(used && { used: safe(used) }) };
+}
+
+/** Effects are printed and stored, and an argument may be a secret. */
+export function withoutSecrets(effects: string[], redact: readonly string[] = []): string[] {
+  if (effects.length === 0) return effects;
+  const { env } = process;
+  const redactor = openRedactor({ env, redact, hash: passingHash(undefined, env) });
+  return effects.map((effect) => redactor.text(effect));
 }
 
 export const retentionEffect = ({ retention }: Config) =>

@@ -8,7 +8,7 @@ import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readTextFile } from '../lib/text-file.ts';
 import { hashOf } from '../store/user-state.ts';
-import type { Asking } from './consent.ts';
+import { type Asking, withoutSecrets } from './consent.ts';
 import { evalEffects } from './eval-effects.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
@@ -86,7 +86,7 @@ export async function loadEvalFile(
   const asking = (file: EvalFile | null): Asking => {
     const read = [...sources.read.keys()];
     const { effects, folders } = evalEffects(file, { path: real, read, env });
-    return { path: real, sha256: sources.hash(folders), effects };
+    return { path: real, sha256: sources.hash(folders), effects: withoutSecrets(effects) };
   };
   try {
     // The same file has the same name, for comparing and resuming.

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fileFor } from '../../src/lib/ids.ts';
 import { plantJournal } from '../fixtures/super-journal.ts';
-import { bin, demo, usePlace } from './cli.ts';
+import { bin, demo, filesBelow, usePlace } from './cli.ts';
 import { can, note } from './needs.ts';
 import { openPty, type Pty } from './pty.ts';
 
@@ -54,6 +54,31 @@ describe('tacho.yaml', () => {
       for (const way of ['tacho trust', '--trust', 'TACHO_TRUST=1']) expect(stderr).toContain(way);
       expect(stderr).not.toContain('value-of-it');
     });
+
+  test('no secret in a command or an argument is printed or kept', async () => {
+    const value = 'Zq81mKpXv0tRs5Wd9Lb2';
+    const shape = ['sk', 'ant', 'api03', 'AAbbCCDDeeFFgg00112233445566'].join('-');
+    const secrets = [value, shape, 'ACME-123456'];
+    const targets = { go: { agent: 'claude', command: ['/bin/true', ...secrets], args: secrets } };
+    const redact = ['ACME-[0-9]{6}'];
+    const text = JSON.stringify({ default_target: 'go', redact, targets });
+    writeFileSync(join(place.work, 'tacho.yaml'), text);
+    const env = { MY_API_KEY: value };
+    for (const args of [
+      ['run', 'x'],
+      ['run', '--trust', 'x'],
+      ['trust'],
+      ['run', 'x'],
+      ['trust', '--list'],
+    ]) {
+      const { stdout, stderr } = await tacho(args, { env });
+      expect(`${stdout}${stderr}`).toMatch(/\/bin\/true .*REDACTED/);
+      for (const secret of secrets) expect(`${stdout}${stderr}`).not.toContain(secret);
+    }
+    const kept = filesBelow(place.folder).filter(({ path }) => !path.endsWith('tacho.yaml'));
+    for (const { path, bytes } of kept)
+      for (const secret of secrets) expect([path, bytes.includes(secret)]).toEqual([path, false]);
+  });
 
   test('a long command says that there is more of it than is shown', async () => {
     const command = ['/bin/sh', '-c', `true ${'x'.repeat(1_000)}; echo ran >> ${proof()}`];
