@@ -113,7 +113,7 @@ export async function restoreRuns(
   for (const run_id of replaced)
     await io.out.write(`${run_id} is not kept: another run holds its session\n`);
   for (const { run_id, why } of left_out)
-    await io.err.write(`error: ${run_id}: not restored: ${forTerminal(why)}\n`);
+    await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
   const found = new Set([
     ...restored,
