@@ -149,7 +149,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', GC_EXAMPLES)
     .action(async (flags: GcFlags, command: Command) => {
       const { gcRuns } = await import('./runs-keep-command.ts');
-      await gcRuns(await stateOf(command, io), flags, io);
+      done(await gcRuns(await stateOf(command, io), flags, io));
     });
   runs
     .command('restore')
