@@ -10,6 +10,7 @@ import { bytesText } from '../lib/figures.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { type ArchiveEntry, type ArchiveRead, readArchive, refused } from '../store/archive.ts';
+import { createCatalogue } from '../store/catalogue.ts';
 import { dieHere, failsAt } from '../store/failpoint.ts';
 import { freeDeleted } from '../store/free.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
@@ -70,6 +71,7 @@ async function restoreLocked(
       else if (fault === null) plan.set(run_id, run.entries);
       else left_out.push({ run_id, why: `the archive ${fault}` });
     }
+    await hide(state, index, plan.keys(), deleted);
     if (plan.size > 0) await store(state, index, reading, plan);
     const replaced = await countOnce(state, index, [...plan.keys()]);
     const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
@@ -77,6 +79,21 @@ async function restoreLocked(
   } finally {
     index.close();
   }
+}
+
+/**
+ * Runs of which the store holds nothing yet count as deleted until all of them is stored: a restore that is killed leaves
+ * no part of a run for others to find. A run that the journal has a part of is left as it is.
+ */
+async function hide(
+  state: StateDir,
+  index: Index,
+  run_ids: Iterable<string>,
+  deleted: ReadonlySet<string>,
+): Promise<void> {
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const isNew = (run_id: string) => !deleted.has(run_id) && index.getPositions(run_id).length === 0;
+  bury(state, [...run_ids].filter(isNew));
 }
 
 /** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
