@@ -106,7 +106,7 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
     .action(async (flags: { json?: true; force?: true }, command: Command) => {
       const { reindexRuns } = await import('./runs-command.ts');
-      await reindexRuns(await stateOf(command, io), flags, io);
+      done(await reindexRuns(await stateOf(command, io), flags, io));
     });
   runs
     .command('rm')

@@ -1,5 +1,5 @@
 /** Reading segments: streaming, flat memory, never an exception for what stands in them. */
-import { closeSync, read, readdirSync, statSync } from 'node:fs';
+import { closeSync, lstatSync, read, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fileError, TachoError } from '../lib/errors.ts';
@@ -63,8 +63,9 @@ export function listSegments(dir: string): string[] {
   }
 }
 
+/** Of a link the bytes of the link itself: none is followed, and one that leads nowhere is noticed too. */
 export function segmentBytes(dir: string, segment: string): number {
-  return statSync(join(dir, segment), { throwIfNoEntry: false })?.size ?? 0;
+  return lstatSync(join(dir, segment), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 export interface SegmentReader {

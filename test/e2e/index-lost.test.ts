@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
@@ -157,6 +157,44 @@ test('a segment that cannot be read is reported, and read again when it can', as
   writeFileSync(path, bytes, { mode: 0o600 });
   expect((await list()).ids).toEqual([run_id, other]);
 });
+
+const IN_PLACE: Record<string, (path: string) => void> = {
+  'a link to nowhere': (path) => symlinkSync(join(place.folder, 'nowhere'), path),
+  'a folder': (path) => mkdirSync(path),
+};
+
+for (const [what, put] of Object.entries(IN_PLACE))
+  verifies('ST-10', `reindex keeps the rows of a segment with ${what} in its place`, async () => {
+    const whole = await record();
+    const unread = await record();
+    const spread = await record();
+    const dir = join(place.state, 'journal');
+    const [, second = '', third = ''] = listSegments(dir).map((name) => join(dir, name));
+    // The last run begins in the second segment.
+    const lines = readFileSync(third, 'utf8').split('\n');
+    writeFileSync(third, [lines[0], ...lines.slice(5)].join('\n'));
+    writeFileSync(second, readFileSync(second, 'utf8') + lines.slice(1, 5).join('\n').concat('\n'));
+    await tacho(['runs', 'reindex']);
+    const rows = async () => (await tacho(['runs', 'list', '--json'])).stdout;
+    const before = await rows();
+    expect(linesOf(before).map(({ run_id }) => run_id)).toEqual([spread, unread, whole]);
+    const bytes = readFileSync(second);
+    rmSync(second);
+    put(second);
+    const { code, stdout, stderr } = await tacho(['runs', 'reindex', '--json']);
+    expect(stderr).toContain(`warning: journal/${basename(second)} cannot be read`);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      1,
+      expect.objectContaining({ runs: 3, unreadable: [basename(second)] }),
+    ]);
+    expect(await rows()).toBe(before);
+    rmSync(second, { recursive: true });
+    writeFileSync(second, bytes, { mode: 0o600 });
+    const again = await tacho(['runs', 'reindex', '--json']);
+    expect([again.code, JSON.parse(again.stdout).unreadable]).toEqual([0, []]);
+    expect(await rows()).toBe(before);
+    expect((await tacho(['runs', 'verify', unread])).code).toBe(0);
+  });
 
 const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
   null: (entries) => set(entries, 2, null),
