@@ -23,8 +23,13 @@ function eventsOf(at: number): Event[] {
   const base = { v: 1 as const, run_id: runId(at), at_source: 'native' as const, raw: null };
   const at_ms = Date.UTC(2026, 0, 1) + at * 1000;
   const completeness = { grade: 'complete', gaps: [], filled: [] };
-  const started = { agent: 'demo', prompt: 'do it', cwd: '/work', config: null };
-  const unknown = { error: null, session_id: null, model: null, usage: null, cost_usd: null };
+  const nothing = { agent_version: null, model: null, session_id: null, fingerprint: null };
+  const started = { agent: 'demo', prompt: 'do it', cwd: '/work', config: null, ...nothing };
+  const step = { step_id: null, step_index: 1, allowed_tools: [], enforcement_mode: null };
+  const unknown = {
+    ...{ error: null, session_id: null, model: null, usage: null, cost_usd: null },
+    ...{ agent_exit_code: null, agent_signal: null, redactions: {}, digest: null },
+  };
   const figures = {
     duration_ms: 5,
     tool_calls: 0,
@@ -44,14 +49,7 @@ function eventsOf(at: number): Event[] {
   };
   return [
     { ...base, seq: 1, at_ms, step: 0, kind: 'run_started', data: started },
-    {
-      ...base,
-      seq: 2,
-      at_ms,
-      step: 1,
-      kind: 'step_started',
-      data: { step_id: null, step_index: 1 },
-    },
+    { ...base, seq: 2, at_ms, step: 1, kind: 'step_started', data: step },
     { ...base, seq: 3, at_ms, step: 1, kind: 'run_finished', data: finished },
   ] as unknown as Event[];
 }

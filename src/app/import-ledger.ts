@@ -89,7 +89,11 @@ export class Ledger {
   }
 
   add(entry: Entry): void {
-    for (const key of keysOf(entry)) this.#entries.set(key, [...this.#at(key), entry]);
+    for (const key of keysOf(entry)) {
+      const there = this.#entries.get(key);
+      if (there === undefined) this.#entries.set(key, [entry]);
+      else there.push(entry);
+    }
   }
 
   /** The import of exactly this content. */

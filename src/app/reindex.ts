@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { dieHere, failsAt } from '../store/failpoint.ts';
-import { openIndex } from '../store/index-db.ts';
+import { type Index, openIndex } from '../store/index-db.ts';
 import { listSegments, segmentBytes } from '../store/scan.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
@@ -23,6 +23,8 @@ export interface Reindexed {
   /** Lines of the journal that cannot be read any more. */
   damaged: number;
   torn: number;
+  /** Segments that cannot be read: rows of runs in them stay as they were. */
+  unreadable: string[];
 }
 
 export function reindex(state: StateDir, options: StoreLockOptions = {}): Promise<Reindexed> {
@@ -35,19 +37,38 @@ async function rebuild(state: StateDir): Promise<Reindexed> {
   const index = openIndex(state);
   const fresh = openIndex({ ...state, db: path });
   try {
-    const known = { runs: index.runIds(), segments: [...index.settled().keys()] };
+    const before = { runs: index.runIds(), segments: [...index.settled().keys()] };
     const names = listSegments(state.journal);
     const sizes = new Map(names.map((name) => [name, segmentBytes(state.journal, name)]));
-    const { added, unfinished, foreign, report } = await settle(state, fresh, sizes);
+    const { added, unfinished, foreign, unread, report } = await settle(state, fresh, sizes);
+    const deleted = readTombstones(state);
+    const unsure = unread.size === 0 ? new Set<string>() : runsIn(unread, index, fresh);
+    const stay = new Set(before.runs).intersection(unsure).difference(deleted);
+    // What the rest of the journal says of a run is no more than a part of it.
+    fresh.deleteRuns([...stay]);
+    for (const segment of unread) fresh.forgetSegment(segment);
     fresh.close();
     if (failsAt('before_merge')) dieHere();
-    index.mergeFrom(path, known);
-    const deleted = readTombstones(state).size;
+    index.mergeFrom(path, {
+      runs: before.runs.filter((run_id) => !stay.has(run_id)),
+      segments: before.segments.filter((segment) => !unread.has(segment)),
+    });
     const { corrupt: damaged, torn } = report;
-    return { runs: added.length, unfinished, deleted, foreign, damaged, torn };
+    return {
+      runs: stay.union(new Set(added)).size,
+      ...{ unfinished, deleted: deleted.size, foreign, damaged, torn },
+      unreadable: [...unread],
+    };
   } finally {
     fresh.close();
     index.close();
     sweepScratch(state);
   }
+}
+
+/** Listed runs that may have entries in these segments: those that the old index found there, and those found nowhere. */
+function runsIn(segments: ReadonlySet<string>, index: Index, fresh: Index): Set<string> {
+  const there = [...segments].flatMap((segment) => index.sessionsIn(segment));
+  const nowhere = index.runIds().filter((run_id) => fresh.getPositions(run_id).length === 0);
+  return new Set([...there, ...nowhere]);
 }

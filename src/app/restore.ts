@@ -1,16 +1,16 @@
 /**
  * Archived runs put back. The archive is read twice: first to check all of it, then to store it. Contract: nothing is
- * written before the archive is known to be within bounds and its runs whole; a run becomes visible once all of it is
- * durable, so a restore that was killed can be repeated; each entry counts once, however often the archive has it.
+ * written before the archive is known to be within bounds; a run that is not whole is left out; a run becomes visible once
+ * all of it is durable, so a restore that was killed can be repeated; each entry counts once, however often the archive has
+ * it.
  */
 import { existsSync, statfsSync } from 'node:fs';
 import { TachoError } from '../lib/errors.ts';
 import { bytesText } from '../lib/figures.ts';
-import { isRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { type ArchiveEntry, type ArchiveRead, readArchive, refused } from '../store/archive.ts';
-import { CONFLICT } from '../store/catalogue.ts';
+import { createCatalogue } from '../store/catalogue.ts';
 import { dieHere, failsAt } from '../store/failpoint.ts';
 import { freeDeleted } from '../store/free.ts';
 import { type Index, openIndex } from '../store/index-db.ts';
@@ -21,9 +21,9 @@ import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { bury, readTombstones } from '../store/tombstones.ts';
 import { Ledger } from './import-ledger.ts';
-import { eventIn } from './journal-events.ts';
 import { Rebuilt } from './rebuilt.ts';
 import { CAPTURE_SOURCE } from './recorder.ts';
+import { WholeRun } from './whole-run.ts';
 
 export interface RestoreOptions extends StoreLockOptions {
   /** Only these runs; empty: all of the archive. */
@@ -66,11 +66,12 @@ async function restoreLocked(
     const known: string[] = [];
     const deleted = readTombstones(state);
     for (const [run_id, run] of found) {
-      const why = faultOf(run);
+      const fault = run.fault();
       if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
-      else if (why === null) plan.set(run_id, run.entries);
-      else left_out.push({ run_id, why });
+      else if (fault === null) plan.set(run_id, run.entries);
+      else left_out.push({ run_id, why: `the archive ${fault}` });
     }
+    await hide(state, index, plan.keys(), deleted);
     if (plan.size > 0) await store(state, index, reading, plan);
     const replaced = await countOnce(state, index, [...plan.keys()]);
     const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
@@ -78,6 +79,21 @@ async function restoreLocked(
   } finally {
     index.close();
   }
+}
+
+/**
+ * Runs of which the store holds nothing yet count as deleted until all of them is stored: a restore that is killed leaves
+ * no part of a run for others to find. A run that the journal has a part of is left as it is.
+ */
+async function hide(
+  state: StateDir,
+  index: Index,
+  run_ids: Iterable<string>,
+  deleted: ReadonlySet<string>,
+): Promise<void> {
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const isNew = (run_id: string) => !deleted.has(run_id) && index.getPositions(run_id).length === 0;
+  bury(state, [...run_ids].filter(isNew));
 }
 
 /** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
@@ -102,71 +118,36 @@ interface Reading {
   wanted: ReadonlySet<string> | null;
 }
 
-/** What the archive holds of a run. */
-interface Found {
-  /** Entries, each counted once. */
-  entries: number;
-  /** The number of the last one. */
-  last: number;
-  /** An entry that is missing; null: none is. */
-  missing: string | null;
-  ended: boolean;
-}
-
-function faultOf({ missing, ended }: Found): string | null {
-  if (missing !== null) return `the archive lacks ${missing} of it`;
-  return ended ? null : 'the archive holds no end of it';
-}
-
 /** Reads all of the archive and stores nothing. */
-async function look(reading: Reading): Promise<{ found: Map<string, Found>; read: ArchiveRead }> {
+async function look(
+  reading: Reading,
+): Promise<{ found: Map<string, WholeRun>; read: ArchiveRead }> {
   const read: ArchiveRead = { damaged: 0, bytes: 0 };
-  const found = new Map<string, Found>();
+  const found = new Map<string, WholeRun>();
   for await (const entry of entriesOnce(reading, read)) {
-    const run = found.get(entry.session) ?? newFound();
+    const run = found.get(entry.session) ?? new WholeRun(entry.session);
     found.set(entry.session, run);
-    run.entries += 1;
-    if (entry.conflict) continue;
-    const next = run.last + 1;
-    if (entry.seq > next) run.missing ??= `entry ${next}`;
-    run.last = entry.seq;
-    const event = eventIn(entry.body, entry.session);
-    if (event === null) throw foreign(reading.path, entry);
-    run.ended = event.kind === 'run_finished';
+    run.push(entry);
   }
   return { found, read };
 }
-
-const newFound = (): Found => ({ entries: 0, last: 0, missing: null, ended: false });
-
-function foreign(path: string, { line, session }: ArchiveEntry): TachoError {
-  return refused(`${path}:${line}: is not an event of ${session}; nothing was restored`);
-}
-
-/** All that runs have in a journal. */
-const SOURCES = new Set([CAPTURE_SOURCE, CONFLICT + CAPTURE_SOURCE]);
 
 const tooMany = (path: string) =>
   refused(
     `${path}: holds more than ${LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
   );
 
-type OnceEntry = ArchiveEntry & { conflict: boolean };
-
-/** Each entry once, under the source it belongs to; `conflict`: it differs from the first one of its number. */
-async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator<OnceEntry> {
+/** Each entry of the wanted runs once, under the source it counts under. */
+async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator<ArchiveEntry> {
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   for await (const entry of readArchive(reading.path, read, reading.any_size)) {
     const { session } = entry;
-    if (!isRunId(session) || !SOURCES.has(entry.source)) throw foreign(reading.path, entry);
     if (reading.wanted?.has(session) === false) continue;
     const sift = sifts.get(session) ?? createSift(newReport());
     sifts.set(session, sift);
     if (sifts.size > LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);
     const source = sift(entry);
-    if (source === null) continue;
-    const conflict = source.startsWith(CONFLICT);
-    yield { ...entry, conflict, source: conflict ? source.slice(CONFLICT.length) : source };
+    if (source !== null) yield { ...entry, source };
   }
 }
 
@@ -191,14 +172,15 @@ async function store(
   const open = new Map<string, { run: Rebuilt; left: number }>();
   try {
     for await (const entry of entriesOnce(reading, { damaged: 0, bytes: 0 })) {
-      const { session, source, seq, body } = entry;
+      const { session, seq, body } = entry;
       const entries = plan.get(session);
       if (entries === undefined) continue;
       const one = open.get(session) ?? { run: new Rebuilt(state, session), left: entries };
       open.set(session, one);
       one.left -= 1;
-      await batch.add({ session, source, seq, body });
-      if (!entry.conflict) one.run.push(entry);
+      // The journal finds conflicts itself.
+      await batch.add({ session, source: CAPTURE_SOURCE, seq, body });
+      if (entry.source === CAPTURE_SOURCE) one.run.push(entry);
       if (one.left > 0) continue;
       open.delete(session);
       const outcome = one.run.finish();

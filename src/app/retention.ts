@@ -9,8 +9,10 @@ import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { sweepTemporary } from '../store/temporary.ts';
 import { settleable } from './catch-up.ts';
 import { settle } from './settle.ts';
+import { WholeRun } from './whole-run.ts';
 
 export interface Collected {
+  /** Without those that had to be kept. */
   leaving: Leaving[];
   /** Null on a dry run. */
   done: GcResult | null;
@@ -49,7 +51,11 @@ async function collectLocked(
     if (!sized) for (const item of leaving) item.bytes += fileBytes(item.run.run_id);
     if (options.dry_run) return { leaving, done: null };
     const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
-    return { leaving, done: await collectRuns(state, index, going, options.now_ms) };
+    const newCheck = (run_id: string) => new WholeRun(run_id);
+    const { now_ms } = options;
+    const done = await collectRuns(state, index, going, { now_ms, newCheck });
+    const kept = new Set(done.kept.map(({ run_id }) => run_id));
+    return { leaving: leaving.filter(({ run }) => !kept.has(run.run_id)), done };
   } finally {
     index.close();
   }

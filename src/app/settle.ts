@@ -17,6 +17,8 @@ export interface Settled {
   unfinished: number;
   /** Runs with entries that are no events. */
   foreign: number;
+  /** Segments that could not be read to their end. */
+  unread: Set<string>;
   report: ReadReport;
 }
 
@@ -26,12 +28,12 @@ export async function settle(
   index: Index,
   segments: ReadonlyMap<string, number>,
 ): Promise<Settled> {
-  const done: Settled = { added: [], unfinished: 0, foreign: 0, report: newReport() };
-  await createCatalogue(state.journal, index).refresh(done.report);
+  const report = newReport();
+  const unread = new Set(await createCatalogue(state.journal, index).refresh(report));
+  const done: Settled = { added: [], unfinished: 0, foreign: 0, unread, report };
   const deleted = readTombstones(state);
   const known = new Set(index.runIds());
   const looked = new Set<string>();
-  const unread = new Set<string>();
   for (const segment of segments.keys()) {
     for (const session of index.sessionsIn(segment)) {
       if (deleted.has(session) || known.has(session) || looked.has(session)) continue;

@@ -209,14 +209,19 @@ export async function reindexRuns(
   state: StateDir,
   { json, force }: { json?: true; force?: true },
   io: Io,
-): Promise<void> {
+): Promise<number> {
   const { reindex } = await import('../app/reindex.ts');
   const done = await reindex(state, { force, say: sayTo(io) });
-  const { runs, unfinished, damaged, torn, foreign } = done;
+  const { runs, unfinished, damaged, torn, foreign, unreadable } = done;
   const more = foreign === 0 ? '' : `; ${foreign} with damaged entries: see tacho runs verify`;
   const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn${more}`;
   if (json) await io.out.json(`${JSON.stringify(done)}\n`);
   else await io.out.write(`${text}\n`);
+  for (const segment of unreadable)
+    await io.err.write(
+      `warning: journal/${segment} cannot be read; the index keeps what it has of its runs\n`,
+    );
+  return unreadable.length === 0 ? 0 : 1;
 }
 
 export async function removeNamed(

@@ -7,6 +7,7 @@ import { collect, NO_STATS, type Stats, type StatsRow, statsOf } from '../app/re
 import { TachoError } from '../lib/errors.ts';
 import { bytesText, costText, countText, plural } from '../lib/figures.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
+import type { KeptRun } from '../store/gc.ts';
 import type { Leaving, RetentionPolicy } from '../store/retention.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { actingOf } from './acting.ts';
@@ -28,7 +29,7 @@ export interface GcFlags {
   trust?: true;
 }
 
-export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<void> {
+export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
   const { leaving, done } = await collect(state, policies, {
@@ -38,19 +39,35 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<v
     say: sayTo(io),
   });
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
+  const kept = done?.kept ?? [];
+  if (kept.length > 0) await io.err.write(keptText(kept));
+  const code = kept.length === 0 ? 0 : 1;
   if (flags.json) {
     const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
     await io.out.json(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
-    return;
+    return code;
   }
   if (dry_run) await io.out.write(leaving.map(leavingText).join(''));
   const what = `${plural(leaving.length, 'run')}, ${bytesText(bytes)}`;
   if (done === null) await io.out.write(`${what} would go\n`);
-  else if (leaving.length === 0) await io.out.write('nothing to remove\n');
+  else if (leaving.length + kept.length === 0) await io.out.write('nothing to remove\n');
   else {
     const where = done.archive === null ? '' : `, archived in ${forTerminal(done.archive)}`;
     await io.out.write(`${what} removed${where}\n`);
   }
+  return code;
+}
+
+const KEPT_SHOWN = 20;
+
+function keptText(kept: readonly KeptRun[]): string {
+  const lines = kept
+    .slice(0, KEPT_SHOWN)
+    .map(({ run_id, why }) => `warning: ${run_id} was not removed: ${forTerminal(why)}\n`);
+  const more = kept.length - lines.length;
+  if (more > 0) lines.push(`warning: ${plural(more, 'more run')} not removed: see --json\n`);
+  lines.push('note: no archive can hold what is kept; --no-archive removes it without a copy\n');
+  return lines.join('');
 }
 
 function leavingText({ run, bytes, why, archive }: Leaving): string {
@@ -113,7 +130,7 @@ export async function restoreRuns(
   for (const run_id of replaced)
     await io.out.write(`${run_id} is not kept: another run holds its session\n`);
   for (const { run_id, why } of left_out)
-    await io.err.write(`error: ${run_id}: not restored: ${forTerminal(why)}\n`);
+    await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
   const found = new Set([
     ...restored,

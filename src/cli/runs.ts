@@ -106,7 +106,7 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
     .action(async (flags: { json?: true; force?: true }, command: Command) => {
       const { reindexRuns } = await import('./runs-command.ts');
-      await reindexRuns(await stateOf(command, io), flags, io);
+      done(await reindexRuns(await stateOf(command, io), flags, io));
     });
   runs
     .command('rm')
@@ -149,7 +149,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', GC_EXAMPLES)
     .action(async (flags: GcFlags, command: Command) => {
       const { gcRuns } = await import('./runs-keep-command.ts');
-      await gcRuns(await stateOf(command, io), flags, io);
+      done(await gcRuns(await stateOf(command, io), flags, io));
     });
   runs
     .command('restore')

@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { readArchive } from './archive.ts';
+import { createArchive, readArchive } from './archive.ts';
+import { headText, writeLine } from './line.ts';
+import { openStateDir } from './state-dir.ts';
 
 test('an archive that cannot be read is an error with its path, not an exception of a stream', async () => {
   const folder = testFolder();
@@ -21,4 +24,48 @@ test('an entry over the limit is refused with its place, whatever size is allowe
     code: 'refused',
     message: expect.stringMatching(/a\.jsonl\.zst:2: an entry of .* is over the limit$/),
   });
+});
+
+function entryLine(seq: number, text: string): Buffer {
+  const body = JSON.stringify(text);
+  const bytes = Buffer.alloc(body.length + 200);
+  return bytes.subarray(0, writeLine(bytes, 0, headText('r_a', 'capture', seq), body).end);
+}
+
+const numbersIn = async (path: string) =>
+  (await Array.fromAsync(readArchive(path, { damaged: 0, bytes: 0 }, true))).map(({ seq }) => seq);
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
+
+verifies('ST-5', 'an archive of many pieces is read to its end', async () => {
+  const archive = createArchive(openStateDir(join(testFolder(), 'state')), 'a');
+  // 13 MB; the text changes, so that the pieces end anywhere.
+  for (const n of numbers(13_000))
+    archive.add(entryLine(n, `${n * 7919} `.repeat(100 + (n % 53)).slice(0, 1000)));
+  archive.commit();
+  expect(await numbersIn(archive.path)).toEqual(numbers(13_000));
+});
+
+verifies('ST-5', 'frames of every form are read one behind the other', async () => {
+  const path = join(testFolder(), 'a.jsonl.zst');
+  const forms = [
+    {},
+    { [constants.ZSTD_c_checksumFlag]: 1 },
+    { [constants.ZSTD_c_contentSizeFlag]: 0 },
+    { [constants.ZSTD_c_compressionLevel]: 19 },
+  ];
+  const sizes = [0, 300, 70_000, 1_000_000];
+  const frames = forms.flatMap((params, form) =>
+    sizes.map((size, at) =>
+      zstdCompressSync(entryLine(form * sizes.length + at + 1, 'x'.repeat(size)), { params }),
+    ),
+  );
+  writeFileSync(path, Buffer.concat(frames));
+  expect(await numbersIn(path)).toEqual(numbers(frames.length));
+  writeFileSync(path, Buffer.concat([...frames, Buffer.from('no frame')]));
+  const message = expect.stringContaining(path);
+  await expect(numbersIn(path)).rejects.toMatchObject({ message });
+  for (const cut of [0, 3, 30]) {
+    writeFileSync(path, Buffer.concat(frames).subarray(0, cut));
+    await expect(numbersIn(path)).rejects.toMatchObject({ message });
+  }
 });

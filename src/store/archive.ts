@@ -13,6 +13,7 @@ import { createLines, type LineSink } from '../lib/lines.ts';
 import { type PrivateFile, startPrivate, unlinkQuietly } from './files.ts';
 import { type JournalEntry, readLine } from './line.ts';
 import { ownFolder, type StateDir } from './state-dir.ts';
+import { framesOf } from './zstd-frames.ts';
 
 const STAGE = 'archive';
 /** Compressed at once: large enough to compress well, small enough to hold. */
@@ -100,13 +101,10 @@ export async function* readArchive(
   try {
     const { size } = statSync(path);
     const most = Math.max(LIMITS.restore_free_bytes, size * LIMITS.restore_ratio_max);
-    const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
-    // An error of the first stream comes out of the last one.
-    const unpacked = pipeline(createReadStream(path), createZstdDecompress({ params }), () => {});
-    for await (const chunk of unpacked) {
-      read.bytes += (chunk as Buffer).length;
+    for await (const chunk of unpacked(path)) {
+      read.bytes += chunk.length;
       if (!any_size && read.bytes > most) throw tooLarge(path, size);
-      lines.push(chunk as Buffer);
+      lines.push(chunk);
       yield* found;
       found = [];
     }
@@ -115,6 +113,15 @@ export async function* readArchive(
     throw fileError(cause, path, STAGE);
   }
   yield* found;
+}
+
+async function* unpacked(path: string): AsyncGenerator<Buffer> {
+  const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
+  for (const { from, to } of framesOf(path)) {
+    const packed = createReadStream(path, { start: from, end: Math.max(from, to - 1) });
+    // An error of the first stream comes out of the last one.
+    yield* pipeline(packed, createZstdDecompress({ params }), () => {});
+  }
 }
 
 export const refused = (text: string) => new TachoError('refused', text, { stage: STAGE });

@@ -45,8 +45,8 @@ export function coversOnly(covers: Cover[]): PositionIndex {
 }
 
 export interface Catalogue {
-  /** Learns what was added since, by any process. */
-  refresh(report: ReadReport): Promise<void>;
+  /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
+  refresh(report: ReadReport): Promise<string[]>;
   positions(session: string): Position[];
 }
 
@@ -117,14 +117,18 @@ export function createCatalogue(dir: string, index: PositionIndex = memoryIndex(
   return {
     async refresh(report) {
       const covered = index.covered();
+      const unread: string[] = [];
       for (const segment of listSegments(dir)) {
         const known = covered.get(segment) ?? 0;
         const bytes = segmentBytes(dir, segment);
         // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
+        const before = report.unreadable;
         if (bytes > from) await learn(segment, from, report);
+        if (report.unreadable > before) unread.push(segment);
       }
+      return unread;
     },
     positions: (session) => joined(index.getPositions(session)),
   };

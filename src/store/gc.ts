@@ -1,17 +1,15 @@
 /**
  * Runs leave the store: archived, written down as deleted, then their bytes freed. Contract: under the store lock; killed
- * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc.
+ * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc. A run that is to be
+ * archived goes only if all of it can be.
  */
-import { closeSync, readSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemRandom } from '../lib/ids.ts';
 import { createArchive } from './archive.ts';
 import { createCatalogue } from './catalogue.ts';
-import { openRead } from './files.ts';
 import { freeDeleted } from './free.ts';
 import type { Index } from './index-db.ts';
-import { createSift } from './journal-read.ts';
-import { newReport, type SegmentLine, scanWhole, unreadable } from './scan.ts';
+import { createSift, inOrder, walkSession } from './journal-read.ts';
+import { listSegments, newReport, type SegmentLine, scanWhole, unreadable } from './scan.ts';
 import { segmentName } from './segment.ts';
 import type { StateDir } from './state-dir.ts';
 import { sweepLeftovers } from './sweep.ts';
@@ -22,8 +20,27 @@ export interface GcRun {
   archive: boolean;
 }
 
+/** Is given a run's entries in the order of their numbers, and says whether they are all of it. */
+export interface RunCheck {
+  push(entry: { source: string; seq: number; body: string }): void;
+  /** What is wrong with what the journal holds; null: nothing. */
+  fault(): string | null;
+}
+
+export interface GcOptions {
+  now_ms: number;
+  newCheck: (run_id: string) => RunCheck;
+}
+
+export interface KeptRun {
+  run_id: string;
+  why: string;
+}
+
 export interface GcResult {
   removed: number;
+  /** Runs that stay because they cannot be archived whole. */
+  kept: KeptRun[];
   /** Where the archived ones are; null: none was archived. */
   archive: string | null;
   segments_removed: number;
@@ -35,61 +52,122 @@ export async function collectRuns(
   state: StateDir,
   index: Index,
   runs: readonly GcRun[],
-  now_ms: number,
+  options: GcOptions,
 ): Promise<GcResult> {
   sweepLeftovers(state);
   const report = newReport();
   await createCatalogue(state.journal, index).refresh(report);
+  const wanted = new Set(runs.filter(({ archive }) => archive).map(({ run_id }) => run_id));
   // What cannot be read may hold a part of a run: its archive would not be whole.
-  if (report.unreadable > 0 && runs.some(({ archive }) => archive))
-    throw unreadable(`a segment of ${state.journal}`);
-  const archive = await archiveRuns(state, index, runs, now_ms);
+  if (report.unreadable > 0 && wanted.size > 0) throw unreadable(`a segment of ${state.journal}`);
+  const { archive, kept } = await archiveWhole(state, index, wanted, options);
   const going = new Set(runs.map(({ run_id }) => run_id));
+  for (const { run_id } of kept) going.delete(run_id);
+  const removed = going.size;
   // What an earlier command wrote down and did not finish goes with these.
   const deleted = readTombstones(state);
   for (const run_id of index.runIds()) if (deleted.has(run_id)) going.add(run_id);
   deleteRuns(state, index, [...going]);
-  const { removed, rewritten } = await freeDeleted(state, index);
+  const freed = await freeDeleted(state, index);
   if (going.size > 0) index.compact();
   return {
-    removed: runs.length,
+    removed,
+    kept,
     archive,
-    segments_removed: removed.length,
-    segments_rewritten: rewritten.length,
+    segments_removed: freed.removed.length,
+    segments_rewritten: freed.rewritten.length,
   };
 }
 
-async function archiveRuns(
+type Archived = Pick<GcResult, 'archive' | 'kept'>;
+
+/** Archives those of the runs that are whole. */
+async function archiveWhole(
   state: StateDir,
   index: Index,
-  runs: readonly GcRun[],
-  now_ms: number,
-): Promise<string | null> {
-  const wanted = new Set(runs.filter(({ archive }) => archive).map(({ run_id }) => run_id));
-  if (wanted.size === 0) return null;
+  runs: ReadonlySet<string>,
+  { now_ms, newCheck }: GcOptions,
+): Promise<Archived> {
+  if (runs.size === 0) return { archive: null, kept: [] };
   const name = segmentName(now_ms, systemRandom).replace(/\.jsonl$/, '');
   const archive = createArchive(state, name);
+  const checks = new Map([...runs].map((run_id) => [run_id, newCheck(run_id)]));
+  let kept: KeptRun[];
   try {
-    const held = new Set<string>();
-    for (const { segment, session } of index.entriesBySession())
-      if (wanted.has(session)) held.add(segment);
-    const once = createOnce();
-    for (const segment of [...held].sort())
-      for await (const line of wholeLines(
-        state,
-        segment,
-        (one) => wanted.has(one.session) && once(one),
-      ))
-        archive.add(line);
-    archive.commit();
-    return archive.path;
+    await eachLine(state, index, runs, (line, source) => {
+      const { session, seq, bytes, start, end, offset, next } = line;
+      checks.get(session)?.push({ source, seq, body: bytes.toString('utf8', start, end) });
+      // Byte for byte: the body is followed by its brace and the LF.
+      archive.add(bytes.subarray(end + 2 - (next - offset), end + 2));
+    });
+    kept = faultsOf(checks);
+    if (kept.length === 0) archive.commit();
   } finally {
     archive.abandon();
   }
+  if (kept.length === 0) return { archive: archive.path, kept };
+  // Rare, so only then the segments are read again.
+  const whole = runs.difference(new Set(kept.map(({ run_id }) => run_id)));
+  const others = await archiveWhole(state, index, whole, { now_ms, newCheck });
+  return { archive: others.archive, kept: [...kept, ...others.kept] };
 }
 
-/** Whether a line is the first with its session, source, number and content: a killed gc leaves lines twice. */
-function createOnce(): (line: SegmentLine) => boolean {
+function faultsOf(checks: ReadonlyMap<string, RunCheck>): KeptRun[] {
+  return [...checks].flatMap(([run_id, check]) => {
+    const fault = check.fault();
+    return fault === null ? [] : [{ run_id, why: `the journal ${fault}` }];
+  });
+}
+
+type TakeLine = (line: SegmentLine, source: string) => void;
+
+/** The lines of these runs, each once, and those of a run in the order of their numbers. */
+async function eachLine(
+  state: StateDir,
+  index: Index,
+  runs: ReadonlySet<string>,
+  take: TakeLine,
+): Promise<void> {
+  const { journal } = state;
+  const catalogue = createCatalogue(journal, index);
+  // A segment that was written again has a later name than those that follow it.
+  const mixed = index
+    .sessionsInPieces()
+    .filter((session) => runs.has(session) && !inOrder(catalogue.positions(session)));
+  await scanRuns(state, index, runs.difference(new Set(mixed)), take);
+  for (const session of mixed) {
+    const report = newReport();
+    const lines = walkSession(journal, session, { index, report }, (_, line, source) =>
+      take(line, source),
+    );
+    for await (const _ of lines);
+    if (report.unreadable > 0) throw unreadable(`a segment of ${journal}`);
+  }
+}
+
+/** The same for runs that the segments have in order, by one scan of each segment. */
+async function scanRuns(
+  { journal }: StateDir,
+  index: Index,
+  runs: ReadonlySet<string>,
+  take: TakeLine,
+): Promise<void> {
+  const held = new Set<string>();
+  for (const { segment, session } of index.entriesBySession())
+    if (runs.has(session)) held.add(segment);
+  const sourceOf = createSifts();
+  for (const segment of listSegments(journal)) {
+    if (!held.has(segment)) continue;
+    for await (const lines of scanWhole(journal, segment))
+      for (const line of lines) {
+        const source = runs.has(line.session) ? sourceOf(line) : null;
+        if (source !== null) take(line, source);
+      }
+  }
+}
+
+/** Says under which source a line counts; null for one that was there already: a killed gc leaves lines twice. */
+function createSifts(): (line: SegmentLine) => string | null {
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   return (line) => {
     let sift = sifts.get(line.session);
@@ -97,31 +175,6 @@ function createOnce(): (line: SegmentLine) => boolean {
       sift = createSift(newReport());
       sifts.set(line.session, sift);
     }
-    return sift(line) !== null;
+    return sift(line);
   };
-}
-
-/** The lines that are wanted, byte for byte, LF included. */
-async function* wholeLines(
-  state: StateDir,
-  segment: string,
-  wanted: (line: SegmentLine) => boolean,
-): AsyncGenerator<Buffer> {
-  const fd = openRead(join(state.journal, segment));
-  try {
-    for await (const lines of scanWhole(state.journal, segment))
-      for (const line of lines) if (wanted(line)) yield wholeLine(fd, line);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function wholeLine(fd: number, { offset, next }: SegmentLine): Buffer {
-  const bytes = Buffer.allocUnsafe(next - offset);
-  for (let done = 0; done < bytes.length; ) {
-    const count = readSync(fd, bytes, done, bytes.length - done, offset + done);
-    if (count === 0) throw new Error('a segment became shorter while it was read');
-    done += count;
-  }
-  return bytes;
 }

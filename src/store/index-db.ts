@@ -69,6 +69,8 @@ export interface Index extends PositionIndex {
   sessionsIn(segment: string): string[];
   /** Sessions in the journal, as far as it is covered, that are not in the list of runs. */
   unlistedSessions(): string[];
+  /** Sessions with more than one position. */
+  sessionsInPieces(): string[];
   /** How many entries each session has in each segment. */
   entriesBySession(): { segment: string; session: string; entries: number }[];
   /** Up to which byte of a segment all finished runs have their row. */
@@ -142,6 +144,7 @@ type PositionPart = Pick<
   | 'cover'
   | 'sessionsIn'
   | 'unlistedSessions'
+  | 'sessionsInPieces'
   | 'entriesBySession'
   | 'forgetSegment'
   | 'settled'
@@ -186,6 +189,11 @@ function positionsOf(db: ReturnType<typeof openDatabase>): PositionPart {
       db.read((prepared) => {
         const sql = `SELECT DISTINCT session FROM positions
           WHERE session NOT IN (SELECT run_id FROM runs)`;
+        return prepared.all(sql).map((row) => unkey(row.session));
+      }),
+    sessionsInPieces: () =>
+      db.read((prepared) => {
+        const sql = 'SELECT session FROM positions GROUP BY session HAVING count(*) > 1';
         return prepared.all(sql).map((row) => unkey(row.session));
       }),
     entriesBySession: () =>

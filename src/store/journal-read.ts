@@ -55,14 +55,16 @@ export function readSession(
 ): JournalRead {
   const report = newReport();
   const all = { ...options, report };
-  return { report, [Symbol.asyncIterator]: () => walkSession(dir, session, all) };
+  return { report, [Symbol.asyncIterator]: () => walkSession(dir, session, all, storedEntry) };
 }
 
-async function* walkSession(
+/** The same, as what `give` makes of each line; `source` is the one it counts under. */
+export async function* walkSession<T>(
   dir: string,
   session: string,
   options: { index?: PositionIndex; report: ReadReport },
-): AsyncGenerator<StoredEntry> {
+  give: (segment: string, line: SegmentLine, source: string) => T,
+): AsyncGenerator<T> {
   const { report } = options;
   const catalogue = createCatalogue(dir, options.index);
   // What is damaged is counted by the reading below, once.
@@ -81,7 +83,7 @@ async function* walkSession(
       const source = sift(line);
       if (source === null) continue;
       report.entries += 1;
-      yield storedEntry(segment, line, source);
+      yield give(segment, line, source);
     }
   }
 }
@@ -94,16 +96,25 @@ function within(range: Position, line: SegmentLine): boolean {
 
 /** Which ranges to read together: a segment's at once where the journal's order is the right one, else one by one. */
 function plan(positions: readonly Position[]): Position[][] {
-  const last = new Map<string, number>();
-  const ordered = positions.every(({ source, first_seq }) => {
-    const before = last.get(source) ?? 0;
-    last.set(source, first_seq);
-    return source.startsWith(CONFLICT) || first_seq >= before;
-  });
-  if (ordered) return [...Map.groupBy(positions, (position) => position.segment).values()];
+  if (inOrder(positions))
+    return [...Map.groupBy(positions, (position) => position.segment).values()];
   return [...positions]
     .sort((a, b) => order(a.source, b.source) || a.first_seq - b.first_seq)
     .map((position) => [position]);
+}
+
+/** Whether the journal has a session's entries in the order of their numbers, and conflicts behind what they differ from. */
+export function inOrder(positions: readonly Position[]): boolean {
+  const begun = new Map<string, number>();
+  const reached = new Map<string, number>();
+  return positions.every(({ source, first_seq, last_seq }) => {
+    if (source.startsWith(CONFLICT))
+      return last_seq <= (reached.get(source.slice(CONFLICT.length)) ?? 0);
+    const before = begun.get(source) ?? 0;
+    begun.set(source, first_seq);
+    reached.set(source, Math.max(last_seq, reached.get(source) ?? 0));
+    return first_seq >= before;
+  });
 }
 
 /** Says under which source an entry of a session counts; null for one that was there already. */

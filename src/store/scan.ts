@@ -63,6 +63,7 @@ export function listSegments(dir: string): string[] {
   }
 }
 
+/** Of a link the bytes of the link itself: none is followed, and one that leads nowhere is noticed too. */
 export function segmentBytes(dir: string, segment: string): number {
   return lstatSync(join(dir, segment), { throwIfNoEntry: false })?.size ?? 0;
 }

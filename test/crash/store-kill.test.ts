@@ -1,11 +1,13 @@
 /** Commands that change the store are killed at their worst moments, or run at once: no other run is lost or doubled. */
 import { once } from 'node:events';
-import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { listSegments } from '../../src/store/scan.ts';
+import { stateDirAt } from '../../src/store/state-dir.ts';
+import { readTombstones } from '../../src/store/tombstones.ts';
 import { filesBelow, linesOf, type Result, usePlace } from '../e2e/cli.ts';
 import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -175,6 +177,45 @@ verifies('ST-5', 'a killed restore shows nothing, and can be repeated', async ()
   expect(await figures()).toEqual(before);
 });
 
+verifies(
+  'ST-3',
+  'a restore into another folder, killed in a run, shows nothing of it',
+  async () => {
+    const { path, run_id } = await largeArchive();
+    // Its entries come in several groups: the first one is durable by then.
+    const killed = await killedAt(['runs', 'restore', path], 'before_write:3');
+    expect(killed.signal).toBe('SIGKILL');
+    expect(filesBelow(journal()).some(({ bytes }) => bytes.includes(`"s":"${run_id}"`))).toBe(true);
+    const recovered = await tacho(['runs', 'recover']);
+    expect([recovered.code, recovered.stdout]).toEqual([0, 'Nothing to recover.\n']);
+    expect(await ids()).toEqual([]);
+    const back = await tacho(['runs', 'restore', path]);
+    expect([back.code, back.stdout]).toEqual([0, `${run_id} restored\n`]);
+    expect(await figures()).toEqual([[run_id, 1, expect.anything()]]);
+    await tacho(['runs', 'reindex']);
+    expect(await ids()).toEqual([run_id]);
+  },
+);
+
+verifies(
+  'ST-3',
+  'a restore that fails writes down no run as deleted that the store holds',
+  async () => {
+    const { path, run_id } = await largeArchive();
+    expect((await tacho(['runs', 'restore', path])).code).toBe(0);
+    // As if its recorder had been killed before the end.
+    const segment = join(journal(), listSegments(journal())[0] as string);
+    const bytes = readFileSync(segment);
+    writeFileSync(segment, bytes.subarray(0, bytes.lastIndexOf('\n', -2) + 1));
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(place.state, `tacho.db${end}`), { force: true });
+    const killed = await killedAt(['runs', 'restore', path], 'before_visible');
+    expect(killed.signal).toBe('SIGKILL');
+    expect(readTombstones(stateDirAt(place.state)).has(run_id)).toBe(false);
+    expect(await ids()).toEqual([run_id]);
+  },
+);
+
 test('an archive is refused before anything is stored: a bomb, a foreign entry, a run without its end', async () => {
   const [run_id] = (await importSome(1)) as [string];
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
@@ -196,13 +237,16 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
     const foreign = await restored([lines[0] as string, line, ...lines.slice(2)]);
     expect([foreign.code, foreign.stderr]).toEqual([
       1,
-      expect.stringContaining(`${path}:2: is not an event of ${run_id}`),
+      expect.stringContaining(
+        `${run_id}: not restored: the archive holds an entry 2 that is no event`,
+      ),
     ]);
   }
   const source = journalLine({ s: run_id, o: 'other', n: 1, e: {} }).toString('utf8');
   expect((await restored(source)).code).toBe(1);
   const elsewhere = journalLine({ s: '../../x', o: 'capture', n: 1, e: {} }).toString('utf8');
-  expect((await restored(elsewhere)).code).toBe(1);
+  const unnamed = await restored(elsewhere);
+  expect([unnamed.code, unnamed.stderr]).toEqual([1, expect.stringContaining('is no run id')]);
   const far = journalLine({ s: run_id, o: 'capture', n: 999_999_999_999_999, e: {} });
   expect((await restored([lines[0] as string, far.toString('utf8').trimEnd()])).code).toBe(1);
   await bomb(path, lines[0] as string, run_id);
@@ -234,16 +278,19 @@ test('an archive with more runs than anybody keeps is refused', async () => {
   expect(await ids()).toEqual([]);
 });
 
-/** An archive of one run with 60 MB of text. */
+/** An archive of one recorded run with 60 MB of text, which this state folder has never seen. */
 async function largeArchive(): Promise<{ path: string; run_id: string }> {
-  const [run_id] = (await importSome(1)) as [string];
+  await importSome(1);
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
   const text = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd();
+  rmSync(place.state, { recursive: true });
   const [first, ...rest] = text.split('\n').map((line) => JSON.parse(line).e);
+  const run_id = `${first.run_id.slice(0, -4)}0000`;
+  first.data.config.labels = {};
   const data = { code: 'stderr', text: 'x'.repeat(1_000_000) };
   const notices = Array(60).fill({ ...first, raw: null, kind: 'notice', data });
   const lines = [first, ...notices, ...rest].map((event, at) =>
-    journalLine({ s: run_id, o: 'capture', n: at + 1, e: { ...event, seq: at + 1 } }),
+    journalLine({ s: run_id, o: 'capture', n: at + 1, e: { ...event, run_id, seq: at + 1 } }),
   );
   const path = join(place.folder, 'large.jsonl.zst');
   writeFileSync(path, zstdCompressSync(Buffer.concat(lines)));

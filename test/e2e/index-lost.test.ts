@@ -8,7 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { verifyRun } from '../../src/app/verify.ts';
@@ -186,13 +186,52 @@ test('a link to itself in the place of a segment or a transcript stops no comman
     codes[command] = (await tacho(['runs', ...command.split(' ')])).code;
   codes.doctor = (await tacho(['doctor'])).code;
   codes.run = (await tacho(demo('fixed'))).code;
-  expect(Object.entries(codes).filter(([, code]) => code !== 0)).toEqual([]);
+  // It says what it could not read.
+  expect(Object.entries(codes).filter(([, code]) => code !== 0)).toEqual([['reindex', 1]]);
   const { ids, stderr } = await list();
   expect(ids).toHaveLength(2);
   expect(ids).toContain(second);
   expect(stderr).toContain('1 segment of the journal cannot be read');
   expect(readdirSync(join(place.state, 'transcripts', 'demo'))).toHaveLength(2);
 });
+
+const IN_PLACE: Record<string, (path: string) => void> = {
+  'a link to nowhere': (path) => symlinkSync(join(place.folder, 'nowhere'), path),
+  'a folder': (path) => mkdirSync(path),
+};
+
+for (const [what, put] of Object.entries(IN_PLACE))
+  verifies('ST-10', `reindex keeps the rows of a segment with ${what} in its place`, async () => {
+    const whole = await record();
+    const unread = await record();
+    const spread = await record();
+    const dir = join(place.state, 'journal');
+    const [, second = '', third = ''] = listSegments(dir).map((name) => join(dir, name));
+    // The last run begins in the second segment.
+    const lines = readFileSync(third, 'utf8').split('\n');
+    writeFileSync(third, [lines[0], ...lines.slice(5)].join('\n'));
+    writeFileSync(second, readFileSync(second, 'utf8') + lines.slice(1, 5).join('\n').concat('\n'));
+    await tacho(['runs', 'reindex']);
+    const rows = async () => (await tacho(['runs', 'list', '--json'])).stdout;
+    const before = await rows();
+    expect(linesOf(before).map(({ run_id }) => run_id)).toEqual([spread, unread, whole]);
+    const bytes = readFileSync(second);
+    rmSync(second);
+    put(second);
+    const { code, stdout, stderr } = await tacho(['runs', 'reindex', '--json']);
+    expect(stderr).toContain(`warning: journal/${basename(second)} cannot be read`);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      1,
+      expect.objectContaining({ runs: 3, unreadable: [basename(second)] }),
+    ]);
+    expect(await rows()).toBe(before);
+    rmSync(second, { recursive: true });
+    writeFileSync(second, bytes, { mode: 0o600 });
+    const again = await tacho(['runs', 'reindex', '--json']);
+    expect([again.code, JSON.parse(again.stdout).unreadable]).toEqual([0, []]);
+    expect(await rows()).toBe(before);
+    expect((await tacho(['runs', 'verify', unread])).code).toBe(0);
+  });
 
 const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
   null: (entries) => set(entries, 2, null),
