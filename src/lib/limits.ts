@@ -138,6 +138,10 @@ export const LIMITS = {
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
+  /** Files that one command line is found to read; each may be as long as a path, of a line of 64 KiB. */
+  shell_reads_max: 1_000,
+  /** A path put together from folders: Linux opens none that is longer. */
+  path_chars_max: 4_096,
   /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a
    * larger map is slower for every call. Updates of older calls are counted. */
   settled_calls_max: 20_000,
