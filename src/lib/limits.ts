@@ -98,6 +98,12 @@ export const LIMITS = {
   final_output_chars_max: 16 * 1024 * 1024,
   /** What is kept of each text in an event that is over `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
+  /** One message of a transcript, made of any number of pieces: as long as a record. More goes on in the next message. */
+  transcript_message_chars_max: 8 * 1024 * 1024,
+  /** Sub-agents of a transcript with an open message, far more than run at once, and the text of all of them. Beyond it
+   * the message of the one silent for longest is ended. */
+  open_speakers_max: 256,
+  open_speakers_chars_max: 64 * 1024 * 1024,
   /** Calls that an outcome lists: some 25 MB in the index. All are counted, and the transcript has all of them. */
   outcome_calls_max: 100_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
