@@ -138,12 +138,16 @@ export const LIMITS = {
   redaction_patterns_max: 64,
   /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */
   skill_uses_max: 10_000,
+  /** Characters of their names and ids. */
+  skill_uses_chars_max: 4 * 1024 * 1024,
   /** Warnings in an outcome: more than anybody reads; the rest is counted. */
   outcome_warnings_max: 200,
   /** Bytes of one warning: one readable line, not a dump. */
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
+  /** Characters of these paths; real ones have some 60 each. */
+  artifacts_chars_max: 16 * 1024 * 1024,
   /** Files that one command line is found to read; each may be as long as a path, of a line of 64 KiB. */
   shell_reads_max: 1_000,
   /** A path put together from folders: Linux opens none that is longer. */

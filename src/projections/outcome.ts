@@ -43,7 +43,7 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
       const end = facts.finished;
       calls.closeOpen(end === null ? 'unknown' : 'cancelled');
       const completeness = end === null ? unfinished(facts) : end.data.completeness;
-      const extra = overflowGaps(artifacts.dropped(), calls, facts);
+      const extra = overflowGaps(artifacts.dropped(), skills.dropped(), calls, facts);
       return {
         schema_version: OUTCOME_SCHEMA,
         run_id: facts.run_id,
@@ -199,12 +199,18 @@ function unfinished(facts: Facts): Completeness {
   return { grade, gaps: ['not_finished'], filled: [] };
 }
 
-function overflowGaps(artifacts: number, calls: CallFold, { text }: Facts): string[] {
+function overflowGaps(
+  artifacts: number,
+  skills: number,
+  calls: CallFold,
+  { text }: Facts,
+): string[] {
   const { missed, unlisted } = calls;
   const gaps: string[] = [];
   const unsaid = text.chars - text.value.length;
   if (unsaid > 0) gaps.push(`characters of the final output beyond those kept: ${unsaid}`);
   if (artifacts > 0) gaps.push(`changed files beyond the number kept: ${artifacts}`);
+  if (skills > 0) gaps.push(`uses of skills beyond the number kept: ${skills}`);
   if (missed > 0) gaps.push(`late updates of calls not known any more: ${missed}`);
   if (unlisted > 0)
     gaps.push(`calls beyond those listed here; the transcript has all: ${unlisted}`);
