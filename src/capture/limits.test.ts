@@ -1,10 +1,12 @@
 /** Limits of a run: it is closed with what it has, and one problem counts the rest. */
 import { expect, test } from 'vitest';
+import { createMaker } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { demo } from '../agents/demo/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
+import { applyEvent, createRunState } from './run-state.ts';
 
 /** Runs `work` with other limits. */
 function withLimits<T>(limits: Partial<Record<keyof typeof LIMITS, number>>, work: () => T): T {
@@ -125,4 +127,19 @@ test('a final output over its limit is cut, and that is a problem', () => {
     const long = lines(HELLO, { t: 'turn', id: 't' }, { t: 'text', id: 'm', text: 'a long text' });
     expect(whole(live(), long).at(-1)?.data).toMatchObject({ final_output: 'a long tex' });
   });
+});
+
+test('what is remembered of files and skills is bounded, in number and in length', () => {
+  const make = createMaker();
+  const state = createRunState();
+  const apply = (path: string) => {
+    applyEvent(state, make('file_changed', { path }), 'stdout');
+    applyEvent(state, make('skill_used', { skill: path }), 'stdout');
+  };
+  const long = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 100; at++) apply(`${long}${at}`);
+  const chars = [...state.files, ...state.skills].reduce((sum, { length }) => sum + length, 0);
+  expect(chars).toBeLessThanOrEqual(LIMITS.artifacts_chars_max + LIMITS.skill_uses_chars_max);
+  for (let at = 0; at < 20_000; at++) apply(`${at}`);
+  expect([state.files.size, state.skills.size]).toEqual([10_000, 10_000]);
 });

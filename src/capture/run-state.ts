@@ -3,6 +3,7 @@
  * journal exactly where it stood.
  */
 
+import { BoundedSet } from '../lib/bounded-set.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import type { DataOf, Event } from '../model/event.ts';
@@ -59,6 +60,7 @@ export interface RunState {
   problems: Map<ProblemCode, number>;
   /** The run's own stream stopped in the middle of a line. */
   torn: boolean;
+  /** Only to know them again in the session file; the outcome counts those beyond the limits. */
   skills: Set<string>;
   files: Set<string>;
   had_thinking: boolean;
@@ -101,8 +103,8 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     exited: null,
     problems: new Map(),
     torn: false,
-    skills: new Set(),
-    files: new Set(),
+    skills: new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max),
+    files: new BoundedSet(LIMITS.artifacts_max, LIMITS.artifacts_chars_max),
     had_thinking: false,
     filled: new Set(),
     stderr_tail: [],

@@ -4,7 +4,9 @@ import { demo } from '../agents/demo/index.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
+import { problem } from './decode.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
+import { Series } from './series.ts';
 
 const MAX = LIMITS.series_lines_max;
 const HELLO = '{"t":"hello","session":"s","version":"1","model":"m"}\n{"t":"turn","id":"t1"}\n';
@@ -178,4 +180,15 @@ test('text that waits for more is given in a pause, and a recovery gives the res
     events,
   );
   expect(heard(again)).toEqual(lines(0, MAX + 8));
+});
+
+test('problems are known again by what is kept of their details', () => {
+  const series = new Series();
+  const raw = { channel: 'stdout' as const, line: 1, offset: 0 };
+  const keeps = (detail: string) =>
+    series.keeps([problem('decode', 'unknown_record', detail)], raw, 1, false);
+  const long = 'x'.repeat(1024 * 1024);
+  for (let line = 0; line < MAX; line++) expect(keeps(long)).toBe(false);
+  expect(keeps('another')).toBe(false);
+  expect(keeps(`${long}y`)).toBe(true);
 });

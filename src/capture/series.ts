@@ -4,6 +4,7 @@
  * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
  */
 import { LIMITS } from '../lib/limits.ts';
+import { cutUtf8 } from '../lib/utf8.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 
@@ -32,7 +33,7 @@ export function closesLine(event: Event): boolean {
 
 export class Series {
   #seen = 0;
-  /** Problems that were given at least once; a new one is given, whatever the number of others. */
+  /** Problems that were given at least once, by what is kept of them; a new one is given, whatever the number of others. */
   readonly #known = new Set<string>();
   #pending: Pending | null = null;
 
@@ -49,7 +50,8 @@ export class Series {
     if (kind !== 'problem' || this.#known.size >= LIMITS.series_lines_max) return false;
     const { code, detail } = data as DraftOf<'problem'>['data'];
     const before = this.#known.size;
-    return this.#known.add(`${code} ${detail}`).size > before;
+    const kept = cutUtf8(detail, LIMITS.problem_detail_bytes_max);
+    return this.#known.add(`${code} ${kept}`).size > before;
   }
 
   #add(drafts: readonly Draft[], raw: Raw, bytes: number): void {

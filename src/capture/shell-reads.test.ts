@@ -145,3 +145,20 @@ verifies('AG-8', 'no command line takes long or throws', () => {
 test('a command that is too long to be looked at reads nothing', () => {
   expect(shellReads(`cat a ${'#'.repeat(70_000)}`)).toEqual([]);
 });
+
+test('what a command line reads is bounded: in paths, and in the length of each', () => {
+  const deep = shellReads('cd a;cat b;'.repeat(5_900));
+  expect(deep.slice(0, 2)).toEqual(['a/b', 'a/a/b']);
+  expect(Math.max(...deep.map(({ length }) => length))).toBeLessThanOrEqual(4_097);
+  const names = Array.from({ length: 10_000 }, (_, at) => at).join(' ');
+  expect(shellReads(`cd ${'a'.repeat(4_000)}; cat ${names}`)).toHaveLength(1_000);
+});
+
+test.each([
+  ['cd /; cat a', '/a'],
+  ['cd //; cat a', '/a'],
+  ['cd x//; cat a', 'x/a'],
+  ['cd /x/; cat a', '/x/a'],
+])('slashes at the end of a folder: %s', (command, path) => {
+  expect(shellReads(command)).toEqual([path]);
+});

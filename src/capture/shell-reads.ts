@@ -3,6 +3,7 @@
  * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
  */
 
+import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { type Word, wordsOf } from '../lib/shell-words.ts';
 
@@ -72,7 +73,12 @@ export function shellReads(command: string): string[] {
   if (!MAY_READ.test(command)) return [];
   const plain = PLAIN_READ.exec(command);
   if (plain !== null) return [plain[1] ?? (plain[2] as string)];
-  return [...new Set(linesReads(command, '', 0))];
+  const reads = new Set<string>();
+  for (const path of linesReads(command, '', 0)) {
+    if (reads.size >= LIMITS.shell_reads_max) break;
+    reads.add(path);
+  }
+  return [...reads];
 }
 
 /** What a command line reads when it is run in `at`; a folder that is not known is null. */
@@ -106,7 +112,9 @@ function linesReads(command: string, at: string | null, depth: number): string[]
 
 function inFolder(folder: string | null, path: string): string | null {
   if (path.startsWith('/') || folder === '') return path;
-  return folder === null ? null : `${folder === '/' ? '' : folder}/${path}`;
+  // One `cd` after the other makes a path longer than any file's.
+  if (folder === null || folder.length + path.length > LIMITS.path_chars_max) return null;
+  return `${folder === '/' ? '' : folder}/${path}`;
 }
 
 /** Scripts of `sed -n` that only print. */
@@ -142,7 +150,14 @@ function changeFolder(words: Word[], folder: string | null): string | null {
   const [target, more] = splitArguments(words.slice(start + 1)).args;
   if (target === undefined || more !== undefined || target.unsure || target.text.startsWith('-'))
     return null;
-  return inFolder(folder, target.text.replace(/(?<=.)\/+$/, ''));
+  return inFolder(folder, withoutSlashes(target.text));
+}
+
+/** Without those at the end; `/` stays. A pattern would look for the end again from every slash. */
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 /** Where the program's name stands, after keywords, assignments, and the programs that only run another. */

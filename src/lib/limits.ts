@@ -100,6 +100,12 @@ export const LIMITS = {
   final_output_chars_max: 16 * 1024 * 1024,
   /** What is kept of each text in an event that is over `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
+  /** One message of a transcript, made of any number of pieces: as long as a record. More goes on in the next message. */
+  transcript_message_chars_max: 8 * 1024 * 1024,
+  /** Sub-agents of a transcript with an open message, far more than run at once, and the text of all of them. Beyond it
+   * the message of the one silent for longest is ended. */
+  open_speakers_max: 256,
+  open_speakers_chars_max: 64 * 1024 * 1024,
   /** Calls that an outcome lists: some 25 MB in the index. All are counted, and the transcript has all of them. */
   outcome_calls_max: 100_000,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
@@ -136,12 +142,20 @@ export const LIMITS = {
   redaction_patterns_max: 64,
   /** Calls that ask for a skill, remembered for the list of used skills; a run uses a handful. */
   skill_uses_max: 10_000,
+  /** Characters of their names and ids. */
+  skill_uses_chars_max: 4 * 1024 * 1024,
   /** Warnings in an outcome: more than anybody reads; the rest is counted. */
   outcome_warnings_max: 200,
   /** Bytes of one warning: one readable line, not a dump. */
   warning_bytes_max: 500,
   /** Paths in an outcome's artifacts: an outcome stays one small object; the rest is counted. */
   artifacts_max: 10_000,
+  /** Characters of these paths; real ones have some 60 each. */
+  artifacts_chars_max: 16 * 1024 * 1024,
+  /** Files that one command line is found to read; each may be as long as a path, of a line of 64 KiB. */
+  shell_reads_max: 1_000,
+  /** A path put together from folders: Linux opens none that is longer. */
+  path_chars_max: 4_096,
   /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a
    * larger map is slower for every call. Updates of older calls are counted. */
   settled_calls_max: 20_000,

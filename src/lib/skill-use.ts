@@ -1,8 +1,9 @@
 /** The one rule of what uses a skill (EV-2), for the list of used skills and for graders. Whether the call succeeded is the caller's to ask. */
+import { LIMITS } from './limits.ts';
 
 /** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
 export function skillOfPath(path: string): string | null {
-  if (!path.endsWith('SKILL.md')) return null;
+  if (!path.endsWith('SKILL.md') || path.length > LIMITS.path_chars_max) return null;
   const parts: string[] = [];
   for (const part of path.replaceAll('\\', '/').split('/')) {
     if (part === '..') parts.pop();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Artifact } from '../model/outcome.ts';
 import type { FileOperation } from '../model/words.ts';
 import { createArtifactFold } from './artifacts.ts';
@@ -104,4 +105,21 @@ test('paths beyond the limit are counted', () => {
     fold.push({ path, operation: 'created', source: 'git', size: null, call_id: null, diff: null });
   }
   expect([fold.list().length, fold.dropped()]).toEqual([10_000, 2]);
+});
+
+test('long paths are bounded together, and what is left out is counted', () => {
+  const fold = createArtifactFold();
+  const long = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 100; at++)
+    fold.push({
+      path: `${at}/${long}`,
+      operation: 'created',
+      source: 'tool',
+      size: null,
+      call_id: null,
+      diff: null,
+    });
+  const chars = fold.list().reduce((sum, { path }) => sum + path.length, 0);
+  expect(chars).toBeLessThanOrEqual(LIMITS.artifacts_chars_max);
+  expect(fold.list().length + fold.dropped()).toBe(100);
 });

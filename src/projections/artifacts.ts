@@ -28,6 +28,7 @@ export function createArtifactFold(): ArtifactFold {
   const bases: string[] = [];
   const entries = new Map<string, Entry>();
   let dropped = 0;
+  let room: number = LIMITS.artifacts_chars_max;
   return {
     base(cwd) {
       if (cwd === null || !isAbsolute(cwd)) return;
@@ -38,10 +39,11 @@ export function createArtifactFold(): ArtifactFold {
       const shown = shownPath(path, bases);
       let entry = entries.get(shown);
       if (entry === undefined) {
-        if (entries.size >= LIMITS.artifacts_max) {
+        if (entries.size >= LIMITS.artifacts_max || shown.length > room) {
           dropped += 1;
           return;
         }
+        room -= shown.length;
         entry = { path: shown, tool: null, git: null, size: null };
         entries.set(shown, entry);
       }

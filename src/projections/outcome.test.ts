@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { CONFIG, createMaker, USAGE } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import { type OutcomeCall, OutcomeSchema, type RunOutcome } from '../model/outcome.ts';
 import { createOutcomeFold, type OutcomeFold, type OutcomeOptions } from './outcome.ts';
@@ -311,4 +312,16 @@ describe('warnings', () => {
 test('skills used are part of the outcome', () => {
   const make = createMaker();
   expect(outcomeOf([make('skill_used')]).skills_used).toEqual(['greeting']);
+});
+
+test('the last text of a run without an end is bounded, and what is left out is said', () => {
+  const make = createMaker();
+  const text = 'x'.repeat(LIMITS.final_output_chars_max / 2);
+  const says = () => make('message_finished', { message_id: 'm1', text });
+  const made = outcomeOf([make('run_started'), says(), says(), says()]);
+  expect(made.message.length).toBe(LIMITS.final_output_chars_max);
+  const left = text.length + 2;
+  expect(made.warnings).toContainEqual(
+    expect.stringContaining(`characters of the final output beyond those kept: ${left}`),
+  );
 });

@@ -2,6 +2,7 @@
  * Events → RunOutcome: the same fields whether the run succeeded, failed or was never finished (RO-1).
  * With `onCall` the fold keeps no finished call, so that memory stays flat for any number of events.
  */
+import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Usage } from '../model/parts.ts';
@@ -42,7 +43,7 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
       const end = facts.finished;
       calls.closeOpen(end === null ? 'unknown' : 'cancelled');
       const completeness = end === null ? unfinished(facts) : end.data.completeness;
-      const extra = overflowGaps(artifacts.dropped(), calls);
+      const extra = overflowGaps(artifacts.dropped(), skills.dropped(), calls, facts);
       return {
         schema_version: OUTCOME_SCHEMA,
         run_id: facts.run_id,
@@ -76,7 +77,8 @@ interface Facts {
   agent_version: string | null;
   model: string | null;
   prompt: string | null;
-  text: { id: string | null; value: string };
+  /** The last message, within its limit; `chars` counts all of it. */
+  text: { id: string | null; value: string; chars: number };
   usage: Usage;
   cost: number | null;
   steps: number;
@@ -85,6 +87,7 @@ interface Facts {
   events: number;
 }
 
+const NO_TEXT: Facts['text'] = { id: null, value: '', chars: 0 };
 const NO_USAGE: Usage = {
   input: null,
   output: null,
@@ -103,7 +106,7 @@ function createFacts(): Facts {
     agent_version: null,
     model: null,
     prompt: null,
-    text: { id: null, value: '' },
+    text: NO_TEXT,
     usage: NO_USAGE,
     cost: null,
     steps: 0,
@@ -128,7 +131,7 @@ function takeFacts(facts: Facts, event: Event): void {
       break;
     case 'step_started':
       facts.steps += 1;
-      facts.text = { id: null, value: '' };
+      facts.text = NO_TEXT;
       break;
     case 'message_finished':
       takeMessage(facts, event.data);
@@ -162,8 +165,14 @@ function takeMessage(facts: Facts, message: DataOf<'message_finished'>): void {
   if (message.role === 'user') facts.prompt ??= message.text;
   if (message.role !== 'assistant' || !/\S/.test(message.text)) return;
   const same = message.message_id !== null && message.message_id === facts.text.id;
-  const value = same ? `${facts.text.value}\n${message.text}` : message.text;
-  facts.text = { id: message.message_id, value };
+  const { value, chars } = same ? facts.text : NO_TEXT;
+  const more = same ? `\n${message.text}` : message.text;
+  const room = Math.max(0, LIMITS.final_output_chars_max - chars);
+  facts.text = {
+    id: message.message_id,
+    value: value + more.slice(0, room),
+    chars: chars + more.length,
+  };
 }
 
 function takeUsage(facts: Facts, report: DataOf<'usage_reported'>): void {
@@ -190,9 +199,18 @@ function unfinished(facts: Facts): Completeness {
   return { grade, gaps: ['not_finished'], filled: [] };
 }
 
-function overflowGaps(artifacts: number, { missed, unlisted }: CallFold): string[] {
+function overflowGaps(
+  artifacts: number,
+  skills: number,
+  calls: CallFold,
+  { text }: Facts,
+): string[] {
+  const { missed, unlisted } = calls;
   const gaps: string[] = [];
+  const unsaid = text.chars - text.value.length;
+  if (unsaid > 0) gaps.push(`characters of the final output beyond those kept: ${unsaid}`);
   if (artifacts > 0) gaps.push(`changed files beyond the number kept: ${artifacts}`);
+  if (skills > 0) gaps.push(`uses of skills beyond the number kept: ${skills}`);
   if (missed > 0) gaps.push(`late updates of calls not known any more: ${missed}`);
   if (unlisted > 0)
     gaps.push(`calls beyond those listed here; the transcript has all: ${unlisted}`);

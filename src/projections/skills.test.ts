@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
+import { LIMITS } from '../lib/limits.ts';
 import { skillOfPath } from '../lib/skill-use.ts';
 import type { Event } from '../model/event.ts';
 import { createSkillFold } from './skills.ts';
@@ -92,4 +93,19 @@ describe('the skills a run used', () => {
       fold.push(event);
     expect(fold.uses()).toEqual([{ skill: 'a', call_id: 'c1', seq: 1, by: 'file_read' }]);
   });
+});
+
+test('uses of skills are bounded in number and length, and what is left out is counted', () => {
+  const make = createMaker();
+  const fold = createSkillFold();
+  const long = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 10; at++) {
+    fold.push(make('skill_used', { skill: `${at}${long}` }));
+    for (const event of call(`c${at}`, { tool: 'Skill', input: { skill: `s${at}${long}` } }))
+      fold.push(event);
+  }
+  const chars = fold.names().reduce((sum, { length }) => sum + length, 0);
+  expect(chars).toBeLessThanOrEqual(LIMITS.skill_uses_chars_max);
+  expect(fold.names().length + fold.dropped()).toBe(20);
+  expect(skillOfPath(`${long}/skills/a/SKILL.md`)).toBeNull();
 });

@@ -21,12 +21,24 @@ export interface SkillFold {
   uses(): SkillUse[];
   /** Names, each once, in the order of first use. */
   names(): string[];
+  /** Uses, or calls that ask for one, beyond the limit. */
+  dropped(): number;
 }
 
 export function createSkillFold(): SkillFold {
   /** Calls that ask for a skill, by call id; few, as most calls do not. */
   const asked = new Map<string, { seq: number; ok: boolean; skills: SkillAsked[] }>();
   const reported: SkillUse[] = [];
+  let dropped = 0;
+  let room: number = LIMITS.skill_uses_chars_max;
+  /** Whether there is room for one more; else it is counted. */
+  const fits = (held: number, texts: readonly (string | null)[]): boolean => {
+    const chars = texts.reduce((sum, text) => sum + (text ?? '').length, 0);
+    const fit = held < LIMITS.skill_uses_max && chars <= room;
+    if (fit) room -= chars;
+    else dropped += 1;
+    return fit;
+  };
   const settle = (call_id: string, ok: boolean): void => {
     const entry = asked.get(call_id);
     if (entry !== undefined) entry.ok = ok;
@@ -41,19 +53,22 @@ export function createSkillFold(): SkillFold {
     push(event) {
       if (event.kind === 'call_requested') {
         const skills = skillsOfCall(event.data);
-        if (skills.length > 0 && asked.size < LIMITS.skill_uses_max) {
-          asked.set(event.data.call_id, { seq: event.seq, ok: false, skills });
-        }
+        const { call_id } = event.data;
+        const texts = [call_id, ...skills.map(({ skill }) => skill)];
+        if (skills.length > 0 && fits(asked.size, texts))
+          asked.set(call_id, { seq: event.seq, ok: false, skills });
       } else if (event.kind === 'call_finished') {
         settle(event.data.call_id, event.data.status === 'ok');
       } else if (event.kind === 'call_updated' && event.data.status !== null) {
         settle(event.data.call_id, event.data.status === 'ok');
-      } else if (event.kind === 'skill_used' && reported.length < LIMITS.skill_uses_max) {
+      } else if (event.kind === 'skill_used') {
         const { skill, call_id } = event.data;
-        reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
+        if (fits(reported.length, [skill, call_id]))
+          reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
       }
     },
     uses,
     names: () => [...new Set(uses().map((use) => use.skill))],
+    dropped: () => dropped,
   };
 }

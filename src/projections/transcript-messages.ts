@@ -1,7 +1,9 @@
 /**
  * Events → messages: one for each turn of the model, with the places of its calls. What was said in pieces is joined;
- * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held.
+ * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held, and those
+ * within limits: a longer message goes on in the next, and of too many sub-agents the one silent for longest is closed.
  */
+import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { TranscriptMessage } from '../model/transcript.ts';
 
@@ -28,12 +30,25 @@ interface Thread {
   open: Open | null;
   /** What the last closed message said last. */
   said: { id: string; text: string } | null;
+  /** Characters held, as last counted. */
+  chars: number;
 }
 
 /** Messages from place `from` on belong before the message at place `before`. */
 export interface Moved {
   from: number;
   before: number;
+}
+
+const newThread = (parent: string | null): Thread => ({ parent, open: null, said: null, chars: 0 });
+const messageChars = ({ head, text_draft, thinking_draft }: Open) =>
+  head.content.length + (head.thinking ?? '').length + text_draft.length + thinking_draft.length;
+const isFull = (open: Open) => messageChars(open) >= LIMITS.transcript_message_chars_max;
+
+function threadChars({ parent, open, said }: Thread): number {
+  const texts = [parent, said?.id, said?.text, open?.text_id, open?.thinking_id];
+  const chars = texts.reduce((sum, text) => sum + (text ?? '').length, 0);
+  return chars + (open === null ? 0 : messageChars(open));
 }
 
 const blank = (text: string) => !/\S/.test(text);
@@ -48,8 +63,11 @@ export class MessageFold {
   count = 0;
   moved: Moved | null = null;
   readonly #onMessage: OnMessage;
-  readonly #root: Thread = { parent: null, open: null, said: null };
+  readonly #root = newThread(null);
+  /** Sub-agents by the call that started them, the one silent for longest first. */
   readonly #subs = new Map<string, Thread>();
+  /** Characters that sub-agents hold. */
+  #sub_chars = 0;
   #prompt: string | null = null;
   /** The channel of the run's own stream: that of the first line seen. */
   #channel: string | null = null;
@@ -86,6 +104,7 @@ export class MessageFold {
         this.finish();
         break;
     }
+    if ('parent_call_id' in event.data) this.#bound(event.data.parent_call_id);
   }
 
   /** A call was asked for: it belongs to what its speaker said last. */
@@ -95,6 +114,7 @@ export class MessageFold {
     const open = thread.open ?? this.#open(thread, event);
     open.head.calls.push(index);
     if (thread === this.#root) this.#answer = null;
+    this.#bound(parent);
   }
 
   /** A call that started a sub-agent has ended, and the sub-agent with it. */
@@ -103,6 +123,21 @@ export class MessageFold {
     if (thread === undefined) return;
     this.#close(thread);
     this.#subs.delete(call_id);
+    this.#sub_chars -= thread.chars;
+  }
+
+  /** Counts what a sub-agent holds, and closes others while all of them hold too much. */
+  #bound(parent: string | null): void {
+    const thread = parent === null ? undefined : this.#subs.get(parent);
+    if (thread === undefined) return;
+    const chars = threadChars(thread);
+    this.#sub_chars += chars - thread.chars;
+    thread.chars = chars;
+    for (const call_id of this.#subs.keys()) {
+      const many = this.#subs.size > LIMITS.open_speakers_max;
+      if (!many && this.#sub_chars <= LIMITS.open_speakers_chars_max) return;
+      this.endSub(call_id);
+    }
   }
 
   finish(): void {
@@ -140,8 +175,7 @@ export class MessageFold {
     // An interrupted agent may tell its last whole message once more.
     if (thread.said !== null && thread.said.id === id && thread.said.text === text) return;
     if (blank(text) && !this.#goesOn(thread.open, id, 'text')) return;
-    const open = this.#message(event, data, 'text');
-    open.text_draft = '';
+    const open = this.#message(event, data, 'text', true);
     if (!blank(text)) open.head.content = joined(open.head.content, text);
     if (thread === this.#root) this.#answer = open.head.calls.length === 0 ? open.place : null;
   }
@@ -149,17 +183,18 @@ export class MessageFold {
   #thought(event: Event, data: Spoken): void {
     if (blank(data.text) && !this.#goesOn(this.#thread(data.parent_call_id).open, null, 'thinking'))
       return;
-    const open = this.#message(event, data, 'thinking');
-    open.thinking_draft = '';
+    const open = this.#message(event, data, 'thinking', true);
     if (!blank(data.text)) open.head.thinking = joined(open.head.thinking ?? '', data.text);
   }
 
-  /** The open message that this piece belongs to, or a new one. */
-  #message(event: Event, data: Spoken, kind: 'text' | 'thinking'): Open {
+  /** The open message that this piece belongs to, or a new one. A whole takes the place of its pieces. */
+  #message(event: Event, data: Spoken, kind: 'text' | 'thinking', whole = false): Open {
     const thread = this.#thread(data.parent_call_id);
     this.#beforeFill(event);
     const { message_id: id } = data;
-    if (!this.#goesOn(thread.open, id, kind)) this.#close(thread);
+    const before = this.#goesOn(thread.open, id, kind) ? thread.open : null;
+    if (before !== null && whole) before[`${kind}_draft`] = '';
+    if (before === null || isFull(before)) this.#close(thread);
     const open = thread.open ?? this.#open(thread, event);
     if (kind === 'text') open.text_id = id ?? open.text_id;
     else open.thinking_id = id ?? open.thinking_id;
@@ -178,8 +213,8 @@ export class MessageFold {
   #thread(parent: string | null): Thread {
     if (parent === null) return this.#root;
     const known = this.#subs.get(parent);
-    if (known !== undefined) return known;
-    const thread: Thread = { parent, open: null, said: null };
+    const thread = known ?? newThread(parent);
+    this.#subs.delete(parent);
     this.#subs.set(parent, thread);
     return thread;
   }

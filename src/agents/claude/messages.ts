@@ -35,7 +35,7 @@ export interface Speaker {
 export type UserRecord = 'results' | 'prompt' | 'companion' | 'interruption' | 'nothing';
 
 /** Facts that stand beside a result, by its call's id; `alone`: the record holds no other result. */
-export type FactsOf = (record: Native, call_id: unknown, alone: boolean) => ResultFacts;
+export type FactsOf = (record: Native, alone: boolean) => (call_id: unknown) => ResultFacts;
 
 interface Said {
   readonly message_id: string | null;
@@ -143,11 +143,12 @@ export class Conversation {
   #results(record: Native, content: unknown[], factsOf: FactsOf, out: Draft[]): number {
     let results = 0;
     for (const block of content) if (isNative(block) && block.type === 'tool_result') results += 1;
+    const facts = factsOf(record, results === 1);
     for (const block of content) {
       if (!isNative(block)) {
         out.push(problem('bad_record', 'user block is no object'));
       } else if (block.type === 'tool_result') {
-        this.calls.finish(block, factsOf(record, block.tool_use_id, results === 1), out);
+        this.calls.finish(block, facts(block.tool_use_id), out);
       } else if (block.type !== 'text' || typeof block.text !== 'string') {
         otherBlock('user', block, out);
       }

@@ -1,7 +1,10 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../../test/cpu-ms.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf, outcomeOf } from '../../../test/test-agent.ts';
+import type { Draft } from '../../model/draft.ts';
 import { claude } from './index.ts';
+import { stream } from './stream.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -98,3 +101,14 @@ verifies(
     ]);
   },
 );
+
+test('a record of many results takes time by their number', () => {
+  const ids = Array.from({ length: 50_000 }, (_, at) => `t${at}`);
+  const content = ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }));
+  const tool_result_meta = ids.map((id) => ({ id }));
+  const out: Draft[] = [];
+  const before = cpuMs();
+  stream().record({ type: 'user', message: { role: 'user', content }, tool_result_meta }, out);
+  expect(cpuMs() - before).toBeLessThan(3_000);
+  expect(out.filter(({ kind }) => kind === 'call_finished')).toHaveLength(ids.length);
+});

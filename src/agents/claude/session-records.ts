@@ -272,11 +272,11 @@ function kindOf(status: number): string | null {
   return status >= 500 ? 'server_error' : null;
 }
 
-function factsOf(record: Native, _call_id: unknown, alone: boolean): ResultFacts {
-  return {
+function factsOf(record: Native, alone: boolean): () => ResultFacts {
+  return () => ({
     at_ms: timeOf(record),
     detail: alone ? record.toolUseResult : null,
     kind: alone ? textOf(record.toolDenialKind) : null,
     decision: alone ? nativeOf(record.permissionDecision) : null,
-  };
+  });
 }

@@ -233,16 +233,17 @@ function speakerOf(record: Native): Speaker {
   return { at_ms, parent, root: parent === null };
 }
 
-function factsOf(record: Native, call_id: unknown, alone: boolean): ResultFacts {
-  let meta: Native | null = null;
-  for (const item of listOf(record.tool_result_meta)) {
-    if (isNative(item) && item.id === call_id) meta = item;
-  }
-  return {
-    at_ms: timeOf(record),
-    detail: alone ? record.tool_use_result : null,
-    kind: textOf(meta?.non_execution_kind),
-    decision: nativeOf(meta?.permission_decision),
+function factsOf(record: Native, alone: boolean): (call_id: unknown) => ResultFacts {
+  const metas = new Map<unknown, Native>();
+  for (const item of listOf(record.tool_result_meta)) if (isNative(item)) metas.set(item.id, item);
+  return (call_id) => {
+    const meta = metas.get(call_id);
+    return {
+      at_ms: timeOf(record),
+      detail: alone ? record.tool_use_result : null,
+      kind: textOf(meta?.non_execution_kind),
+      decision: nativeOf(meta?.permission_decision),
+    };
   };
 }
 

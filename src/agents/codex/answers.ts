@@ -36,8 +36,8 @@ const EXITED =
   /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
 const EXIT_CODE = /^Exit code: (-?\d{1,10})(?:\n|$)/;
 /** A command that the sandbox refused: its code stands in the description of the error. */
-const REFUSED_CODE =
-  /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{[\s\S]*?exit_code: (-?\d{1,10})/;
+const REFUSED = /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{/;
+const REFUSED_CODE = /exit_code: (-?\d{1,10})/;
 const TIMED_OUT = /^(?:Exit code: 124\n(?:Wall time: .*\n)?Output:\n)?command timed out after /;
 
 const DENIED: readonly RegExp[] = [
@@ -60,7 +60,7 @@ const FAILED: readonly RegExp[] = [
   /^Script (?:failed|error)/,
   /^unable to (?:locate|read|open|process) /,
   /^image path `/,
-  /^(?:\w+ )+is (?:unavailable|not available|not allowed|not supported) /,
+  /^(?:\w+ ){1,20}is (?:unavailable|not available|not allowed|not supported) /,
   /^(?:tool call |execution |Fatal )?error: /i,
   /^(?:Unknown|Invalid|Missing|unknown|invalid|missing) \w+/,
 ];
@@ -94,8 +94,14 @@ function unpacked(text: string, json: JsonReader): { text: string; exit_code: nu
 }
 
 function codeIn(text: string): number | null {
-  const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? REFUSED_CODE.exec(text);
+  const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? refusedCode(text);
   return found === null ? null : Number(found[1]);
+}
+
+/** Two searches, one after the other: as one pattern they would be one inside the other. */
+function refusedCode(text: string): RegExpExecArray | null {
+  const refused = REFUSED.exec(text);
+  return refused === null ? null : REFUSED_CODE.exec(text.slice(refused[0].length));
 }
 
 export function endedBy(native_tool: string, answer: string | null, json: JsonReader): Ended {

@@ -155,9 +155,9 @@ export function shownEnd(tool: string | null, shown: string | null): CallEnd {
   return code === undefined ? OK : coded(Number(code));
 }
 
-/** The lines that the CLI puts behind a command's output for the model. */
+/** The lines that the CLI puts behind a command's output for the model; a line counts whole, up to its last blank. */
 const TAIL =
-  /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)*(?:\n<\/untrusted_context>)?\s*$/;
+  /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n])(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n]))*(?:\n<\/untrusted_context>)?\s*$/;
 const TAIL_CHARS = 4096;
 const CODE_LINE = /^Exit Code: (\d{1,9})$/m;
 const SIGNAL_LINE = /^Signal: (?!\(none\)|0$)\S+$/m;

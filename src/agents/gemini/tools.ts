@@ -48,7 +48,7 @@ export interface McpName {
 }
 
 const PREFIX = 'mcp_';
-const SHOWN_NAME = /^(.+) \((.+) MCP Server\)$/s;
+const SHOWN_END = ' MCP Server)';
 
 /**
  * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name tells them apart for sure; without it
@@ -56,9 +56,17 @@ const SHOWN_NAME = /^(.+) \((.+) MCP Server\)$/s;
  */
 export function mcpOf(native_tool: string, shown: string | null): McpName | undefined {
   if (!native_tool.startsWith(PREFIX)) return undefined;
-  const [, tool, server] = (shown === null ? null : SHOWN_NAME.exec(shown)) ?? [];
-  if (tool !== undefined && server !== undefined) return { server, tool };
+  const named = shown === null ? undefined : shownOf(shown);
+  if (named !== undefined) return named;
   const cut = native_tool.indexOf('_', PREFIX.length);
   if (cut <= PREFIX.length || cut === native_tool.length - 1) return undefined;
   return { server: native_tool.slice(PREFIX.length, cut), tool: native_tool.slice(cut + 1) };
+}
+
+/** `<tool> (<server> MCP Server)`, cut at the last bracket that leaves both a name. */
+function shownOf(shown: string): McpName | undefined {
+  if (!shown.endsWith(SHOWN_END)) return undefined;
+  const names = shown.slice(0, -SHOWN_END.length);
+  const cut = names.lastIndexOf(' (', names.length - 3);
+  return cut < 1 ? undefined : { tool: names.slice(0, cut), server: names.slice(cut + 2) };
 }

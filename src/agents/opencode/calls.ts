@@ -36,6 +36,7 @@ export interface Heard {
 
 interface OpenCall {
   call_id: string;
+  native_id: string;
   native_tool: string;
   requested: boolean;
   started: boolean;
@@ -45,6 +46,8 @@ interface OpenCall {
   output: string;
   /** Exit code that a `command.executed` of earlier versions told. */
   exit_code: number | null;
+  /** Whether the session of its sub-agent is known. */
+  adopted: boolean;
 }
 
 type Request = CallRequestedDraft;
@@ -79,7 +82,12 @@ interface Result {
 }
 
 export class Calls {
+  /** By the part's id; the same calls by their own, and those that started a sub-agent of no known session. */
   readonly #open = new Map<string, OpenCall>();
+  readonly #open_ids = new Map<string, OpenCall>();
+  readonly #free_tasks = new Set<OpenCall>();
+  /** Of each native id: how many calls are open, and the last number that one of them has. */
+  readonly #uses = new Map<string, { open: number; last: number }>();
   readonly #done = new Recent(LIMITS.calls_remembered_max);
   /** Sub-agents' sessions → the call that started them. */
   readonly #parents = new Map<string, string>();
@@ -95,15 +103,15 @@ export class Calls {
   /** A sub-agent's session whose call did not name it: the only open task without a session is meant. */
   claim(session_id: string): void {
     if (this.#parents.has(session_id)) return;
-    const taken = new Set(this.#parents.values());
-    const free = [...this.#open.values()].filter(
-      (call) => call.native_tool === 'task' && !taken.has(call.call_id),
-    );
-    if (free.length === 1 && free[0]) this.#adopt(session_id, free[0].call_id);
+    const [only] = this.#free_tasks;
+    if (only !== undefined && this.#free_tasks.size === 1) this.#adopt(session_id, only);
   }
 
-  #adopt(session_id: string, call_id: string): void {
-    if (this.#parents.size < LIMITS.open_calls_max) this.#parents.set(session_id, call_id);
+  #adopt(session_id: string, call: OpenCall): void {
+    if (this.#parents.size >= LIMITS.open_calls_max) return;
+    this.#parents.set(session_id, call.call_id);
+    call.adopted = true;
+    this.#free_tasks.delete(call);
   }
 
   /** Whether the part is a refusal that ends the run. */
@@ -121,7 +129,7 @@ export class Calls {
     const input = state.input ?? null;
     if (call.input === null || !isEmpty(input)) call.input = input;
     const child = idOf(nativeOf(state.metadata)?.sessionId);
-    if (native_tool === 'task' && child !== null) this.#adopt(child, call.call_id);
+    if (native_tool === 'task' && child !== null) this.#adopt(child, call);
     switch (state.status) {
       case 'pending':
         // On the bus the input comes with the next state.
@@ -144,15 +152,14 @@ export class Calls {
     const known = this.#open.get(key);
     if (known !== undefined) {
       // A tool that does not exist is renamed while its call is open.
-      if (!known.requested) known.native_tool = native_tool;
+      if (!known.requested) this.#name(known, native_tool);
       return known;
     }
-    // Two open calls of one id are told apart as the correlator does with an id used again.
-    const same = [...this.#open.values()].filter(
-      ({ call_id }) => call_id === native_id || call_id.startsWith(`${native_id}#`),
-    ).length;
+    // Open calls of one id are kept apart as the correlator does with an id used again.
+    const number = (this.#uses.get(native_id)?.last ?? 0) + 1;
     const call: OpenCall = {
-      call_id: same === 0 ? native_id : `${native_id}#${same + 1}`,
+      call_id: number === 1 ? native_id : `${native_id}#${number}`,
+      native_id,
       native_tool,
       requested: false,
       started: false,
@@ -160,9 +167,33 @@ export class Calls {
       input: null,
       output: '',
       exit_code: null,
+      adopted: false,
     };
-    if (this.#open.size < LIMITS.open_calls_max) this.#open.set(key, call);
+    if (this.#open.size < LIMITS.open_calls_max) this.#keep(key, call, number);
     return call;
+  }
+
+  #keep(key: string, call: OpenCall, last: number): void {
+    this.#open.set(key, call);
+    this.#open_ids.set(call.call_id, call);
+    const { open } = this.#uses.get(call.native_id) ?? { open: 0 };
+    this.#uses.set(call.native_id, { open: open + 1, last });
+    this.#name(call, call.native_tool);
+  }
+
+  #name(call: OpenCall, native_tool: string): void {
+    call.native_tool = native_tool;
+    if (native_tool === 'task' && !call.adopted) this.#free_tasks.add(call);
+    else this.#free_tasks.delete(call);
+  }
+
+  #forget(key: string, call: OpenCall): void {
+    if (!this.#open.delete(key)) return;
+    if (this.#open_ids.get(call.call_id) === call) this.#open_ids.delete(call.call_id);
+    this.#free_tasks.delete(call);
+    const uses = this.#uses.get(call.native_id);
+    if (uses === undefined || uses.open === 1) this.#uses.delete(call.native_id);
+    else uses.open -= 1;
   }
 
   #running(call: OpenCall, state: Native, heard: Heard, out: Draft[]): void {
@@ -202,7 +233,7 @@ export class Calls {
     const end = { call_id, status, exit_code, output, duration_ms };
     out.push({ kind: 'call_finished', at_ms: end_ms, data: end });
     if (status === 'ok') this.#changes(call, nativeOf(state.metadata), end_ms, out);
-    this.#open.delete(key);
+    this.#forget(key, call);
     this.#done.add(key);
     if (exit_code === null) this.#expectCode(call);
     return refusal?.source === 'user' && !(output ?? '').includes(ADVICE);
@@ -227,7 +258,7 @@ export class Calls {
     const call_id = this.#commands.get(command);
     if (call_id === undefined) return;
     this.#commands.delete(command);
-    const open = [...this.#open.values()].find((call) => call.call_id === call_id);
+    const open = this.#open_ids.get(call_id);
     if (open !== undefined) open.exit_code = exit_code;
     else {
       const status = exit_code === 0 ? null : ('error' as const);
@@ -237,7 +268,7 @@ export class Calls {
 
   /** Somebody has answered the question whether the call may run. */
   decide(call_id: string, allowed: boolean, at_ms: number | undefined, out: Draft[]): void {
-    const call = [...this.#open.values()].find((one) => one.call_id === call_id);
+    const call = this.#open_ids.get(call_id);
     if (call === undefined || !call.requested) return;
     const decision = allowed ? ('allow' as const) : ('deny' as const);
     const data = { call_id, decision, reason: null, source: 'user' };
@@ -247,8 +278,10 @@ export class Calls {
 
   /** Calls that were announced and never got their input are calls too. */
   end(out: Draft[]): void {
-    for (const call of this.#open.values()) request(call, call.heard.at_ms, out);
-    this.#open.clear();
+    for (const [key, call] of this.#open) {
+      request(call, call.heard.at_ms, out);
+      this.#forget(key, call);
+    }
   }
 }
 

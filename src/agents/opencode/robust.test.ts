@@ -1,9 +1,12 @@
 /** What versions to come may send, parts that never rest, and sub-agents that speak at once. */
-import { describe, expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../../test/cpu-ms.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf, malformed, outcomeOf, recordingsIn } from '../../../test/test-agent.ts';
 import { wrongFacts } from '../../../test/truth.ts';
+import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
+import { Calls } from './calls.ts';
 import { opencode } from './index.ts';
 
 type Fields = Record<string, unknown>;
@@ -236,5 +239,63 @@ describe('sub-agents at once', () => {
       [null, 'Both.', false],
     ]);
     expect([words, exit_reason, problems(events)]).toEqual(['Both.', 'ok', []]);
+  });
+});
+
+describe('many open calls', () => {
+  const heard = { speaker: { root: true, parent: null }, at_ms: T0, live: true };
+  const tool = (id: string, callID: string, state: Fields, name = 'bash'): Fields => ({
+    id,
+    callID,
+    tool: name,
+    state,
+  });
+  const running = (command: string) => ({ status: 'running', input: { command } });
+
+  test('each record takes its time without regard to their number', () => {
+    const calls = new Calls();
+    const out: Draft[] = [];
+    for (let at = 0; at < 10_000; at++)
+      calls.part(tool(`p${at}`, `c${at}`, running(`sleep ${at}`), 'task'), heard, out);
+    for (let at = 0; at < 10_000; at++)
+      calls.part(tool(`q${at}`, `d${at}`, running(`wait ${at}`)), heard, out);
+    const before = cpuMs();
+    for (let at = 0; at < 30_000; at++) {
+      calls.part(tool(`r${at}`, `e${at}`, running('x')), heard, out);
+      calls.decide('c9999', true, T0, out);
+      calls.executed('x', 0, out);
+      calls.claim('ses_none');
+    }
+    expect(cpuMs() - before).toBeLessThan(3_000);
+  });
+
+  test('calls of one id that are open at once have ids of their own', () => {
+    const calls = new Calls();
+    const out: Draft[] = [];
+    const ends = { status: 'completed', input: { command: 'x' }, output: '' };
+    calls.part(tool('p1', 'c', running('1')), heard, out);
+    calls.part(tool('p2', 'c', running('2')), heard, out);
+    calls.part(tool('p1', 'c', ends), heard, out);
+    calls.part(tool('p3', 'c', running('3')), heard, out);
+    const ids = out.flatMap((draft) =>
+      draft.kind === 'call_requested' ? [draft.data.call_id] : [],
+    );
+    expect(ids).toEqual(['c', 'c#2', 'c#3']);
+  });
+
+  test('a session belongs to the only open task that has none', () => {
+    const calls = new Calls();
+    const out: Draft[] = [];
+    const task = (id: string, sessionId?: string) =>
+      tool(`p${id}`, id, { status: 'running', input: { a: 1 }, metadata: { sessionId } }, 'task');
+    calls.part(task('c1', 'ses_1'), heard, out);
+    calls.part(task('c2'), heard, out);
+    calls.claim('ses_2');
+    calls.claim('ses_3');
+    calls.part(task('c4'), heard, out);
+    calls.part(task('c5'), heard, out);
+    calls.claim('ses_4');
+    const parents = ['ses_1', 'ses_2', 'ses_3', 'ses_4'].map((id) => calls.parentOf(id));
+    expect(parents).toEqual(['c1', 'c2', null, null]);
   });
 });
