@@ -167,12 +167,10 @@ function takeMessage(facts: Facts, message: DataOf<'message_finished'>): void {
   const same = message.message_id !== null && message.message_id === facts.text.id;
   const { value, chars } = same ? facts.text : NO_TEXT;
   const more = same ? `\n${message.text}` : message.text;
-  const room = Math.max(0, LIMITS.final_output_chars_max - chars);
-  facts.text = {
-    id: message.message_id,
-    value: value + more.slice(0, room),
-    chars: chars + more.length,
-  };
+  const room = LIMITS.final_output_chars_max - chars;
+  // Whole or not at all, as in the record of a run: it may not be redacted yet.
+  const kept = more.length <= room ? more : chars === 0 ? more.slice(0, room) : '';
+  facts.text = { id: message.message_id, value: value + kept, chars: chars + more.length };
 }
 
 function takeUsage(facts: Facts, report: DataOf<'usage_reported'>): void {
