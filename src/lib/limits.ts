@@ -22,6 +22,8 @@ export const LIMITS = {
   kill_grace_ms: 5_000,
   /** How long processes that outlive the agent may go on before they are ended. */
   leftover_wait_ms: 2_000,
+  /** What they may write to each channel meanwhile: far more than a pipe holds of the agent's own last output. */
+  leftover_bytes_max: 8 * 1024 * 1024,
   /** How long killed processes may take to disappear; one that stays is stuck in the kernel or another user's. */
   kill_wait_ms: 3_000,
   /** How long the last bytes of an agent may take from its pipe to the spool: at most 64 KiB are on the way. */
