@@ -7,7 +7,8 @@ import type { CallRequestedDraft, Draft, DraftOf } from '../model/draft.ts';
 import type { DataOf, Event, Raw } from '../model/event.ts';
 import type { RunConfig, Usage } from '../model/parts.ts';
 import type { Channel, EventKind } from '../model/words.ts';
-import { problem } from './decode.ts';
+import { sameCall } from './call-input.ts';
+import { cutProblem, problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
 import { applyEvent, type CallState, findCall, type RunState } from './run-state.ts';
 
@@ -342,8 +343,10 @@ function isPossible(figure: unknown): boolean {
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
   const { state, normaliser, emit } = context;
   const known = state.calls.get(draft.call_id);
-  // An open call that is announced again is the same call.
-  if (known !== undefined && known.status === null) return known;
+  if (known !== undefined && known.status === null) {
+    announceAgain(context, known, draft);
+    return known;
+  }
   if (draft.parent_call_id !== null) {
     const parent = state.calls.get(draft.parent_call_id);
     if (parent !== undefined) startCall(context, parent);
@@ -370,6 +373,15 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
   if (call !== undefined && context.elapsed !== null)
     context.requested.set(call.call_id, context.elapsed());
   return call;
+}
+
+/** An open call that is announced again is the same call, perhaps with more of its input. Another one is a loss. */
+function announceAgain({ normaliser, emit }: Context, call: CallState, draft: CallRequestedDraft) {
+  const { input } = normaliser.call(draft);
+  if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
+  const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
+  const text = JSON.stringify(input) ?? null;
+  emit('problem', cutProblem(problem('correlate', 'contradiction', detail, text)).data);
 }
 
 /** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. The agent's own ids may have such marks. */

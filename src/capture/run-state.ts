@@ -8,11 +8,16 @@ import { own } from '../lib/own.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus, Channel, ProblemCode } from '../model/words.ts';
+import { charsOf } from './call-input.ts';
 
 export interface CallState {
   call_id: string;
   native_call_id: string;
   tool: string;
+  native_tool: string;
+  /** Null when the call has ended, and for an input that is too large to be kept. */
+  input: unknown;
+  input_chars: number;
   parent_call_id: string | null;
   requested_at_ms: number;
   /** Whether the agent itself said when; in a recording nobody else can. */
@@ -47,6 +52,8 @@ export interface RunState {
   /** By unique id: those of them that have another one than the agent's, and earlier calls of an id used again. */
   marked_calls: Map<string, CallState>;
   open_calls: number;
+  /** Characters of the inputs of open calls. */
+  open_chars: number;
   call_count: number;
   final_parts: string[];
   /** Characters of `final_parts`; over the limit no more are kept. */
@@ -92,6 +99,7 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     calls: new Map(),
     marked_calls: new Map(),
     open_calls: 0,
+    open_chars: 0,
     call_count: 0,
     final_parts: [],
     final_chars: 0,
@@ -257,11 +265,14 @@ function applyUsage(state: RunState, { mode, usage, cost_usd }: DataOf<'usage_re
 
 function applyCall(state: RunState, event: Event): void {
   if (event.kind === 'call_requested') {
-    const { call_id, native_call_id, tool, parent_call_id } = event.data;
+    const { call_id, native_call_id, tool, native_tool, parent_call_id } = event.data;
     const call: CallState = {
       call_id,
       native_call_id,
       tool,
+      native_tool,
+      input: null,
+      input_chars: 0,
       parent_call_id,
       requested_at_ms: event.at_ms,
       requested_native: event.at_source !== 'observed',
@@ -273,6 +284,7 @@ function applyCall(state: RunState, event: Event): void {
     };
     if (call_id !== native_call_id) markCall(state, call);
     state.calls.set(native_call_id, call);
+    keepInput(state, call, event.data.input);
     state.open_calls += 1;
     state.call_count += 1;
     return;
@@ -286,6 +298,9 @@ function applyCall(state: RunState, event: Event): void {
     call.status = event.data.status;
     call.exit_code = event.data.exit_code;
     state.open_calls -= 1;
+    state.open_chars -= call.input_chars;
+    call.input_chars = 0;
+    call.input = null;
     forgetOldCalls(state);
   } else if (event.kind === 'call_updated') {
     // Only its end closes a call.
@@ -310,6 +325,18 @@ export function findCall(
 ): CallState | undefined {
   const call = calls.get(call_id);
   return call?.call_id === call_id ? call : marked_calls.get(call_id);
+}
+
+function keepInput(state: RunState, call: CallState, input: unknown): void {
+  const most = Math.min(
+    LIMITS.open_input_chars_max,
+    LIMITS.open_inputs_chars_max - state.open_chars,
+  );
+  const chars = charsOf(input, most);
+  if (chars > most) return;
+  state.open_chars += chars;
+  call.input_chars = chars;
+  call.input = input;
 }
 
 /** Seldom and many at once: going over a map costs more than what is deleted from it. */

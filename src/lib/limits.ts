@@ -48,6 +48,9 @@ export const LIMITS = {
   call_ms_max: 366 * 86_400_000,
   /** Calls without a result that are kept open; beyond it the oldest is given up. */
   open_calls_max: 10_000,
+  /** Inputs of open calls that are kept, each and together: a call whose input is not kept can be any other's. */
+  open_input_chars_max: 1024 * 1024,
+  open_inputs_chars_max: 32 * 1024 * 1024,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
   calls_remembered_max: 5_000,
   /** Lines of a channel that are no records and become an event each; further ones are counted, or put together. */
