@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { NO_LIMITS } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
-import { settleMarked } from '../capture/drain.ts';
+import { leftUnread, settleMarked } from '../capture/drain.ts';
 import type { Pipeline } from '../capture/pipeline.ts';
 import { readInto, resumeTail } from '../capture/read-into.ts';
 import { waitForChange } from '../capture/tail.ts';
@@ -22,7 +22,7 @@ import { eventIn } from './journal-events.ts';
 import { resumeLiveRun } from './live-recover.ts';
 import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
 import { pipelineOf, type RunResult } from './run.ts';
-import { agentRuns, type KnownSpool, markOf, stillWrites } from './spool-meta.ts';
+import { agentRuns, type KnownSpool, markOf } from './spool-meta.ts';
 
 /** A run to finish. */
 export interface Unfinished extends KnownSpool {
@@ -187,14 +187,22 @@ async function readSpool(
     }
     const { tail } = resumed;
     await desk.recorder.take(resumed.events);
-    for (;;) {
-      const ended = !stillWrites(meta) || signal?.aborted === true;
+    const read = async () => {
       const events = await readInto(pipeline, channel, tail, buffer);
       if (events !== null) await desk.recorder.take(events);
-      else if (ended) break;
-      else if (!agentRuns(meta)) problems.push(...(await settleMarked(meta.drains ?? [])));
-      else await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
+      return events !== null;
+    };
+    while (agentRuns(meta) && signal?.aborted !== true) {
+      if (await read()) continue;
+      await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
     }
+    // Of what comes now only the first part can be the agent's.
+    const most = tail.size() + LIMITS.leftover_bytes_max;
+    if (signal?.aborted !== true) problems.push(...(await settleMarked(meta.drains ?? [])));
+    tail.stop(most);
+    let more = true;
+    while (more) more = await read();
+    problems.push(...leftUnread(channel, tail));
     await tail.close();
   }
   for (const draft of problems) await desk.recorder.take(pipeline.draft(draft, null));

@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs';
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
-import { type Drain, drainsFor, settleDrains } from '../capture/drain.ts';
+import { type Drain, drainsFor, leftUnread, settleDrains } from '../capture/drain.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
 import { endTree, listTree, RUN_ID_VARIABLE, type TreeRoot } from '../capture/process-tree.ts';
 import { readInto } from '../capture/read-into.ts';
@@ -178,6 +178,12 @@ export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk)
   });
 }
 
+const CHANNELS = ['stdout', 'stderr'] as const;
+type Tails = Record<(typeof CHANNELS)[number], Tail>;
+/** Offsets behind which nothing is read. */
+type Ends = Record<(typeof CHANNELS)[number], number>;
+const NO_END: Ends = { stdout: Number.POSITIVE_INFINITY, stderr: Number.POSITIVE_INFINITY };
+
 class LiveRun {
   readonly input: RunInput;
   readonly #request: RunRequest;
@@ -195,6 +201,8 @@ class LiveRun {
   #cause: string | null = null;
   #limit: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
+  /** One for all reads: a new one for each would be garbage by the hundred. */
+  readonly #buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
 
   constructor(request: RunRequest, desk: Desk, spool: Spool, launched: Launched) {
     const { agent, started_ms } = launched;
@@ -255,9 +263,7 @@ class LiveRun {
     await this.#readUntil(tails, exited.signal);
     if (timer !== null) clearTimeout(timer);
     this.input.end();
-    const left = await this.#endLeftovers(tails);
-    const problems = [...this.#problems, ...(await settleDrains(this.#drains))];
-    await this.#readUntil(tails, AbortSignal.abort());
+    const { left, problems } = await this.#readLeftovers(tails);
     for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
     return closeRun(await this.#closing(left, before));
@@ -280,29 +286,37 @@ class LiveRun {
     };
   }
 
-  /** Reads both channels until nothing is left and `stopped` says that nothing more comes. */
-  async #readUntil(tails: Record<'stdout' | 'stderr', Tail>, stopped: AbortSignal): Promise<void> {
-    const both = [tails.stdout, tails.stderr];
-    // One for all: a new one for each read would stand as garbage by the hundred.
-    const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-    for (;;) {
-      const last = stopped.aborted;
-      let got = false;
-      for (const channel of ['stdout', 'stderr'] as const) {
-        const events = await readInto(this.#pipeline, channel, tails[channel], buffer);
-        if (events === null) continue;
-        got = true;
-        await this.#desk.recorder.take(events);
-        this.#watch(events);
-        this.input.watch(events);
-      }
-      for (const note of this.input.notes())
-        await this.#desk.recorder.take(this.#pipeline.draft(note, null));
-      if (got) continue;
-      await this.#desk.recorder.take(this.#pipeline.pause());
-      if (last) return;
-      await waitForChange(both, stopped, LIMITS.tail_poll_ms * 10);
+  /** Reads both channels until the agent has ended, and then what it wrote until then. */
+  async #readUntil(tails: Tails, ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      if (await this.#read(tails)) continue;
+      await waitForChange([tails.stdout, tails.stderr], ended, LIMITS.tail_poll_ms * 10);
     }
+    await this.#readRest(tails, NO_END);
+  }
+
+  /** Reads what the channels have now: another process may write faster than anybody reads. */
+  async #readRest(tails: Tails, most: Ends): Promise<void> {
+    for (const channel of CHANNELS) tails[channel].stop(most[channel]);
+    let more = true;
+    while (more) more = await this.#read(tails);
+  }
+
+  /** One read of each channel; false: there was nothing. */
+  async #read(tails: Tails): Promise<boolean> {
+    let got = false;
+    for (const channel of CHANNELS) {
+      const events = await readInto(this.#pipeline, channel, tails[channel], this.#buffer);
+      if (events === null) continue;
+      got = true;
+      await this.#desk.recorder.take(events);
+      this.#watch(events);
+      this.input.watch(events);
+    }
+    for (const note of this.input.notes())
+      await this.#desk.recorder.take(this.#pipeline.draft(note, null));
+    if (!got) await this.#desk.recorder.take(this.#pipeline.pause());
+    return got;
   }
 
   /** Ends the run when it is over a limit. */
@@ -313,17 +327,40 @@ class LiveRun {
     if (this.#limit !== null) this.abort('limit');
   }
 
+  /** Reads what came after the end of the agent: its own last output, and a bounded part of what others write. */
+  async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
+    const most = {
+      stdout: tails.stdout.size() + LIMITS.leftover_bytes_max,
+      stderr: tails.stderr.size() + LIMITS.leftover_bytes_max,
+    };
+    const full = { stdout: new AbortController(), stderr: new AbortController() };
+    const enough = { stdout: full.stdout.signal, stderr: full.stderr.signal };
+    const timer = setInterval(() => {
+      for (const channel of CHANNELS)
+        if (tails[channel].size() > most[channel]) full[channel].abort();
+    }, LIMITS.tree_poll_ms);
+    try {
+      const left = await this.#endLeftovers(tails, AbortSignal.any(Object.values(enough)));
+      const problems = await settleDrains(this.#drains, enough);
+      await this.#readRest(tails, most);
+      const rest = CHANNELS.flatMap((channel) => leftUnread(channel, tails[channel]));
+      return { left, problems: [...this.#problems, ...problems, ...rest] };
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
   /** Processes that outlive the agent may still write; they get a moment, then they are ended. */
-  async #endLeftovers(tails: Record<'stdout' | 'stderr', Tail>): Promise<string[]> {
+  async #endLeftovers(tails: Tails, enough: AbortSignal): Promise<string[]> {
     await this.#ending;
     const names = (await listTree(this.#root)).map((process) => process.name);
     if (names.length === 0) return [];
-    const waited = AbortSignal.timeout(LIMITS.leftover_wait_ms);
+    const waited = AbortSignal.any([AbortSignal.timeout(LIMITS.leftover_wait_ms), enough]);
     while (!waited.aborted && (await listTree(this.#root)).length > 0) {
       await waitForChange([tails.stdout, tails.stderr], waited, LIMITS.tree_poll_ms * 4);
     }
     const { names: ended } = await endTree(this.#root, {
-      grace_ms: LIMITS.kill_grace_ms,
+      grace_ms: enough.aborted ? 0 : LIMITS.kill_grace_ms,
       signal: 'SIGTERM',
     });
     return ended;

@@ -1,7 +1,7 @@
 /** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
 import { rmSync } from 'node:fs';
 import { findAgent } from '../agents/registry.ts';
-import { type DrainMark, isDraining } from '../capture/drain.ts';
+import type { DrainMark } from '../capture/drain.ts';
 import { startOf } from '../capture/process-tree.ts';
 import type { AgentProcess } from '../capture/spawn.ts';
 import type { Agent } from '../model/agent.ts';
@@ -57,11 +57,6 @@ export function markOf({ drains }: SpoolMeta): Buffer {
 
 export function agentRuns({ agent }: SpoolMeta): boolean {
   return agent !== null && agent.start !== null && startOf(agent.pid) === agent.start;
-}
-
-/** Whether the spool may still grow by what the agent said: it runs, or its last words are on their way. */
-export function stillWrites(meta: SpoolMeta): boolean {
-  return agentRuns(meta) || (meta.drains ?? []).some(isDraining);
 }
 
 function secretsOf({ env, agent }: RunRequest): Record<string, string> {

@@ -7,9 +7,10 @@ import type { CallRequestedDraft, Draft, DraftOf } from '../model/draft.ts';
 import type { DataOf, Event, Raw } from '../model/event.ts';
 import type { RunConfig, Usage } from '../model/parts.ts';
 import type { Channel, EventKind } from '../model/words.ts';
-import { problem } from './decode.ts';
+import { sameCall } from './call-input.ts';
+import { cutProblem, problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
-import { applyEvent, type CallState, type RunState } from './run-state.ts';
+import { applyEvent, type CallState, findCall, type RunState } from './run-state.ts';
 
 export interface RunInfo {
   run_id: string;
@@ -342,8 +343,10 @@ function isPossible(figure: unknown): boolean {
 function requestCall(context: Context, draft: CallRequestedDraft): CallState | undefined {
   const { state, normaliser, emit } = context;
   const known = state.calls.get(draft.call_id);
-  // An open call that is announced again is the same call.
-  if (known !== undefined && known.status === null) return known;
+  if (known !== undefined && known.status === null) {
+    announceAgain(context, known, draft);
+    return known;
+  }
   if (draft.parent_call_id !== null) {
     const parent = state.calls.get(draft.parent_call_id);
     if (parent !== undefined) startCall(context, parent);
@@ -357,7 +360,7 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
       problem('normalise', code, `input of ${draft.native_tool} ${draft.call_id}`).data,
     );
   emit('call_requested', {
-    call_id: known === undefined ? draft.call_id : nextUse(known.call_id),
+    call_id: newCallId(state, draft.call_id, known),
     native_call_id: draft.call_id,
     tool,
     native_tool: draft.native_tool,
@@ -372,10 +375,25 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
   return call;
 }
 
-/** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. */
-function nextUse(call_id: string): string {
-  const match = /^(.*)#(\d+)$/s.exec(call_id);
-  return match === null ? `${call_id}#2` : `${match[1]}#${Number(match[2]) + 1}`;
+/** An open call that is announced again is the same call, perhaps with more of its input. Another one is a loss. */
+function announceAgain({ normaliser, emit }: Context, call: CallState, draft: CallRequestedDraft) {
+  const { input } = normaliser.call(draft);
+  if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
+  const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
+  const text = JSON.stringify(input) ?? null;
+  emit('problem', cutProblem(problem('correlate', 'contradiction', detail, text)).data);
+}
+
+/** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. The agent's own ids may have such marks. */
+function newCallId(state: RunState, native_call_id: string, known: CallState | undefined): string {
+  if (known === undefined && !state.marked_calls.has(native_call_id)) return native_call_id;
+  let use = known === undefined ? 2 : useOf(known) + 1;
+  while (findCall(state, `${native_call_id}#${use}`) !== undefined) use += 1;
+  return `${native_call_id}#${use}`;
+}
+
+function useOf({ call_id, native_call_id }: CallState): number {
+  return Number(call_id.slice(native_call_id.length + 1)) || 1;
 }
 
 function startCall({ emit }: Context, call: CallState): void {

@@ -7,11 +7,12 @@ import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../lib/limits.ts';
-import type { DraftOf } from '../model/draft.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
 import { problem } from './decode.ts';
 import { startOf } from './process-tree.ts';
 import { isShell } from './shells.ts';
 import { findProgram, type ResolvedLaunch } from './spawn.ts';
+import type { Tail } from './tail.ts';
 
 /** What any later tacho needs to find a drain. */
 export interface DrainMark {
@@ -21,7 +22,7 @@ export interface DrainMark {
 }
 
 export interface Drain extends DrainMark {
-  name: string;
+  name: 'stdout' | 'stderr';
   /** How it ended; never rejects. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
@@ -97,13 +98,13 @@ function startDrain(cat: string, fifo: string, path: string, fds: number[]): Dra
       stdio: [from, into, 'ignore'],
     });
     child.unref();
-    return followed(child, basename(path));
+    return followed(child, basename(path) as Drain['name']);
   } finally {
     for (const fd of held) closeSync(fd);
   }
 }
 
-function followed(child: ChildProcess, name: string): Drain {
+function followed(child: ChildProcess, name: Drain['name']): Drain {
   const ended = Promise.withResolvers<Awaited<Drain['ended']>>();
   child.once('error', () => ended.resolve({ code: null, signal: null }));
   child.once('exit', (code, signal) => ended.resolve({ code, signal }));
@@ -111,26 +112,37 @@ function followed(child: ChildProcess, name: string): Drain {
   return { name, pid: child.pid, start: startOf(child.pid), ended: ended.promise };
 }
 
-/** Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. */
-export async function settleDrains(drains: readonly Drain[]): Promise<DraftOf<'problem'>[]> {
-  const problems: DraftOf<'problem'>[] = [];
-  const all = new AbortController();
-  const late = sleep(LIMITS.drain_wait_ms, null, { signal: all.signal }).catch(() => null);
-  for (const { name, pid, ended } of drains) {
-    const end = await Promise.race([ended, late]);
-    if (end === null) {
-      send(pid);
-      // The timer keeps us alive meanwhile: a drain does not.
-      await Promise.race([ended, sleep(LIMITS.tree_poll_ms)]);
-      problems.push(heldOpen(name));
-    } else if (end.code !== 0) {
-      const how = end.signal ?? `exit code ${end.code}`;
-      const detail = `the process that writes ${name} to the spool failed (${how}); output after that is lost`;
-      problems.push(problem('process', 'drain_failed', detail));
-    }
+/**
+ * Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. `enough`: all that the
+ * channel gets from now on is of other processes.
+ */
+export async function settleDrains(
+  drains: readonly Drain[],
+  enough: Readonly<Record<Drain['name'], AbortSignal>>,
+): Promise<DraftOf<'problem'>[]> {
+  const all = drains.map((drain) => settleDrain(drain, enough[drain.name]));
+  return (await Promise.all(all)).filter((problem) => problem !== null);
+}
+
+async function settleDrain(
+  { name, pid, ended }: Drain,
+  enough: AbortSignal,
+): Promise<DraftOf<'problem'> | null> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, enough]);
+  const late = sleep(LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
+  const end = await Promise.race([ended, late]);
+  over.abort();
+  if (end === null) {
+    send(pid);
+    // The timer keeps us alive meanwhile: a drain does not.
+    await Promise.race([ended, sleep(LIMITS.tree_poll_ms)]);
+    return heldOpen(name);
   }
-  all.abort();
-  return problems;
+  if (end.code === 0) return null;
+  const how = end.signal ?? `exit code ${end.code}`;
+  const detail = `the process that writes ${name} to the spool failed (${how}); output after that is lost`;
+  return problem('process', 'drain_failed', detail);
 }
 
 /** The same for a run of another tacho, which is dead: only the marks of its drains are known. */
@@ -143,8 +155,16 @@ export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf
 }
 
 /** Without a start time the pid may be anybody's. */
-export function isDraining({ pid, start }: DrainMark): boolean {
+function isDraining({ pid, start }: DrainMark): boolean {
   return start !== null && startOf(pid) === start;
+}
+
+/** For output that is in the spool and behind all that is read of it; empty where all was read. */
+export function leftUnread(name: string, tail: Tail): Draft[] {
+  const bytes = tail.size() - tail.position;
+  if (bytes <= 0) return [];
+  const detail = `processes that outlived the agent wrote too much to its ${name}: the last ${bytes} bytes are not recorded`;
+  return [problem('process', 'drain_failed', detail)];
 }
 
 function heldOpen(name: string): DraftOf<'problem'> {

@@ -105,6 +105,38 @@ test('calls that are never answered are given up beyond a bound, oldest first', 
   });
 });
 
+test('calls with marks in their ids are given up once each', () => {
+  withLimits({ open_calls_max: 10 }, () => {
+    const marked = (n: number) => [
+      { ...call(n), id: `k${n}#2` },
+      { t: 'call_end', call: `k${n}#2`, status: 'ok', output: '' },
+      { ...call(n), id: `k${n}#2` },
+    ];
+    const events = whole(live(), lines(HELLO, ...count(10, marked).flat(), ...count(100, call)));
+    const ends = events.flatMap((event) =>
+      event.kind === 'call_finished' ? [event.data.call_id] : [],
+    );
+    expect(ends).toHaveLength(120);
+    expect(new Set(ends).size).toBe(120);
+  });
+});
+
+test('ids of finished calls are kept up to a bound, also those of one id that is used again', () => {
+  withLimits({ calls_remembered_max: 10 }, () => {
+    const end = { t: 'call_end', call: 'c0', status: 'ok', output: '' };
+    const pipeline = live();
+    const events = pipeline.push(
+      'stdout',
+      lines(HELLO, ...count(100, () => [call(0), end]).flat()),
+    );
+    const ids = events.flatMap((event) =>
+      event.kind === 'call_requested' ? [event.data.call_id] : [],
+    );
+    expect(new Set(ids).size).toBe(100);
+    expect(pipeline.state.marked_calls.size).toBeLessThanOrEqual(20);
+  });
+});
+
 test('what waits for the beginning of a run is bounded in bytes', () => {
   withLimits({ waiting_bytes_max: 1_000 }, () => {
     const pipeline = live();

@@ -9,11 +9,16 @@ import { own } from '../lib/own.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus, Channel, ProblemCode } from '../model/words.ts';
+import { charsOf } from './call-input.ts';
 
 export interface CallState {
   call_id: string;
   native_call_id: string;
   tool: string;
+  native_tool: string;
+  /** Null when the call has ended, and for an input that is too large to be kept. */
+  input: unknown;
+  input_chars: number;
   parent_call_id: string | null;
   requested_at_ms: number;
   /** Whether the agent itself said when; in a recording nobody else can. */
@@ -43,9 +48,13 @@ export interface RunState {
   cwd: string | null;
   tools: string[] | null;
   permission_mode: string | null;
-  /** Calls by the agent's own id: all open ones, and the latest finished ones. */
+  /** The last call of each of the agent's own ids: all open ones, and the latest finished ones. */
   calls: Map<string, CallState>;
+  /** By unique id: those of them that have another one than the agent's, and earlier calls of an id used again. */
+  marked_calls: Map<string, CallState>;
   open_calls: number;
+  /** Characters of the inputs of open calls. */
+  open_chars: number;
   call_count: number;
   final_parts: string[];
   /** Characters of `final_parts`; over the limit no more are kept. */
@@ -90,7 +99,9 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     tools: null,
     permission_mode: null,
     calls: new Map(),
+    marked_calls: new Map(),
     open_calls: 0,
+    open_chars: 0,
     call_count: 0,
     final_parts: [],
     final_chars: 0,
@@ -258,13 +269,14 @@ function applyUsage(state: RunState, { mode, usage, cost_usd }: DataOf<'usage_re
 
 function applyCall(state: RunState, event: Event): void {
   if (event.kind === 'call_requested') {
-    const { call_id, native_call_id, tool, parent_call_id } = event.data;
-    // An id used again is deleted first, which keeps the map in order of age.
-    if (call_id !== native_call_id) state.calls.delete(native_call_id);
-    state.calls.set(native_call_id, {
+    const { call_id, native_call_id, tool, native_tool, parent_call_id } = event.data;
+    const call: CallState = {
       call_id,
       native_call_id,
       tool,
+      native_tool,
+      input: null,
+      input_chars: 0,
       parent_call_id,
       requested_at_ms: event.at_ms,
       requested_native: event.at_source !== 'observed',
@@ -273,7 +285,10 @@ function applyCall(state: RunState, event: Event): void {
       status: null,
       exit_code: null,
       key: state.keyOf === null ? null : state.keyOf(event.data),
-    });
+    };
+    if (call_id !== native_call_id) markCall(state, call);
+    state.calls.set(native_call_id, call);
+    keepInput(state, call, event.data.input);
     state.open_calls += 1;
     state.call_count += 1;
     return;
@@ -287,6 +302,9 @@ function applyCall(state: RunState, event: Event): void {
     call.status = event.data.status;
     call.exit_code = event.data.exit_code;
     state.open_calls -= 1;
+    state.open_chars -= call.input_chars;
+    call.input_chars = 0;
+    call.input = null;
     forgetOldCalls(state);
   } else if (event.kind === 'call_updated') {
     // Only its end closes a call.
@@ -295,20 +313,47 @@ function applyCall(state: RunState, event: Event): void {
   }
 }
 
-/** By unique id; the native id is the key and is its beginning (`id`, `id#2`). */
-function findCall(state: RunState, call_id: string): CallState | undefined {
-  const direct = state.calls.get(call_id);
-  if (direct !== undefined) return direct;
-  const mark = call_id.lastIndexOf('#');
-  return mark < 0 ? undefined : state.calls.get(call_id.slice(0, mark));
+/** Few agents use an id again. */
+function markCall({ calls, marked_calls }: RunState, call: CallState): void {
+  const earlier = calls.get(call.native_call_id);
+  if (earlier !== undefined) marked_calls.set(earlier.call_id, earlier);
+  marked_calls.set(call.call_id, call);
+  // Deleted first, which keeps the map in order of age.
+  calls.delete(call.native_call_id);
+}
+
+/** By unique id. */
+export function findCall(
+  { calls, marked_calls }: RunState,
+  call_id: string,
+): CallState | undefined {
+  const call = calls.get(call_id);
+  return call?.call_id === call_id ? call : marked_calls.get(call_id);
+}
+
+function keepInput(state: RunState, call: CallState, input: unknown): void {
+  const most = Math.min(
+    LIMITS.open_input_chars_max,
+    LIMITS.open_inputs_chars_max - state.open_chars,
+  );
+  const chars = charsOf(input, most);
+  if (chars > most) return;
+  state.open_chars += chars;
+  call.input_chars = chars;
+  call.input = input;
 }
 
 /** Seldom and many at once: going over a map costs more than what is deleted from it. */
 function forgetOldCalls(state: RunState): void {
+  const { calls, marked_calls } = state;
   const most = LIMITS.calls_remembered_max + state.open_calls;
-  if (state.calls.size <= most * 2) return;
-  for (const [key, call] of state.calls) {
-    if (state.calls.size <= most) return;
-    if (call.status !== null) state.calls.delete(key);
+  if (calls.size > most * 2) forgetOld(calls, most);
+  if (marked_calls.size > most * 2) forgetOld(marked_calls, most);
+}
+
+function forgetOld(calls: Map<string, CallState>, most: number): void {
+  for (const [key, call] of calls) {
+    if (calls.size <= most) return;
+    if (call.status !== null) calls.delete(key);
   }
 }

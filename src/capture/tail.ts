@@ -27,6 +27,10 @@ export interface Tail {
    * there is nothing new. With a buffer the result lies in it. One read at a time.
    */
   read(buffer?: Buffer): Promise<Buffer | null>;
+  /** The file's size now. */
+  size(): number;
+  /** From now on only what the file has at this moment is read, at most up to the offset `most`. Can be asked for again. */
+  stop(most: number): void;
   /** What somebody else did to bytes that were read already, found by the last read; null: nothing. Given once. */
   takeCut(): Cut | null;
   /** Calls `listener` at each change until the returned function is called. */
@@ -82,6 +86,9 @@ class FileTail implements Tail {
   #watcher: FSWatcher | null = null;
   #busy: Promise<unknown> | null = null;
   #closed = false;
+  /** Nothing behind this offset has to be read. */
+  #until = Number.POSITIVE_INFINITY;
+  #stopped = false;
 
   constructor(path: string, options: TailOptions) {
     this.#path = path;
@@ -147,7 +154,7 @@ class FileTail implements Tail {
   async read(buffer?: Buffer): Promise<Buffer | null> {
     // Only the poll's look at the size can be under way here.
     if (this.#busy !== null) await this.#busy;
-    if (this.#closed) return null;
+    if (this.#closed || this.#stopped) return null;
     return this.#hold(this.#readNow(buffer));
   }
 
@@ -163,8 +170,12 @@ class FileTail implements Tail {
         this.#known.forget();
         got = await this.#fill(target);
       }
-      if (got === 0) return null;
       this.position += got;
+      // After a truncation the offset says nothing: then the end of the file does.
+      this.#stopped =
+        this.#until !== Number.POSITIVE_INFINITY &&
+        (got < target.length || this.position >= this.#until);
+      if (got === 0) return null;
       if (got === target.length) this.changed = true;
       const bytes = target.subarray(0, got);
       this.#known.add(bytes);
@@ -190,6 +201,15 @@ class FileTail implements Tail {
     const { size } = fstatSync(this.#fd);
     if (size < position) return { kind: 'truncated', position, size };
     return kind === null ? null : { kind, position, size };
+  }
+
+  size(): number {
+    return fstatSync(this.#fd).size;
+  }
+
+  stop(most: number): void {
+    this.#until = Math.min(this.size(), most);
+    this.#stopped = false;
   }
 
   takeCut(): Cut | null {

@@ -24,6 +24,8 @@ export const LIMITS = {
   kill_grace_ms: 5_000,
   /** How long processes that outlive the agent may go on before they are ended. */
   leftover_wait_ms: 2_000,
+  /** What they may write to each channel meanwhile: far more than a pipe holds of the agent's own last output. */
+  leftover_bytes_max: 8 * 1024 * 1024,
   /** How long killed processes may take to disappear; one that stays is stuck in the kernel or another user's. */
   kill_wait_ms: 3_000,
   /** How long the last bytes of an agent may take from its pipe to the spool: at most 64 KiB are on the way. */
@@ -48,6 +50,9 @@ export const LIMITS = {
   call_ms_max: 366 * 86_400_000,
   /** Calls without a result that are kept open; beyond it the oldest is given up. */
   open_calls_max: 10_000,
+  /** Inputs of open calls that are kept, each and together: a call whose input is not kept can be any other's. */
+  open_input_chars_max: 1024 * 1024,
+  open_inputs_chars_max: 32 * 1024 * 1024,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
   calls_remembered_max: 5_000,
   /** Lines of a channel that are no records and become an event each; further ones are counted, or put together. */

@@ -315,6 +315,75 @@ test('a process that escapes and keeps the output open ends nothing but the drai
   expect([grade, gaps, calls]).toEqual(['partial', ['drain_failed:2'], 6]);
 });
 
+/** Writes faster than anybody reads. It ends after some GB, so that a fault does not fill a disk. */
+const FLOOD = 'yes "$(printf %01023d 0)" | head -c 4000000000';
+/** Prints its group to a file, for who ends it. */
+const escaped = (pid_file: string) =>
+  `setsid env -i PATH="$PATH" /bin/sh -c 'echo $$ > ${pid_file}; ${FLOOD}'`;
+
+verifies(
+  'RE-22',
+  'a shell agent that leaves a fast writer: it is ended, and the run ends',
+  async () => {
+    if (!linux || !can('yes', 'a fast writer')) return;
+    const { calls, gaps } = await play([script(''), `(${FLOOD}) &`, 'exit 0'].join('\n'));
+    expect([calls, gaps.filter((gap) => gap.startsWith('drain_failed'))]).toEqual([
+      6,
+      ['drain_failed:1'],
+    ]);
+  },
+);
+
+for (const [what, agent] of [
+  ['a shell agent', (escapes: string) => [script(''), `${escapes} &`, 'sleep 0.2'].join('\n')],
+  [
+    'any other agent',
+    (escapes: string) =>
+      `${nodeAgent('')}execFileSync('/bin/sh', ['-c', ${JSON.stringify(`${escapes} & sleep 0.2`)}], { stdio: 'inherit' });\n`,
+  ],
+] as const)
+  verifies('RE-22', `the run of ${what} ends though a fast writer has escaped`, async () => {
+    if (!linux || !can('yes', 'a fast writer') || !can('setsid', 'a process that escapes')) return;
+    const pid_file = join(place.folder, 'pid');
+    try {
+      const { calls, problems } = await play(agent(escaped(pid_file)));
+      expect(calls).toBe(6);
+      expect(problems.map(({ code }) => code)).toContain('drain_failed');
+    } finally {
+      kill(-Number(readFileSync(pid_file, 'utf8')));
+    }
+  });
+
+verifies('ST-3', 'a recovery ends though a fast writer has outlived the agent', async () => {
+  if (!linux || !can('yes', 'a fast writer') || !can('setsid', 'a process that escapes')) return;
+  const pid_file = join(place.folder, 'pid');
+  const go = join(place.folder, 'go');
+  const wait = `while [ ! -e '${go}' ]; do sleep 0.05; done`;
+  const text = [script(wait), `${escaped(pid_file)} &`].join('\n');
+  const { pid, done } = place.start(RUN(), { env: program(text), contract: 'none' });
+  let meta: Row = null;
+  await until(() => {
+    const path = join(place.state, 'spool', spools(place)[0] ?? '', 'meta.json');
+    meta = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+    return meta?.agent != null;
+  }, 'the note of the agent');
+  kill(pid);
+  await done;
+  writeFileSync(go, '');
+  try {
+    await until(() => !isRunning(meta.agent.pid), 'the end of the agent');
+    await until(() => existsSync(pid_file), 'the writer');
+    expect((await tacho(['runs', 'recover'])).code).toBe(0);
+    const records = linesOf((await tacho(['replay', meta.run_id, '--output', 'json'])).stdout);
+    expect(records.filter((record) => record.type === 'tool_exec_finished').length).toBe(6);
+    expect(finished({ records } as never).completeness.gaps).toContainEqual(
+      expect.stringMatching('drain_failed'),
+    );
+  } finally {
+    kill(-Number(readFileSync(pid_file, 'utf8')));
+  }
+});
+
 test('a drain that is killed is recorded as a loss', async () => {
   if (!linux) return;
   const meta = '"$TACHO_HOME/spool/$TACHO_RUN_ID/meta.json"';
