@@ -8,7 +8,7 @@ import type { DataOf, Event, Raw } from '../model/event.ts';
 import type { RunConfig, Usage } from '../model/parts.ts';
 import type { Channel, EventKind } from '../model/words.ts';
 import { sameCall } from './call-input.ts';
-import { cutProblem, problem } from './decode.ts';
+import { problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
 import { applyEvent, type CallState, findCall, type RunState } from './run-state.ts';
 
@@ -380,8 +380,7 @@ function announceAgain({ normaliser, emit }: Context, call: CallState, draft: Ca
   const { input } = normaliser.call(draft);
   if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
   const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
-  const text = JSON.stringify(input) ?? null;
-  emit('problem', cutProblem(problem('correlate', 'contradiction', detail, text)).data);
+  emit('problem', problem('correlate', 'contradiction', detail).data);
 }
 
 /** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. The agent's own ids may have such marks. */

@@ -226,7 +226,7 @@ for (const [what, second, gaps] of [
         expect.objectContaining({
           code: 'contradiction',
           detail: `Bash t1 is open and was requested again as another call: ${name}`,
-          excerpt: JSON.stringify(input),
+          excerpt: null,
         }),
       ),
     );
