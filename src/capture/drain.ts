@@ -131,12 +131,14 @@ async function settleDrain(
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, enough]);
   const late = sleep(LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
-  const end = await Promise.race([ended, late]);
+  // A drain with all its writers ended needs a moment for what is in the pipe.
+  const moment = () => sleep(LIMITS.tree_poll_ms, null);
+  const end = (await Promise.race([ended, late])) ?? (await Promise.race([ended, moment()]));
   over.abort();
   if (end === null) {
     send(pid);
     // The timer keeps us alive meanwhile: a drain does not.
-    await Promise.race([ended, sleep(LIMITS.tree_poll_ms)]);
+    await Promise.race([ended, moment()]);
     return heldOpen(name);
   }
   if (end.code === 0) return null;

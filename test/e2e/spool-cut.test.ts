@@ -327,9 +327,9 @@ verifies(
   async () => {
     if (!linux || !can('yes', 'a fast writer')) return;
     const { calls, gaps } = await play([script(''), `(${FLOOD}) &`, 'exit 0'].join('\n'));
-    expect([calls, gaps.filter((gap) => gap.startsWith('drain_failed'))]).toEqual([
+    expect([calls, gaps]).toEqual([
       6,
-      ['drain_failed:1'],
+      expect.arrayContaining([expect.stringMatching('drain_failed')]),
     ]);
   },
 );
