@@ -380,7 +380,10 @@ function announceAgain({ normaliser, emit }: Context, call: CallState, draft: Ca
   const { input } = normaliser.call(draft);
   if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
   const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
-  emit('problem', problem('correlate', 'contradiction', detail).data);
+  const text = JSON.stringify(input) ?? '';
+  // Whole or not at all: it is redacted later, and a cut could hide the rest of a secret.
+  const fits = text.length <= LIMITS.excerpt_bytes_max;
+  emit('problem', problem('correlate', 'contradiction', detail, fits ? text : null).data);
 }
 
 /** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. The agent's own ids may have such marks. */
