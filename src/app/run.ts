@@ -33,7 +33,7 @@ import { rememberTarget } from './own-state.ts';
 import { type FailedView, type View, whyOf } from './recorder.ts';
 import { type RunRequest, takesInput } from './request.ts';
 import { type InputAnswer, RunInput } from './run-input.ts';
-import { metaOf } from './spool-meta.ts';
+import { keepRaw, metaOf } from './spool-meta.ts';
 
 export interface RunResult {
   run_id: string;
@@ -241,6 +241,8 @@ class LiveRun {
     } catch (error) {
       await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
       if (this.#pipeline.state.finished) throw error;
+      // A recovery reads it in the file.
+      keepRaw(this.#spool);
       const closing = await this.#closing([], before);
       const request = { ...closing.request, keep_raw: true };
       return closeRun({ ...closing, request, unreadable: whyOf(error) });

@@ -64,6 +64,16 @@ function secretsOf({ env, agent }: RunRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
+/** From now on nobody removes the raw output: not all of it is in the record. */
+export function keepRaw(spool: Spool): void {
+  try {
+    const read = metaIn(spool);
+    if ('meta' in read) writeMeta(spool, { ...read.meta, keep_raw: true });
+  } catch {
+    // The disk fails. What is known of the run is recorded all the same.
+  }
+}
+
 /**
  * The run is recorded: its spool is removed, or, kept on request, loses the secrets noted beside it and is not sent
  * again. A meta.json that cannot be used is removed: nothing of it is needed any more.

@@ -29,6 +29,14 @@ const PINNED: readonly Pinned[] = [
     nth: 1,
   },
   {
+    title: 'output that cannot be read to its end is kept, and no recovery removes it',
+    ids: ['ST-9', 'RE-12'],
+    scenario: 'run-demo',
+    way: { mode: 'once', errno: 'EIO' },
+    operation: /^read .*\/spool\/r_#\/stdout$/,
+    nth: 2,
+  },
+  {
     title: 'a recovery that cannot write the journal does not report success',
     ids: ['ST-9'],
     scenario: 'recover',

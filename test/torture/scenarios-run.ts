@@ -185,12 +185,13 @@ async function* freshFaults(lane: Lane, { known, agent, ran, killed }: Fresh) {
     return;
   }
   yield* recordFaults(lane, run_id, shown);
-  if (!worked) return;
   const events = (await bodiesOf(lane.state, run_id)).map((body) => JSON.parse(body));
   const { data } = events.at(-1);
   // Output that cannot be read ends the capture, and is kept.
   const kept = existsSync(join(lane.state, 'spool', run_id, 'stdout'));
-  if (data.exit_reason === 'capture_error' && kept) return;
+  if (!kept && /\/spool\/.*: i\/o error, read$/.test(data.error ?? ''))
+    yield 'output that could not be read was removed';
+  if (!worked || (data.exit_reason === 'capture_error' && kept)) return;
   const calls = events.filter(({ kind }) => kind === 'call_finished').length;
   if (calls !== agent.calls) yield `${calls} calls are recorded of ${agent.calls}`;
   const final = data.final_output;

@@ -157,6 +157,13 @@ function firstDifference(shown: string, recorded: string): string {
   return `line ${at + 1}: ${a[at]?.slice(0, 300)} ≠ ${b[at]?.slice(0, 300)}`;
 }
 
+/** Output that could not be read stays for people. */
+async function isKept(lane: Lane, run_id: string): Promise<boolean> {
+  if (!existsSync(join(lane.state, 'spool', run_id, 'recorded'))) return false;
+  const last = (await bodiesOf(lane.state, run_id)).at(-1);
+  return last !== undefined && JSON.parse(last).data.exit_reason === 'capture_error';
+}
+
 /** Nothing more to do, nothing left behind. */
 export async function* tidyFaults(lane: Lane): AsyncGenerator<string> {
   const before = digestOf(lane.state);
@@ -172,7 +179,8 @@ export async function* tidyFaults(lane: Lane): AsyncGenerator<string> {
   for (const path of names)
     if (path.split('/').some((name) => TEMPORARY.test(name))) yield `left behind: ${path}`;
   const spool = join(lane.state, 'spool');
-  if (existsSync(spool)) for (const name of readdirSync(spool)) yield `left behind: spool/${name}`;
+  for (const name of existsSync(spool) ? readdirSync(spool) : [])
+    if (!(await isKept(lane, name))) yield `left behind: spool/${name}`;
   for (const path of filesBelow(lane.temporary)) yield `left behind: ${path}`;
   for (const text of await lane.settle()) yield `left running: ${text}`;
 }
