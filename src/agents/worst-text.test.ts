@@ -16,7 +16,7 @@ const long = (head: string, piece: string, tail = '', length = MB) =>
   head + piece.repeat(Math.ceil((length - head.length - tail.length) / piece.length)) + tail;
 /** The longest command line that is looked into. */
 const line = (head: string, piece: string, tail = '') => long(head, piece, tail, 65_000);
-const told = (text: string) => toldEnd('run_shell_command', text);
+const endOf = (text: string) => toldEnd('run_shell_command', text);
 const codex = (text: string) => endedBy('exec_command', text, () => null);
 
 const CASES: Record<string, () => unknown> = {
@@ -49,9 +49,9 @@ const CASES: Record<string, () => unknown> = {
   'gemini: brackets in a display name': () =>
     [' (', 'x', ' MCP Server)'].map((tail) => mcpOf('mcp_a_b', long('', ' (', tail))),
   'gemini: servers in a display name': () => mcpOf('mcp_a_b', long('', ' (x MCP Server)', 'y')),
-  'gemini: last lines': () => told(long('', '\nSignal: ', '\nx')),
+  'gemini: last lines': () => endOf(long('', '\nSignal: ', '\nx')),
   'gemini: blanks in a last line': () => {
-    for (let calls = 0; calls < 200; calls++) told(long('\nSignal: ', ' ', '\nx', 4_096));
+    for (let calls = 0; calls < 200; calls++) endOf(long('\nSignal: ', ' ', '\nx', 4_096));
   },
 };
 

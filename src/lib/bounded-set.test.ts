@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BoundedSet } from './bounded-set.ts';
 
-test('a bounded set takes so many texts, and so many characters', () => {
+test('a bounded set has a limit of texts and one of characters', () => {
   const few = new BoundedSet(2, 100);
   for (const text of ['a', 'a', 'b', 'c']) few.add(text);
   expect([...few]).toEqual(['a', 'b']);

@@ -1,4 +1,4 @@
-/** A set of foreign texts that takes so many and so many characters, and no more. */
+/** A set of foreign texts, bounded in number and in characters: what goes beyond is not added. */
 export class BoundedSet extends Set<string> {
   readonly #most: number;
   #room: number;

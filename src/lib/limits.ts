@@ -105,7 +105,7 @@ export const LIMITS = {
   final_output_chars_max: 16 * 1024 * 1024,
   /** What is kept of each text in an event that is over `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
-  /** One message of a transcript, made of any number of pieces: as long as a record. More goes on in the next message. */
+  /** One message of a transcript, made of any number of pieces: as long as a record. The rest is in the next message. */
   transcript_message_chars_max: 8 * 1024 * 1024,
   /** Sub-agents of a transcript with an open message, far more than run at once, and the text of all of them. Beyond it
    * the message of the one silent for longest is ended. */

@@ -1,7 +1,7 @@
 /**
  * Events → messages: one for each turn of the model, with the places of its calls. What was said in pieces is joined;
  * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held, and those
- * within limits: a longer message goes on in the next, and of too many sub-agents the one silent for longest is closed.
+ * within limits: the rest of a longer message is in the next, and of too many sub-agents the one silent for longest is closed.
  */
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';

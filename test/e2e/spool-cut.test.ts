@@ -197,17 +197,23 @@ verifies(
   },
 );
 
-verifies('ST-3', 'recovery waits for a drain that still has output of a dead agent', async () => {
-  if (!linux) return;
-  const go = join(place.folder, 'go');
-  const text = script(`while [ ! -e '${go}' ]; do sleep 0.05; done; echo note > /dev/stderr`);
-  const { pid, done } = place.start(RUN(), { env: program(text), contract: 'none' });
+/** meta.json, once it names the agent. */
+async function noted(): Promise<Row> {
   let meta: Row = null;
   await until(() => {
     const path = join(place.state, 'spool', spools(place)[0] ?? '', 'meta.json');
     meta = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
     return meta?.agent != null;
   }, 'the note of the agent');
+  return meta;
+}
+
+verifies('ST-3', 'recovery waits for a drain that still has output of a dead agent', async () => {
+  if (!linux) return;
+  const go = join(place.folder, 'go');
+  const text = script(`while [ ! -e '${go}' ]; do sleep 0.05; done; echo note > /dev/stderr`);
+  const { pid, done } = place.start(RUN(), { env: program(text), contract: 'none' });
+  const meta = await noted();
   kill(pid);
   await done;
   const { agent, drains, run_id } = meta;
@@ -361,12 +367,7 @@ verifies('ST-3', 'a recovery ends though a fast writer has outlived the agent', 
   const wait = `while [ ! -e '${go}' ]; do sleep 0.05; done`;
   const text = [script(wait), `${escaped(pid_file)} &`].join('\n');
   const { pid, done } = place.start(RUN(), { env: program(text), contract: 'none' });
-  let meta: Row = null;
-  await until(() => {
-    const path = join(place.state, 'spool', spools(place)[0] ?? '', 'meta.json');
-    meta = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
-    return meta?.agent != null;
-  }, 'the note of the agent');
+  const meta = await noted();
   kill(pid);
   await done;
   writeFileSync(go, '');
