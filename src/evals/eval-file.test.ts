@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../test/cpu-ms.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { NO_FILES, parse } from '../../test/grade.ts';
 import { TachoError } from '../lib/errors.ts';
@@ -168,7 +169,19 @@ describe('mistakes are told with file, line, column and field', () => {
     for (const [one, two] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg', 'gh']) {
       bomb.push(`${two}: &${two} [${Array(9).fill(`*${one}`).join(',')}]`);
     }
-    expect((await mistakesIn(bomb.join('\n')))[0]).toMatch(/^evals\/a\.yaml:1:1: /);
+    expect((await mistakesIn(bomb.join('\n')))[0]).toBe(
+      'evals/a.yaml:6:8: has aliases that stand for more than 100000 values',
+    );
+  });
+
+  test('only those mistakes cost time that are shown, whatever their length', async () => {
+    const keys = Array.from({ length: 1_000 }, (_, i) => `${'assertion'.repeat(6)}${i}: 1`);
+    const text = `metadata: &a {${keys.join(', ')}}\ntests:\n${'  - {<<: *a}\n'.repeat(45)}`;
+    const grader = `- {id: a, assertions: [{type: ${'x'.repeat(1_000_000)}}]}`;
+    const start = cpuMs();
+    expect(await mistakesIn(text)).toHaveLength(21);
+    expect((await mistakesIn(`tests:\n  ${grader}\n`))[0]).toContain('is no known grader');
+    expect(cpuMs() - start).toBeLessThan(2_000);
   });
 });
 

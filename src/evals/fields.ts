@@ -2,9 +2,12 @@
 
 export type Path = readonly (string | number)[];
 
+/** A function: it takes time to say, and only the first mistakes are kept. */
+export type Why = string | (() => string);
+
 export interface Place {
   at: Path;
-  mistake(at: Path, why: string): void;
+  mistake(at: Path, why: Why): void;
   /** A field that is known and has no effect. */
   note(at: Path, why: string): void;
 }
@@ -61,7 +64,7 @@ export function readMap(
   for (const [key, item] of Object.entries(value)) {
     const name = names.get(key) ?? names.get(snake(key));
     const here = inside(place, key);
-    if (name === undefined) here.mistake(here.at, unknownField(key, Object.keys(fields)));
+    if (name === undefined) here.mistake(here.at, () => unknownField(key, Object.keys(fields)));
     else if (Object.hasOwn(found, name)) here.mistake(here.at, `is there already, as ${name}`);
     else if (item === null && fields[name]?.required !== true) continue;
     else found[name] = (fields[name] as Field).read(item, here);
@@ -73,19 +76,19 @@ export function readMap(
   return found;
 }
 
-/** A longer key is like none of ours, and comparing it would take long. */
-const WORD_CHARS_MAX = 64;
-
 function unknownField(key: string, known: readonly string[]): string {
-  const near =
-    key.length > WORD_CHARS_MAX ? undefined : known.find((name) => distance(name, key) <= 2);
+  const near = known.find((name) => distance(name, key) <= 2);
   return near === undefined
     ? `is no known field; known are ${known.join(', ')}`
     : `is no known field; did you mean ${near}?`;
 }
 
-/** Edits between two short words. */
+/** A longer word is like none of ours, and comparing it would take long. */
+const WORD_CHARS_MAX = 64;
+
+/** Edits between a word of ours and another one. */
 export function distance(a: string, b: string): number {
+  if (b.length > WORD_CHARS_MAX) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

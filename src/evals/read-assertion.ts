@@ -54,10 +54,12 @@ function typeOf(value: Record<string, unknown>, place: Place): string | null {
   }
   const name = type.replaceAll('_', '-');
   if (Object.hasOwn(GRADERS, name)) return name;
-  const known = Object.keys(GRADERS);
-  const near = known.find((one) => distance(one, name) <= 3);
-  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
-  here.mistake(here.at, `is no known grader "${type}"; ${hint}`);
+  here.mistake(here.at, () => {
+    const known = Object.keys(GRADERS);
+    const near = known.find((one) => distance(one, name) <= 3);
+    const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+    return `is no known grader "${type}"; ${hint}`;
+  });
   return null;
 }
 

@@ -3,7 +3,7 @@ import { TachoError } from '../lib/errors.ts';
 import { jsonFault } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
-import type { Path, Place } from './fields.ts';
+import type { Path, Place, Why } from './fields.ts';
 
 export interface Source {
   path: string;
@@ -71,9 +71,10 @@ export function createReport(): Report {
   return {
     notes,
     place(source) {
-      const say = (at: Path, why: string) => {
+      const say = (at: Path, why: Why) => {
         const { line, col } = source.placeOf(at);
-        return `${source.path}:${line}:${col}: ${fieldName(at)} ${why}`.replace(':  ', ': ');
+        const words = typeof why === 'string' ? why : why();
+        return `${source.path}:${line}:${col}: ${fieldName(at)} ${words}`.replace(':  ', ': ');
       };
       return {
         at: [],
