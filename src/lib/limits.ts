@@ -195,8 +195,10 @@ export const LIMITS = {
   /** Of YAML, which takes some 2 s per MiB to read: tacho.yaml, and eval files; longer lists of cases are JSONL. */
   config_bytes_max: 256 * 1024,
   eval_yaml_bytes_max: 2 * 1024 * 1024,
-  /** Aliases in a YAML file: each one costs a walk through the whole file. */
+  /** Aliases in a YAML file: each one costs a walk through all anchors. */
   yaml_aliases_max: 1_000,
+  /** Values that all aliases of a YAML file stand for: far more than anybody repeats by hand. */
+  yaml_added_max: 100_000,
   /** Mistakes in one eval file that are told at once. */
   eval_mistakes_max: 20,
   /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { cpuMs } from '../../test/cpu-ms.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { readTextFile } from './text-file.ts';
 import { readYamlText } from './yaml.ts';
@@ -59,6 +60,46 @@ describe('YAML', () => {
       message: 'has more than 1000 aliases',
     });
     expect(faultOf(many(1_000, (i) => `- &a${i} 1\n- *a${i}`))).toBeNull();
+  });
+
+  const keys = (count: number) => `&a {${many(count, (i) => `k${i}: 1`, ', ')}}`;
+  const merges = `<<: [${many(990, () => '*a', ', ')}]`;
+  const targets = (env: string) => many(990, (i) => `  t${i}: {agent: demo, env: ${env}}`);
+  for (const [what, text, line] of [
+    ['maps', `x: ${keys(18_000)}\ntargets:\n${targets('*a')}`, 5],
+    ['merges', `x: ${keys(18_000)}\ntargets:\n${targets('{<<: *a}')}`, 5],
+    ['one merge of many', `x: ${keys(18_000)}\ntargets: {t: {env: {${merges}}}}`, 2],
+    ['merges into tests', `a: ${keys(2_000)}\ntests:\n${many(990, () => '  - {<<: *a}')}`, 27],
+    ['one merge as tests', `a: ${keys(20_000)}\ntests: {${merges}}`, 2],
+    ['aliases of aliases', `- &a [${'x, '.repeat(900)}]\n- &b [${'*a, '.repeat(90)}]\n- *b`, 3],
+    ['long texts', `- &a ${'x'.repeat(1_000_000)}\n${many(990, () => '- *a')}`, 8],
+  ] as const)
+    test(`values that aliases stand for are bounded: ${what}`, () => {
+      const start = cpuMs();
+      const message = 'has aliases that stand for more than 100000 values';
+      expect(faultOf(text)).toMatchObject({ line, message });
+      expect(cpuMs() - start).toBeLessThan(2_000);
+    });
+
+  test('many aliases in an anchor of a wide file take seconds, not minutes', () => {
+    const text = `a: &a 1\nb: &b [${'*a, '.repeat(900)}]\nc: *b\nd: [${'1, '.repeat(100_000)}]`;
+    const start = cpuMs();
+    const { fault, value } = readYamlText(text);
+    expect([fault, Object.keys(value() as object)]).toEqual([null, ['a', 'b', 'c', 'd']]);
+    expect(cpuMs() - start).toBeLessThan(10_000);
+  });
+
+  test('an alias is refused in its own anchor and without one, and means the last one before it', () => {
+    const message = 'there is no &a that ends before this';
+    for (const text of ['- 1\n- &a [*a]', '- 1\n- [*a, &a 1]', '- &a 1\n- &a [*a]'])
+      expect(faultOf(text)).toMatchObject({ line: 2, message });
+    expect(readYamlText('[&a 1, *a, &a 2, *a]').value()).toEqual([1, 1, 2, 2]);
+  });
+
+  test('another version of YAML is refused, with its place', () => {
+    const message = 'only YAML 1.2 is read: leave out the %YAML directive';
+    expect(faultOf('# x\n%YAML 1.1\n---\na: yes\n')).toEqual({ line: 2, col: 1, message });
+    expect(readYamlText('%YAML 1.2\n---\na: yes\n').value()).toEqual({ a: 'yes' });
   });
 
   test('places are those of keys and items', () => {

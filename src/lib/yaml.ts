@@ -1,6 +1,7 @@
 /**
  * The YAML reader, loaded when it is needed. Takes time and memory in proportion to the text: keys are compared in linear
- * time, aliases and nesting are bounded. A file of our own: imported as it is, the bundled package has no names.
+ * time, nesting and all that aliases stand for are bounded. A file of our own: imported as it is, the bundled package has
+ * no names.
  */
 import {
   type Document,
@@ -10,6 +11,8 @@ import {
   isScalar,
   LineCounter,
   parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
 } from 'yaml';
 import { LIMITS } from './limits.ts';
 
@@ -26,13 +29,16 @@ export interface YamlText {
   fault: (YamlPlace & { message: string }) | null;
   /** Line and column, from 1, of the node at a path; of the nearest thing around it when it is not there. */
   placeOf(at: YamlPath): YamlPlace;
-  /** Throws where aliases expand to more than anybody writes by hand. */
+  /** Only without a fault. Throws for a merge of what is no map. */
   value(): unknown;
 }
 
 type Range = [number, number, number] | null | undefined;
 /** The package reports the end of the stack as a mistake in the text. */
 const STACK = /^Maximum call stack/;
+/** Characters of a text that count as one value. */
+const VALUE_CHARS = 64;
+const NOT_1_2 = 'only YAML 1.2 is read: leave out the %YAML directive';
 
 interface Fault {
   at: number;
@@ -51,7 +57,8 @@ export function readYamlText(text: string, options: { merge?: boolean } = {}): Y
       const range = rangeAt(document.contents, at);
       return range == null ? { line: 1, col: 1 } : placeAt(range[0]);
     },
-    value: () => document.toJS({ maxAliasCount: LIMITS.yaml_aliases_max }),
+    // The package's own count of aliases walks through the file for each of them.
+    value: () => document.toJS({ maxAliasCount: -1 }),
   };
 }
 
@@ -62,6 +69,8 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
     const document = parseDocument(text, {
       lineCounter,
       merge,
+      version: '1.2',
+      schema: 'core',
       uniqueKeys: false,
       logLevel: 'error',
       // Each of them would quote the line around it: many mistakes in a long line take minutes.
@@ -72,6 +81,9 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
       const { message, pos } = wrong;
       return { document, fault: STACK.test(message) ? deep : { at: pos[0], message } };
     }
+    // Another version has other words for true and false, and merges maps.
+    if (document.directives?.yaml.version !== '1.2')
+      return { document, fault: { at: text.indexOf('%YAML'), message: NOT_1_2 } };
     return { document, fault: structureFault(document) };
   } catch (error) {
     // The stack is used up long before the memory.
@@ -80,36 +92,65 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
   }
 }
 
-/** Keys that are there twice, nesting and aliases, without recursion. */
+interface Visit {
+  node: unknown;
+  depth: number;
+  /** All of an anchor's node has been visited, since the size was this. */
+  from?: number;
+}
+
+/** Keys that are there twice, nesting, and all that aliases stand for, in the order of the text and without recursion. */
 function structureFault(document: Document): Fault | null {
-  const todo: { node: unknown; depth: number }[] = [{ node: document.contents, depth: 0 }];
-  let aliases = 0;
+  const todo: Visit[] = [{ node: document.contents, depth: 0 }];
+  /** Anchor → size of its node, with all that the aliases in it stand for; null: of the node that is being visited. */
+  const sizes = new Map<string, number | null>();
+  let [size, aliases, added] = [0, 0, 0];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-    const { node, depth } = next;
-    const at = (node as { range?: Range } | null)?.range?.[0] ?? 0;
-    if (depth > LIMITS.depth_max)
-      return { at, message: `is nested deeper than ${LIMITS.depth_max} levels` };
-    if (isAlias(node) && ++aliases > LIMITS.yaml_aliases_max)
-      return { at, message: `has more than ${LIMITS.yaml_aliases_max} aliases` };
-    if (!isCollection(node)) continue;
-    const seen = new Set<string>();
-    for (const item of node.items) {
-      if (!isPair(item)) {
-        todo.push({ node: item, depth: depth + 1 });
-        continue;
-      }
-      const { key, value } = item;
-      // The key of a merge is a symbol, and may be there twice.
-      const plain = isScalar(key) && typeof key.value !== 'symbol' && key.value !== '<<';
-      const name = plain ? String(key.value) : null;
-      if (name !== null && seen.has(name))
-        return {
-          at: (key as { range?: Range }).range?.[0] ?? at,
-          message: 'Map keys must be unique',
-        };
-      if (name !== null) seen.add(name);
-      todo.push({ node: key, depth: depth + 1 }, { node: value, depth: depth + 1 });
+    const { node, depth, from } = next;
+    const { range, anchor } = (node ?? {}) as { range?: Range; anchor?: string };
+    const fault = (message: string, at = range?.[0] ?? 0): Fault => ({ at, message });
+    if (from !== undefined) {
+      sizes.set(anchor as string, size - from);
+      continue;
     }
+    if (depth > LIMITS.depth_max) return fault(`is nested deeper than ${LIMITS.depth_max} levels`);
+    if (isAlias(node)) {
+      const stands_for = sizes.get(node.source) ?? null;
+      if (stands_for === null) return fault(`there is no &${node.source} that ends before this`);
+      size += stands_for;
+      added += stands_for;
+      if (++aliases > LIMITS.yaml_aliases_max)
+        return fault(`has more than ${LIMITS.yaml_aliases_max} aliases`);
+      if (added > LIMITS.yaml_added_max)
+        return fault(`has aliases that stand for more than ${LIMITS.yaml_added_max} values`);
+      continue;
+    }
+    if (anchor !== undefined) {
+      sizes.set(anchor, null);
+      todo.push({ node, depth, from: size });
+    }
+    const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
+    size += 1 + Math.floor(text.length / VALUE_CHARS);
+    if (!isCollection(node)) continue;
+    const twice = keyTwice(node);
+    if (twice !== null) return fault('Map keys must be unique', twice.range?.[0]);
+    for (const item of node.items.toReversed())
+      for (const inner of isPair(item) ? [item.value, item.key] : [item])
+        todo.push({ node: inner, depth: depth + 1 });
+  }
+  return null;
+}
+
+/** The second key of a map that has the same name as another. */
+function keyTwice({ items }: YAMLMap | YAMLSeq): { range?: Range } | null {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const key = isPair(item) ? item.key : null;
+    // The key of a merge is a symbol, and may be there twice.
+    if (!isScalar(key) || typeof key.value === 'symbol' || key.value === '<<') continue;
+    const name = String(key.value);
+    if (seen.has(name)) return key;
+    seen.add(name);
   }
   return null;
 }

@@ -107,7 +107,7 @@ test('a script without steps, or that is no mapping or no YAML, is refused', () 
   expect(first).toMatch(/^my\.yaml:3: Missing closing "quote/);
   const [twice] = faultsOf('steps: []\nsteps: []\n');
   expect(twice).toMatch(/^my\.yaml:2: Map keys must be unique/);
-  expect(faultsOf('steps: &a [*a]\n')).toEqual([
+  expect(faultsOf('steps: [&a {say: x}, *a]\n')).toEqual([
     'my.yaml:1: aliases (*name) cannot be used in a script',
   ]);
 });
