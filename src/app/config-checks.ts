@@ -7,6 +7,10 @@ export type Check = (value: unknown) => string | null;
 
 export const text: Check = (value) =>
   typeof value === 'string' && value !== '' ? null : 'must be a text';
+/** Of a value that is a word of its own on the agent's command line; null: nothing is wrong. */
+export const likeFlag = (value: string | null): string | null =>
+  value?.startsWith('-') ? 'must not begin with "-": the agent would take it for a flag' : null;
+export const model: Check = (value) => text(value) ?? likeFlag(value as string);
 export const number: Check = (value) =>
   typeof value === 'number' && value > 0 ? null : 'must be a number of seconds over 0';
 export const whole =

@@ -14,6 +14,7 @@ import {
   type Check,
   list,
   map,
+  model,
   number,
   policies,
   targets,
@@ -69,7 +70,7 @@ const ROOT_FIELDS: Record<string, Check> = {
 const TARGET_FIELDS: Record<string, Check> = {
   agent: text,
   command: textOrList,
-  model: text,
+  model,
   args: list,
   env: map,
   cwd: text,
@@ -187,7 +188,7 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   try {
     given = value();
   } catch (cause) {
-    // Aliases that stand for more than anybody writes by hand.
+    // A merge of what is no map, by a tag.
     throw invalid(`${path}:1: ${(cause as Error).message}`);
   }
   return configOf({ path, sha256: hashOf(bytes) }, given, fail, agents);

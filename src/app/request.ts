@@ -13,6 +13,7 @@ import type { RunAttempt, RunConfig, RunLimits } from '../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../model/words.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import { agentOf } from './agent-of.ts';
+import { likeFlag } from './config-checks.ts';
 import type { StreamLog } from './config-log.ts';
 import type { LiveRunConfig } from './live-run.ts';
 import { programEntry } from './paths.ts';
@@ -186,6 +187,10 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   checkCwd(cwd);
   const config = configOf(options);
   const { model, approve, resume, stream, args } = config;
+  for (const [name, value] of Object.entries({ model, resume })) {
+    const wrong = likeFlag(value);
+    if (wrong !== null) throw usage(`${name} ${wrong}`);
+  }
   const self = { node: process.execPath, entry: programEntry(agent.id) };
   const command = options.command ?? null;
   const plan = agent.launch({

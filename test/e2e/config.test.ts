@@ -79,6 +79,20 @@ test('flags come before what the target says, and arguments after --, unchanged,
   expect([got.word, got.cwd]).toEqual(['a=b c', realpathSync(place.folder)]);
 });
 
+for (const name of ['model', 'resume'])
+  test(`a ${name} that the agent would take for a flag is refused`, async () => {
+    toy();
+    const { code, stderr } = await tacho([
+      'run',
+      '--trust',
+      '--target',
+      'toy',
+      `--${name}=-x`,
+      'hello',
+    ]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} must not begin with "-"`)]);
+  });
+
 test('default_target is taken when neither agent nor target is given', async () => {
   config(`default_target: toy\ntargets:\n  toy: { agent: claude, command: ${command()} }\n`);
   expect((await run(['hello'])).bytes).toBe(5);
@@ -105,7 +119,7 @@ const MISTAKES: [string, string, string][] = [
   [
     'aliases without end',
     `a: &a [1, 1]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'[at]}, `.repeat(9)}1]\n`).join('')}`,
-    ':1: Excessive alias count',
+    ':6:20: has aliases that stand for more than 100000 values',
   ],
   ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],
@@ -120,6 +134,11 @@ const MISTAKES: [string, string, string][] = [
     'an unknown target field',
     'targets:\n  a:\n    agent: demo\n    modle: x\n',
     ':4: targets.a.modle is no known field',
+  ],
+  [
+    'a flag as model',
+    'targets:\n  a:\n    agent: gemini\n    model: --yolo\n',
+    ':4: targets.a.model must not begin with "-"',
   ],
   ['no agent', 'targets:\n  a:\n    model: x\n', ':2: targets.a lacks the field agent'],
   [
