@@ -4,7 +4,10 @@
  */
 import { dirname } from 'node:path';
 import { TachoError } from '../lib/errors.ts';
+import { bytesText, durationText } from '../lib/figures.ts';
 import { oneLine } from '../lib/terminal-text.ts';
+import { knownSecrets } from '../store/redact-values.ts';
+import type { RetentionPolicy } from '../store/retention.ts';
 import { isKnown, remember } from '../store/user-state.ts';
 import type { Config, Target } from './config.ts';
 import type { Acting } from './own-state.ts';
@@ -79,45 +82,91 @@ function askFor(asking: Asking, consenting: Consenting): void {
 export const words = (list: readonly string[]) =>
   list.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
+/** What applies of a table of effects. */
+function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of: T): string {
+  const all = Object.values(table).map((effect) => effect(of));
+  return all.filter((effect) => effect !== false).join(', ');
+}
+
 /**
- * Fields of a target that need consent. Those that are not here choose no program, reach no file and widen no right: model,
+ * Fields of a target that need consent. Those that are not here choose no program, reach no file and widen no right:
  * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, retries, stream_log.
  */
-const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | null } = {
-  agent: ({ agent, command }) => (command === null ? `runs the agent ${agent}` : null),
+const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false } = {
+  agent: ({ agent, command }) => command === null && `runs the agent ${agent}`,
   command: ({ agent, command }) =>
-    command === null ? null : `starts ${words(command)} as the agent ${agent}`,
-  args: ({ args }) => (args.length === 0 ? null : `adds the arguments ${words(args)}`),
+    command !== null && `starts ${words(command)} as the agent ${agent}`,
+  model: ({ model }) => model !== null && `with the model ${words([model])}`,
+  args: ({ args }) => args.length > 0 && `adds the arguments ${words(args)}`,
   env: ({ env }) => {
     // The values may be secrets.
     const names = Object.keys(env);
-    return names.length === 0 ? null : `sets the variables ${words(names)}`;
+    return names.length > 0 && `sets the variables ${words(names)} to values that are not shown`;
   },
-  cwd: ({ cwd }) => (cwd === null ? null : `works in ${words([cwd])}`),
-  approve: ({ approve }) => (approve === null ? null : `with approve: ${approve}`),
+  cwd: ({ cwd }) => cwd !== null && `works in ${words([cwd])}`,
+  approve: ({ approve }) => approve !== null && `with approve: ${approve}`,
 };
 
-export function targetEffects(name: string, target: Target): string {
-  const effects = Object.values(TARGET_EFFECTS).map((effect) => effect(target));
-  return `target ${name}: ${effects.filter((effect) => effect !== null).join(', ')}`;
-}
+export const targetEffects = (name: string, target: Target) =>
+  `target ${words([name])}: ${parts(TARGET_EFFECTS, target)}`;
 
-/** `redact` needs no consent: it only takes away. */
+/** `redact` needs no consent: it only takes away. The effects that are used come first: of many, the rest is not shown. */
 export function configAsking(config: Config, used?: string[]): Asking {
-  const { path, sha256, targets, retention } = config;
-  const effects = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
-  if (retention.length > 0) effects.push(retentionEffect(config));
-  const safe = (texts: string[]) => withoutSecrets(texts, config.redact);
-  return { path, sha256, effects: safe(effects), ...(used && { used: safe(used) }) };
+  const { path, sha256, targets } = config;
+  const all = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
+  const effects = [...new Set([...(used ?? []), ...all, ...retentionEffects(config)])];
+  return {
+    path,
+    sha256,
+    effects: withoutSecrets(effects),
+    ...(used && { used: withoutSecrets(used) }),
+  };
 }
 
-/** Effects are printed and stored, and an argument may be a secret. */
-export function withoutSecrets(effects: string[], redact: readonly string[] = []): string[] {
+/** No white space, and nothing that a shell acts on. */
+const SECRET_CHARS = /[\w.~+/=:@-]+/g;
+const HIDDEN = '(parts are hidden: read the file before you agree)';
+
+/**
+ * Effects are printed and stored, and an argument may be a secret. The file writes the text and must not hide a command in
+ * it: its own patterns do not count, and a known shape is looked for in one word at a time. Values of the user's
+ * environment are replaced wherever they are.
+ */
+export function withoutSecrets(effects: string[]): string[] {
   if (effects.length === 0) return effects;
   const { env } = process;
-  const redactor = openRedactor({ env, redact, hash: passingHash(undefined, env) });
-  return effects.map((effect) => redactor.text(effect));
+  const redactor = openRedactor({ env, redact: [], hash: passingHash(undefined, env) });
+  const values = knownSecrets(env, []).values.map(
+    (value) => [value, redactor.text(value)] as const,
+  );
+  const forms = values.flatMap(([value, mark]) =>
+    [value, JSON.stringify(value).slice(1, -1)].map((form) => [form, mark] as const),
+  );
+  return effects.map((effect) => {
+    let safe = effect;
+    for (const [form, mark] of forms) safe = safe.replaceAll(form, () => mark);
+    safe = safe.replace(SECRET_CHARS, (word) => redactor.text(word));
+    return safe === effect ? effect : `${safe} ${HIDDEN}`;
+  });
 }
 
-export const retentionEffect = ({ retention }: Config) =>
-  `retention: tacho runs gc removes runs by ${words(retention.map(({ name }) => name))}`;
+const POLICY_EFFECTS: Record<keyof RetentionPolicy, (policy: RetentionPolicy) => string | false> = {
+  age_ms_max: ({ age_ms_max: ms }) => ms !== null && `max_age: ${durationText(ms)}`,
+  runs_max: ({ runs_max }) => runs_max !== null && `max_runs: ${runs_max}`,
+  bytes_max: ({ bytes_max: bytes }) => bytes !== null && `max_size: ${bytesText(bytes)}`,
+  archive: ({ archive }) => !archive && 'without an archive',
+  agent: ({ agent }) => agent !== null && `agent: ${words([agent])}`,
+  status: ({ status }) => status !== null && `status: ${status}`,
+  labels: ({ labels }) => {
+    const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    return pairs.length > 0 && `label: ${words(pairs)}`;
+  },
+  keep_failed: ({ keep_failed }) => keep_failed && 'not failed ones',
+  keep_successful: ({ keep_successful }) => keep_successful && 'not successful ones',
+  name: ({ name }) => `named ${words([name])}`,
+};
+
+export const retentionEffects = ({ retention }: Config) =>
+  retention.map(
+    (policy) => `retention: tacho runs gc removes runs, ${parts(POLICY_EFFECTS, policy)}`,
+  );

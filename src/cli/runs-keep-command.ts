@@ -94,8 +94,8 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   const path = findConfig(process.cwd(), consenting.say);
   const config = path === null ? null : await loadConfig(path, AGENT_IDS);
   if (config !== null && config.retention.length > 0) {
-    const { configAsking, needConsent, retentionEffect } = await import('../app/consent.ts');
-    needConsent(configAsking(config, [retentionEffect(config)]), consenting);
+    const { configAsking, needConsent, retentionEffects } = await import('../app/consent.ts');
+    needConsent(configAsking(config, retentionEffects(config)), consenting);
     return config.retention;
   }
   throw new TachoError(
