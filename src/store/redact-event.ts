@@ -59,7 +59,12 @@ export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor
   return data === event.data ? event : { ...event, data };
 }
 
-function redactFields<T extends object>(data: T, redactor: Redactor, own: ReadonlySet<string>): T {
+/** The object with every secret in its fields replaced, but for those in `own`; names of fields stay. */
+export function redactFields<T extends object>(
+  data: T,
+  redactor: Redactor,
+  own: ReadonlySet<string>,
+): T {
   let changed: T | null = null;
   for (const name in data) {
     if (own.has(name)) continue;

@@ -1,0 +1,100 @@
+/** Secrets in names that others give (ST-7): files, ids, targets and tests are redacted like texts, wherever they are kept or shown. */
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { createBoard } from '../../src/app/live-board.ts';
+import { livePaths } from '../../src/app/live-paths.ts';
+import { readText } from '../../src/live/messages.ts';
+import { openJournal } from '../../src/store/journal.ts';
+import { openStateDir } from '../../src/store/state-dir.ts';
+import { filesBelow, type Result, root, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const place = usePlace();
+
+const SECRET = 'Zq81mKpXv0tRs5Wd9Lb2';
+const MARK = /\[REDACTED:env:[0-9a-f]{8}\]/;
+const tacho = (...args: string[]) =>
+  place.tacho(args, { env: { MY_API_KEY: SECRET }, contract: 'none' });
+
+/** Contract: what was shown names something that was redacted, and nothing that was not. */
+function expectSafe({ stdout, stderr }: Result, what: unknown): void {
+  expect([what, stdout + stderr]).toEqual([what, expect.stringMatching(MARK)]);
+  expect([what, stdout + stderr]).toEqual([what, expect.not.stringContaining(SECRET)]);
+}
+
+/** A session of two files with the secret in both names and a bad line in each. */
+function session(): string {
+  const recorded = join(root, 'src/agents/claude/testdata/subagent/session');
+  const path = join(place.folder, `sess-${SECRET}.jsonl`);
+  const parts = join(place.folder, `sess-${SECRET}`, 'subagents');
+  mkdirSync(parts, { recursive: true });
+  for (const file of filesBelow(recorded).filter(({ path: name }) => name.endsWith('.jsonl'))) {
+    const sub = file.path.includes('subagents');
+    const to = sub ? join(parts, `agent-${SECRET}.jsonl`) : path;
+    writeFileSync(to, `${file.bytes.toString('utf8').trimEnd()}\nno JSON ${sub}\n`);
+    if (sub) cpSync(file.path.replace('.jsonl', '.meta.json'), to.replace('.jsonl', '.meta.json'));
+  }
+  return path;
+}
+
+verifies('ST-7', 'names of session files are redacted in whatever is made of them', async () => {
+  const path = session();
+  for (const form of ['events', 'run-event', 'live', 'outcome', 'transcript', 'agentv', 'atif']) {
+    const args = ['--agent', 'claude', '--from', 'session', '--to', form, path];
+    const result = await tacho('convert', ...args);
+    expect([form, result.code]).toEqual([form, 0]);
+    expect([form, result.stdout.includes(SECRET)]).toEqual([form, false]);
+    if (form === 'events') expect(result.stdout).toMatch(/"file":"agent-\[REDACTED:env:/);
+  }
+  for (const more of [[], ['--json']])
+    expectSafe(await tacho('drift', 'claude', '--from', 'session', path, ...more), more);
+  for (const more of [[], ['--json']])
+    expectSafe(await tacho('import', 'claude', path, ...more), more);
+  const kept = filesBelow(place.state);
+  expect(kept.filter(({ bytes }) => bytes.includes(SECRET))).toEqual([]);
+  expect((await tacho('runs', 'show', 'last')).stdout).toMatch(/agent-\[REDACTED:env:.* line /);
+});
+
+verifies('ST-7', 'an error names no secret that is in the name of a file', async () => {
+  const path = join(place.folder, `none-${SECRET}.jsonl`);
+  for (const args of [
+    ['convert', '--agent', 'claude', path],
+    ['drift', 'claude', path],
+    ['import', 'claude', path],
+    ['validate', path],
+    ['eval', path],
+    ['run', '--agent', 'demo', '--cwd', path, 'x', '--output', 'json'],
+  ]) {
+    const result = await tacho(...args);
+    expect([args, result.code === 0]).toEqual([args, false]);
+    expectSafe(result, args);
+  }
+  // Settings that cannot be read hide no error.
+  writeFileSync(join(place.work, 'tacho.yaml'), 'redact: 1\n');
+  const result = await tacho('convert', '--agent', 'claude', path);
+  expect(result.stderr).toMatch(/^error: .*tacho\.yaml/);
+});
+
+verifies('ST-7', 'the board and the review name no secret of a message', async () => {
+  const paths = livePaths(place.state);
+  const journal = openJournal(openStateDir(paths.dir).journal);
+  const board = createBoard(paths);
+  const session_id = `s-${SECRET}`;
+  for (let seq = 1; seq <= 300; seq++) {
+    const data = { call_id: `c-${SECRET}`, result: SECRET, error: null };
+    const body = JSON.stringify({ type: 'tool_call_response', session_id, seq, data });
+    await journal.append([{ session: session_id, source: 'live', seq, body }]);
+    board.take(readText(body), { received_ms: null, connection: null });
+  }
+  board.close();
+  await journal.close();
+  for (const args of [
+    ['validate', '--board'],
+    ['validate', '--board', '--json'],
+    ['validate', '--stored'],
+    ['review', '--list'],
+    ['review', '--json'],
+  ])
+    expectSafe(await tacho(...args), args);
+});
