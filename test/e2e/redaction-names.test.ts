@@ -1,5 +1,5 @@
 /** Secrets in names that others give (ST-7): files, ids, targets and tests are redacted like texts, wherever they are kept or shown. */
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createBoard } from '../../src/app/live-board.ts';
@@ -7,6 +7,7 @@ import { livePaths } from '../../src/app/live-paths.ts';
 import { readText } from '../../src/live/messages.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
+import { transcript } from '../build-transcript.ts';
 import { filesBelow, type Result, root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -74,6 +75,38 @@ verifies('ST-7', 'an error names no secret that is in the name of a file', async
   writeFileSync(join(place.work, 'tacho.yaml'), 'redact: 1\n');
   const result = await tacho('convert', '--agent', 'claude', path);
   expect(result.stderr).toMatch(/^error: .*tacho\.yaml/);
+});
+
+verifies(['ST-7', 'EV-7'], 'an eval names no secret of a transcript that it grades', async () => {
+  const tests = ['a', 'b'].map((id) => ({
+    id,
+    assertions: [{ type: 'contains', value: 'something else' }],
+  }));
+  writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
+  const named = `x-${SECRET}`;
+  const runs = [
+    transcript([], { test_id: 'a', target: named, agent: named, run_id: named }),
+    transcript([], { test_id: named }),
+  ];
+  const path = `t-${SECRET}.jsonl`;
+  writeFileSync(join(place.work, path), runs.map((run) => `${JSON.stringify(run)}\n`).join(''));
+  const files = ['--junit', 'j.xml', '--results', 'r.jsonl'];
+  for (const form of ['json', 'human']) {
+    const given = ['--transcript', path, '--output', form, '--github', ...files];
+    const result = await tacho('eval', 'e.yaml', ...given);
+    expect([form, result.code]).toEqual([form, 2]);
+    expectSafe(result, form);
+    expect(result.stderr).toMatch(/is for the test "x-\[REDACTED:env:/);
+    for (const name of ['j.xml', 'r.jsonl']) {
+      const text = readFileSync(join(place.work, name), 'utf8');
+      expect([name, text]).toEqual([name, expect.stringMatching(MARK)]);
+      expect([name, text.includes(SECRET)]).toEqual([name, false]);
+    }
+    const [row] = readFileSync(join(place.work, 'r.jsonl'), 'utf8').split('\n');
+    const { key, target, run_id, transcript: file } = JSON.parse(row as string);
+    const [, , key_target, , key_run] = JSON.parse(key);
+    expect([key_target, key_run]).toEqual([target, [file, 1, run_id]]);
+  }
 });
 
 verifies('ST-7', 'the board and the review name no secret of a message', async () => {
