@@ -15,8 +15,8 @@ const place = usePlace();
 
 const SECRET = 'Zq81mKpXv0tRs5Wd9Lb2';
 const MARK = /\[REDACTED:env:[0-9a-f]{8}\]/;
-const tacho = (...args: string[]) =>
-  place.tacho(args, { env: { MY_API_KEY: SECRET }, contract: 'none' });
+const tacho = (args: string[], input = '') =>
+  place.tacho(args, { env: { MY_API_KEY: SECRET }, contract: 'none', input });
 
 /** Contract: what was shown names something that was redacted, and nothing that was not. */
 function expectSafe({ stdout, stderr }: Result, what: unknown): void {
@@ -43,18 +43,18 @@ verifies('ST-7', 'names of session files are redacted in whatever is made of the
   const path = session();
   for (const form of ['events', 'run-event', 'live', 'outcome', 'transcript', 'agentv', 'atif']) {
     const args = ['--agent', 'claude', '--from', 'session', '--to', form, path];
-    const result = await tacho('convert', ...args);
+    const result = await tacho(['convert', ...args]);
     expect([form, result.code]).toEqual([form, 0]);
     expect([form, result.stdout.includes(SECRET)]).toEqual([form, false]);
     if (form === 'events') expect(result.stdout).toMatch(/"file":"agent-\[REDACTED:env:/);
   }
   for (const more of [[], ['--json']])
-    expectSafe(await tacho('drift', 'claude', '--from', 'session', path, ...more), more);
+    expectSafe(await tacho(['drift', 'claude', '--from', 'session', path, ...more]), more);
   for (const more of [[], ['--json']])
-    expectSafe(await tacho('import', 'claude', path, ...more), more);
+    expectSafe(await tacho(['import', 'claude', path, ...more]), more);
   const kept = filesBelow(place.state);
   expect(kept.filter(({ bytes }) => bytes.includes(SECRET))).toEqual([]);
-  expect((await tacho('runs', 'show', 'last')).stdout).toMatch(/agent-\[REDACTED:env:.* line /);
+  expect((await tacho(['runs', 'show', 'last'])).stdout).toMatch(/agent-\[REDACTED:env:.* line /);
 });
 
 verifies('ST-7', 'an error names no secret that is in the name of a file', async () => {
@@ -67,13 +67,13 @@ verifies('ST-7', 'an error names no secret that is in the name of a file', async
     ['eval', path],
     ['run', '--agent', 'demo', '--cwd', path, 'x', '--output', 'json'],
   ]) {
-    const result = await tacho(...args);
+    const result = await tacho(args);
     expect([args, result.code === 0]).toEqual([args, false]);
     expectSafe(result, args);
   }
   // Settings that cannot be read hide no error.
   writeFileSync(join(place.work, 'tacho.yaml'), 'redact: 1\n');
-  const result = await tacho('convert', '--agent', 'claude', path);
+  const result = await tacho(['convert', '--agent', 'claude', path]);
   expect(result.stderr).toMatch(/^error: .*tacho\.yaml/);
 });
 
@@ -93,7 +93,7 @@ verifies(['ST-7', 'EV-7'], 'an eval names no secret of a transcript that it grad
   const files = ['--junit', 'j.xml', '--results', 'r.jsonl'];
   for (const form of ['json', 'human']) {
     const given = ['--transcript', path, '--output', form, '--github', ...files];
-    const result = await tacho('eval', 'e.yaml', ...given);
+    const result = await tacho(['eval', 'e.yaml', ...given]);
     expect([form, result.code]).toEqual([form, 2]);
     expectSafe(result, form);
     expect(result.stderr).toMatch(/is for the test "x-\[REDACTED:env:/);
@@ -107,6 +107,14 @@ verifies(['ST-7', 'EV-7'], 'an eval names no secret of a transcript that it grad
     const [, , key_target, , key_run] = JSON.parse(key);
     expect([key_target, key_run]).toEqual([target, [file, 1, run_id]]);
   }
+});
+
+verifies('ST-7', 'emit names no secret of a session that it could not send', async () => {
+  const to = ['--to', `unix:${join(place.folder, 'nobody')}`, '--wait', '0'];
+  const input = '{"type":"session_start","data":{"agent":"mine"}}\n';
+  const result = await tacho(['emit', ...to, '--session', `s-${SECRET}`], input);
+  expect(result.stderr).toContain('not delivered yet');
+  expectSafe(result, to);
 });
 
 verifies('ST-7', 'the board and the review name no secret of a message', async () => {
@@ -129,5 +137,5 @@ verifies('ST-7', 'the board and the review name no secret of a message', async (
     ['review', '--list'],
     ['review', '--json'],
   ])
-    expectSafe(await tacho(...args), args);
+    expectSafe(await tacho(args), args);
 });
