@@ -105,7 +105,8 @@ export async function wholeRun(agent: Agent, recording: Recording): Promise<Even
   if (recording.channel === 'stdout') return eventsOf(agent, 'stdout', [recording.bytes]);
   const pipeline = pipelineFor(agent, 'session');
   const events: Event[] = [];
-  for await (const some of sessionEvents(agent, recording.path, pipeline)) events.push(...some);
+  for await (const some of sessionEvents(agent, recording.path, pipeline, null))
+    events.push(...some);
   events.push(...pipeline.finish());
   return events;
 }

@@ -264,7 +264,7 @@ async function reconcile(closing: Closing): Promise<void> {
   const reconciler = createReconciler(pipeline.state);
   try {
     let raw: Raw | null = null;
-    for await (const events of sessionEvents(agent, path, reader)) {
+    for await (const events of sessionEvents(agent, path, reader, desk.redactor)) {
       for (const event of events) {
         raw = event.raw ?? raw;
         for (const draft of reconciler.event(event)) {

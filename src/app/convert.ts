@@ -91,13 +91,13 @@ function pipelineFor({
 
 /** Events of the recording, a batch at a time; not yet redacted. */
 export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
-  const { agent, from, input } = options;
+  const { agent, from, input, redactor = null } = options;
   if (from === 'session' && agent.session === null) {
     throw new TachoError('usage', `${agent.title} keeps no session files`, { stage: 'convert' });
   }
   const pipeline = pipelineFor(options);
   if (from === 'session' && typeof input === 'string') {
-    yield* sessionEvents(agent, input, pipeline);
+    yield* sessionEvents(agent, input, pipeline, redactor);
   } else {
     const chunks = typeof input === 'string' ? inFlatMemory(chunksOf(input)) : input;
     for await (const chunk of chunks)

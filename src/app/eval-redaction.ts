@@ -3,6 +3,7 @@ import type { EvalRow } from '../evals/results.ts';
 import type { AssertionResult } from '../evals/types.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Redactor } from '../store/redact.ts';
+import type { Subject } from './eval-subjects.ts';
 import type { OpenTools } from './eval-tools.ts';
 
 /** What went wrong, in words. */
@@ -30,6 +31,22 @@ export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
       return { text: redactor.text(text), failure: failed(failure) };
     },
   };
+}
+
+/** What a row is known by comes without secrets. The rest is redacted where it is used; the id of a test must be found. */
+export async function* redactedSubjects(
+  subjects: AsyncIterable<Subject>,
+  redactor: Redactor,
+): AsyncGenerator<Subject> {
+  for await (const { transcript, path, line } of subjects) {
+    const { run_id, agent, target } = transcript;
+    const known = {
+      run_id: redactor.text(run_id),
+      agent: redactor.name(agent),
+      target: target === null ? null : redactor.name(target),
+    };
+    yield { transcript: { ...transcript, ...known }, path: redactor.name(path), line };
+  }
 }
 
 /** Verdicts and figures stay as they are, and so does what a row is known by. */

@@ -66,7 +66,7 @@ export async function* runEvents(
   options: ReadOptions,
 ): AsyncGenerator<Event[]> {
   const pipeline = pipelineOf(source, options);
-  yield* sessionEvents(source.agent, source.path, pipeline);
+  yield* sessionEvents(source.agent, source.path, pipeline, options.redactor);
   yield pipeline.finish();
 }
 

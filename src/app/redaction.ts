@@ -36,6 +36,28 @@ export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): S
   return openSecretHash(stateDirAt(path));
 }
 
+interface Passing {
+  state_dir?: string | undefined;
+  /** Patterns beyond those of `tacho.yaml`. */
+  redact?: readonly string[] | undefined;
+  agents?: RedactionOptions['agents'];
+}
+
+/** The redactor of such a command, with the settings of the folder that it works in. */
+export async function passingRedactor(
+  env: NodeJS.ProcessEnv,
+  { state_dir, redact, agents = [] }: Passing = {},
+): Promise<Redactor> {
+  const patterns = await patternsIn(process.cwd(), redact);
+  return openRedactor({ env, redact: patterns, agents, hash: passingHash(state_dir, env) });
+}
+
+/** A message about a failure: it may name files and quote texts of others. Settings that cannot be read must not hide it. */
+export async function redactedMessage(text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const fallback = () => openRedactor({ env, redact: [], hash: randomSecretHash() });
+  return (await passingRedactor(env).catch(fallback)).text(text);
+}
+
 /** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */
 export async function patternsIn(cwd: string, given: readonly string[] = []): Promise<string[]> {
   const path = findConfig(cwd);

@@ -10,6 +10,7 @@ import { createLines } from '../lib/lines.ts';
 import { inFlatMemory } from '../lib/memory.ts';
 import type { Agent, SessionPart } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
+import type { Redactor } from '../store/redact.ts';
 
 /** Chunks of a file, each valid until the next is asked for; an error names the file. */
 export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
@@ -62,10 +63,13 @@ export async function* sessionEvents(
   agent: Agent,
   path: string,
   pipeline: Pipeline,
+  redactor: Redactor | null,
 ): AsyncGenerator<Event[]> {
   const { parts, left_out } = await partsOf(agent, path);
-  if (parts.length > 1) yield* mergedEvents(agent, parts, pipeline);
-  else {
+  if (parts.length > 1) {
+    const readers = parts.map((part) => new PartReader(agent, part, redactor));
+    yield* mergedEvents(readers, pipeline);
+  } else {
     for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
       yield pipeline.push('session', chunk);
     }
@@ -116,6 +120,8 @@ function parsed(text: string): unknown {
 
 class PartReader {
   readonly part: SessionPart;
+  /** Its name, which is in each of its events, without secrets. */
+  readonly file: string;
   /** Time of the current line; a line without one has the time of the line before. */
   at_ms = 0;
   current: HeldLine | undefined;
@@ -124,8 +130,10 @@ class PartReader {
   #batch: HeldLine[] = [];
   #next = 0;
 
-  constructor(agent: Agent, part: SessionPart) {
+  constructor(agent: Agent, part: SessionPart, redactor: Redactor | null) {
     this.part = part;
+    const name = basename(part.path);
+    this.file = redactor?.text(name) ?? name;
     this.#batches = linesOf(sessionChunks(agent, part.path));
     this.#timeOf = (value) => agent.session?.timeOf(value) ?? null;
   }
@@ -151,17 +159,15 @@ class PartReader {
 }
 
 async function* mergedEvents(
-  agent: Agent,
-  parts: SessionPart[],
+  readers: readonly PartReader[],
   pipeline: Pipeline,
 ): AsyncGenerator<Event[]> {
-  const readers = parts.map((part) => new PartReader(agent, part));
   try {
     for (const reader of readers) await reader.advance();
     for (;;) {
       const reader = earliest(readers);
       if (reader?.current === undefined) return;
-      yield oneLine(pipeline, reader.part, reader.current);
+      yield oneLine(pipeline, reader, reader.current);
       await reader.advance();
     }
   } finally {
@@ -177,9 +183,9 @@ function earliest(readers: readonly PartReader[]): PartReader | undefined {
   return first;
 }
 
-function oneLine(pipeline: Pipeline, part: SessionPart, held: HeldLine): Event[] {
+function oneLine(pipeline: Pipeline, { part, file }: PartReader, held: HeldLine): Event[] {
   const { line, offset, value } = held;
-  const raw = { channel: 'session' as const, line, offset, file: basename(part.path) };
+  const raw = { channel: 'session' as const, line, offset, file };
   if (typeof value === 'object' && value !== null) return pipeline.record(value, raw, part);
   return pipeline.line(held.text, raw, part, held.terminated);
 }

@@ -458,3 +458,20 @@ verifies(
     expect(excerpt.length).toBe(LIMITS.excerpt_bytes_max);
   },
 );
+
+verifies('ST-7', 'drafts of the end of the input are redacted too, and all of them come', () => {
+  const data = { message_id: null, parent_call_id: null, text: 'unsafe' };
+  const decoder = {
+    record: () => undefined,
+    end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
+  };
+  let kept: Draft[] = [];
+  const transform = (drafts: readonly Draft[]) => {
+    kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
+    return [];
+  };
+  const held = () => kept.splice(0);
+  const events = live(demo, { decoder, transform, held }).endOfInput('stdout');
+  expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
+  expect(JSON.stringify(events)).not.toContain('unsafe');
+});

@@ -159,16 +159,19 @@ class CapturePipeline implements Pipeline {
     this.#endSeries(channel);
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
-      const held = (this.#options.held?.() ?? []).filter(
-        (draft) => !this.#given.has(toldAs(draft)),
-      );
-      // Without a line: it is a rest of several, and a recovery must not take it for a part of the last one.
-      for (const draft of held) this.#correlator.draft(draft, null, this.#out);
+      this.#giveHeld();
       decodeEnd(this.#decoder, this.#drafts);
-      for (const draft of this.#drafts) this.#correlator.draft(draft, null, this.#out);
-      this.#drafts = [];
+      this.#correlate(null, channel);
+      this.#giveHeld();
     }
     return this.#taken();
+  }
+
+  #giveHeld(): void {
+    for (const draft of this.#options.held?.() ?? []) {
+      // Without a line: it is a rest of several, and a recovery must not take it for a part of the last one.
+      if (!this.#given.has(toldAs(draft))) this.#correlator.draft(draft, null, this.#out);
+    }
   }
 
   cut(channel: Channel, cut: Cut): Event[] {

@@ -43,13 +43,12 @@ export function defineConvert(program: Command, io: Io): void {
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: Flags, command: Command) => {
       const { agentOf, convertTo } = await import('../app/convert.ts');
-      const { openRedactor, passingHash, patternsIn } = await import('../app/redaction.ts');
+      const { passingRedactor } = await import('../app/redaction.ts');
       const agent = await agentOf(flags.agent);
-      const redactor = openRedactor({
-        env: io.env,
-        redact: await patternsIn(process.cwd(), flags.redact),
+      const redactor = await passingRedactor(io.env, {
+        state_dir: stateFlag(command),
+        redact: flags.redact,
         agents: [agent],
-        hash: passingHash(stateFlag(command), io.env),
       });
       const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
       const options = {

@@ -1,7 +1,7 @@
 /** What `tacho drift` does. */
 import { agentOf } from '../app/agent-of.ts';
 import { type Drift, driftIn, type Finding, lastSession } from '../app/drift.ts';
-import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
+import { passingRedactor } from '../app/redaction.ts';
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import type { DriftFlags } from './drift.ts';
@@ -23,21 +23,17 @@ export async function driftCommand(
   const from = flags.from ?? (flags.last ? 'session' : 'stdout');
   const path = file ?? (await lastSession(agent, io.env));
   const input = path === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : path;
-  const redactor = openRedactor({
-    env: io.env,
-    redact: await patternsIn(process.cwd()),
-    agents: [agent],
-    hash: passingHash(undefined, io.env),
-  });
+  const redactor = await passingRedactor(io.env, { agents: [agent] });
   const found = await driftIn({ agent, from, input, redactor });
   const drift = {
     ...found,
     findings: found.findings.map((each) => ({ ...each, what: redactor.text(each.what) })),
   };
   const { checked_versions } = agent;
-  const report = { agent: agent.id, checked_versions, from, path, ...drift };
+  const shown = redactor.text(path);
+  const report = { agent: agent.id, checked_versions, from, path: shown, ...drift };
   if (flags.json) await io.out.json(`${JSON.stringify(report, null, 2)}\n`);
-  else await io.out.write(textOf(drift, path));
+  else await io.out.write(textOf(drift, shown));
   return flags.fail && drift.findings.length > 0 ? 1 : 0;
 }
 

@@ -42,7 +42,8 @@ export async function emitCommand(
   const state = openStateDir(path);
   const redaction = await redactionOf(flags, state, io);
   const { socket, outbox } = livePaths(state.path);
-  const say = (text: string) => io.err.write(`${oneLine(text, SAY_CHARS_MAX)}\n`);
+  const say = (text: string) =>
+    io.err.write(`tacho: ${oneLine(redaction?.text(text) ?? text, SAY_CHARS_MAX)}\n`);
   const told = new Set<string>();
   const url = sendingUrl(flags.to ?? `unix:${socket}`, flags.insecure ?? false);
   await warnInsecure(url, io);
@@ -59,7 +60,7 @@ export async function emitCommand(
       // The same trouble again and again is one trouble.
       if (text === null || told.has(notice.kind)) return;
       if (notice.kind !== 'refused') told.add(notice.kind);
-      void say(`tacho: ${text}`);
+      void say(text);
     },
   });
   const { signal: stop, release } = firstSignal();
@@ -68,7 +69,7 @@ export async function emitCommand(
     const counts = await sent(live, { file, flags, stop, redaction }, io);
     // Not before: a session that was left may be one that the input goes on with.
     others = deliverLeft(path, { ...actingOf(flags.trust, io), target });
-    return await finish(live, { flags, counts }, io);
+    return await finish(live, { flags, counts, say }, io);
   } finally {
     await live.close();
     await others?.();
@@ -149,7 +150,7 @@ function firstSignal(): { signal: AbortSignal; release: () => void } {
 
 async function finish(
   live: LiveSender,
-  { flags, counts }: { flags: EmitFlags; counts: Emitted },
+  { flags, counts, say }: { flags: EmitFlags; counts: Emitted; say(text: string): Promise<void> },
   io: Io,
 ): Promise<number> {
   await live.settled(Math.min(flags.wait * 1000, 2 ** 31 - 1));
@@ -160,8 +161,7 @@ async function finish(
     error: sender.failure,
   }));
   const left = await live.close();
-  for (const one of left)
-    await io.err.write(`tacho: ${oneLine(undeliveredText(one), SAY_CHARS_MAX)}\n`);
+  for (const one of left) await say(undeliveredText(one));
   if (flags.json) await io.out.json(`${JSON.stringify({ ...counts, sessions })}\n`);
   const refused = sessions.some(({ error }) => error !== null);
   if (counts.bad > 0) await io.err.write(`tacho: ${counts.bad} bad of ${counts.lines} lines\n`);

@@ -5,11 +5,16 @@ import { catchUpState } from '../app/catch-up.ts';
 import { type Asking, needConsent } from '../app/consent.ts';
 import { type EvalResult, type Graded, runEval } from '../app/eval.ts';
 import { checkInput, type LoadedEval, loadEvalFile } from '../app/eval-files.ts';
-import { redactedRow, redactedTools } from '../app/eval-redaction.ts';
+import { redactedRow, redactedSubjects, redactedTools } from '../app/eval-redaction.ts';
 import { openResults, type ResultsFile, readResults } from '../app/eval-results.ts';
-import { transcriptOfRun, transcriptsIn } from '../app/eval-subjects.ts';
+import {
+  type OnProblem,
+  type Subject,
+  transcriptOfRun,
+  transcriptsIn,
+} from '../app/eval-subjects.ts';
 import { openTools } from '../app/eval-tools.ts';
-import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
+import { passingRedactor } from '../app/redaction.ts';
 import { randomOf } from '../app/request.ts';
 import { startSweep } from '../app/sweep.ts';
 import type { EvalReport, EvalRow } from '../evals/results.ts';
@@ -18,6 +23,7 @@ import { fileError, TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { EVAL_TEST_LABEL } from '../model/words.ts';
 import { annotationLines } from '../projections/github.ts';
+import type { Redactor } from '../store/redact.ts';
 import { openStateDir, resolveStateDir } from '../store/state-dir.ts';
 import { actingOf } from './acting.ts';
 import type { EvalFlags } from './eval.ts';
@@ -52,33 +58,23 @@ function checkFlags({ files, flags }: EvalInput): void {
   for (const path of flags.transcript ?? []) checkInput(path);
 }
 
-function gradedOf(input: EvalInput): Graded {
-  const { flags, io } = input;
-  const { transcript, run } = flags;
-  const each = flags.each ?? false;
-  if (transcript !== undefined) {
-    return {
-      kind: 'transcripts',
-      each,
-      async *subjects(problem) {
-        for (const path of transcript) yield* transcriptsIn(path, problem);
-      },
-    };
-  }
-  if (run !== undefined) {
-    const state = openStateDir(
-      resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() }),
-    );
-    return {
-      kind: 'transcripts',
-      each,
-      async *subjects(problem) {
-        await catchUpState(state, sayTo(io));
-        for (const name of run) yield* transcriptOfRun(state, name, problem);
-      },
-    };
-  }
-  return { kind: 'runs', live: (test) => liveOf(input, test) };
+function gradedOf(input: EvalInput, redactor: Redactor): Graded {
+  const { transcript, run, each = false } = input.flags;
+  if (transcript === undefined && run === undefined)
+    return { kind: 'runs', live: (test) => liveOf(input, test) };
+  const subjects = (problem: OnProblem) => redactedSubjects(subjectsOf(input, problem), redactor);
+  return { kind: 'transcripts', each, subjects };
+}
+
+async function* subjectsOf(
+  { flags, io, state_dir }: EvalInput,
+  problem: OnProblem,
+): AsyncGenerator<Subject> {
+  for (const path of flags.transcript ?? []) yield* transcriptsIn(path, problem);
+  if (flags.run === undefined) return;
+  const state = openStateDir(resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() }));
+  await catchUpState(state, sayTo(io));
+  for (const name of flags.run) yield* transcriptOfRun(state, name, problem);
 }
 
 /** As `tacho run --target` would have it. */
@@ -167,7 +163,8 @@ interface Work {
 
 async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const { flags, io } = input;
-  const graded = gradedOf(input);
+  const redactor = await passingRedactor(io.env, { state_dir: input.state_dir });
+  const graded = gradedOf(input, redactor);
   const live = graded.kind === 'runs';
   const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
   const swept = live ? await startSweep(state_dir, actingOf(flags.trust, io)) : null;
@@ -179,11 +176,6 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const progress = createProgress(io, total);
   const rowText = createRowText(io, files);
   const human = flags.output === 'human';
-  const redactor = openRedactor({
-    env: io.env,
-    redact: await patternsIn(process.cwd()),
-    hash: passingHash(input.state_dir, io.env),
-  });
   const tools = redactedTools(openTools(io.env), redactor);
   try {
     return await runEval({
@@ -203,7 +195,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
         progress.end(name);
         if (human) progress.print(rowText(row, name));
       },
-      onProblem: (say) => void io.err.write(`error: ${forTerminal(say)}\n`),
+      onProblem: (say) => void io.err.write(`error: ${forTerminal(redactor.text(say))}\n`),
     });
   } finally {
     progress.close();

@@ -1,9 +1,10 @@
 /** What `tacho import` does. */
 import { type Imported, type ImportTarget, importSessions } from '../app/import.ts';
 import { findTargets, type Selection } from '../app/import-targets.ts';
-import { patternsIn } from '../app/redaction.ts';
+import { passingRedactor, patternsIn } from '../app/redaction.ts';
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
+import { redactFields } from '../store/redact-event.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { ImportFlags } from './import.ts';
 import type { Io } from './io.ts';
@@ -65,10 +66,16 @@ class Progress {
   }
 }
 
+/** Words and ids of tacho's own. */
+const OWN_FIELDS = new Set(['state', 'agent', 'run_id', 'replaced']);
+
 export async function importCommand(request: ImportRequest, io: Io): Promise<number> {
   const { flags, state_flag } = request;
   const targets = await findTargets(request.agent ?? null, selectionOf(request), io.env);
   const state_dir = resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() });
+  const { redact } = flags;
+  const agents = [...new Set(targets.map(({ agent }) => agent))];
+  const redactor = await passingRedactor(io.env, { state_dir: state_flag, redact, agents });
   const progress = new Progress(io, targets.length);
   const counts = new Map<Imported['state'], number>();
   let done = 0;
@@ -77,10 +84,12 @@ export async function importCommand(request: ImportRequest, io: Io): Promise<num
     env: io.env,
     force: flags.force,
     say: sayTo(io),
-    redact: await patternsIn(process.cwd(), flags.redact),
-    progress: (target: ImportTarget, bytes: number) => progress.note(done, target, bytes),
+    redact: await patternsIn(process.cwd(), redact),
+    progress: (target: ImportTarget, bytes: number) =>
+      progress.note(done, { ...target, path: redactor.name(target.path) }, bytes),
   };
-  for await (const imported of importSessions(targets, options)) {
+  for await (const given of importSessions(targets, options)) {
+    const imported = redactFields(given, redactor, OWN_FIELDS);
     done += 1;
     counts.set(imported.state, (counts.get(imported.state) ?? 0) + 1);
     const text = flags.json ? '' : lineOf(imported);

@@ -25,7 +25,9 @@ async function main(): Promise<void> {
     } else {
       const known = knownError(error);
       process.exitCode = known === null ? EXIT_SOFTWARE : exitCodeOfError(known);
-      await io.err.write(`error: ${known?.message ?? (error as Error).stack}\n`);
+      const { redactedMessage } = await import('../app/redaction.ts');
+      const text = known?.message ?? String((error as Error).stack);
+      await io.err.write(`error: ${await redactedMessage(text, io.env)}\n`);
     }
   }
   await io.out.write('');

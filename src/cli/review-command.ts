@@ -1,5 +1,6 @@
 /** What `tacho review` does. */
 import type { Command } from 'commander';
+import { passingRedactor } from '../app/redaction.ts';
 import {
   findSampled,
   type ReviewVerdict,
@@ -11,6 +12,7 @@ import {
 import { TachoError } from '../lib/errors.ts';
 import { plural } from '../lib/figures.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
+import type { Redactor } from '../store/redact.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
 import type { ReviewFlags } from './review.ts';
@@ -45,23 +47,31 @@ export async function reviewCommand(
 ): Promise<number> {
   const state_dir = stateOf(command, io);
   const session = flags.session ?? null;
-  if (flags.list || flags.json) return list(sampledMessages(state_dir, session), flags, io);
+  const redactor = await passingRedactor(io.env, { state_dir: stateFlag(command) });
+  if (flags.list || flags.json)
+    return list(sampledMessages(state_dir, session), flags, io, redactor);
   if (!io.in_is_terminal || !io.out_is_terminal)
     throw new TachoError(
       'not_a_terminal',
       'there is nobody to ask: use --list, and tacho review accept|reject SESSION SEQ',
       { stage: 'review' },
     );
-  await ask(state_dir, session, io);
+  await ask(state_dir, session, io, redactor);
   const { sampled, accepted, rejected, open } = await reviewTally(state_dir, session);
   const counts = `${accepted} accepted, ${rejected} rejected, ${open} open`;
   await io.out.write(`${plural(sampled, 'sampled message')}: ${counts}\n`);
   return 0;
 }
 
-async function list(messages: AsyncIterable<Sampled>, flags: ReviewFlags, io: Io): Promise<number> {
-  for await (const sampled of messages) {
+async function list(
+  messages: AsyncIterable<Sampled>,
+  flags: ReviewFlags,
+  io: Io,
+  redactor: Redactor,
+): Promise<number> {
+  for await (const message of messages) {
     if (io.out.gone) break;
+    const sampled = redactor.value(message);
     if (flags.json) await io.out.json(`${JSON.stringify(sampled)}\n`);
     else await io.out.write(rowOf(sampled));
   }
@@ -97,7 +107,12 @@ const WORDS: ReadonlyMap<string, Word> = new Map([
   ...['q', 'quit'].map((word) => [word, 'quit'] as const),
 ]);
 
-async function ask(state_dir: string, session: string | null, io: Io): Promise<void> {
+async function ask(
+  state_dir: string,
+  session: string | null,
+  io: Io,
+  redactor: Redactor,
+): Promise<void> {
   const answers = typedLines();
   const answer = async (question: string): Promise<string | null> => {
     await io.out.write(question);
@@ -107,7 +122,7 @@ async function ask(state_dir: string, session: string | null, io: Io): Promise<v
   try {
     for await (const sampled of sampledMessages(state_dir, session)) {
       if (sampled.review !== null) continue;
-      await io.out.write(shown(sampled));
+      await io.out.write(shown(redactor.value(sampled)));
       const word = await verdictOf(answer);
       if (word === 'quit') return;
       if (word === 'skip') continue;

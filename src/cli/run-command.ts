@@ -7,6 +7,7 @@ import { type Config, findConfig, loadConfig, type Target } from '../app/config.
 import type { Consenting } from '../app/consent.ts';
 import { deliverLeft } from '../app/deliver-left.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOf, exitCodeOfError } from '../app/exit-codes.ts';
+import { redactedMessage } from '../app/redaction.ts';
 import { clockOf, prepareRun, type RunOptions } from '../app/request.ts';
 import { startSweep } from '../app/sweep.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
@@ -53,8 +54,9 @@ export async function runCommand(input: RunInput): Promise<number> {
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
     if (!usual || flags.output !== 'json' || progress.shown) throw error;
-    await io.out.json(serialiseRunEvent(preRunFinished(error.message, clockOf(io.env).now())));
-    await io.err.write(`error: ${error.message}\n`);
+    const text = await redactedMessage(error.message, io.env);
+    await io.out.json(serialiseRunEvent(preRunFinished(text, clockOf(io.env).now())));
+    await io.err.write(`error: ${text}\n`);
     return exitCodeOfError(error);
   }
 }

@@ -1,9 +1,9 @@
 /** What `tacho validate` does. */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readBoard } from '../app/live-board.ts';
+import { type BoardState, readBoard } from '../app/live-board.ts';
 import { livePaths } from '../app/live-paths.ts';
-import { openRedactor, passingHash, patternsIn } from '../app/redaction.ts';
+import { passingRedactor } from '../app/redaction.ts';
 import { type ReviewTally, reviewTally } from '../app/review.ts';
 import { type ValidateInput, validateInput, validateStored } from '../app/validate.ts';
 import type { Report } from '../conformance/types.ts';
@@ -42,13 +42,13 @@ export async function validateCommand(request: ValidateRequest, io: Io): Promise
     env: io.env,
     cwd: process.cwd(),
   });
-  if (flags.board) return showBoard(state_dir, flags, io);
+  const redactor = await passingRedactor(io.env, { state_dir: stateFlag(request.command) });
+  if (flags.board) {
+    const board = readBoard(livePaths(state_dir).board);
+    await showBoard(redactor.value(board), flags, io);
+    return codeOf(board.report, flags);
+  }
   const stored = isStored(request, io);
-  const redactor = openRedactor({
-    env: io.env,
-    redact: await patternsIn(process.cwd()),
-    hash: passingHash(stateFlag(request.command), io.env),
-  });
   const judged = stored
     ? await validateStored(state_dir, flags.session ?? null)
     : await validateInput(inputOf(request.file ?? '-'), {
@@ -107,11 +107,9 @@ function writeJunit(path: string, report: Report): void {
   }
 }
 
-async function showBoard(state_dir: string, flags: ValidateFlags, io: Io): Promise<number> {
-  const board = readBoard(livePaths(state_dir).board);
+async function showBoard(board: BoardState, flags: ValidateFlags, io: Io): Promise<void> {
   if (flags.json) await io.out.json(`${JSON.stringify(board, null, 2)}\n`);
   else await io.out.write(boardText(board));
-  return codeOf(board.report, flags);
 }
 
 const codeOf = (report: Report, { strict }: ValidateFlags) =>

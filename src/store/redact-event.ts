@@ -17,7 +17,7 @@ type Delta =
 const CALL_STREAMS = ['stdout', 'stderr'];
 
 /** Texts in pieces: their drafts are redacted as the texts they are, before they are numbered. */
-const PIECES = new Set(['message_delta', 'thinking_delta', 'call_progress']);
+const PIECES = ['message_delta', 'thinking_delta', 'call_progress'];
 
 /**
  * Fields that hold words and figures of tacho's own. They and all field names stay as they are: a secret that happens to be
@@ -45,21 +45,26 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
-/** Fields that are tacho's own in one kind of event only. */
+/** Fields that stay as they are in some kinds of events only. */
 const OWN_FIELDS_OF = new Map([
   ['problem', new Set([...OWN_FIELDS, 'code', 'sha256'])],
   ['file_changed', new Set([...OWN_FIELDS, 'source'])],
+  ...PIECES.map((kind) => [kind, new Set([...OWN_FIELDS, 'text'])] as const),
 ]);
 
-/** The event with every secret in its data replaced; the same object when there is none. Pieces of texts are left to `draftRedaction`. */
+/** The event with every secret in its data replaced; the same object when there is none. Texts of pieces are left to `draftRedaction`. */
 export function redactEvent<E extends Told = Event>(event: E, redactor: Redactor): E {
-  if (PIECES.has(event.kind)) return event;
   const own = OWN_FIELDS_OF.get(event.kind) ?? OWN_FIELDS;
   const data = redactFields(event.data, redactor, own);
   return data === event.data ? event : { ...event, data };
 }
 
-function redactFields<T extends object>(data: T, redactor: Redactor, own: ReadonlySet<string>): T {
+/** The object with every secret in its fields replaced, but for those in `own`; names of fields stay. */
+export function redactFields<T extends object>(
+  data: T,
+  redactor: Redactor,
+  own: ReadonlySet<string>,
+): T {
   let changed: T | null = null;
   for (const name in data) {
     if (own.has(name)) continue;
@@ -77,7 +82,7 @@ function redactFields<T extends object>(data: T, redactor: Redactor, own: Readon
 
 /** Lines that are kept as text. */
 const isLine = ({ kind }: Told): boolean => kind === 'problem' || kind === 'notice';
-const isChanged = (draft: Told): boolean => isLine(draft) || PIECES.has(draft.kind);
+const isChanged = (draft: Told): boolean => isLine(draft) || PIECES.includes(draft.kind);
 
 export interface DraftRedaction<D> {
   transform(drafts: readonly D[], channel?: string): D[];
@@ -87,7 +92,8 @@ export interface DraftRedaction<D> {
 
 /**
  * Drafts with the pieces of texts redacted, also where a secret is split over several: what may be the beginning of one
- * is held back and comes with a later piece, before the end of its text, or at the end of all.
+ * is held back and comes with a later piece, before the end of its text, or at the end of all. Ids stay as they are until
+ * `redactEvent`: calls are paired by them.
  */
 export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedaction<D> {
   /** The first piece of each text that has not ended. */
@@ -107,7 +113,8 @@ export function draftRedaction<D extends Told>(redactor: Redactor): DraftRedacti
     held: () =>
       [...open].flatMap(([key, draft]) => {
         const text = redactor.flush(key);
-        return text === '' ? [] : [{ ...draft, data: { ...draft.data, text } }];
+        // As the journal has it: a recovery must know it again.
+        return text === '' ? [] : [redactEvent(withText(draft, text), redactor)];
       }),
   };
 }
@@ -154,22 +161,21 @@ function redactStreamed<D extends Told>(
   }
   const piece = redactPiece(draft, stream.key, redactor);
   if (!open.has(stream.key) && open.size < LIMITS.open_calls_max)
-    open.set(stream.key, piece ?? redactEmpty(draft, redactor));
+    open.set(stream.key, withText(draft, ''));
   return piece === null ? [] : [piece];
 }
 
-function redactEmpty<D extends Told>(draft: D, redactor: Redactor): D {
-  return { ...draft, data: redactFields({ ...draft.data, text: '' }, redactor, OWN_FIELDS) };
-}
+const withText = <D extends Told>(draft: D, text: string): D => ({
+  ...draft,
+  data: { ...draft.data, text },
+});
 
 /** Null when all of the text is held back. */
 function redactPiece<D extends Told>(draft: D, key: string, redactor: Redactor): D | null {
-  const { text, ...rest } = draft.data as { text: string | null };
+  const { text } = draft.data as { text: string | null };
   if (text === null) return draft;
   const safe = redactor.delta(key, text);
-  if (safe === '' && text !== '') return null;
-  const safe_rest = redactFields(rest, redactor, OWN_FIELDS);
-  return { ...draft, data: { ...draft.data, ...safe_rest, text: safe } };
+  return safe === '' && text !== '' ? null : withText(draft, safe);
 }
 
 /**
