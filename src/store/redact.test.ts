@@ -6,7 +6,7 @@ import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from './hash.ts';
 import { createRedactor, type RedactorOptions } from './redact.ts';
 import { draftRedaction, redactEvent } from './redact-event.ts';
-import { compilePattern } from './redact-patterns.ts';
+import { compilePatterns } from './redact-patterns.ts';
 import { openStateDir } from './state-dir.ts';
 
 const hash = secretHash(Buffer.alloc(32, 1));
@@ -16,7 +16,7 @@ const redactor = (options: Partial<RedactorOptions> = {}) =>
 /** Null for a pattern that is refused. */
 const compiled = (pattern: string) => {
   try {
-    return compilePattern(pattern);
+    return compilePatterns([pattern]);
   } catch {
     return null;
   }
