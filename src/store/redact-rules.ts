@@ -212,13 +212,29 @@ export function findUserinfo(text: string, found: Found[]): void {
   }
 }
 
-const AUTHORIZATION =
-  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?([^\s"'\\,;<>()[\]{}]{8,4096})/iy;
+/** Words that a secret follows; in an object, its key is one. */
+const WORDS = 'authorization|x-api-key|secret_?access_?key';
+/** Around these words and secrets: quotes, also escaped several times. */
+const QUOTES = `["'\\\\]{0,32}`;
+const BLANKS = '\\s{0,4}';
+const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
+const CHAR = `[^\\s"'\\\\,;<>()[\\]{}]`;
+
+const AUTHORIZATION = new RegExp(
+  `${SIGN}(?:(?:basic|bearer|token|digest|apikey|negotiate)\\s{1,4})?(${CHAR}{8,4096})`,
+  'iy',
+);
 const BEARER = /\s{0,4}([\w.~+/=-]{16,4096})/y;
-const API_KEY = /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([^\s"'\\,;<>()[\]{}]{8,4096})/y;
+const API_KEY = new RegExp(`${SIGN}(${CHAR}{8,4096})`, 'y');
 /** The 40 characters behind `…secret_access_key`: they have no shape of their own. */
-const AWS_SECRET =
-  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/y;
+const AWS_SECRET = new RegExp(`${SIGN}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])`, 'y');
+
+/** The end of a text behind which a secret may follow after white space. */
+export const OPENING = new RegExp(
+  `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
+  'i',
+);
+export const OPENING_CHARS_MAX = 128;
 
 /** A word that a secret follows. */
 function opening(word: string, kind: string, value: RegExp): Anchor {

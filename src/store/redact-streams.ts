@@ -1,6 +1,12 @@
 /** Secrets that are split over pieces of a text: what may be the beginning of one waits for the next piece. */
 import { LIMITS } from '../lib/limits.ts';
-import { type Found, keyBlockEnd, openKeyBlock } from './redact-rules.ts';
+import {
+  type Found,
+  keyBlockEnd,
+  OPENING,
+  OPENING_CHARS_MAX,
+  openKeyBlock,
+} from './redact-rules.ts';
 
 export interface Streams {
   delta(stream: string, text: string): string;
@@ -17,10 +23,6 @@ interface Stream {
   next: number;
 }
 
-/** Words behind which a secret stands after white space. */
-const OPENING =
-  /(?:authorization["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:\w{1,12}\s{1,4})?|bearer\s{1,4}|(?:x-api-key|secret_?access_?key)["'\\]{0,4}\s{0,4}[:=]?\s{0,4}["'\\]{0,4})$/i;
-const OPENING_CHARS_MAX = 64;
 /** What is kept of a long run: more than any secret that is known by its beginning. */
 const RUN_KEPT_CHARS = LIMITS.redaction_hold_chars / 2;
 /** From this length on, text is looked at again when it has grown by an eighth: a character is not looked at for each piece. */
