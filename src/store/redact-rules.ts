@@ -214,6 +214,7 @@ export function findUserinfo(text: string, found: Found[]): void {
 
 /** Words that a secret follows; in an object, its key is one. */
 const WORDS = 'authorization|x-api-key|secret_?access_?key';
+export const WORD = new RegExp(`(?:${WORDS})$`, 'i');
 /** Around these words and secrets: quotes, also escaped several times. */
 const QUOTES = `["'\\\\]{0,32}`;
 const BLANKS = '\\s{0,4}';

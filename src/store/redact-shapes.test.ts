@@ -46,3 +46,40 @@ verifies('ST-7', 'a secret behind a word is found in any pieces as in the whole 
       expect(streamed([text.slice(0, cut), text.slice(cut)])).toBe(whole);
   }
 });
+
+verifies('ST-7', 'a key of an object, or a name beside it, makes a value a secret', () => {
+  const mark = (kind: string, secret: string) => `[REDACTED:${kind}:${hash(secret)}]`;
+  const safe = mark('authorization', letters);
+  const input = (basic: string, key: string, access: string) => ({
+    headers: { Authorization: basic, 'x-api-key': key, Accept: ['*/*', 'text/html'] },
+    listed: { authorization: [basic, 'Basic short'], other: ['Authorization', basic, 'X-Api-Key'] },
+    har: [
+      { name: 'Proxy-Authorization', value: basic },
+      { key: 'X-API-KEY', value: key },
+      { name: 'Accept', value: letters },
+    ],
+    pairs: [['authorization', basic] as const, ['Accept', letters] as const],
+    env: { AWS_SECRET_ACCESS_KEY: access, value: letters },
+    text: 'no secret of any kind',
+  });
+  const tool = redactor();
+  expect(tool.value(input(`Basic ${letters}`, letters, aws))).toEqual(
+    input(`Basic ${safe}`, safe, mark('aws', aws)),
+  );
+  expect(tool.counts()).toEqual({ authorization: 7, aws: 1 });
+  expect(tool.foreign({ 'x-api-key': 1234567890 })).toEqual({
+    'x-api-key': mark('authorization', '1234567890'),
+  });
+});
+
+verifies(
+  'ST-7',
+  'a value behind a key is redacted once, also where the key is a part of it',
+  () => {
+    const header = `Authorization: Basic ${letters}`;
+    const tool = redactor({ MY_AUTH: header, MY_TOKEN: letters });
+    const safe = tool.value({ Authorization: `Basic ${letters}` });
+    expect(JSON.stringify(safe)).not.toContain(letters);
+    expect(tool.value(safe)).toBe(safe);
+  },
+);

@@ -528,7 +528,7 @@ describe('cost', () => {
     // In the samples that a pattern is tried with, no such text comes up.
     const text = `${'ab'.repeat(50_000)}secret-b`;
     const tool = redactor({ patterns: ['b(?:a[^zc]*z)?'] });
-    expect(tool.text(text)).not.toMatch(/b(?!\]|:)/);
+    expect(tool.text(text).replaceAll(/\[REDACTED:pattern:\w+\]/g, '')).not.toContain('b');
     expect(tool.text(text)).not.toContain('secret');
   });
 

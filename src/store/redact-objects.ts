@@ -1,0 +1,60 @@
+/** Redacting JSON values: every string in them, and what is a secret because of its key or of the text before it. */
+import { WORD } from './redact-rules.ts';
+
+export interface Redacting {
+  /** `word`: the key of the text, or what is before it in a list. */
+  text(text: string, word: string): string;
+  key(key: string): string;
+  /** Whether numbers are looked at too. */
+  numbers: boolean;
+}
+
+export function redactValue(value: unknown, redacting: Redacting, word = ''): unknown {
+  if (typeof value === 'string') return redacting.text(value, word);
+  if (typeof value === 'number' && redacting.numbers) {
+    const text = String(value);
+    const safe = redacting.text(text, word);
+    return safe === text ? value : safe;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    let changed: unknown[] | null = null;
+    const key = isWord(word) ? word : null;
+    for (let i = 0; i < value.length; i++) {
+      const item = redactValue(value[i], redacting, key ?? wordOf(value[i - 1]));
+      if (item === value[i]) continue;
+      changed ??= [...value];
+      changed[i] = item;
+    }
+    return changed ?? value;
+  }
+  return redactObject(value as Record<string, unknown>, redacting);
+}
+
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Whether a text behind this one is a secret. Most keys are too short, most texts of a list too long. */
+export const isWord = (word: string): boolean =>
+  word.length > 8 && word.length < 64 && WORD.test(word);
+
+function redactObject(
+  value: Record<string, unknown>,
+  redacting: Redacting,
+): Record<string, unknown> {
+  let changed: [string, unknown][] | null = null;
+  let at = 0;
+  for (const key in value) {
+    const item = value[key];
+    const safe_key = redacting.key(key);
+    // Headers are also written as `{ name, value }`.
+    const word = key === 'value' ? wordOf(value.name ?? value.key) : key;
+    const safe = redactValue(item, redacting, word);
+    if (changed === null && (safe_key !== key || safe !== item)) {
+      changed = Object.entries(value).slice(0, at);
+    }
+    changed?.push([safe_key, safe]);
+    at += 1;
+  }
+  // fromEntries makes `__proto__` a key like any other.
+  return changed === null ? value : Object.fromEntries(changed);
+}
