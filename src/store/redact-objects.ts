@@ -5,17 +5,13 @@ export interface Redacting {
   /** `word`: the key of the text, or what is before it in a list. */
   text(text: string, word: string): string;
   key(key: string): string;
-  /** Whether numbers are looked at too. */
-  numbers: boolean;
+  /** Null where numbers are left. */
+  number: ((value: number, word: string) => number | string) | null;
 }
 
 export function redactValue(value: unknown, redacting: Redacting, word = ''): unknown {
   if (typeof value === 'string') return redacting.text(value, word);
-  if (typeof value === 'number' && redacting.numbers) {
-    const text = String(value);
-    const safe = redacting.text(text, word);
-    return safe === text ? value : safe;
-  }
+  if (typeof value === 'number') return redacting.number?.(value, word) ?? value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     let changed: unknown[] | null = null;

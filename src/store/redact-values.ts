@@ -63,6 +63,10 @@ export function knownSecrets(
   return { values: [...values], too_short: too_short.sort() };
 }
 
+/** Whether a value is a number that has few others beside it, zeros before it left out. */
+export const isLongNumber = (value: string): boolean =>
+  /^0*[1-9]\d*$/.test(value) && Number(value) >= 10 ** (VALUE_CHARS_MIN - 1);
+
 /** Whether a variable, or a field of JSON, holds a secret. */
 function isSecret(name: string, value: string): boolean {
   if (!SECRET_NAME.test(name) || OPEN_NAME.test(name)) return false;

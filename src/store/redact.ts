@@ -10,7 +10,7 @@ import { isWord, type Redacting, redactValue } from './redact-objects.ts';
 import { compilePatterns } from './redact-patterns.ts';
 import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
-import { knownSecrets } from './redact-values.ts';
+import { isLongNumber, knownSecrets } from './redact-values.ts';
 
 export interface RedactorOptions {
   /** The run's environment. */
@@ -99,8 +99,16 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const redacting: Redacting = {
     text: (text, word) => (isWord(word) ? redactBehind(word, redact(text)) : redact(text)),
     key: redactKey,
-    numbers: false,
+    number: null,
   };
+  /** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
+  const numbers = new Map(known.values.filter(isLongNumber).map((value) => [Number(value), value]));
+  function redactNumber(value: number, word: string): number | string {
+    const text = numbers.get(value) ?? String(value);
+    const safe = redacting.text(text, word);
+    return safe === text ? value : safe;
+  }
+
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
   const head = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
@@ -113,7 +121,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     text: redact,
     name: redactKey,
     value: (value) => redactValue(value, redacting) as typeof value,
-    foreign: (value) => redactValue(value, { ...redacting, numbers: true }) as typeof value,
+    foreign: (value) => redactValue(value, { ...redacting, number: redactNumber }) as typeof value,
     line: lines,
     head,
     delta: streams.delta,
