@@ -23,6 +23,11 @@ const BEHIND_WORDS = [
   'Bearer     SECRET',
   "'X-Api-Key' : 'SECRET'",
   'x-api-key = SECRET',
+  'X-api-KEY: SECRET',
+  'Authorization : OAuth  SECRET',
+  '"Authorization":  "Klaviyo-API-Key SECRET"',
+  'Authorization: unlistedscheme SECRET',
+  'https://user:pa@SECRET@host/x',
   json('{"Authorization": "Basic SECRET"}', 3),
 ];
 
@@ -83,3 +88,40 @@ verifies(
     expect(tool.value(safe)).toBe(safe);
   },
 );
+
+verifies('ST-7', 'any scheme of a header is one, and passwords with any signs are found', () => {
+  const found: Record<string, string> = {
+    'Authorization: Bot SECRET': 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7',
+    'Authorization: SSWS SECRET': '00QCjAl4MlV-WPXM123',
+    '"authorization" : "OAuth SECRET"': 'ya29xAbCdEf12345',
+    'Authorization: Key SECRET,': 'abcd1234:efgh5678',
+    'X-api-key: SECRET': 'abcdef0123456789',
+    'x-Api-Key=SECRET': 'abcdef0123456789',
+    'https://user:SECRET@host/x': '%21Secret123',
+    'postgres://user:SECRET@host/db': '$ecretPass99',
+    'see https://user:SECRET@host:80/x,y@z': 'pa@ssw0rd99',
+    'http://user:SECRET@host': 'p:a@b',
+  };
+  const tool = redactor();
+  for (const [text, secret] of Object.entries(found)) {
+    const kind = text.includes('://') ? 'url' : 'authorization';
+    const safe = text.replace('SECRET', `[REDACTED:${kind}:${hash(secret)}]`);
+    expect(tool.text(text.replace('SECRET', () => secret))).toBe(safe);
+    expect(tool.text(safe)).toBe(safe);
+  }
+  // A long scheme may be the secret itself; the mark is that of the key.
+  for (const scheme of ['GenieKey', 'Klaviyo-API-Key'])
+    expect(tool.text(`Authorization: ${scheme} ${letters}`)).toBe(
+      `Authorization: [REDACTED:authorization:${hash(letters)}]`,
+    );
+  expect(tool.text('authorization=huntertwo host=10.0.0.1:8080/a')).not.toContain('hunter');
+  const left = [
+    'Authorization: none required; see https://host/rfc7235/section-2',
+    'Authorization: see https://host/rfc7235/section-2',
+    'authorization = new OAuth2Client(x)',
+    'postgres://u:$PASSWORD@h ftp://u:%PASS_2%@h http://u:%s@h http://u:****@h http://u:xxxx@h',
+    ['http://u:$', '{PASSWORD}@h'].join(''),
+    'http://u:<password>@h http://user@host:8080 http://h:80/a@b',
+  ];
+  for (const text of left) expect(tool.text(text)).toBe(text);
+});
