@@ -15,7 +15,7 @@ export interface Decoded {
 }
 
 export interface DecodeOptions {
-  /** Characters that may be part of a secret: an escape for any other one is left as it is. */
+  /** Characters that may be part of a secret: a backslash escape or an entity for any other one is left as it is. */
   chars: ReadonlySet<number>;
   /** Whether a line break between two places may be within a secret. */
   breaks(text: string, before: number, after: number): boolean;
@@ -175,7 +175,9 @@ let escaped = '';
 function escapeAt(text: string, at: number, options: DecodeOptions): number {
   const lead = text.charCodeAt(at);
   if (lead === BACKSLASH) return backslashAt(text, at, options);
-  const length = lead === PERCENT_SIGN ? bytesAt(text, at, PERCENT) : entityAt(text, at);
+  // Addresses have few, and in them the signs around a secret are encoded too.
+  if (lead === PERCENT_SIGN) return bytesAt(text, at, PERCENT);
+  const length = entityAt(text, at);
   return length > 0 && matters(options.chars) ? length : 0;
 }
 

@@ -1,10 +1,12 @@
 /** Redacting JSON values: every string in them, and what is a secret because of its key or of the text before it. */
-import { WORD } from './redact-rules.ts';
+import { openKeyBlock, WORD } from './redact-rules.ts';
 
 export interface Redacting {
   /** `word`: the key of the text, or what is before it in a list. */
   text(text: string, word: string): string;
   key(key: string): string;
+  /** Redacts texts that are the lines of one: keys over several of them are found too. */
+  lines(): (channel: string, text: string) => string;
   /** Null where numbers are left. */
   number: ((value: number, word: string) => number | string) | null;
 }
@@ -16,9 +18,15 @@ export function redactValue(value: unknown, redacting: Redacting, word = ''): un
   if (Array.isArray(value)) {
     let changed: unknown[] | null = null;
     const key = isWord(word) ? word : null;
+    let lines: ReturnType<Redacting['lines']> | null = null;
     for (let i = 0; i < value.length; i++) {
-      const item = redactValue(value[i], redacting, key ?? wordOf(value[i - 1]));
-      if (item === value[i]) continue;
+      const each: unknown = value[i];
+      if (lines === null && openKeyBlock(wordOf(each)) >= 0) lines = redacting.lines();
+      const item =
+        lines !== null && typeof each === 'string'
+          ? lines('', each)
+          : redactValue(each, redacting, key ?? wordOf(value[i - 1]));
+      if (item === each) continue;
       changed ??= [...value];
       changed[i] = item;
     }

@@ -128,9 +128,11 @@ function findJwt(text: string, start: number, end: number, found: Found[]): numb
 
 /** Private keys of PEM, OpenSSH and PGP, and of SSH2. */
 const KEY_FRAMES = [
-  { begin: '-----BEGIN ', end: '-----END ', close: '-----' },
-  { begin: '---- BEGIN ', end: '---- END ', close: '----' },
+  { begin: '-----BEGIN', end: '-----END', close: '-----' },
+  { begin: '---- BEGIN', end: '---- END', close: '----' },
 ] as const;
+/** The space may be escaped: `+`, `%20`, `\\u0020`. */
+const PRIVATE_KEY = /PRIVATE[^A-Z]{1,8}KEY/;
 const LABEL_CHARS_MAX = 60;
 
 type KeyFrame = (typeof KEY_FRAMES)[number];
@@ -140,7 +142,7 @@ function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolea
   const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
   const last = label.indexOf(close);
   if (last < 0) return label.length < LABEL_CHARS_MAX ? null : false;
-  return label.slice(0, last).includes('PRIVATE KEY');
+  return PRIVATE_KEY.test(label.slice(0, last));
 }
 
 function keyAnchor(frame: KeyFrame): Anchor {
@@ -218,11 +220,12 @@ export function findUserinfo(text: string, found: Found[]): void {
 /** Words that a secret follows; in an object, its key is one. */
 const WORDS = 'authorization|x-api-key|secret_?access_?key';
 export const WORD = new RegExp(`(?:${WORDS})$`, 'i');
-/** Around these words and secrets: quotes, also escaped several times. */
-const QUOTES = `["'\\\\]{0,32}`;
+/** Around these words and secrets: quotes, also escaped several times, and those of HTML. */
+const HTML_QUOTE = '&(?:quot|apos|#3[49])';
+const QUOTES = `(?:["'\\\\]|${HTML_QUOTE};){0,32}`;
 const BLANKS = '\\s{0,4}';
 const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
-const CHAR = `[^\\s"'\\\\,;<>()[\\]{}]`;
+const CHAR = `(?:[^\\s"'\\\\,;<>()[\\]{}&]|(?!${HTML_QUOTE})&)`;
 
 /** A scheme that is not listed: what follows looks like no prose. One of 8 letters or more may be the secret itself. */
 const scheme = (letters: string): string =>
@@ -241,7 +244,7 @@ export const OPENING = new RegExp(
   `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
   'i',
 );
-export const OPENING_CHARS_MAX = 128;
+export const OPENING_CHARS_MAX = 256;
 
 /** A word that a secret follows. */
 function opening(word: string, kind: string, value: RegExp): Anchor {

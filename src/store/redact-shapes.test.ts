@@ -125,3 +125,59 @@ verifies('ST-7', 'any scheme of a header is one, and passwords with any signs ar
   ];
   for (const text of left) expect(tool.text(text)).toBe(text);
 });
+
+const PEM = [
+  ['-----BEGIN RSA ', 'PRIVATE KEY-----'].join(''),
+  ...[0, 1, 2, 3].map((at) => `${at}${letters}`),
+  ['-----END RSA ', 'PRIVATE KEY-----'].join(''),
+];
+const html = (text: string) => text.replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+
+verifies(
+  'ST-7',
+  'known shapes are found in addresses, in forms, in HTML and in nested JSON',
+  () => {
+    const key = PEM.join('\n');
+    const header = `Authorization: Basic ${letters}`;
+    const object = `{"Authorization" : "Basic ${letters}", 'x-api-key': '${letters}'}`;
+    const texts: Record<string, string> = {
+      'a key in an address': encodeURIComponent(key),
+      'a key of one line in an address': encodeURIComponent(`${PEM[0]}\n${letters.repeat(40)}`),
+      'a key in a form': new URLSearchParams({ key }).toString(),
+      'a key with escaped blanks': key.replaceAll(' ', '\\u0020'),
+      'a header in an address': encodeURIComponent(header),
+      'a header in a form': new URLSearchParams({ header }).toString(),
+      'a token in an address': encodeURIComponent(`Bearer ${letters}`),
+      'a password in an address': encodeURIComponent(`https://user:${letters}@host/x`),
+      'an object in an address': encodeURIComponent(object),
+      'an object in HTML': html(object),
+      ...Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`JSON ${n} times`, json(object, n)])),
+    };
+    const missed: string[] = [];
+    for (const env of [{}, { MY_KEY: 'Zq81mKpXv0tRs5Wd9Lb2' }]) {
+      const tool = redactor(env);
+      for (const [name, each] of Object.entries(texts)) {
+        const text = `before ${each} and after`;
+        const whole = tool.text(text);
+        const given = [...text].map((char) => tool.delta('k', char)).join('') + tool.flush('k');
+        if (whole.includes(letters.slice(0, 20)) || given !== whole)
+          missed.push(`${name}: ${given}`);
+      }
+    }
+    expect(missed).toEqual([]);
+    const mark = `[REDACTED:authorization:${hash(letters)}]`;
+    expect(redactor().text(html(`"authorization": "${letters}"`))).toBe(
+      html(`"authorization": "${mark}"`),
+    );
+  },
+);
+
+verifies('ST-7', 'a private key is found where its lines are the items of a list', () => {
+  const tool = redactor();
+  const input = { lines: ['first of all', ...PEM, 'the last of them', 4], other: ['a', 'b'] };
+  const safe = tool.value(input);
+  expect(JSON.stringify(safe)).not.toContain(letters);
+  expect(safe.lines.at(0)).toBe('first of all');
+  expect(safe.lines.slice(-2)).toEqual(['the last of them', 4]);
+  expect(safe.other).toEqual(['a', 'b']);
+});

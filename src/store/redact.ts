@@ -99,6 +99,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const redacting: Redacting = {
     text: (text, word) => (isWord(word) ? redactBehind(word, redact(text)) : redact(text)),
     key: redactKey,
+    lines: keyLines,
     number: null,
   };
   /** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
@@ -116,13 +117,16 @@ export function createRedactor(options: RedactorOptions): Redactor {
     streams.drop(HEAD_STREAM);
     return cutUtf8(safe, bytes_max);
   };
-  const lines = createKeyLines(head, (line) => mark('pem', line));
+  function keyLines() {
+    return createKeyLines(head, (line) => mark('pem', line));
+  }
+
   return {
     text: redact,
     name: redactKey,
     value: (value) => redactValue(value, redacting) as typeof value,
     foreign: (value) => redactValue(value, { ...redacting, number: redactNumber }) as typeof value,
-    line: lines,
+    line: keyLines(),
     head,
     delta: streams.delta,
     flush: streams.flush,
