@@ -37,9 +37,13 @@ export function redactValue(value: unknown, redacting: Redacting, word = ''): un
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Whether a text behind this one is a secret. Most keys are too short, most texts of a list too long. */
-export const isWord = (word: string): boolean =>
-  word.length > 8 && word.length < 64 && WORD.test(word);
+/** Whether a text behind this one is a secret. Most keys are too short or end otherwise, most texts of a list are too long. */
+export function isWord(word: string): boolean {
+  const { length } = word;
+  if (length < 9 || length > 64) return false;
+  const last = word.charCodeAt(length - 1) | 0x20;
+  return (last === 0x6e || last === 0x79) && WORD.test(word);
+}
 
 function redactObject(
   value: Record<string, unknown>,

@@ -131,8 +131,9 @@ const KEY_FRAMES = [
   { begin: '-----BEGIN', end: '-----END', close: '-----' },
   { begin: '---- BEGIN', end: '---- END', close: '----' },
 ] as const;
-/** The space may be escaped: `+`, `%20`, `\\u0020`. */
-const PRIVATE_KEY = /PRIVATE[^A-Z]{1,8}KEY/;
+/** A space, also escaped. */
+const SPACE = '(?: |\\+|%20|\\\\{1,32}u0020|&#32;)';
+const PRIVATE_KEY = new RegExp(`^${SPACE}.*PRIVATE${SPACE}KEY`);
 const LABEL_CHARS_MAX = 60;
 
 type KeyFrame = (typeof KEY_FRAMES)[number];
@@ -244,7 +245,7 @@ export const OPENING = new RegExp(
   `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
   'i',
 );
-export const OPENING_CHARS_MAX = 256;
+export const OPENING_CHARS_MAX = 128;
 
 /** A word that a secret follows. */
 function opening(word: string, kind: string, value: RegExp): Anchor {
