@@ -5,7 +5,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { readTextFile, type TextFile } from '../lib/text-file.ts';
 import type { RunLimits } from '../model/parts.ts';
 import type { APPROVE_MODES } from '../model/words.ts';
-import { compilePattern } from '../store/redact-patterns.ts';
+import { compilePatterns } from '../store/redact-patterns.ts';
 import type { RetentionPolicy } from '../store/retention.ts';
 import { hashOf } from '../store/user-state.ts';
 import {
@@ -222,9 +222,9 @@ function configOf(
     ...file,
     default_target,
     targets: Object.fromEntries(all),
-    redact: ((root.redact as string[]) ?? []).map((pattern, at) => {
+    redact: ((root.redact as string[]) ?? []).map((pattern, at, all) => {
       try {
-        compilePattern(pattern);
+        compilePatterns(all.slice(0, at + 1));
         return pattern;
       } catch (error) {
         return fail(['redact', String(at)], (error as Error).message);

@@ -15,7 +15,7 @@ export interface Decoded {
 }
 
 export interface DecodeOptions {
-  /** Characters that may be part of a secret: an escape for any other one is left as it is. */
+  /** Characters that may be part of a secret: a backslash escape or an entity for any other one is left as it is. */
   chars: ReadonlySet<number>;
   /** Whether a line break between two places may be within a secret. */
   breaks(text: string, before: number, after: number): boolean;
@@ -175,7 +175,9 @@ let escaped = '';
 function escapeAt(text: string, at: number, options: DecodeOptions): number {
   const lead = text.charCodeAt(at);
   if (lead === BACKSLASH) return backslashAt(text, at, options);
-  const length = lead === PERCENT_SIGN ? bytesAt(text, at, PERCENT) : entityAt(text, at);
+  // Addresses have few, and in them the signs around a secret are encoded too.
+  if (lead === PERCENT_SIGN) return bytesAt(text, at, PERCENT);
+  const length = entityAt(text, at);
   return length > 0 && matters(options.chars) ? length : 0;
 }
 
@@ -312,20 +314,16 @@ function octalAt(text: string, at: number): number {
 interface ByteEscape {
   length: number;
   byte(text: string, at: number): number;
-  /** Whether a byte that is no UTF-8 decodes to the character with its number. */
-  latin1: boolean;
 }
 const PERCENT: ByteEscape = {
   length: 3,
   byte: (text, at) => (text.charCodeAt(at) === 0x25 ? hexAt(text, at + 1, 2) : -1),
-  latin1: false,
 };
 const HEX: ByteEscape = {
   length: 4,
   byte: (text, at) => (text.startsWith('\\x', at) ? hexAt(text, at + 2, 2) : -1),
-  latin1: true,
 };
-const OCTAL: ByteEscape = { length: 4, byte: octalAt, latin1: true };
+const OCTAL: ByteEscape = { length: 4, byte: octalAt };
 
 function bytesAt(text: string, at: number, form: ByteEscape): number {
   const first = form.byte(text, at);
@@ -344,7 +342,7 @@ function bytesAt(text: string, at: number, form: ByteEscape): number {
     read += 1;
   }
   if (read === bytes && bytes > 1) return codePoint(code, bytes * form.length);
-  if (!form.latin1) return 0;
+  // Not UTF-8: the character of Latin-1.
   escaped = String.fromCharCode(first);
   return form.length;
 }

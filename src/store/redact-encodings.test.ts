@@ -18,6 +18,8 @@ const bytesOf = (text: string, form: (byte: string) => string) =>
   [...Buffer.from(text)].map((byte) => form(byte.toString(16).padStart(2, '0'))).join('');
 const octal = (byte: number) => byte.toString(8).padStart(3, '0');
 const hexByte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
+/** Latin-1 has no character for some texts. */
+const latin1 = (text: string) => (/[^\u0000-\u00ff]/.test(text) ? 'utf8' : 'latin1');
 const html = (text: string) =>
   text
     .replaceAll('&', '&amp;')
@@ -63,6 +65,16 @@ const ENCODINGS: Record<string, (text: string) => string> = {
   base64url: (text) => Buffer.from(text).toString('base64url'),
   'base64 of base64': (text) => base64(base64(text)),
   'base64 of base64, one byte before': (text) => base64(`x${base64(text)}`),
+  'base64 of hex': (text) => base64(Buffer.from(text).toString('hex')),
+  'hex of base64': (text) => Buffer.from(base64(text)).toString('hex'),
+  'hex of hex': (text) => Buffer.from(Buffer.from(text).toString('hex')).toString('hex'),
+  'base64 of Latin-1': (text) => Buffer.from(text, latin1(text)).toString('base64'),
+  'hex of Latin-1': (text) => Buffer.from(text, latin1(text)).toString('hex'),
+  'percent-encoded Latin-1': (text) => (latin1(text) === 'utf8' ? text : escape(text)),
+  CSV: (text) => text.replaceAll('"', '""'),
+  SQL: (text) => text.replaceAll("'", "''"),
+  'a shell': (text) => text.replaceAll("'", "'\\''"),
+  'a shell, with other quotes': (text) => text.replaceAll("'", `'"'"'`),
   'base64 of JSON': (text) => base64(json(text)),
   'hex of JSON': (text) => Buffer.from(json(text)).toString('hex'),
   'base64 in lines of 76': (text) => wrapped(base64(`${'x'.repeat(50)}${text}`), 76, '\n'),

@@ -22,7 +22,7 @@ export interface Finders {
 const KEY_CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=';
 const KEY_REACH = 256;
 
-export function createFinders(values: readonly string[], patterns: readonly Pattern[]): Finders {
+export function createFinders(values: readonly string[], patterns: Pattern | null): Finders {
   const forms = values.flatMap((value) => {
     const kind = kindOf(value);
     return formsOf(value).map((form) => formAnchor(form, value, kind));
@@ -52,8 +52,7 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
       findShapes(text, found);
       for (const part of decodedParts(text, decoding)) findDecoded(part, found);
     }
-    for (const pattern of patterns)
-      pattern.find(text, (start, end) => void found.push({ start, end, kind: 'pattern' }));
+    patterns?.find(text, (start, end) => void found.push({ start, end, kind: 'pattern' }));
     return found;
   }
 
@@ -78,12 +77,7 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
   }
 
   function cutOff(text: string, long = 0): number {
-    let first = text.length;
-    for (const pattern of patterns)
-      first = Math.min(
-        first,
-        pattern.find(text, () => undefined),
-      );
+    let first = patterns?.find(text, () => undefined) ?? text.length;
     if (forms.length === 0) return first;
     const identity = { text, start: (at: number) => at, last: true };
     for (const level of [identity, ...decodedParts(text, decoding)]) {
@@ -98,7 +92,7 @@ export function createFinders(values: readonly string[], patterns: readonly Patt
     return first;
   }
 
-  const needsText = patterns.length > 0 || values.some((value) => /[^\u0000-\u007f]/.test(value));
+  const needsText = patterns !== null || values.some((value) => /[^\u0000-\u007f]/.test(value));
   return { find, cutOff, needsText };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Configured patterns. They are matched by simulating all ways at once (Thompson, Pike), so the time is bounded by the
- * length of the text times the size of the pattern; over a budget the rest of the text counts as found.
+ * length of the text times the size of the patterns. All of them share one budget; a text that uses it up counts as found.
  */
 import { TachoError } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -15,10 +15,12 @@ import {
 } from './redact-regex.ts';
 
 const PATTERN_CHARS_MAX = 512;
-/** Steps for each character of a text: some 0.5 s for 1 MiB. */
-const STEPS_PER_CHAR = 64;
+/** Of all patterns together. Steps for each character of a text: some 2 s for 1 MiB. */
+const STEPS_PER_CHAR = 256;
 const STEPS_MIN = 4096;
 const SAMPLE_CHARS = 1024;
+
+const budgetOf = (chars: number): number => STEPS_MIN + STEPS_PER_CHAR * chars;
 
 export interface Pattern {
   /** All matches in order, as places; returns where a match begins that the end of the text cuts off, or the length. */
@@ -27,17 +29,38 @@ export interface Pattern {
 
 /** Patterns are compiled for the check of the configuration and again for each redactor. */
 const COMPILED_MAX = 64;
-const compiled = new Map<string, Pattern>();
+const compiled = new Map<string, Machine>();
 
-export function compilePatterns(sources: readonly string[]): Pattern[] {
+/** All patterns as one; null without any. Throws for one that is not valid, not supported or, with those before, too costly. */
+export function compilePatterns(sources: readonly string[]): Pattern | null {
   const most = LIMITS.redaction_patterns_max;
   if (sources.length > most)
     throw invalid(`there are ${sources.length} redaction patterns, at most ${most} are allowed`);
-  return sources.map(compilePattern);
+  let cost = 0;
+  const machines = sources.map((source, at) => {
+    const machine = compilePattern(source);
+    cost += machine.cost;
+    if (cost > budgetOf(SAMPLE_CHARS)) throw refused(source, tooCostly(at));
+    return machine;
+  });
+  if (machines.length === 0) return null;
+  return {
+    find(text, take) {
+      let cut = text.length;
+      let budget = budgetOf(cut);
+      for (const machine of machines) {
+        cut = Math.min(cut, machine.find(text, take, budget));
+        budget = machine.left;
+      }
+      return cut;
+    },
+  };
 }
 
-/** Compiles a pattern for all its matches. Throws for one that is not valid, not supported or too costly. */
-export function compilePattern(source: string): Pattern {
+const tooCostly = (others: number): string =>
+  `takes too many steps${others > 0 ? ` together with the ${others} before it` : ''}: give smaller counts, or + and * in their place`;
+
+function compilePattern(source: string): Machine {
   const known = compiled.get(source);
   if (known !== undefined) return known;
   const made = compile(source);
@@ -45,7 +68,7 @@ export function compilePattern(source: string): Pattern {
   return made;
 }
 
-function compile(source: string): Pattern {
+function compile(source: string): Machine {
   if (source.length > PATTERN_CHARS_MAX)
     throw refused(source, `is longer than ${PATTERN_CHARS_MAX} characters`);
   let steps: Step[];
@@ -58,8 +81,7 @@ function compile(source: string): Pattern {
   }
   const machine = new Machine(steps);
   if (machine.matchesNothing()) throw refused(source, 'matches nothing at all');
-  if (samplesOf(steps).some((text) => machine.isCostly(text)))
-    throw refused(source, 'takes too many steps: give smaller counts, or + and * in their place');
+  for (const text of samplesOf(steps)) machine.measure(text);
   return machine;
 }
 
@@ -117,7 +139,7 @@ class Threads {
   }
 }
 
-class Machine implements Pattern {
+class Machine {
   readonly #steps: readonly Step[];
   readonly #stack: number[] = [];
   /** The characters that every match begins with, or else the set of first ones; null: any. */
@@ -126,6 +148,8 @@ class Machine implements Pattern {
   #now: Threads;
   #next: Threads;
   #budget = 0;
+  /** Steps that the most costly sample took. */
+  cost = 0;
 
   constructor(steps: readonly Step[]) {
     this.#steps = steps;
@@ -144,13 +168,19 @@ class Machine implements Pattern {
     return false;
   }
 
-  isCostly(text: string): boolean {
-    this.find(text, () => undefined);
-    return this.#budget < 0;
+  measure(text: string): void {
+    const budget = budgetOf(text.length);
+    this.find(text, () => undefined, budget);
+    this.cost = Math.max(this.cost, budget - this.left);
   }
 
-  find(text: string, take: (start: number, end: number) => void): number {
-    this.#budget = STEPS_MIN + STEPS_PER_CHAR * text.length;
+  /** What the last text left of its budget. */
+  get left(): number {
+    return this.#budget;
+  }
+
+  find(text: string, take: (start: number, end: number) => void, budget: number): number {
+    this.#budget = budget;
     for (let from = 0; ; ) {
       const match = this.#match(text, from);
       if (this.#budget < 0) {

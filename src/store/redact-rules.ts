@@ -128,9 +128,12 @@ function findJwt(text: string, start: number, end: number, found: Found[]): numb
 
 /** Private keys of PEM, OpenSSH and PGP, and of SSH2. */
 const KEY_FRAMES = [
-  { begin: '-----BEGIN ', end: '-----END ', close: '-----' },
-  { begin: '---- BEGIN ', end: '---- END ', close: '----' },
+  { begin: '-----BEGIN', end: '-----END', close: '-----' },
+  { begin: '---- BEGIN', end: '---- END', close: '----' },
 ] as const;
+/** A space, also escaped. */
+const SPACE = '(?: |\\+|%20|\\\\{1,32}u0020|&#32;)';
+const PRIVATE_KEY = new RegExp(`^${SPACE}.*PRIVATE${SPACE}KEY`);
 const LABEL_CHARS_MAX = 60;
 
 type KeyFrame = (typeof KEY_FRAMES)[number];
@@ -140,7 +143,7 @@ function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolea
   const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
   const last = label.indexOf(close);
   if (last < 0) return label.length < LABEL_CHARS_MAX ? null : false;
-  return label.slice(0, last).includes('PRIVATE KEY');
+  return PRIVATE_KEY.test(label.slice(0, last));
 }
 
 function keyAnchor(frame: KeyFrame): Anchor {
@@ -190,35 +193,59 @@ export function keyBlockEnd(text: string): number {
 }
 
 const STOPS = new Uint8Array(65536);
-for (const char of '/?#\\"\'`<>()[]{}|^,; \t\r\n@') STOPS[char.charCodeAt(0)] = 1;
+for (const char of '/?#\\"\'`<>()[]{}|^,; \t\r\n') STOPS[char.charCodeAt(0)] = 1;
 const URL_CHARS_MAX = 512;
 
-/** `scheme://user:password@host`: the password, or a long user name that stands alone. */
+/** In the place of a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
+const PLACEHOLDER = /^(?:\$[A-Z_][A-Z0-9_]*|%[A-Z_][A-Z0-9_]*%|%[a-z]|\*+|[xX]+)$/;
+
+/** `scheme://user:password@host`: the password, or a long user name that stands alone. A password may hold an `@`. */
 export function findUserinfo(text: string, found: Found[]): void {
   for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
     const start = at + 3;
     const limit = Math.min(text.length, start + URL_CHARS_MAX);
-    let colon = -1;
-    let end = start;
-    while (end < limit && STOPS[text.charCodeAt(end)] === 0) {
-      if (colon < 0 && text.charCodeAt(end) === 0x3a) colon = end;
-      end += 1;
+    let [colon, end] = [-1, -1];
+    for (let i = start; i < limit && STOPS[text.charCodeAt(i)] === 0; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0x40) end = i;
+      else if (code === 0x3a && colon < 0) colon = i;
     }
-    if (end >= limit || text[end] !== '@') continue;
-    const from = colon < 0 ? start : colon + 1;
+    const named = colon >= 0 && colon < end;
+    const from = named ? colon + 1 : start;
     const secret = text.slice(from, end);
-    if (secret === '' || (colon < 0 && secret.length < 20) || /^[$%*]|^x+$/i.test(secret)) continue;
+    if (end <= from || (!named && secret.length < 20) || PLACEHOLDER.test(secret)) continue;
     found.push({ start: from, end, kind: 'url' });
   }
 }
 
-const AUTHORIZATION =
-  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?([^\s"'\\,;<>()[\]{}]{8,4096})/iy;
-const BEARER = /\s{0,4}([\w.~+/=-]{16,4096})/y;
-const API_KEY = /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([^\s"'\\,;<>()[\]{}]{8,4096})/y;
+/** Words that a secret follows; in an object, its key is one. */
+const WORDS = 'authorization|x-api-key|secret_?access_?key';
+export const WORD = new RegExp(`(?:${WORDS})$`, 'i');
+/** Around these words and secrets: quotes, also escaped several times, and those of HTML. */
+const HTML_QUOTE = '&(?:quot|apos|#3[49])';
+const QUOTES = `(?:["'\\\\]|${HTML_QUOTE};){0,32}`;
+const BLANKS = '\\s{0,4}';
+const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
+const CHAR = `(?:[^\\s"'\\\\,;<>()[\\]{}&]|(?!${HTML_QUOTE})&)`;
+
+/** A scheme that is not listed: what follows looks like no prose. One of 8 letters or more may be the secret itself. */
+const scheme = (letters: string): string =>
+  `[a-z-]{${letters}}\\s{1,4}(?=${CHAR}{16})(?=${CHAR}{0,31}\\d|${CHAR}{32})(?!\\w{1,16}://)`;
+const AUTHORIZATION = new RegExp(
+  `${SIGN}(?:(?:basic|bearer|token|digest|apikey|negotiate)\\s{1,4}|${scheme('1,7')}|(?<long>${scheme('8,32')}))?(?<secret>${CHAR}{8,4096})`,
+  'iy',
+);
+const BEARER = /\s{0,4}(?<secret>[\w.~+/=-]{16,4096})/y;
+const API_KEY = new RegExp(`${SIGN}(?<secret>${CHAR}{8,4096})`, 'y');
 /** The 40 characters behind `…secret_access_key`: they have no shape of their own. */
-const AWS_SECRET =
-  /["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}([A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])/y;
+const AWS_SECRET = new RegExp(`${SIGN}(?<secret>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])`, 'y');
+
+/** The end of a text behind which a secret may follow after white space. */
+export const OPENING = new RegExp(
+  `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
+  'i',
+);
+export const OPENING_CHARS_MAX = 128;
 
 /** A word that a secret follows. */
 function opening(word: string, kind: string, value: RegExp): Anchor {
@@ -229,14 +256,22 @@ function opening(word: string, kind: string, value: RegExp): Anchor {
       value.lastIndex = from;
       const match = value.exec(text);
       if (match === null) return from;
-      const secret = match[1] as string;
+      const { secret = '', long = '' } = match.groups ?? {};
       const end = from + match[0].length;
       // "bearer authentication" is no secret.
       if (value === BEARER && secret.length < 32 && !/\d/.test(secret)) return from;
-      found.push({ start: end - secret.length, end, kind });
+      found.push({ start: end - long.length - secret.length, end, kind, value: secret });
       return end;
     },
   };
+}
+
+/** A word with each of its letters small or capital. */
+function casesOf(word: string): string[] {
+  let cases = [''];
+  for (const char of word)
+    cases = [...new Set([char, char.toUpperCase()])].flatMap((c) => cases.map((each) => each + c));
+  return cases;
 }
 
 export const SHAPE_ANCHORS: readonly Anchor[] = [
@@ -245,9 +280,7 @@ export const SHAPE_ANCHORS: readonly Anchor[] = [
     opening(word, 'authorization', AUTHORIZATION),
   ),
   ...['Bearer ', 'bearer ', 'BEARER '].map((word) => opening(word, 'authorization', BEARER)),
-  ...['x-api-key', 'X-Api-Key', 'X-API-Key', 'X-API-KEY'].map((word) =>
-    opening(word, 'authorization', API_KEY),
-  ),
+  ...casesOf('x-api-key').map((word) => opening(word, 'authorization', API_KEY)),
   ...['secret_access_key', 'SECRET_ACCESS_KEY', 'SecretAccessKey', 'secretAccessKey'].map((word) =>
     opening(word, 'aws', AWS_SECRET),
   ),

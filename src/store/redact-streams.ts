@@ -1,6 +1,12 @@
 /** Secrets that are split over pieces of a text: what may be the beginning of one waits for the next piece. */
 import { LIMITS } from '../lib/limits.ts';
-import { type Found, keyBlockEnd, openKeyBlock } from './redact-rules.ts';
+import {
+  type Found,
+  keyBlockEnd,
+  OPENING,
+  OPENING_CHARS_MAX,
+  openKeyBlock,
+} from './redact-rules.ts';
 
 export interface Streams {
   delta(stream: string, text: string): string;
@@ -13,14 +19,14 @@ interface Stream {
   held: string;
   /** Inside a key block that was too long to hold: the rest is dropped up to its end. */
   in_block: boolean;
+  /** It is looked at again when this number of characters is held. */
+  next: number;
 }
 
-/** Words behind which a secret stands after white space. */
-const OPENING =
-  /(?:authorization["'\\]{0,4}\s{0,4}[:=]\s{0,4}["'\\]{0,4}(?:\w{1,12}\s{1,4})?|bearer\s{1,4}|(?:x-api-key|secret_?access_?key)["'\\]{0,4}\s{0,4}[:=]?\s{0,4}["'\\]{0,4})$/i;
-const OPENING_CHARS_MAX = 64;
 /** What is kept of a long run: more than any secret that is known by its beginning. */
 const RUN_KEPT_CHARS = LIMITS.redaction_hold_chars / 2;
+/** From this length on, text is looked at again when it has grown by an eighth: a character is not looked at for each piece. */
+const LONG_CHARS = 256;
 /** The line that ends a key has fewer. */
 const BLOCK_END_CHARS = 80;
 
@@ -75,8 +81,10 @@ export function createStreams(tools: {
     const end = safeEnd(stream.held);
     const ready = stream.held.slice(0, end);
     stream.held = stream.held.slice(end);
-    const given = ready === '' ? '' : tools.redact(ready);
-    return stream.held.length > LIMITS.redaction_hold_chars ? given + squeeze(stream) : given;
+    let given = ready === '' ? '' : tools.redact(ready);
+    if (stream.held.length > LIMITS.redaction_hold_chars) given += squeeze(stream);
+    stream.next = nextLook(stream.held.length);
+    return given;
   }
 
   return {
@@ -85,10 +93,11 @@ export function createStreams(tools: {
       if (stream === undefined) {
         // Too many streams at once: this one is redacted piece by piece.
         if (streams.size >= LIMITS.open_calls_max) return tools.redact(text);
-        stream = { held: '', in_block: false };
+        stream = { held: '', in_block: false, next: 0 };
         streams.set(key, stream);
       }
       stream.held += text;
+      if (stream.held.length < stream.next) return '';
       if (stream.in_block) leaveBlock(stream);
       return stream.in_block ? '' : give(stream);
     },
@@ -99,6 +108,13 @@ export function createStreams(tools: {
       return stream === undefined || stream.in_block ? '' : tools.redact(stream.held);
     },
   };
+}
+
+function nextLook(held: number): number {
+  const next = held < LONG_CHARS ? 0 : held + (held >> 3);
+  return held > LIMITS.redaction_hold_chars
+    ? next
+    : Math.min(next, LIMITS.redaction_hold_chars + 1);
 }
 
 /** This place, or before the words that make what follows a secret. */

@@ -116,6 +116,24 @@ describe('values of variables', () => {
     expect(redactEvent(event, tool).data).toEqual({ ...event.data, input: tool.foreign(given) });
   });
 
+  verifies(
+    'ST-7',
+    'a known value is found as a number that is rounded or has lost its zeros',
+    () => {
+      const values = ['12345678901234567895', '1'.repeat(30), '0083920174', '000000', '000042'];
+      const tool = redactor(Object.fromEntries(values.map((value, i) => [`A${i}_KEY`, value])));
+      const given: unknown = JSON.parse(
+        `[${values.map((value) => value.replace(/^0*(?=.)/, ''))}, 7]`,
+      );
+      expect(tool.foreign(given)).toEqual([
+        ...values.slice(0, 3).map((value) => markOf(value)),
+        0,
+        42,
+        7,
+      ]);
+    },
+  );
+
   verifies('ST-7', 'characters beyond the BMP are found as two escapes too', () => {
     const value = 'q7Zk/9+😀Lm8JtPx';
     const tool = redactor({ MY_API_KEY: value });

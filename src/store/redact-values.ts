@@ -63,6 +63,10 @@ export function knownSecrets(
   return { values: [...values], too_short: too_short.sort() };
 }
 
+/** Whether a value is a number that has few others beside it, zeros before it left out. */
+export const isLongNumber = (value: string): boolean =>
+  /^0*[1-9]\d*$/.test(value) && Number(value) >= 10 ** (VALUE_CHARS_MIN - 1);
+
 /** Whether a variable, or a field of JSON, holds a secret. */
 function isSecret(name: string, value: string): boolean {
   if (!SECRET_NAME.test(name) || OPEN_NAME.test(name)) return false;
@@ -120,9 +124,17 @@ export interface Form {
   after: boolean;
 }
 
+/** A quote in a value as CSV, SQL and shells write it within quotes. */
+const QUOTINGS = [
+  ['"', '""'],
+  ["'", "''"],
+  ["'", "'\\''"],
+  ["'", `'"'"'`],
+] as const;
+
 /**
- * A value as it is, with either line end, and without escapes of its own; it and its JSON as hex, and as base64 at any
- * alignment; base64 of its base64.
+ * A value as it is, with either line end, with its quotes doubled, and without escapes of its own; it and its JSON, in
+ * UTF-8 and Latin-1, as hex, as base64 at any alignment, and as either of them encoded once more.
  */
 export function formsOf(value: string): Form[] {
   const forms = new Map<string, Form>();
@@ -130,25 +142,32 @@ export function formsOf(value: string): Form[] {
     if (text.length >= VALUE_CHARS_MIN && !forms.has(text))
       forms.set(text, { text, before, after });
   };
+  const addCode = (bytes: Buffer, deep: boolean) => {
+    const hex = bytes.toString('hex');
+    add(hex);
+    add(hex.toUpperCase());
+    addBase64(bytes, add);
+    if (!deep) return;
+    for (const code of [hex, bytes.toString('base64').replace(/=+$/, '')])
+      addCode(Buffer.from(code), false);
+  };
   const lf = value.replaceAll('\r\n', '\n');
   for (const text of new Set([value, value.toWellFormed(), lf, lf.replaceAll('\n', '\r\n')])) {
     add(text);
     const plain = fullyDecoded(text);
     add(plain);
     add(plain.replaceAll(' ', '+'));
+    for (const [quote, written] of QUOTINGS) add(text.replaceAll(quote, written));
     // At its end, the sign of an escape is taken for one together with what follows.
     add(text.replace(/[\\%&]+$/, ''));
-    for (const inner of new Set([text, JSON.stringify(text).slice(1, -1)])) {
-      const bytes = Buffer.from(inner, 'utf8');
-      const hex = bytes.toString('hex');
-      add(hex);
-      add(hex.toUpperCase());
-      addBase64(bytes, add);
-      addBase64(Buffer.from(bytes.toString('base64').replace(/=+$/, '')), add);
-    }
+    for (const inner of new Set([text, JSON.stringify(text).slice(1, -1)]))
+      for (const encoding of /[\u0080-\u00ff]/.test(inner) ? ENCODINGS : ENCODINGS.slice(0, 1))
+        addCode(Buffer.from(inner, encoding), true);
   }
   return [...forms.values()];
 }
+
+const ENCODINGS = ['utf8', 'latin1'] as const;
 
 /** At each alignment, the characters that depend on the bytes alone, whatever is before and after them. */
 function addBase64(

@@ -6,7 +6,7 @@ import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from './hash.ts';
 import { createRedactor, type RedactorOptions } from './redact.ts';
 import { draftRedaction, redactEvent } from './redact-event.ts';
-import { compilePattern } from './redact-patterns.ts';
+import { compilePatterns } from './redact-patterns.ts';
 import { openStateDir } from './state-dir.ts';
 
 const hash = secretHash(Buffer.alloc(32, 1));
@@ -16,7 +16,7 @@ const redactor = (options: Partial<RedactorOptions> = {}) =>
 /** Null for a pattern that is refused. */
 const compiled = (pattern: string) => {
   try {
-    return compilePattern(pattern);
+    return compilePatterns([pattern]);
   } catch {
     return null;
   }
@@ -528,7 +528,7 @@ describe('cost', () => {
     // In the samples that a pattern is tried with, no such text comes up.
     const text = `${'ab'.repeat(50_000)}secret-b`;
     const tool = redactor({ patterns: ['b(?:a[^zc]*z)?'] });
-    expect(tool.text(text)).not.toMatch(/b(?!\]|:)/);
+    expect(tool.text(text).replaceAll(/\[REDACTED:pattern:\w+\]/g, '')).not.toContain('b');
     expect(tool.text(text)).not.toContain('secret');
   });
 

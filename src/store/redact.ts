@@ -6,10 +6,11 @@ import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import { createFinders } from './redact-find.ts';
 import { createKeyLines } from './redact-lines.ts';
+import { isWord, type Redacting, redactValue } from './redact-objects.ts';
 import { compilePatterns } from './redact-patterns.ts';
 import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './redact-rules.ts';
 import { createStreams } from './redact-streams.ts';
-import { knownSecrets } from './redact-values.ts';
+import { isLongNumber, knownSecrets } from './redact-values.ts';
 
 export interface RedactorOptions {
   /** The run's environment. */
@@ -61,11 +62,83 @@ const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 
 export function createRedactor(options: RedactorOptions): Redactor {
-  const { hash } = options;
   const known = knownSecrets(options.env, options.secret_env);
   const finders = createFinders(known.values, compilePatterns(options.patterns ?? []));
   const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
   const reach = Math.max(LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
+  const { mark, replace, counts } = createMarks(options.hash);
+
+  function find(text: string): Found[] {
+    const found = finders.find(text);
+    return found.length === 0 ? found : settled(text, found);
+  }
+
+  function redact(text: string): string {
+    const found = find(text);
+    return found.length === 0 ? text : replace(text, found);
+  }
+
+  /** Also what is a secret because of the word before it. */
+  function redactBehind(word: string, text: string): string {
+    const from = word.length + 2;
+    const found = find(`${word}: ${text}`)
+      .filter(({ end }) => end > from)
+      .map((each) => ({ ...each, start: Math.max(0, each.start - from), end: each.end - from }));
+    return replace(text, found);
+  }
+
+  /** Names of fields are few and come often. */
+  const plain_keys = new Set<string>();
+  function redactKey(key: string): string {
+    if (plain_keys.has(key)) return key;
+    const safe = redact(key);
+    if (safe === key && plain_keys.size < PLAIN_KEYS_MAX) plain_keys.add(key);
+    return safe;
+  }
+
+  const redacting: Redacting = {
+    text: (text, word) => (isWord(word) ? redactBehind(word, redact(text)) : redact(text)),
+    key: redactKey,
+    lines: keyLines,
+    number: null,
+  };
+  /** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
+  const numbers = new Map(known.values.filter(isLongNumber).map((value) => [Number(value), value]));
+  function redactNumber(value: number, word: string): number | string {
+    const text = numbers.get(value) ?? String(value);
+    const safe = redacting.text(text, word);
+    return safe === text ? value : safe;
+  }
+
+  const streams = createStreams({ find, redact, cutOff: finders.cutOff });
+  const head = (text: string, bytes_max: number): string => {
+    if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
+    const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
+    streams.drop(HEAD_STREAM);
+    return cutUtf8(safe, bytes_max);
+  };
+  function keyLines() {
+    return createKeyLines(head, (line) => mark('pem', line));
+  }
+
+  return {
+    text: redact,
+    name: redactKey,
+    value: (value) => redactValue(value, redacting) as typeof value,
+    foreign: (value) => redactValue(value, { ...redacting, number: redactNumber }) as typeof value,
+    line: keyLines(),
+    head,
+    delta: streams.delta,
+    flush: streams.flush,
+    counts,
+    too_short: known.too_short,
+    reachOf: (text) => (openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX)),
+    bytes_too: !finders.needsText,
+  };
+}
+
+/** Marks in the place of secrets, counted by kind. */
+function createMarks(hash: (text: string) => string) {
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();
 
@@ -93,49 +166,10 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return made;
   }
 
-  function find(text: string): Found[] {
-    const found = finders.find(text);
-    return found.length === 0 ? found : settled(text, found);
-  }
-
-  function redact(text: string): string {
-    const found = find(text);
-    return found.length === 0 ? text : replace(text, found);
-  }
-
-  /** Names of fields are few and come often. */
-  const plain_keys = new Set<string>();
-  function redactKey(key: string): string {
-    if (plain_keys.has(key)) return key;
-    const safe = redact(key);
-    if (safe === key && plain_keys.size < PLAIN_KEYS_MAX) plain_keys.add(key);
-    return safe;
-  }
-
-  const redacting: Redacting = { text: redact, key: redactKey, numbers: false };
-  const streams = createStreams({ find, redact, cutOff: finders.cutOff });
-  const head = (text: string, bytes_max: number): string => {
-    if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
-    const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
-    streams.drop(HEAD_STREAM);
-    return cutUtf8(safe, bytes_max);
-  };
-  const lines = createKeyLines(head, (line) => mark('pem', line));
-  return {
-    text: redact,
-    name: redactKey,
-    value: (value) => redactValue(value, redacting) as typeof value,
-    foreign: (value) => redactValue(value, { ...redacting, numbers: true }) as typeof value,
-    line: lines,
-    head,
-    delta: streams.delta,
-    flush: streams.flush,
-    counts: () => Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1))),
-    too_short: known.too_short,
-    reachOf: (text) => (openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX)),
-    bytes_too: !finders.needsText,
-  };
+  const counts = () => Object.fromEntries([...totals].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { mark, replace, counts };
 }
+
 /** In order, without overlaps, and without what lies in a mark. */
 function settled(text: string, found: Found[]): Found[] {
   const marks = text.includes('[REDACTED:') ? [...text.matchAll(MARK)] : [];
@@ -158,52 +192,4 @@ function settled(text: string, found: Found[]): Found[] {
 /** A secret that lies in another is a part of that one. */
 function union(first: Found, second: Found): Found {
   return { start: first.start, end: second.end, kind: first.kind };
-}
-
-interface Redacting {
-  text(text: string): string;
-  key(key: string): string;
-  /** Whether numbers are looked at too. */
-  numbers: boolean;
-}
-
-function redactValue(value: unknown, redacting: Redacting): unknown {
-  if (typeof value === 'string') return redacting.text(value);
-  if (typeof value === 'number' && redacting.numbers) {
-    const text = String(value);
-    const safe = redacting.text(text);
-    return safe === text ? value : safe;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    let changed: unknown[] | null = null;
-    for (let i = 0; i < value.length; i++) {
-      const item = redactValue(value[i], redacting);
-      if (item === value[i]) continue;
-      changed ??= [...value];
-      changed[i] = item;
-    }
-    return changed ?? value;
-  }
-  return redactObject(value as Record<string, unknown>, redacting);
-}
-
-function redactObject(
-  value: Record<string, unknown>,
-  redacting: Redacting,
-): Record<string, unknown> {
-  let changed: [string, unknown][] | null = null;
-  let at = 0;
-  for (const key in value) {
-    const item = value[key];
-    const safe_key = redacting.key(key);
-    const safe = redactValue(item, redacting);
-    if (changed === null && (safe_key !== key || safe !== item)) {
-      changed = Object.entries(value).slice(0, at);
-    }
-    changed?.push([safe_key, safe]);
-    at += 1;
-  }
-  // fromEntries makes `__proto__` a key like any other.
-  return changed === null ? value : Object.fromEntries(changed);
 }
