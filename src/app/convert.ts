@@ -14,7 +14,7 @@ import { createLiveProjector, type LiveProjector } from '../projections/live.ts'
 import { createOutcomeFold } from '../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Redactor } from '../store/redact.ts';
-import { draftRedaction, lineRedaction, redactEvent } from '../store/redact-event.ts';
+import { draftRedaction, lineRedaction, redactEvent, redactRecord } from '../store/redact-event.ts';
 import { createCallSpill } from './outcome-writer.ts';
 import { tmpFolder } from './paths.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
@@ -203,7 +203,7 @@ async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buf
     for await (const events of eventsOf(given)) {
       for (const event of events) fold.push(early(event, secrets));
     }
-    const outcome = secrets.value(realText(fold.finish(), byte_text));
+    const outcome = redactRecord(realText(fold.finish(), byte_text), secrets);
     yield* spill.pieces(outcome, fold.patches);
     yield '\n';
   } finally {
@@ -244,7 +244,7 @@ async function* transcriptText(
         writer.push(event);
       }
     }
-    const outcome = redactor.value(realText(fold.finish(), byte_text));
+    const outcome = redactRecord(realText(fold.finish(), byte_text), redactor);
     yield* FORMS[form](writer.finish(outcome), options.test_id ?? null);
   } finally {
     writer.close();

@@ -14,6 +14,7 @@ import {
 } from '../projections/transcript.ts';
 import { startPrivate } from '../store/files.ts';
 import type { Redactor } from '../store/redact.ts';
+import { redactRecord } from '../store/redact-event.ts';
 import { transcriptFile } from '../store/run-files.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { patchedText } from './outcome-writer.ts';
@@ -60,7 +61,7 @@ class SpilledTranscript implements TranscriptWriter {
     this.#calls = createSpill(options.tmp, encoding);
     this.#fold = createTranscriptFold({
       message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
-      call: (call, index) => this.#calls.put(JSON.stringify(this.#safeCall(call)), index),
+      call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
     });
   }
 
@@ -84,13 +85,8 @@ class SpilledTranscript implements TranscriptWriter {
   }
 
   #safe<T>(value: T): T {
-    return this.#options.redactor?.value(value) ?? value;
-  }
-
-  #safeCall(call: TranscriptCall): TranscriptCall {
     const { redactor } = this.#options;
-    if (redactor === undefined) return call;
-    return { ...redactor.value({ ...call, input: null }), input: redactor.foreign(call.input) };
+    return redactor === undefined ? value : redactRecord(value, redactor);
   }
 
   /** The outcome is in real text and redacted; what the events said is not. */

@@ -13,6 +13,7 @@ import { TachoError } from '../lib/errors.ts';
 import { plural } from '../lib/figures.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { Redactor } from '../store/redact.ts';
+import { redactRecord } from '../store/redact-event.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
 import type { ReviewFlags } from './review.ts';
@@ -71,7 +72,7 @@ async function list(
 ): Promise<number> {
   for await (const message of messages) {
     if (io.out.gone) break;
-    const sampled = redactor.value(message);
+    const sampled = redactRecord(message, redactor);
     if (flags.json) await io.out.json(`${JSON.stringify(sampled)}\n`);
     else await io.out.write(rowOf(sampled));
   }
@@ -122,7 +123,7 @@ async function ask(
   try {
     for await (const sampled of sampledMessages(state_dir, session)) {
       if (sampled.review !== null) continue;
-      await io.out.write(shown(redactor.value(sampled)));
+      await io.out.write(shown(redactRecord(sampled, redactor)));
       const word = await verdictOf(answer);
       if (word === 'quit') return;
       if (word === 'skip') continue;

@@ -8,6 +8,7 @@ import { type ReviewTally, reviewTally } from '../app/review.ts';
 import { type ValidateInput, validateInput, validateStored } from '../app/validate.ts';
 import type { Report } from '../conformance/types.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
+import { redactRecord } from '../store/redact-event.ts';
 import { resolveStateDir } from '../store/state-dir.ts';
 import type { Io } from './io.ts';
 import { stateFlag } from './state.ts';
@@ -45,7 +46,7 @@ export async function validateCommand(request: ValidateRequest, io: Io): Promise
   const redactor = await passingRedactor(io.env, { state_dir: stateFlag(request.command) });
   if (flags.board) {
     const board = readBoard(livePaths(state_dir).board);
-    await showBoard(redactor.value(board), flags, io);
+    await showBoard(redactRecord(board, redactor), flags, io);
     return codeOf(board.report, flags);
   }
   const stored = isStored(request, io);
@@ -56,25 +57,26 @@ export async function validateCommand(request: ValidateRequest, io: Io): Promise
         against: flags.against === undefined ? null : inputOf(flags.against),
       });
   // What it says of a line may quote it.
-  const report = redactor.value(judged) as Report;
+  const report = redactRecord(judged, redactor);
   const review = stored ? await reviewTally(state_dir, flags.session ?? null) : null;
-  return tell({ report, review, flags }, io);
+  await show({ report, review, flags }, io);
+  const failed = judged.verdict === 'failed';
+  const lacking = failed ? null : shortcoming(judged, flags.strict === true);
+  if (lacking !== null) await io.err.write(`error: ${lacking}\n`);
+  return failed || lacking !== null ? 1 : 0;
 }
 
-interface Told {
+interface Shown {
   report: Report;
   review: ReviewTally | null;
   flags: ValidateFlags;
 }
 
-async function tell({ report, review, flags }: Told, io: Io): Promise<number> {
-  const lacking = report.verdict === 'failed' ? null : shortcoming(report, flags.strict === true);
+async function show({ report, review, flags }: Shown, io: Io): Promise<void> {
   if (flags.junit !== undefined) writeJunit(flags.junit, report);
   const json = review === null ? report : { ...report, review };
   if (flags.json) await io.out.json(`${JSON.stringify(json, null, 2)}\n`);
   else await io.out.write(reportText(report, review));
-  if (lacking !== null) await io.err.write(`error: ${lacking}\n`);
-  return report.verdict === 'failed' || lacking !== null ? 1 : 0;
 }
 
 function checkFlags({ file, flags }: ValidateRequest): void {

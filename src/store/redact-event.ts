@@ -80,6 +80,27 @@ export function redactFields<T extends object>(
   return changed ?? data;
 }
 
+/** Words of tacho's own in outcomes, transcripts and reports. */
+const OWN_WORDS = new Set([
+  ...OWN_FIELDS,
+  ...['schema_version', 'kind', 'source', 'grade', 'gaps', 'filled'],
+  ...['format', 'verdict', 'section', 'title', 'started_at', 'updated_at'],
+]);
+
+/** An outcome, a transcript or a report with every secret in its texts replaced; names of fields and own words stay. */
+export function redactRecord<T>(record: T, redactor: Redactor, name = ''): T {
+  if (typeof record === 'string')
+    return OWN_WORDS.has(name) ? record : (redactor.text(record) as T);
+  if (typeof record !== 'object' || record === null) return record;
+  if (name === 'input') return redactor.foreign(record);
+  if (name === 'labels') return redactor.value(record);
+  if (Array.isArray(record)) return record.map((item) => redactRecord(item, redactor, name)) as T;
+  const fields = Object.entries(record);
+  return Object.fromEntries(
+    fields.map(([key, item]) => [key, redactRecord(item, redactor, key)]),
+  ) as T;
+}
+
 /** Lines that are kept as text. */
 const isLine = ({ kind }: Told): boolean => kind === 'problem' || kind === 'notice';
 const isChanged = (draft: Told): boolean => isLine(draft) || PIECES.includes(draft.kind);

@@ -57,6 +57,20 @@ verifies('ST-7', 'names of session files are redacted in whatever is made of the
   expect((await tacho(['runs', 'show', 'last'])).stdout).toMatch(/agent-\[REDACTED:env:.* line /);
 });
 
+verifies('ST-7', 'a pattern that matches words of tacho breaks no converted record', async () => {
+  const path = join(root, 'src/agents/claude/testdata/read/stdout.jsonl');
+  for (const form of ['outcome', 'transcript']) {
+    const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', form, path];
+    const fields = (text: string) => {
+      const { schema_version, exit_reason, completeness, ...rest } = JSON.parse(text);
+      return { schema_version, exit_reason, completeness, names: Object.keys(rest) };
+    };
+    const plain = await tacho(convert);
+    const matched = await tacho([...convert, '--redact', 'tacho|ok|complete|status|calls']);
+    expect([form, matched.code, fields(matched.stdout)]).toEqual([form, 0, fields(plain.stdout)]);
+  }
+});
+
 verifies('ST-7', 'an error names no secret that is in the name of a file', async () => {
   const path = join(place.folder, `none-${SECRET}.jsonl`);
   for (const args of [

@@ -89,6 +89,12 @@ verifies('CF-3', 'what could not be judged is said, passes only without --strict
   expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('--strict') });
 });
 
+test('a redaction pattern that matches the verdict does not change the exit code', async () => {
+  file('tacho.yaml', "redact: ['failed']\n");
+  const result = await place.tacho(['validate', '-'], { input: 'garbage\n' });
+  expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining('[REDACTED:pattern:') });
+});
+
 test('an empty stream fails and says so', async () => {
   for (const input of ['', '\n\n']) {
     const result = await place.tacho(['validate', '-'], { input });
