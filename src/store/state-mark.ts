@@ -4,9 +4,9 @@
  * the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, readdirSync, readSync, realpathSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, readSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRead, writeAtomic } from './files.ts';
+import { namesIn, openRead, writeAtomic } from './files.ts';
 import { isKnown, remember } from './user-state.ts';
 
 const MARK = /^[0-9a-f]{32}$/;
@@ -42,14 +42,6 @@ export function leftIn(folder: string): { spools: string[]; outboxes: string[] }
     spools: namesIn(join(folder, 'spool')).filter((name) => !name.startsWith('.')),
     outboxes: namesIn(join(folder, 'outbox')).filter((name) => /^out-.*\.jsonl$/.test(name)),
   };
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
 }
 
 /**
