@@ -1,8 +1,8 @@
 /** What changed in a git work tree between two moments (RO-10), without writing to it. */
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, open, readlink, realpath } from 'node:fs/promises';
-import { relative, sep } from 'node:path';
+import { constants, existsSync } from 'node:fs';
+import { lstat, open, readlink, realpath, stat } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import type { FileOperation } from '../model/words.ts';
@@ -16,7 +16,7 @@ export type FileState =
 /**
  * `big_files`: some files were compared by size and time only. The others mean that nothing was compared:
  * too many changed files, no answer in time, git failed half way, or the repository's configuration runs programs that
- * cannot be switched off or names another folder as its work tree.
+ * cannot be switched off, names another folder as its work tree, or is a pipe.
  */
 export type WorktreeLimit =
   | 'big_files'
@@ -85,6 +85,7 @@ export async function snapshotWorktree(
     output_bytes_max: LIMITS.worktree_output_bytes_max,
   };
   try {
+    if (await hasPipe(await realpath(cwd))) return emptyTree(cwd, cwd, ['unsafe_config']);
     const [tree, filters] = await Promise.all([findTree(run), withoutFilters(run)]);
     if (tree === null) return null;
     const own = await ownTree(tree);
@@ -96,6 +97,26 @@ export async function snapshotWorktree(
     // The folder went away meanwhile: there is nothing to compare.
     return null;
   }
+}
+
+/** Read by git first: a pipe there would hold it until its time is up. */
+const READ_FIRST = [
+  '.gitignore',
+  '.gitattributes',
+  '.git/HEAD',
+  '.git/config',
+  '.git/index',
+  '.git/packed-refs',
+  '.git/info/exclude',
+  '.git/info/attributes',
+];
+
+/** Of the nearest repository at or above the folder. */
+async function hasPipe(cwd: string): Promise<boolean> {
+  let top = cwd;
+  while (!existsSync(join(top, '.git')) && dirname(top) !== top) top = dirname(top);
+  const found = READ_FIRST.map((name) => stat(join(top, name)).catch(() => null));
+  return (await Promise.all(found)).some((one) => one?.isFIFO());
 }
 
 async function findTree(run: GitRun): Promise<Worktree | null> {

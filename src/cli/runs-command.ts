@@ -12,7 +12,6 @@ import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import { type Index, openIndex, type RunQuery, type RunRow } from '../store/index-db.ts';
 import type { StateDir } from '../store/state-dir.ts';
-import { leftIn } from '../store/state-mark.ts';
 import { actingOf } from './acting.ts';
 import type { Io } from './io.ts';
 import { sayTo } from './state.ts';
@@ -190,8 +189,7 @@ export async function recover(
   let failed = false;
   let found = 0;
   const acting = actingOf(options.trust, io);
-  if (leftIn(state.path).spools.length > 0 && !mayAct(state.path, NOT_RECOVERED, acting))
-    return EXIT_USAGE;
+  if (!mayAct(state.path, NOT_RECOVERED, acting)) return EXIT_USAGE;
   const { recoverAll } = await import('../app/recover.ts');
   for await (const recovery of recoverAll(state, options)) {
     found += 1;

@@ -5,6 +5,7 @@ import {
   fchmodSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -176,6 +177,15 @@ export function unlinkQuietly(path: string): void {
     unlinkSync(path);
   } catch {
     // Not there, or not ours to remove: the caller reports the first failure.
+  }
+}
+
+/** Names in a folder, sorted; none where it cannot be read, or a link is in its place. */
+export function namesIn(folder: string): string[] {
+  try {
+    return lstatSync(folder).isDirectory() ? readdirSync(folder).sort() : [];
+  } catch {
+    return [];
   }
 }
 

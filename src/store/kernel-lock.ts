@@ -95,11 +95,13 @@ export function removeUnlocked(path: string): boolean {
   return true;
 }
 
-/** A file that is no lock of ours: an older tacho wrote its owner into it. */
+/** A file that is no lock of ours, which are empty: an older tacho wrote its owner into it. */
 export class ForeignLockError extends Error {}
 
 /** Null when another connection holds the lock. */
 function begin(path: string, sql: string): DatabaseSync | null {
+  // Also a database of others, which SQLite would lock.
+  if (lstatSync(path, { throwIfNoEntry: false })?.size) throw new ForeignLockError(path);
   let db: DatabaseSync | null = null;
   try {
     db = openSqlite(path);
@@ -111,7 +113,6 @@ function begin(path: string, sql: string): DatabaseSync | null {
     db?.close();
     const code = sqliteCode(cause);
     if (code === SQLITE.busy) return null;
-    if (code === SQLITE.not_a_database) throw new ForeignLockError(path, { cause });
     throw lockError(cause, path);
   }
 }

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   unlinkSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { succeeds } from '../../test/e2e/needs.ts';
@@ -131,11 +133,18 @@ test('a lock file of an older version counts as long as its process lives', () =
   writeFileSync(path, JSON.stringify({ ...thisOwner(), ticks: 1 }));
   takeLock(path)?.();
   expect(existsSync(path)).toBe(false);
-  writeFileSync(path, 'torn');
-  takeLock(path)?.();
-  expect(existsSync(path)).toBe(false);
   writeFileSync(path, JSON.stringify(thisOwner()));
   expect(takeLock(path)).toBeNull();
+});
+
+test('a file that is no lock is named and stays as it is: text, JSON without an owner, a database', () => {
+  const database = join(folder, 'database');
+  new DatabaseSync(database).exec('CREATE TABLE a (b)');
+  for (const bytes of ['[[package]]\n', '{"pid":"1"}', readFileSync(database)]) {
+    writeFileSync(path, bytes);
+    expect(() => takeLock(path)).toThrow(`${path}: a file that is no lock of tacho`);
+    expect(readFileSync(path)).toEqual(Buffer.from(bytes));
+  }
 });
 
 test('where no lock can be made the reason is reported', () => {

@@ -22,8 +22,8 @@ export interface LockOptions {
 }
 
 /**
- * Returns the function that releases the lock; null while another holds it. Throws where the file system cannot lock or
- * the file cannot be made.
+ * Returns the function that releases the lock; null while another holds it. Throws where the file system cannot lock, the
+ * file cannot be made, or one that is no lock is in its place, which stays as it is.
  */
 export function takeLock(path: string, options: LockOptions = {}): (() => void) | null {
   // A new file is a new lock: the holder keeps the old one, which nobody else can find any more.
@@ -46,7 +46,11 @@ function lockOrConvert(path: string): (() => void) | null {
     if (!(error instanceof ForeignLockError)) throw error;
   }
   const owner = ownerIn(readPrivate(path).toString('latin1'));
-  if (owner !== null && mayLive(owner, dirname(path))) return null;
+  if (owner === null) {
+    const text = `${path}: a file that is no lock of tacho is in its place: move it away, then try again`;
+    throw new TachoError('state_unusable', text, { stage: 'lock' });
+  }
+  if (mayLive(owner, dirname(path))) return null;
   // Emptied, not replaced: of several that do this at once each keeps the lock of whoever is first.
   truncateSync(path, 0);
   return lockFile(path, 'immediate');

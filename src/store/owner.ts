@@ -3,10 +3,10 @@
  * container; so each process that writes a journal folder holds a lock on a file of its own there for its whole life.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { unlinkQuietly } from './files.ts';
+import { namesIn, unlinkQuietly } from './files.ts';
 import { ForeignLockError, lockFile, lockState, noLocks, removeUnlocked } from './kernel-lock.ts';
 
 /** `ticks` is the start time in clock ticks since boot, `space` the pid namespace; null where they cannot be known. */
@@ -144,8 +144,7 @@ function removeLives(): void {
 
 /** Removes the files of processes that are dead. */
 export function sweepLives(dir: string): void {
-  if (!existsSync(dir)) return;
-  for (const name of readdirSync(dir)) {
+  for (const name of namesIn(dir)) {
     if (!LIFE_FILE.test(name)) continue;
     try {
       removeUnlocked(join(dir, name));

@@ -10,6 +10,7 @@ import { fileFor, isRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import {
   createPrivate,
+  namesIn,
   openRead,
   readPrivate,
   startPrivate,
@@ -205,7 +206,7 @@ function removeQuietly(path: string): void {
 
 /** Ends removals that were cut short. */
 export function sweepRemoved(state: StateDir): void {
-  for (const name of spoolNames(state))
+  for (const name of namesIn(state.spool))
     if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
 }
 

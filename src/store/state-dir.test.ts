@@ -91,12 +91,15 @@ describe('the state folder', () => {
     ['ST-8', 'ST-9'],
     'is refused with its path where a link or a file stands in a place of its own',
     () => {
-      for (const place of ['', 'journal', 'spool', 'transcripts']) {
+      const made = ['', 'journal', 'spool', 'transcripts'];
+      const later = ['logs', 'archive', 'tmp', 'outbox', 'live', 'live/journal'];
+      for (const place of [...made, ...later]) {
         const folder = testFolder();
         const state = join(folder, 'state');
         const path = join(state, place);
         mkdirSync(join(folder, 'elsewhere'));
         if (place !== '') openStateDir(state);
+        if (place === 'live/journal') mkdirSync(join(state, 'live'));
         rmSync(path, { recursive: true, force: true });
         symlinkSync(join(folder, 'elsewhere'), path);
         expect(() => openStateDir(state)).toThrow(

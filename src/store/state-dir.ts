@@ -49,12 +49,20 @@ export function stateDirAt(path: string): StateDir {
   };
 }
 
-/** Makes the folder where it is missing; refuses one that another user, or a link, could read or redirect. */
+/** Made when they are needed. One rule for all, the archive too: what they hold is written and deleted without asking. */
+const MADE_LATER = ['logs', 'archive', 'tmp', 'outbox', 'live', join('live', 'journal')];
+
+/**
+ * Makes the folder where it is missing; refuses one that another user, or a link, could read or redirect. The same holds
+ * for each folder in it.
+ */
 export function openStateDir(path: string): StateDir {
   const state = stateDirAt(path);
   refuseForeign(state.path);
   ownFolder(state.path, true);
   for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
+  for (const folder of MADE_LATER.map((name) => join(state.path, name)))
+    if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) ownFolder(folder, false);
   ignoreInGit(state.path);
   markState(state.path);
   return state;

@@ -27,13 +27,19 @@ function useUserState(folder = testFolder()): string {
   return folder;
 }
 
+const PLANTED = {
+  spool: 'r_01m7ek9waharpypwdc3ap3fmfq',
+  outbox: 'out-00000000000000000000000000.jsonl',
+  journal: '00000000000000000000000000.jsonl',
+};
+const KINDS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
+
 /** What a clone could bring: everything a state folder has, and something to act on. */
-function planted(kind: 'spool' | 'outbox', folder = testFolder()): string {
+function planted(kind: keyof typeof PLANTED, folder = testFolder()): string {
   const state = join(folder, '.tacho');
   mkdirSync(join(state, 'journal'), { recursive: true });
-  mkdirSync(join(state, kind));
-  if (kind === 'spool') mkdirSync(join(state, 'spool', 'r_01m7ek9waharpypwdc3ap3fmfq'));
-  else writeFileSync(join(state, 'outbox', 'out-00000000000000000000000000.jsonl'), '');
+  mkdirSync(join(state, kind), { recursive: true });
+  writeFileSync(join(state, kind, PLANTED[kind]), '');
   return state;
 }
 
@@ -47,7 +53,7 @@ describe('the mark of a state folder', () => {
     expect([isOwnState(path), readFileSync(join(path, 'mark'), 'utf8')]).toEqual([true, mark]);
   });
 
-  for (const kind of ['spool', 'outbox'] as const)
+  for (const kind of KINDS)
     test(`a folder made elsewhere with something in its ${kind} is not adopted by being used`, () => {
       useUserState();
       const state = planted(kind);

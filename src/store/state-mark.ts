@@ -4,9 +4,9 @@
  * the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, readdirSync, readSync, realpathSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, readSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRead, writeAtomic } from './files.ts';
+import { namesIn, openRead, writeAtomic } from './files.ts';
 import { isKnown, remember } from './user-state.ts';
 
 const MARK = /^[0-9a-f]{32}$/;
@@ -44,21 +44,15 @@ export function leftIn(folder: string): { spools: string[]; outboxes: string[] }
   };
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
-}
-
 /**
- * Makes a folder the user's own where nothing in it would be acted on; nothing changes in any other. Never fails: without
- * a mark a folder can still record and be read.
+ * Makes a folder the user's own where it has no spool, no outbox and no record, which may be of unfinished runs; nothing
+ * changes in any other. Never fails: without a mark a folder can still record and be read.
  */
 export function markState(folder: string): void {
+  if (isOwnState(folder)) return;
   const { spools, outboxes } = leftIn(folder);
-  if (spools.length === 0 && outboxes.length === 0 && !isOwnState(folder)) adoptState(folder);
+  const records = namesIn(join(folder, 'journal')).filter((name) => name.endsWith('.jsonl'));
+  if (spools.length + outboxes.length + records.length === 0) adoptState(folder);
 }
 
 /** Makes the folder the user's own, whatever lies in it; a key of before is known to others, and removed. False where the user's state or the folder cannot be written. */

@@ -1,8 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
@@ -11,6 +20,7 @@ import { takeLock } from './lock.ts';
 import { startMs } from './owner.ts';
 import { openStateDir } from './state-dir.ts';
 import { sweepLeftovers, sweepUnfinished } from './sweep.ts';
+import { sweepTemporary } from './temporary.ts';
 
 const DEAD = 2 ** 22 + 1;
 
@@ -69,13 +79,20 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   const state = openStateDir(join(testFolder(), 'state'));
   const at = (...names: string[]) => join(state.path, ...names);
   for (const folder of ['live', 'outbox']) mkdirSync(at(folder));
-  const old = ['gc.lock', 'store.lock.0123456789ab', 'store.lock.of-1-2', 'store.lock.try-12'];
+  const old = [
+    'gc.lock.0123456789ab',
+    'store.lock.0123456789ab',
+    'store.lock.of-1-2',
+    'store.lock.try-12',
+  ];
   for (const name of old) writeFileSync(at(name), 'x');
-  writeFileSync(at('outbox', 'out-1.jsonl.lock.0123456789ab'), 'x');
+  writeFileSync(at('gc.lock'), JSON.stringify({ pid: DEAD, ticks: 1, space: null }));
+  const outbox = `out-${'0'.repeat(26)}.jsonl.lock`;
+  writeFileSync(at('outbox', `${outbox}.0123456789ab`), 'x');
   // As a kill leaves them: the lock has ended, its files are there.
-  writeFileSync(at('outbox', 'out-1.jsonl.lock'), '');
+  writeFileSync(at('outbox', outbox), '');
   const holder = { pid: DEAD, host: hostname(), command: 'tacho run', since_ms: 1 };
-  writeFileSync(at('outbox', 'out-1.jsonl.lock.holder'), JSON.stringify(holder));
+  writeFileSync(at('outbox', `${outbox}.holder`), JSON.stringify(holder));
   writeFileSync(at('live', 'note.txt'), 'x');
   const release = takeLock(at('live', 'collector.lock'));
   sweepLeftovers(state);
@@ -88,6 +105,50 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   expect(takeLock(at('live', 'collector.lock'))).toBeNull();
   release?.();
 });
+
+/** Names like those that tacho makes; the owner of one is dead. */
+const OTHERS = ['Cargo.lock', 'empty.lock', 'gc.lock', 'store.lock', 'store.lock.0123456789ab'];
+const SPILL = 'spill-1-1-0123456789ab';
+const LIFE = '0123456789abcdef.life';
+
+verifies(
+  'ST-8',
+  'files of others in a state folder are kept, whatever their names end with',
+  () => {
+    const state = openStateDir(join(testFolder(), 'state'));
+    const others = [
+      'Cargo.lock',
+      'empty.lock',
+      'yarn.lock.0123456789ab',
+      'a.lock.of-1',
+      'a.lock.try-1',
+    ];
+    for (const name of [...others, 'store.lock'])
+      writeFileSync(join(state.path, name), name === 'empty.lock' ? '' : 'important');
+    sweepLeftovers(state);
+    expect(readdirSync(state.path)).toEqual(expect.arrayContaining([...others, 'store.lock']));
+  },
+);
+
+for (const place of ['live', join('live', 'journal'), 'outbox', 'tmp', 'spool'])
+  verifies('ST-8', `no file is swept through a link in the place of ${place}`, () => {
+    const folder = testFolder();
+    const state = openStateDir(join(folder, 'state'));
+    const elsewhere = join(folder, 'elsewhere');
+    mkdirSync(elsewhere);
+    for (const name of [...OTHERS, SPILL, LIFE, '.removed-x'])
+      writeFileSync(join(elsewhere, name), name === 'Cargo.lock' ? 'important' : '');
+    const files = () =>
+      readdirSync(elsewhere).map((name) => [name, readFileSync(join(elsewhere, name), 'utf8')]);
+    const before = files();
+    const link = join(state.path, place);
+    rmSync(link, { recursive: true, force: true });
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(elsewhere, link);
+    sweepLeftovers(state);
+    sweepTemporary(state.tmp);
+    expect(files()).toEqual(before);
+  });
 
 verifies('ST-5', 'other copies of the index go with the next removal of runs', () => {
   const state = openStateDir(join(testFolder(), 'state'));

@@ -4,16 +4,18 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
 import { ASIDE } from './database.ts';
-import { makerOf, removeBeside, unlinkQuietly } from './files.ts';
+import { makerOf, namesIn, removeBeside, unlinkQuietly } from './files.ts';
 import { holderOf, takeLock } from './lock.ts';
 import { isAlive, startMs, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool.ts';
 import type { StateDir } from './state-dir.ts';
 
-/** Lock files of versions before kernel locks, which were never reused; tries to lock; the lock that gc had then. */
-const LOCK_LEFT = /\.lock\.(?:[0-9a-f]{12}|of-.*|try-\d+)$|^gc\.lock$/;
-
-const LOCK = /^(.+\.lock)(?:\.holder)?$/;
+/**
+ * The locks that tacho makes in a state folder, and the one that gc had before it shared the store's. Behind the name: the
+ * note of its holder; or what versions before kernel locks left and never used again, and what a try to lock left.
+ */
+const LOCK =
+  /^((?:store|gc|redaction\.key|collector(?:\.sock)?|out-[0-9a-hjkmnp-tv-z]{26}\.jsonl)\.lock)(?:\.holder|(\.(?:[0-9a-f]{12}|of-.*|try-\d+)))?$/;
 
 /** Removes the files of a lock that a dead process had. */
 function sweepLock(path: string): void {
@@ -38,9 +40,9 @@ export function sweepScratch(state: StateDir): void {
 export function sweepLeftovers(state: StateDir): void {
   for (const dir of [state.path, join(state.path, 'live'), join(state.path, 'outbox')])
     for (const name of namesIn(dir)) {
-      if (LOCK_LEFT.test(name)) unlinkQuietly(join(dir, name));
-      const lock = LOCK.exec(name)?.[1];
-      if (lock !== undefined) sweepLock(join(dir, lock));
+      const [, lock, old] = LOCK.exec(name) ?? [];
+      if (old !== undefined) unlinkQuietly(join(dir, name));
+      else if (lock !== undefined) sweepLock(join(dir, lock));
     }
   sweepLives(state.journal);
   sweepLives(join(state.path, 'live', 'journal'));
@@ -89,5 +91,3 @@ function entriesIn(dir: string): Dirent[] {
     return [];
   }
 }
-
-const namesIn = (dir: string) => entriesIn(dir).map(({ name }) => name);

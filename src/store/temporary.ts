@@ -3,10 +3,10 @@
  * it is open, so that the system frees it with the process; where an open file cannot be removed, the next sweep does.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, openSync, readdirSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../lib/errors.ts';
-import { unlinkQuietly } from './files.ts';
+import { namesIn, unlinkQuietly } from './files.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import { ownFolder } from './state-dir.ts';
 
@@ -41,13 +41,7 @@ export function openTemporary(folder: string): TemporaryFile {
 
 /** Removes files of dead processes: one that was killed between making a file and taking its name away, or any on Windows. */
 export function sweepTemporary(folder: string): void {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return;
-  }
-  for (const name of names) {
+  for (const name of namesIn(folder)) {
     const [, pid, ticks] = NAME.exec(name) ?? [];
     if (pid === undefined) continue;
     if (!isAlive(Number(pid), Number(ticks) || null)) unlinkQuietly(join(folder, name));

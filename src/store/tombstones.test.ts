@@ -70,7 +70,7 @@ test('a torn line among the deletions takes no other with it', () => {
 
 test('what killed commands left is swept, and what is in use is not', () => {
   const { state, index } = newState();
-  const left = ['gc.lock', 'collector.lock.0123456789ab', 'x.lock.of-12-34', 'store.lock.try-99'];
+  const left = ['gc.lock', 'collector.lock.0123456789ab', 'gc.lock.of-12-34', 'store.lock.try-99'];
   for (const name of left) writeFileSync(join(state.path, name), '');
   writeFileSync(join(state.journal, '0123456789abcdef.life'), '');
   const release = takeLock(join(state.path, 'store.lock'));
@@ -78,8 +78,9 @@ test('what killed commands left is swept, and what is in use is not', () => {
   const outbox = join(state.path, 'outbox');
   mkdirSync(outbox);
   const dead = { pid: 2 ** 22 + 1, host: hostname(), command: 'tacho run', since_ms: 1 };
-  writeFileSync(join(outbox, 'out-1.jsonl.lock'), '');
-  writeFileSync(join(outbox, 'out-2.jsonl.lock.holder'), JSON.stringify(dead));
+  const lockOf = (digit: string) => join(outbox, `out-${digit.repeat(26)}.jsonl.lock`);
+  writeFileSync(lockOf('1'), '');
+  writeFileSync(`${lockOf('2')}.holder`, JSON.stringify(dead));
   const { life } = thisOwner(state.journal);
   sweepLeftovers(state);
   expect(readdirSync(state.path).filter((name) => left.includes(name))).toEqual([]);

@@ -7,6 +7,7 @@ import { diffWorktrees, snapshotWorktree, type Worktree } from '../../src/captur
 import { LIMITS } from '../../src/lib/limits.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { demo, usePlace } from './cli.ts';
+import { can } from './needs.ts';
 
 interface Repository {
   top: string;
@@ -169,6 +170,19 @@ test('a bare repository among the files of a clone is not taken for the reposito
   // Git refuses it: there is nothing to compare, neither by its index nor in the files around it.
   expect([await snapshotWorktree(inner), existsSync(proof)]).toEqual([null, false]);
 });
+
+for (const name of ['.gitignore', '.gitattributes', '.git/HEAD', '.git/config', '.git/index'])
+  test.runIf(can('mkfifo', 'named pipes'))(`a pipe at ${name} delays nothing`, async () => {
+    const { top } = repository();
+    const below = join(top, 'below');
+    mkdirSync(below);
+    rmSync(join(top, name), { force: true });
+    execFileSync('mkfifo', [join(top, name)]);
+    const began = performance.now();
+    for (const folder of [top, below])
+      expect((await snapshotWorktree(folder))?.limits).toEqual(['unsafe_config']);
+    expect(performance.now() - began).toBeLessThan(LIMITS.worktree_wait_ms / 2);
+  });
 
 const place = usePlace();
 
