@@ -234,6 +234,8 @@ export const LIMITS = {
   live_sessions_max: 1_000,
   /** Calls of one session that are open at once; agents run a handful. */
   live_open_calls_max: 10_000,
+  /** Characters of the ids of all open calls. */
+  live_call_chars_max: 16 * 1024 * 1024,
   /** Messages a sender may have under way to a collector. */
   live_credits: 1_024,
   /** What may wait to be written to one peer before it counts as slow. */
@@ -331,7 +333,7 @@ export const LIMITS = {
   live_failing_bytes_max: 64 * 1024 * 1024,
   /** Failures of one rule that are listed; all are counted. */
   conformance_failures_max: 10,
-  /** Open calls of all sessions of a stream that is judged: some 40 MB. */
+  /** Open calls of all sessions of a stream that is judged: some 40 MB. The characters of their ids have the bound above. */
   conformance_calls_max: 100_000,
   /** The last messages of a session that are remembered: twice what can be under way when a connection breaks. */
   conformance_seen_max: 4_096,

@@ -63,6 +63,8 @@ export interface Board {
   sent(text: string): void;
   /** Everything else that peers send. It is counted by the code of its answer, and judged by no rule. */
   refused(code: LiveErrorCode): void;
+  /** Whether a connection sends for the session from now on. */
+  held(session_id: string, held: boolean): void;
 }
 
 export const COLLECTOR_LIMITS = {

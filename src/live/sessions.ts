@@ -38,6 +38,7 @@ export function claim(
   if (known === undefined && !makeRoom(hub)) return { full: true };
   const session = known ?? newSession(id);
   session.owner = connection;
+  hub.options.board?.held(id, true);
   if (session.status === 'lost') session.status = 'active';
   // The one used last is forgotten last.
   hub.sessions.delete(id);
@@ -151,6 +152,7 @@ export function loseSessions(hub: Hub, connection: Connection): void {
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
+    hub.options.board?.held(session.id, false);
     // One of which nothing was ever stored was only asked for.
     if (session.last_seq === 0) hub.sessions.delete(session.id);
     if (session.last_seq === 0 || session.status === 'ended') continue;

@@ -44,6 +44,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
       take: ({ text }) => void judged.push(text),
       sent: () => {},
       refused: (code) => void refused.push(code),
+      held: () => {},
     },
     limits,
   });
