@@ -232,9 +232,13 @@ export const LIMITS = {
   live_ungreeted_max: 1_024,
   /** Sessions that a collector has open at once. */
   live_sessions_max: 1_000,
+  /** Of these, only for peers on private transports; a connection on other transports may open a quarter of all. */
+  live_private_sessions: 256,
   /** Calls of one session that are open at once; agents run a handful. */
   live_open_calls_max: 10_000,
-  /** Characters of the ids of all open calls. */
+  /** Open calls of all sessions that a collector watches, and the characters of their ids: some 30 MB. Three quarters of
+   * it are for transports that others can reach; one connection has a quarter of its transports' part. */
+  live_calls_max: 100_000,
   live_call_chars_max: 16 * 1024 * 1024,
   /** Messages a sender may have under way to a collector. */
   live_credits: 1_024,

@@ -311,6 +311,30 @@ verifies(
   },
 );
 
+verifies('LP-16', 'open calls with long ids take bounded memory', async () => {
+  const state = join(testFolder(), 'state');
+  const { pid, url } = await startServe(state, '--tcp', '127.0.0.1:0');
+  const client = await connectSocket({ host: '127.0.0.1', port: Number(url.split(':').pop()) });
+  onTestFinished(() => client.destroy());
+  await client.handshake();
+  const memory: number[] = [];
+  const [sessions, calls] = [10, 5_000];
+  for (let at = 0; at < sessions; at++) {
+    const name = `s${at}`;
+    client.send(start(name));
+    for (let from = 0; from < calls; from += 500) {
+      const ids = Array.from({ length: 500 }, (_, i) => `${from + i}`.padEnd(1_000, name));
+      client.send(...ids.map((id, i) => request(name, from + i + 2, id)));
+      await client.wait(acks(name, from + 501));
+      client.received.length = client.lines.length = 0;
+    }
+    memory.push(residentMb(pid));
+  }
+  // Of the last ones the least: between two collections of garbage there is more for a moment.
+  const [first = 0, ...others] = memory;
+  expect(Math.min(...others.slice(-3)) - first).toBeLessThan(50);
+});
+
 verifies('LP-16', 'a burst of short sessions is taken, however slow the disk is', async () => {
   const { unix, collector } = await running({ limits: { sessions_max: 4 } });
   const client = await unix();
