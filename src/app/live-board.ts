@@ -50,6 +50,8 @@ export interface Board {
   sent(text: string): void;
   /** A line that was refused. */
   refused(code: string): void;
+  /** Whether a peer sends for the session from now on. */
+  held(session_id: string, held: boolean): void;
   state(): BoardState;
   /** Writes the board a last time. */
   close(): void;
@@ -65,11 +67,9 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   const told: Told[] = [];
   const judge: Judge = createJudge({
     live: true,
-    onFailure(rule: RuleInfo, { why }: Failure) {
-      told.push({ rule: rule.id, why });
-    },
+    onFailure: ({ id }: RuleInfo, { why }: Failure) => void told.push({ rule: id, why }),
   });
-  const sessions = new SessionBoards();
+  const sessions = new SessionBoards(judge);
   const log = createFailingLog(paths.failing);
   const started_at = new Date(clock.now()).toISOString();
   /** Memory before the first message. */
@@ -123,7 +123,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       lines += 1;
       told.length = 0;
       const now_ms = received_ms ?? clock.now();
-      judge.push({ ...read, line: lines, ...(received_ms !== null && { received_ms }) });
+      judge.push({ ...read, line: lines, received_ms, sender: connection ?? '' });
       sessions.count(read, now_ms, told);
       if (told.length > 0)
         log.add(
@@ -142,6 +142,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
       refused.set(code, (refused.get(code) ?? 0) + 1);
       writeSoon();
     },
+    held: judge.hold,
     state,
     close() {
       if (timer !== null) clearTimeout(timer);
@@ -151,13 +152,22 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board
   };
 }
 
-/** The sessions used last; of the others only the sums are known. */
+/** As many sessions as may be open, of which those used last are listed; of the others only the sums are known. */
 class SessionBoards {
   readonly #all = new Map<string, SessionBoard>();
-  left_out = 0;
+  readonly #judge: Judge;
+  #dropped = 0;
+
+  constructor(judge: Judge) {
+    this.#judge = judge;
+  }
+
+  get left_out(): number {
+    return this.#dropped + Math.max(0, this.#all.size - LIMITS.board_sessions_max);
+  }
 
   list(): SessionBoard[] {
-    return [...this.#all.values()];
+    return [...this.#all.values()].slice(-LIMITS.board_sessions_max);
   }
 
   count(read: ReadMessage, received_ms: number, told: readonly Told[]): void {
@@ -172,10 +182,12 @@ class SessionBoards {
 
   #of(id: string): SessionBoard {
     const known = this.#all.get(id);
-    if (known === undefined && this.#all.size >= LIMITS.board_sessions_max) {
+    if (known === undefined && this.#all.size >= LIMITS.live_sessions_max) {
+      // One that is open keeps its counters, however long it is silent.
       const [oldest] = this.#all.keys();
-      this.#all.delete(oldest as string);
-      this.left_out += 1;
+      const over = this.#all.keys().find((other) => !this.#judge.isOpen(other));
+      this.#all.delete(over ?? (oldest as string));
+      this.#dropped += 1;
     }
     const session = known ?? { session_id: id, messages: 0, faulty: 0, failed: {}, last_ms: 0 };
     // The one unused longest goes first.

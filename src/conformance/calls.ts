@@ -1,14 +1,46 @@
 /** The calls of a stream: which are open, which were answered, and whose correlation id is whose. */
 import { LIMITS } from '../lib/limits.ts';
-import type { Call, Item, Session, TrackerCounts } from './sessions.ts';
-import type { Message } from './types.ts';
+import type { Room } from '../lib/room.ts';
+import type { Item, Session, TrackerCounts } from './sessions.ts';
+import type { Message, Place } from './types.ts';
+
+/** Whoever sent the first message of a session. Its sessions can disturb each other, and no others (LP-15). */
+export interface Sender {
+  id: string;
+  /** How many of its sessions are known. */
+  sessions: number;
+  /** Correlation id → the call that has it. */
+  owners: Map<string, Call>;
+  /** For its open calls and content blocks. */
+  room: Room;
+}
+
+export interface Call {
+  session_id: string;
+  sender: Sender;
+  call_id: string;
+  correlation_id: string;
+  trace: string | null;
+  place: Place;
+  requested_ms: number;
+  /** Of the last message that belongs to it. */
+  sign_ms: number;
+  /** Between two signs of life, the longest; and from the request to the first. */
+  longest_ms: number;
+  first_ms: number | null;
+  /** A status said that it failed. */
+  failed: boolean;
+  answered: boolean;
+}
 
 const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
+
+export const charsOf = (call_id: string, { correlation_id, trace }: Call) =>
+  call_id.length + correlation_id.length + (trace?.length ?? 0);
 
 export class CallBook {
   /** Answered calls that are remembered, oldest first. */
   readonly #answered = new Map<string, Call>();
-  readonly #owners = new Map<string, Call>();
   readonly #counts: TrackerCounts;
 
   constructor(counts: TrackerCounts) {
@@ -19,11 +51,6 @@ export class CallBook {
     if (typeof call_id !== 'string') return null;
     const open = session?.calls.get(call_id);
     return open ?? this.#answered.get(keyOf(session_id, call_id)) ?? null;
-  }
-
-  /** The call that has this correlation id. */
-  owner(correlation_id: string): Call | null {
-    return this.#owners.get(correlation_id) ?? null;
   }
 
   settle(item: Item, message: Message, session: Session): void {
@@ -44,7 +71,6 @@ export class CallBook {
   close(call: Call, session: Session): void {
     call.answered = true;
     session.calls.delete(call.call_id);
-    this.#counts.open_calls -= 1;
     const key = keyOf(call.session_id, call.call_id);
     this.#forget(key);
     this.#answered.set(key, call);
@@ -53,23 +79,26 @@ export class CallBook {
     if (oldest !== undefined) this.#forget(oldest);
   }
 
+  /** Of a session that is let go: its open calls are neither answered nor unanswered. */
+  drop({ calls }: Session): void {
+    for (const call of calls.values()) disown(call);
+    calls.clear();
+  }
+
   #forget(key: string): void {
     const call = this.#answered.get(key);
     if (call === undefined) return;
     this.#answered.delete(key);
-    if (this.#owners.get(call.correlation_id) === call) this.#owners.delete(call.correlation_id);
+    disown(call);
   }
 
   #open(item: Item, message: Message, session: Session): void {
-    const full = session.calls.size >= LIMITS.live_open_calls_max;
-    if (full || this.#counts.open_calls >= LIMITS.conformance_calls_max) {
-      this.#counts.calls_over += 1;
-      return;
-    }
     // An id used again is judged as it comes; the first call keeps it.
     if (item.call !== null && !item.call.answered) return;
+    const { sender, calls } = session;
     const call: Call = {
       session_id: session.id,
+      sender,
       call_id: message.data.call_id as string,
       correlation_id: message.correlation_id as string,
       trace: message.trace?.traceparent ?? null,
@@ -81,8 +110,16 @@ export class CallBook {
       failed: false,
       answered: false,
     };
-    session.calls.set(call.call_id, call);
-    this.#counts.open_calls += 1;
-    if (!this.#owners.has(call.correlation_id)) this.#owners.set(call.correlation_id, call);
+    if (calls.size >= LIMITS.live_open_calls_max || !calls.fits(call.call_id, call)) {
+      this.#counts.calls_over += 1;
+      return;
+    }
+    calls.set(call.call_id, call);
+    if (!sender.owners.has(call.correlation_id)) sender.owners.set(call.correlation_id, call);
   }
+}
+
+function disown(call: Call): void {
+  const { owners } = call.sender;
+  if (owners.get(call.correlation_id) === call) owners.delete(call.correlation_id);
 }

@@ -1,8 +1,9 @@
 /** The judge as a whole: what the report says, what it never says, and that its memory is bounded. */
 import { expect, test } from 'vitest';
-import { judged, stream } from '../../test/build-live.ts';
+import { judged, type Line, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { readText } from '../live/messages.ts';
 import { createJudge } from './judge.ts';
 import { LIVE_RULES } from './rules.ts';
 import { isSampled } from './sample.ts';
@@ -146,17 +147,97 @@ verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and 
   expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
 });
 
-test('in a live stream the session that is silent longest makes room for a new one', () => {
-  const made = stream();
-  const count = LIMITS.live_sessions_max + 5;
-  for (let at = 0; at < count; at++) {
-    made.session = `s${at}`;
-    made.start().request();
-  }
-  const report = judged(made.lines, { live: true });
-  expect(report).toMatchObject({ verdict: 'passed', sessions: count, over_limits: [] });
-  expect(report.open_calls).toBe(LIMITS.live_sessions_max);
+/** A judge of a live stream, and how lines of a sender are pushed to it. */
+function live() {
+  const judge = createJudge({ live: true });
+  let line = 0;
+  const push = (sender: string, { lines }: { lines: Line[] }) => {
+    for (const { text } of lines.splice(0)) judge.push({ ...readText(text), line: ++line, sender });
+  };
+  return { judge, push };
+}
+
+verifies(
+  ['LP-15', 'CF-4'],
+  'live, only sessions that nobody sends for make room, and one that comes back is judged for what is known of it',
+  () => {
+    const { judge, push } = live();
+    const honest = stream()
+      .start()
+      .request()
+      .say('message_start', { message: { id: 'm', role: 'assistant' } });
+    push('a', honest);
+    const [others, count] = [stream(), 2 * LIMITS.live_sessions_max];
+    const fill = (name: string) => {
+      for (let at = 0; at < count; at++) {
+        others.session = `${name}${at}`;
+        push('b', others.start().request(`c${at}`).failure(`c${at}`));
+        judge.hold(others.session, false);
+      }
+    };
+    fill('first');
+    expect(judge.isOpen('s1')).toBe(true);
+    judge.hold('s1', false);
+    fill('second');
+    expect(judge.isOpen('s1')).toBe(false);
+    const open_calls = ['c1'];
+    honest.say('session_state', { status: 'active', open_calls, last_seq: 3, counters: {} });
+    honest.status().response().say('message_stop', { message_id: 'm' }).end();
+    push('a', honest);
+    const report = judge.report();
+    expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
+    expect(report.over_limits).toEqual([expect.stringMatching(/^\d+ sessions let go before/)]);
+  },
+);
+
+verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', () => {
+  const share = (sender: string) => {
+    const { judge, push } = live();
+    const same = { correlation_id: 'same' };
+    const first = stream().start().request('c1', same);
+    push('a', first);
+    const second = stream();
+    second.session = 's2';
+    push(sender, second.start().request('c1', same).response('c1', same).end());
+    push('a', first.response('c1', same).end());
+    const failed = judge.report().rules.filter(({ verdict }) => verdict === 'failed');
+    return failed.map(({ id }) => id);
+  };
+  expect(share('b')).toEqual([]);
+  expect(share('a')).toEqual(['3.3', '4.2', '4.3']);
 });
+
+verifies(
+  ['LP-15', 'CF-1'],
+  'live, open calls and blocks of one sender leave room for those of others',
+  () => {
+    const long = (at: number) => `${'x'.repeat(1_000)}${at}`;
+    const { judge, push } = live();
+    const greedy = stream();
+    greedy.step_ms = 0;
+    for (const sender of ['a', 'b', 'c', 'd', 'e']) {
+      greedy.session = sender;
+      greedy.start();
+      for (let at = 0; at < 2_500; at++) {
+        greedy
+          .request(long(at))
+          .say('message_start', { message: { id: long(at), role: 'assistant' } });
+        push(sender, greedy);
+      }
+    }
+    expect(judge.report().open_calls).toBeLessThan(
+      LIMITS.live_call_chars_max / 2_000 + LIMITS.live_sessions_max,
+    );
+    // What is left behind makes room.
+    judge.hold('a', false);
+    const honest = stream().start().request();
+    push('honest', honest);
+    push('honest', honest.response().end());
+    expect(judge.isOpen('a')).toBe(false);
+    const paired = judge.report().rules.find(({ id }) => id === '4.1');
+    expect(paired).toMatchObject({ checked: 1, failed: 0 });
+  },
+);
 
 test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
   const made = stream().start().request().response().end().start({ seq: 2 });

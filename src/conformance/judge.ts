@@ -18,6 +18,10 @@ export interface JudgeOptions {
 
 export interface Judge {
   push(line: StreamLine): void;
+  /** Whether somebody still sends for a session; one that is held is not let go before its end. */
+  hold(session_id: string, held: boolean): void;
+  /** The session is known, is held, and has not ended. */
+  isOpen(session_id: string): boolean;
   /** What the judged program takes above one that does nothing, in bytes, for 5.2. */
   memory(bytes: number): void;
   /** Of a stream that has ended: complete, and nothing may be pushed after it. Of a live one: as it stands. */
@@ -79,6 +83,14 @@ export function createJudge(options: JudgeOptions = {}): Judge {
       for (const state of rulesFor(item.type)) state.push(item);
       tracker.settle(item);
     },
+    hold(session_id, held) {
+      const session = sessions.get(session_id);
+      if (session !== undefined) session.held = held;
+    },
+    isOpen(session_id) {
+      const session = sessions.get(session_id);
+      return session?.held === true && !session.ended;
+    },
     memory(bytes) {
       for (const { state } of all) state.memory?.(bytes);
     },
@@ -94,7 +106,7 @@ export function createJudge(options: JudgeOptions = {}): Judge {
         messages: lines - faulty,
         faulty,
         sessions: counts.sessions,
-        open_calls: counts.open_calls,
+        open_calls: tracker.open_calls,
         duplicates: counts.duplicates,
         over_limits: overLimits(counts),
         rules,
@@ -105,6 +117,7 @@ export function createJudge(options: JudgeOptions = {}): Judge {
 
 const OVER = [
   ['sessions_over', 'messages of sessions beyond the limit of open sessions'],
+  ['sessions_dropped', 'sessions let go before their end'],
   ['calls_over', 'calls beyond the limit of open calls'],
   ['blocks_over', 'content blocks beyond the limit of open ones'],
 ] as const;

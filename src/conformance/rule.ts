@@ -37,6 +37,10 @@ export interface Rule extends RuleInfo {
   create(tally: Tally, evidence: Evidence): RuleState;
 }
 
+/** Whether a request of the session may have come that is not known. */
+export const missesCalls = ({ joined }: Session, { calls_over }: TrackerCounts) =>
+  joined || calls_over > 0;
+
 /** The types of one call's messages that follow its request. */
 export const FOLLOWING_TYPES = [
   'tool_call_confirmation',

@@ -1,8 +1,9 @@
 /** Criteria 4.1–4.4: what belongs together says so. */
 import { own } from '../lib/own.ts';
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
-import { FOLLOWING_TYPES, type Rule } from './rule.ts';
-import type { Call, Item, Session } from './sessions.ts';
+import type { Call } from './calls.ts';
+import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
+import type { Item, Session } from './sessions.ts';
 
 const section = 'Correlation';
 
@@ -75,7 +76,7 @@ const consistency: Rule = {
       // A stream may begin in the middle of a session: what was before is not known.
       if (!session.started && session.first_seq === 1 && session.messages === 0)
         return 'the session does not begin with session_start';
-      if (message.type === 'session_state' && counts.calls_over === 0) {
+      if (message.type === 'session_state' && !missesCalls(session, counts)) {
         const fault = stateFault(message, session);
         if (fault !== null) return fault;
       }

@@ -1,16 +1,16 @@
 /** Criteria 1.1–1.5: each type of message has what it needs. */
 import { LIMITS } from '../lib/limits.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
-import type { Evidence, Rule } from './rule.ts';
+import { type Evidence, missesCalls, type Rule } from './rule.ts';
 import type { Item } from './sessions.ts';
 import type { Place } from './types.ts';
 
 const section = 'Message types';
 
-/** Why a message that belongs to a call does not fit to its request; null: it does, or its request is beyond the limits. */
+/** Why a message that belongs to a call does not fit to its request; null: it does, or its request is not known. */
 function misfit({ message, call, session }: Item, { counts }: Evidence): string | null {
   if (message === null || session === null) return null;
-  if (call === null && counts.calls_over > 0) return null;
+  if (call === null && missesCalls(session, counts)) return null;
   if (call === null) return `no tool_call_request with the call_id ${message.data.call_id} before`;
   if (call.correlation_id !== message.correlation_id)
     return `correlation_id is ${message.correlation_id}, its request has ${call.correlation_id}`;

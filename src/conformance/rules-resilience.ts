@@ -15,7 +15,7 @@ const survival: Rule = {
   threshold: 1,
   types: AGENT_MESSAGE_TYPES,
   nothing: 'no tool failed',
-  create(tally) {
+  create(tally, { live }) {
     /** Failures after which nothing came yet, by session: at most one each. */
     const waiting = new Map<string, Place>();
 
@@ -43,7 +43,9 @@ const survival: Rule = {
       close(session) {
         const place = waiting.get(session.id);
         waiting.delete(session.id);
-        if (place !== undefined) tally.judge(place, 'nothing came after it, not even session_end');
+        // Live, one that is let go may still go on.
+        if (place !== undefined && !live)
+          tally.judge(place, 'nothing came after it, not even session_end');
       },
     };
   },

@@ -3,8 +3,9 @@
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
-import { FOLLOWING_TYPES, type Rule } from './rule.ts';
-import { blockOf, type Call, type Item } from './sessions.ts';
+import type { Call } from './calls.ts';
+import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
+import { blockOf, type Item } from './sessions.ts';
 
 const section = 'Timing';
 const NO_ARRIVALS = 'when the messages arrived is not known';
@@ -101,14 +102,15 @@ const order: Rule = {
       const { message, session, call, owner } = item;
       if (message === null || session === null) return undefined;
       const { type, data } = message;
+      const misses_blocks = session.joined || counts.blocks_over > 0;
       if (type === 'message_stop') {
-        if (data.message_id == null || counts.blocks_over > 0) return undefined;
+        if (data.message_id == null || misses_blocks) return undefined;
         return session.texts.has(data.message_id as string)
           ? null
           : `no message_start of ${data.message_id} before`;
       }
       if (CONTENT_TYPES.includes(type)) {
-        if (counts.blocks_over > 0) return undefined;
+        if (misses_blocks) return undefined;
         return session.blocks.has(blockOf(data))
           ? null
           : `no content_block_start of block ${data.index} before`;
@@ -117,7 +119,9 @@ const order: Rule = {
         return `correlation_id ${owner.correlation_id} is in use by session ${owner.session_id}`;
       if (type === 'tool_call_request') return null;
       if (call === null)
-        return counts.calls_over > 0 ? undefined : `no tool_call_request of ${data.call_id} before`;
+        return missesCalls(session, counts)
+          ? undefined
+          : `no tool_call_request of ${data.call_id} before`;
       return call.answered ? `the call ${call.call_id} has been answered already` : null;
     }
     return {

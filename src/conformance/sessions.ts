@@ -4,34 +4,23 @@
  */
 import { isoTime } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { Room, RoomMap } from '../lib/room.ts';
 import {
   CALL_MESSAGE_TYPES,
   CLIENT_MESSAGE_TYPES,
   CONTROL_MESSAGE_TYPES,
 } from '../model/live-words.ts';
-import { CallBook } from './calls.ts';
+import { type Call, CallBook, charsOf, type Sender } from './calls.ts';
 import { createSeen, type Seen } from './seen.ts';
 import type { Message, Place, StreamLine } from './types.ts';
 
-export interface Call {
-  session_id: string;
-  call_id: string;
-  correlation_id: string;
-  trace: string | null;
-  place: Place;
-  requested_ms: number;
-  /** Of the last message that belongs to it. */
-  sign_ms: number;
-  /** Between two signs of life, the longest; and from the request to the first. */
-  longest_ms: number;
-  first_ms: number | null;
-  /** A status said that it failed. */
-  failed: boolean;
-  answered: boolean;
-}
-
 export interface Session {
   id: string;
+  sender: Sender;
+  /** It began before the stream did, or was let go meanwhile: calls and blocks of before are not known. */
+  joined: boolean;
+  /** It may go on: whoever sends for it has not left. */
+  held: boolean;
   /** Number of the first message that was seen. */
   first_seq: number;
   last_seq: number;
@@ -45,11 +34,11 @@ export interface Session {
   /** Messages so far, each once. */
   messages: number;
   seen: Seen;
-  calls: Map<string, Call>;
+  calls: RoomMap<Call>;
   /** Open content blocks by message and index. */
-  blocks: Set<string>;
+  blocks: RoomMap<true>;
   /** Messages of the model that have begun. */
-  texts: Set<string>;
+  texts: RoomMap<true>;
 }
 
 /** How a message's number stands to those before it. */
@@ -66,6 +55,7 @@ export interface Item extends Place {
   raw: Record<string, unknown> | null;
   type: string | null;
   received_ms: number | null;
+  sender: string;
   at_ms: number;
   /** Null: without a number, beyond the limits, or a conflict. */
   session: Session | null;
@@ -74,16 +64,16 @@ export interface Item extends Place {
   expected_seq: number;
   /** The call that it belongs to, open or answered. */
   call: Call | null;
-  /** The call that has this correlation id. */
+  /** The call of the same sender that has this correlation id. */
   owner: Call | null;
 }
 
 export interface TrackerCounts {
   sessions: number;
-  open_calls: number;
   duplicates: number;
   /** Left out for a limit. */
   sessions_over: number;
+  sessions_dropped: number;
   calls_over: number;
   blocks_over: number;
 }
@@ -99,21 +89,40 @@ export interface TrackerOptions {
   joins: boolean;
 }
 
+/** Of the room for open calls and blocks: what one of several senders may take. */
+const SENDER_SHARE = 1 / 4;
+/** The ids that one message can add to it. */
+const IDS_CHARS_MAX = 4 * LIMITS.live_id_chars_max;
+
+const openIn = ({ calls, blocks, texts }: Session) => calls.size + blocks.size + texts.size;
+
 export class Tracker {
   readonly sessions = new Map<string, Session>();
   readonly counts: TrackerCounts = {
     sessions: 0,
-    open_calls: 0,
     duplicates: 0,
     sessions_over: 0,
+    sessions_dropped: 0,
     calls_over: 0,
     blocks_over: 0,
   };
   readonly #calls = new CallBook(this.counts);
+  readonly #room = new Room({
+    count: LIMITS.conformance_calls_max,
+    chars: LIMITS.live_call_chars_max,
+  });
+  /** Those of the sessions that are known. */
+  readonly #senders = new Map<string, Sender>();
   readonly #options: TrackerOptions;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
+  }
+
+  get open_calls(): number {
+    let open = 0;
+    for (const { calls } of this.sessions.values()) open += calls.size;
+    return open;
   }
 
   /** Null for a message that was there already. */
@@ -122,7 +131,7 @@ export class Tracker {
     const { session_id, seq, message, type } = item;
     if (session_id === null) return item;
     if (seq !== null && message !== null) {
-      item.session = this.#sessionOf(session_id, seq, item.at_ms);
+      item.session = this.#sessionOf(item, session_id, seq);
       if (item.session === null) return item;
       const standing = standingOf(item.session, seq, line.text);
       if (standing === 'duplicate') {
@@ -140,7 +149,8 @@ export class Tracker {
       const call_id = (item.raw?.data as Message['data'] | null)?.call_id;
       item.call = this.#calls.find(known, session_id, call_id);
     }
-    item.owner = this.#calls.owner(correlationOf(item));
+    const sender = known?.sender ?? this.#senders.get(item.sender);
+    item.owner = sender?.owners.get(correlationOf(item)) ?? null;
     return item;
   }
 
@@ -154,6 +164,7 @@ export class Tracker {
     session.seen.add(seq, item.text);
     session.messages += 1;
     session.last_ms = Math.max(session.last_ms, item.at_ms);
+    this.#roomForOpen();
     if (CALL_MESSAGE_TYPES.has(message.type)) this.#calls.settle(item, message, session);
     else this.#settleContent(message, session);
     if (message.type === 'session_start') session.started = true;
@@ -162,19 +173,46 @@ export class Tracker {
 
   #roomForSession(): boolean {
     if (this.sessions.size < LIMITS.live_sessions_max) return true;
-    // Of those that have ended the oldest goes. One that is open stays, but where the stream never ends: there the one
-    // that has been silent longest is taken for lost.
-    const [silent] = this.sessions.values();
-    const gone = this.sessions.values().find(({ ended }) => ended);
-    const leaving = gone ?? (this.#options.joins ? silent : undefined);
-    if (leaving === undefined) return false;
-    this.sessions.delete(leaving.id);
-    for (const call of [...leaving.calls.values()]) this.#calls.close(call, leaving);
-    this.#options.onClose(leaving);
-    return true;
+    // Of those that have ended the oldest goes, then the one that has been silent longest of those that nobody sends for.
+    const all = () => this.sessions.values();
+    const leaving = all().find(({ ended }) => ended) ?? all().find(({ held }) => !held);
+    if (leaving !== undefined) this.#letGo(leaving);
+    return leaving !== undefined;
   }
 
-  #sessionOf(id: string, seq: number, at_ms: number): Session | null {
+  /** What a session has open that nobody sends for takes no room from others. */
+  #roomForOpen(): void {
+    if (!this.#options.joins || this.#room.fits(IDS_CHARS_MAX)) return;
+    const left = this.sessions.values().find((one) => !one.held && openIn(one) > 0);
+    if (left !== undefined) this.#letGo(left);
+  }
+
+  /** One that has not ended is not judged: it may go on. */
+  #letGo(session: Session): void {
+    const { id, ended, sender, blocks, texts } = session;
+    if (!ended) this.counts.sessions_dropped += 1;
+    this.sessions.delete(id);
+    this.#calls.drop(session);
+    blocks.clear();
+    texts.clear();
+    sender.sessions -= 1;
+    if (sender.sessions === 0) this.#senders.delete(sender.id);
+    this.#options.onClose(session);
+  }
+
+  #senderOf(id: string): Sender {
+    const sender = this.#senders.get(id) ?? {
+      id,
+      sessions: 0,
+      owners: new Map(),
+      room: this.#options.joins ? this.#room.part(SENDER_SHARE) : this.#room,
+    };
+    sender.sessions += 1;
+    this.#senders.set(id, sender);
+    return sender;
+  }
+
+  #sessionOf({ at_ms, sender: from }: Item, id: string, seq: number): Session | null {
     const known = this.sessions.get(id);
     if (known !== undefined) {
       if (!this.#options.joins) return known;
@@ -187,8 +225,12 @@ export class Tracker {
       this.counts.sessions_over += 1;
       return null;
     }
+    const sender = this.#senderOf(from);
     const session: Session = {
       id,
+      sender,
+      joined: this.#options.joins && seq > 1,
+      held: true,
       first_seq: seq,
       last_seq: seq - 1,
       highest_seq: seq - 1,
@@ -198,9 +240,9 @@ export class Tracker {
       missing: this.#options.joins ? 0 : seq - 1,
       messages: 0,
       seen: createSeen(),
-      calls: new Map(),
-      blocks: new Set(),
-      texts: new Set(),
+      calls: new RoomMap(sender.room, charsOf),
+      blocks: new RoomMap(sender.room),
+      texts: new RoomMap(sender.room),
     };
     this.sessions.set(id, session);
     this.counts.sessions += 1;
@@ -208,11 +250,12 @@ export class Tracker {
   }
 
   #settleContent({ type, data }: Message, { blocks, texts }: Session): void {
-    const full = blocks.size + texts.size >= LIMITS.live_open_calls_max;
     if (type === 'content_block_start' || type === 'message_start') {
-      if (full) this.counts.blocks_over += 1;
-      else if (type === 'message_start') texts.add((data.message as { id: string }).id);
-      else blocks.add(blockOf(data));
+      const is_text = type === 'message_start';
+      const key = is_text ? (data.message as { id: string }).id : blockOf(data);
+      const full = blocks.size + texts.size >= LIMITS.live_open_calls_max;
+      if (full || !texts.fits(key, true)) this.counts.blocks_over += 1;
+      else (is_text ? texts : blocks).set(key, true);
     } else if (type === 'content_block_stop') blocks.delete(blockOf(data));
     else if (type === 'message_stop') {
       if (typeof data.message_id === 'string') texts.delete(data.message_id);
@@ -261,6 +304,7 @@ function itemOf(line: StreamLine): Item {
     raw,
     type: text(raw?.type),
     received_ms: line.received_ms ?? null,
+    sender: line.sender ?? '',
     at_ms: fault === null ? (isoTime(line.message.timestamp) as number) : Number.NaN,
     session: null,
     standing: 'none',

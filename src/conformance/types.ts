@@ -20,6 +20,8 @@ export type StreamLine = {
   text: string;
   /** When it arrived, by the receiver's clock; null or left out: not known. */
   received_ms?: number | null;
+  /** Who sent it, where the senders are strangers to each other; left out: all lines have one sender. */
+  sender?: string;
 } & (
   | { fault: null; message: Message }
   /** `message`: what could be parsed. */

@@ -234,8 +234,14 @@ export const LIMITS = {
   live_ungreeted_max: 1_024,
   /** Sessions that a collector has open at once. */
   live_sessions_max: 1_000,
+  /** Of these, only for peers on private transports; a connection on other transports may open a quarter of all. */
+  live_private_sessions: 256,
   /** Calls of one session that are open at once; agents run a handful. */
   live_open_calls_max: 10_000,
+  /** Open calls of all sessions that a collector watches, and the characters of their ids: some 30 MB. Three quarters of
+   * it are for transports that others can reach; one connection has a quarter of its transports' part. */
+  live_calls_max: 100_000,
+  live_call_chars_max: 16 * 1024 * 1024,
   /** Messages a sender may have under way to a collector. */
   live_credits: 1_024,
   /** What may wait to be written to one peer before it counts as slow. */
@@ -333,7 +339,7 @@ export const LIMITS = {
   live_failing_bytes_max: 64 * 1024 * 1024,
   /** Failures of one rule that are listed; all are counted. */
   conformance_failures_max: 10,
-  /** Open calls of all sessions of a stream that is judged: some 40 MB. */
+  /** Open calls of all sessions of a stream that is judged: some 40 MB. The characters of their ids have the bound above. */
   conformance_calls_max: 100_000,
   /** The last messages of a session that are remembered: twice what can be under way when a connection breaks. */
   conformance_seen_max: 4_096,

@@ -68,6 +68,7 @@ export function openConnection(hub: Hub, wire: Wire): void {
     closing_ms: 0,
     skews_ms: [],
     skew_told_ms: null,
+    room: (wire.private ? hub.room : hub.room_for_others).part(1 / 4),
     subscriptions: new Set(),
     drain: null,
     window: null,

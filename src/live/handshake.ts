@@ -92,8 +92,7 @@ async function resume(
   const claimed = claim(hub, connection, wanted.session_id, { take_over: true });
   if ('full' in claimed) {
     countLimit(hub, 'sessions_max');
-    const message = `${hub.limits.sessions_max} sessions are open: end one first`;
-    return { error_code: 'CAPACITY_EXHAUSTED', message };
+    return { error_code: 'CAPACITY_EXHAUSTED', message: claimed.full.message };
   }
   try {
     const last = await hub.options.journal.lastSeq(wanted.session_id, LIVE_SOURCE);

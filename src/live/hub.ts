@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Lines } from '../lib/lines.ts';
+import { Room, type RoomMap } from '../lib/room.ts';
 import type { LiveDataOf, LiveMessage } from '../model/live.ts';
 import type { LiveRole, LiveType, SESSION_STATUSES } from '../model/live-words.ts';
 import type { Grant, Tokens } from './auth.ts';
@@ -63,6 +64,8 @@ export interface Board {
   sent(text: string): void;
   /** Everything else that peers send. It is counted by the code of its answer, and judged by no rule. */
   refused(code: LiveErrorCode): void;
+  /** Whether a connection sends for the session from now on. */
+  held(session_id: string, held: boolean): void;
 }
 
 export const COLLECTOR_LIMITS = {
@@ -81,7 +84,10 @@ export const COLLECTOR_LIMITS = {
   credits: LIMITS.live_credits as number,
   connections_max: LIMITS.live_connections_max as number,
   sessions_max: LIMITS.live_sessions_max as number,
+  private_sessions: LIMITS.live_private_sessions as number,
   open_calls_max: LIMITS.live_open_calls_max as number,
+  calls_max: LIMITS.live_calls_max as number,
+  call_chars_max: LIMITS.live_call_chars_max as number,
   subscriptions_max: LIMITS.live_subscriptions_max as number,
   backlog_bytes_max: LIMITS.live_backlog_bytes_max as number,
   backlog_all_bytes_max: LIMITS.live_backlog_all_bytes_max as number,
@@ -176,6 +182,8 @@ export interface Connection {
   /** The last measurements, the newest last. */
   skews_ms: number[];
   skew_told_ms: number | null;
+  /** For the open calls of the sessions that it began. */
+  room: Room;
   subscriptions: Set<Subscription>;
   drain: Promise<void> | null;
   /** Messages that the peer wants to be sent at most; null: it has not said. */
@@ -203,7 +211,7 @@ export interface LiveSession {
   /** Durable. */
   last_seq: number;
   /** Open calls and their last signs of life. */
-  calls: Map<string, number>;
+  calls: RoomMap<number>;
   /** That it has too many. */
   calls_told: boolean;
   counters: { messages: number; requests: number; responses: number; abandoned: number };
@@ -222,6 +230,9 @@ export interface Hub {
   connections: Set<Connection>;
   sessions: Map<string, LiveSession>;
   counters: Counters;
+  /** For all open calls, and the part of it that peers on transports that others can reach have together. */
+  room: Room;
+  room_for_others: Room;
   pending_bytes: number;
   /** Answers that are not written yet. */
   backlog_bytes: number;
@@ -239,9 +250,13 @@ export interface Hub {
 }
 
 export function createHub(options: CollectorOptions): Hub {
+  const limits = { ...COLLECTOR_LIMITS, ...options.limits };
+  const room = new Room({ count: limits.calls_max, chars: limits.call_chars_max });
   return {
     options,
-    limits: { ...COLLECTOR_LIMITS, ...options.limits },
+    limits,
+    room,
+    room_for_others: room.part(3 / 4),
     connections: new Set(),
     sessions: new Map(),
     counters: {

@@ -133,16 +133,11 @@ function takeNumbered(hub: Hub, connection: Connection, arrival: Arrival): void 
   const claimed = claim(hub, connection, session_id, { take_over: false });
   if ('session' in claimed) {
     const { session } = claimed;
-    if (message.type === 'session_end') session.ending = true;
+    session.ending = message.type === 'session_end';
     connection.batch.push({ ...arrival, session, seq });
   } else if ('full' in claimed) {
-    const { sessions_max } = hub.limits;
     countLimit(hub, 'sessions_max');
-    complain(hub, connection, 'CAPACITY_EXHAUSTED', {
-      message: `${sessions_max} sessions are open: end one first`,
-      about: message,
-      details: { current_capacity: sessions_max, max_capacity: sessions_max },
-    });
+    complain(hub, connection, 'CAPACITY_EXHAUSTED', { ...claimed.full, about: message });
   } else {
     hub.counters.collisions += 1;
     const existing = hub.sessions.get(session_id);

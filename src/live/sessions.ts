@@ -1,6 +1,8 @@
 /** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
 import { LIMITS } from '../lib/limits.ts';
+import { type Room, RoomMap } from '../lib/room.ts';
 import type { LiveMessage } from '../model/live.ts';
+import { isCrowded } from './admission.ts';
 import {
   type Connection,
   complain,
@@ -19,7 +21,12 @@ export type Claim =
   | { session: LiveSession }
   /** Another connection sends for it. */
   | { held_by: Connection }
-  | { full: true };
+  | { full: Full };
+
+export interface Full {
+  message: string;
+  details: { current_capacity: number; max_capacity: number };
+}
 
 /** A session belongs to the connection that sends for it; `take_over`: also when it was another's until now. */
 export function claim(
@@ -29,15 +36,17 @@ export function claim(
   { take_over }: { take_over: boolean },
 ): Claim {
   const known = hub.sessions.get(id);
+  if (known?.owner === connection && isOpen(known)) return { session: known };
   const owner = known?.owner ?? null;
-  if (known !== undefined && owner === connection) return { session: known };
-  if (known !== undefined && owner !== null && !isLeaving(owner)) {
-    if (!take_over) return { held_by: owner };
-    dispossess(hub, known, owner);
-  }
-  if (known === undefined && !makeRoom(hub)) return { full: true };
-  const session = known ?? newSession(id);
+  const held_by = owner === null || owner === connection || isLeaving(owner) ? null : owner;
+  if (held_by !== null && !take_over) return { held_by };
+  const full = fullFor(hub, connection, id);
+  if (full !== null) return { full };
+  if (held_by !== null && known !== undefined) dispossess(hub, known, held_by);
+  if (known === undefined) forgetSome(hub);
+  const session = known ?? newSession(id, connection.room);
   session.owner = connection;
+  hub.options.board?.held(id, true);
   if (session.status === 'lost') session.status = 'active';
   // The one used last is forgotten last.
   hub.sessions.delete(id);
@@ -49,7 +58,7 @@ export function claim(
 const isLeaving = ({ phase, ended }: Connection) =>
   ended || phase === 'closing' || phase === 'closed';
 
-function newSession(id: string): LiveSession {
+function newSession(id: string, room: Room): LiveSession {
   const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
   return {
     id,
@@ -57,26 +66,44 @@ function newSession(id: string): LiveSession {
     status: 'active',
     ending: false,
     last_seq: 0,
-    calls: new Map(),
+    calls: new RoomMap(room),
     calls_told: false,
     counters,
   };
 }
 
-/**
- * Forgets those that nobody sends for or that have ended. One that is about to end takes no place either; how many there
- * are of these is bounded by what may wait for the journal.
- */
-function makeRoom(hub: Hub): boolean {
-  const { sessions, limits } = hub;
-  if (sessions.size < limits.sessions_max) return true;
-  let open = 0;
-  for (const { id, owner, status, ending } of sessions.values()) {
-    if (sessions.size >= limits.sessions_max && (owner === null || status === 'ended'))
-      sessions.delete(id);
-    else if (!ending) open += 1;
+/** One that is about to end takes no place: how many there are of these is bounded by what may wait for the journal. */
+const isOpen = ({ owner, status, ending }: LiveSession) =>
+  owner !== null && status !== 'ended' && !ending;
+
+/** Null: the connection may have this session open, beside those that are. */
+function fullFor(hub: Hub, connection: Connection, id: string): Full | null {
+  const { sessions_max, private_sessions } = hub.limits;
+  const { wire } = connection;
+  const own_max = wire.private ? sessions_max : Math.ceil(sessions_max / 4);
+  if (hub.sessions.size < own_max) return null;
+  const open = [...hub.sessions.values()].filter((one) => one.id !== id && isOpen(one));
+  const own = open.filter(({ owner }) => owner === connection).length;
+  const wires = open.map(({ owner }) => (owner as Connection).wire);
+  if (own >= own_max) return tooMany(own, own_max, 'sessions of this connection');
+  if (!isCrowded([...wires, wire], sessions_max, private_sessions)) return null;
+  return tooMany(open.length, sessions_max, 'sessions');
+}
+
+const tooMany = (current_capacity: number, max_capacity: number, what: string): Full => ({
+  message: `${current_capacity} ${what} are open: end one first`,
+  details: { current_capacity, max_capacity },
+});
+
+/** Forgets sessions that nobody sends for or that have ended, until there is room for one more. */
+function forgetSome({ sessions, limits }: Hub): void {
+  for (const { id, owner, status, calls } of sessions.values()) {
+    if (sessions.size < limits.sessions_max) return;
+    if (owner !== null && status !== 'ended') continue;
+    sessions.delete(id);
+    // Messages of it may still be on their way to the journal.
+    calls.leave();
   }
-  return open < limits.sessions_max;
 }
 
 function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
@@ -115,21 +142,26 @@ function open(
   session: LiveSession,
   { call_id, now, message }: { call_id: string; now: number; message: object },
 ): void {
-  const { open_calls_max } = hub.limits;
+  const { open_calls_max, calls_max } = hub.limits;
   const { calls, owner } = session;
-  if (calls.size < open_calls_max) {
+  const full = calls.size >= open_calls_max;
+  if (!full && calls.fits(call_id, now)) {
     calls.set(call_id, now);
     session.calls_told = false;
     return;
   }
-  countLimit(hub, 'open_calls_max');
+  countLimit(hub, full ? 'open_calls_max' : 'calls_max');
   if (owner === null || session.calls_told) return;
   session.calls_told = true;
+  const who = full ? `the session has ${open_calls_max}` : 'the collector has too many';
   complain(hub, owner, 'CAPACITY_EXHAUSTED', {
-    message: `the session has ${open_calls_max} open calls: more are stored, and not watched`,
+    message: `${who} open calls: more are stored, and not watched`,
     about: message,
     severity: 'warning',
-    details: { current_capacity: calls.size, max_capacity: open_calls_max },
+    details: {
+      current_capacity: full ? calls.size : hub.room.count,
+      max_capacity: full ? open_calls_max : calls_max,
+    },
   });
 }
 
@@ -151,6 +183,7 @@ export function loseSessions(hub: Hub, connection: Connection): void {
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
+    hub.options.board?.held(session.id, false);
     // One of which nothing was ever stored was only asked for.
     if (session.last_seq === 0) hub.sessions.delete(session.id);
     if (session.last_seq === 0 || session.status === 'ended') continue;
@@ -182,21 +215,27 @@ export function snapshotOf(
  */
 export async function recall(
   hub: Hub,
+  { room }: Connection,
   id: string,
   signal: AbortSignal,
 ): Promise<LiveSession | null> {
-  const session = newSession(id);
-  for await (const { source, seq, body } of hub.options.reader.session(id)) {
-    if (signal.aborted) return null;
-    if (source !== LIVE_SOURCE) continue;
-    const { message, fault } = readText(body);
-    if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
+  const session = newSession(id, room);
+  try {
+    for await (const { source, seq, body } of hub.options.reader.session(id)) {
+      if (signal.aborted) return null;
+      if (source !== LIVE_SOURCE) continue;
+      const { message, fault } = readText(body);
+      if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
+    }
+    // Where it has gone on meanwhile, its messages tell.
+    if (hub.sessions.has(id) || session.last_seq === 0) return null;
+    if (session.status === 'active') session.status = 'lost';
+    forgetSome(hub);
+    if (hub.sessions.size < hub.limits.sessions_max) hub.sessions.set(id, session);
+    return session;
+  } finally {
+    if (hub.sessions.get(id) !== session) session.calls.leave();
   }
-  // Where it has gone on meanwhile, its messages tell.
-  if (hub.sessions.has(id) || session.last_seq === 0) return null;
-  if (session.status === 'active') session.status = 'lost';
-  if (makeRoom(hub)) hub.sessions.set(id, session);
-  return session;
 }
 
 export const wantsState = ({ session_ids, types }: Subscription, id: string) =>

@@ -44,6 +44,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
       take: ({ text }) => void judged.push(text),
       sent: () => {},
       refused: (code) => void refused.push(code),
+      held: () => {},
     },
     limits,
   });
@@ -237,3 +238,101 @@ verifies(
     expect(refused).toHaveLength(2);
   },
 );
+
+const start = (session: string, seq = 1) =>
+  message('session_start', session, seq, { agent: 'toy' });
+const end = (session: string, seq: number) =>
+  message('session_end', session, seq, { status: 'ok' });
+const last = (client: LiveClient) => client.received.at(-1);
+
+verifies(
+  ['LP-15', 'LP-16'],
+  'a stranger has a quarter of the open sessions, and strangers together leave some to the owner',
+  async () => {
+    // For strangers six together, and two each.
+    const { collector, greeted } = running({ sessions_max: 8 });
+    const strangers = [await greeted(), await greeted(), await greeted()];
+    for (const [at, client] of strangers.entries()) {
+      // Those that have ended take no place, unless they start again.
+      client.send(start(`e${at}`), end(`e${at}`, 2), start(`${at}.1`), start(`${at}.2`));
+      await client.wait(acks(`${at}.2`, 1));
+      client.send(start(`e${at}`, 3));
+      const told = await client.wait(isError('CAPACITY_EXHAUSTED'));
+      expect(told.data).toMatchObject({
+        message: '2 sessions of this connection are open: end one first',
+        details: { current_capacity: 2, max_capacity: 2 },
+      });
+    }
+    const fourth = await greeted();
+    fourth.send(start('x'));
+    const told = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data.details).toEqual({ current_capacity: 6, max_capacity: 8 });
+    const owner = await greeted(true);
+    owner.send(start('own.1'), start('own.2'), start('own.3'));
+    await owner.wait(acks('own.2', 1));
+    await owner.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(collector.counters.limits.sessions_max).toBe(5);
+    strangers[0]?.destroy();
+    while (collector.open > 4) await turn();
+    owner.send(start('own.3'));
+    await owner.wait(acks('own.3', 1));
+    // A session that was left is open again when somebody takes it up.
+    strangers[1]?.send(request('0.1', 2));
+    await strangers[1]?.wait(() => collector.counters.limits.sessions_max === 6);
+    expect(last(strangers[1] as LiveClient).data.message).toMatch(/of this connection/);
+  },
+);
+
+verifies(
+  ['LP-15', 'LP-16'],
+  'open calls have one room for all: a stranger has a part of it, and gives it back',
+  async () => {
+    // For strangers twelve together, and three each; for a private connection four.
+    const { collector, greeted } = running({ calls_max: 16, sessions_max: 3 });
+    const { limits } = collector.counters;
+    const calls = (session: string, from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => request(session, from + at));
+    const stranger = await greeted();
+    stranger.send(start('s'), ...calls('s', 2, 5));
+    await stranger.wait(acks('s', 6));
+    const told = await stranger.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(told.data).toMatchObject({
+      severity: 'warning',
+      message: 'the collector has too many open calls: more are stored, and not watched',
+    });
+    expect(limits.calls_max).toBe(2);
+    const owner = await greeted(true);
+    owner.send(start('own'), ...calls('own', 2, 4));
+    await owner.wait(acks('own', 5));
+    expect(limits.calls_max).toBe(2);
+    const answer = { call_id: 'c2', result: {}, execution_time_ms: 1 };
+    stranger.send(message('tool_call_response', 's', 7, answer), request('s', 8));
+    await stranger.wait(acks('s', 8));
+    expect(limits.calls_max).toBe(2);
+    stranger.send(end('s', 9), start('t'), ...calls('t', 2, 3));
+    await stranger.wait(acks('t', 4));
+    expect(limits.calls_max).toBe(2);
+  },
+);
+
+verifies('LP-16', 'the ids of open calls have one room for all', async () => {
+  const { collector, greeted } = running({ call_chars_max: 1_600 });
+  const stranger = await greeted();
+  // A quarter of three quarters: 300 characters.
+  const long = (seq: number) => request('s', seq, `${seq}`.padEnd(100, 'x'));
+  stranger.send(start('s'), long(2), long(3), long(4), long(5));
+  await stranger.wait(acks('s', 5));
+  expect(collector.counters.limits.calls_max).toBe(1);
+});
+
+verifies('LP-16', 'what nobody sends for any more is forgotten with its open calls', async () => {
+  const { collector, greeted } = running({ calls_max: 16, sessions_max: 4 });
+  for (let at = 0; at < 20; at++) {
+    const client = await greeted();
+    client.send(start(`s${at}`), request(`s${at}`, 2), request(`s${at}`, 3));
+    await client.wait(acks(`s${at}`, 3));
+    client.destroy();
+    while (collector.open > 0) await turn();
+  }
+  expect(collector.counters.limits.calls_max).toBeUndefined();
+});

@@ -88,7 +88,7 @@ async function tellOld(
   const wanted = [...(subscription.session_ids ?? [])].filter((id) => wantsState(subscription, id));
   for (const id of wanted.filter((one) => !hub.sessions.has(one)).slice(0, RECALLED_MAX)) {
     // A journal that cannot be read is told by the subscription itself.
-    const session = await recall(hub, id, signal).catch(() => null);
+    const session = await recall(hub, connection, id, signal).catch(() => null);
     if (signal.aborted) return;
     if (session !== null) sayIfRoom(hub, connection, snapshotOf(hub, session));
   }

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
+import { readBoard, type SessionBoard } from '../../src/app/live-board.ts';
+import { livePaths } from '../../src/app/live-paths.ts';
 import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
 import { listenTcp } from '../../src/live/transports/tcp.ts';
 import { testFolder } from '../fixtures/folder.ts';
@@ -272,6 +274,65 @@ verifies('LP-16', 'a hundred unfinished lines take bounded memory', async () => 
   expect(most - before).toBeLessThan(250);
   first.send(start('s'));
   await first.wait(acks('s', 1));
+});
+
+verifies(
+  ['LP-15', 'CF-4'],
+  "neither the ids nor the number of a peer's sessions change the verdict on another session",
+  async () => {
+    const { tcp, unix, folder } = await running();
+    const same = (session: string, seq: number) => ({
+      ...request(session, seq, 'c'),
+      correlation_id: 'same',
+    });
+    const peer = await tcp();
+    await peer.handshake();
+    peer.send(start('b'), same('b', 2));
+    await peer.wait(acks('b', 2));
+    const honest = await unix();
+    await honest.handshake();
+    honest.send(start('a'), same('a', 2));
+    await honest.wait(acks('a', 2));
+    for (let round = 0; round < 6; round++) {
+      const other = await tcp();
+      await other.handshake();
+      other.send(...Array.from({ length: 200 }, (_, at) => start(`b${round}-${at}`)));
+      await other.wait(acks(`b${round}-199`, 1));
+      other.destroy();
+    }
+    honest.send({ ...respond('a', 3, 'c'), correlation_id: 'same' }, end('a', 4));
+    await honest.wait(acks('a', 4));
+    const { board } = livePaths(join(folder, 'state'));
+    const row = () => readBoard(board).sessions.find(({ session_id }) => session_id === 'a');
+    await until(() => existsSync(board) && row()?.messages === 4, 'the board');
+    const { failed } = row() as SessionBoard;
+    const rules = Object.keys(failed).filter((rule) => !rule.startsWith('3.2'));
+    expect(rules).toEqual([]);
+  },
+);
+
+verifies('LP-16', 'open calls with long ids take bounded memory', async () => {
+  const state = join(testFolder(), 'state');
+  const { pid, url } = await startServe(state, '--tcp', '127.0.0.1:0');
+  const client = await connectSocket({ host: '127.0.0.1', port: Number(url.split(':').pop()) });
+  onTestFinished(() => client.destroy());
+  await client.handshake();
+  const memory: number[] = [];
+  const [sessions, calls] = [10, 5_000];
+  for (let at = 0; at < sessions; at++) {
+    const name = `s${at}`;
+    client.send(start(name));
+    for (let from = 0; from < calls; from += 500) {
+      const ids = Array.from({ length: 500 }, (_, i) => `${from + i}`.padEnd(1_000, name));
+      client.send(...ids.map((id, i) => request(name, from + i + 2, id)));
+      await client.wait(acks(name, from + 501));
+      client.received.length = client.lines.length = 0;
+    }
+    memory.push(residentMb(pid));
+  }
+  // Of the last ones the least: between two collections of garbage there is more for a moment.
+  const [first = 0, ...others] = memory;
+  expect(Math.min(...others.slice(-3)) - first).toBeLessThan(50);
 });
 
 verifies('LP-16', 'a burst of short sessions is taken, however slow the disk is', async () => {
