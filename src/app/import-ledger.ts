@@ -108,6 +108,8 @@ export class Ledger {
 
   /** Imports of other sessions that begin at the same moment: one of the two may hold a copy of the other's beginning. */
   begunAt(agent: string, session_id: string | null, started_ms: number): Entry[] {
+    // Two unknown moments are not the same.
+    if (started_ms === 0) return [];
     return this.#at(`start:${agent}:${started_ms}`).filter(
       (entry) => entry.sha256 !== null && entry.session_id !== session_id,
     );

@@ -36,6 +36,9 @@ export interface ReadOptions {
   since_ms: number | null;
 }
 
+/** Between the clock of the machine that recorded a session and ours. */
+const CLOCKS_DIFFER_MS = 86_400_000;
+
 const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, redactor: null };
 
 function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
@@ -53,6 +56,8 @@ function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
       prompt: null,
       config,
       started_ms: null,
+      // A session of the year 9999 would be the last run for ever.
+      latest_ms: Date.now() + CLOCKS_DIFFER_MS,
       model: null,
       agent_version: null,
       session_id: null,

@@ -1,4 +1,5 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
+import { isoText } from '../lib/iso-time.ts';
 import { collectRuns, type GcResult } from '../store/gc.ts';
 import { type Index, openIndex, type RunRow } from '../store/index-db.ts';
 import { type Leaving, planRemoval, type RetentionPolicy } from '../store/retention.ts';
@@ -91,8 +92,7 @@ export async function statsOf(state: StateDir, days: number): Promise<Stats> {
     const by_day = new Map<string, StatsRow>();
     for (const run of index.listRuns()) {
       const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(run.run_id);
-      const day =
-        run.started_ms === null ? 'unknown' : new Date(run.started_ms).toISOString().slice(0, 10);
+      const day = isoText(run.started_ms)?.slice(0, 10) ?? 'unknown';
       for (const row of [total, rowOf(agents, run.agent), rowOf(by_day, day)]) add(row, run, bytes);
     }
     return {

@@ -20,6 +20,8 @@ export interface RunInfo {
   config: RunConfig | null;
   /** When the agent was started; null when only its stream can tell. */
   started_ms: number | null;
+  /** A recording holds no later times: such are unknown. Absent: any time is believed, or a clock bounds it. */
+  latest_ms?: number;
   /** The model asked for, until the agent says which one it uses. */
   model: string | null;
   agent_version: string | null;
@@ -126,6 +128,13 @@ class Correlation implements Correlator {
   }
 
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {
+    const { latest_ms = Number.POSITIVE_INFINITY } = this.#options.info;
+    if (draft.at_ms !== undefined && draft.at_ms > latest_ms) {
+      const detail = `times in the future, taken as unknown: ${draft.at_ms}`;
+      draft.at_ms = undefined;
+      if (!this.#clock_told) this.draft(problem('correlate', 'figure_invalid', detail), null, out);
+      this.#clock_told = true;
+    }
     if (this.#options.state.seq >= LIMITS.run_events_max && !this.#endsRun(draft, raw)) {
       if (draft.kind !== 'agent_ended') this.#options.state.over_limit += 1;
       return;
@@ -310,20 +319,14 @@ const HANDLERS: Handlers = {
     });
   },
   step_blocked({ state, normaliser, emit }, { data }) {
-    const tool = data.tool === null ? null : normaliser.toolName(data.tool);
+    const tool = normaliser.toolName(data.tool);
     emit('step_blocked', { reason: data.reason, tool, step_id: data.step_id ?? state.step_id });
   },
   permission_asked({ normaliser, emit }, { data }) {
-    emit('permission_asked', {
-      ...data,
-      tool: data.tool === null ? null : normaliser.toolName(data.tool),
-    });
+    emit('permission_asked', { ...data, tool: normaliser.toolName(data.tool) });
   },
   permission_answered({ normaliser, emit }, { data }) {
-    emit('permission_answered', {
-      ...data,
-      tool: data.tool === null ? null : normaliser.toolName(data.tool),
-    });
+    emit('permission_answered', { ...data, tool: normaliser.toolName(data.tool) });
   },
 };
 

@@ -84,6 +84,8 @@ test('a figure that is refused at the end, or in a text, is reported there and n
   decodeLine('input: -1', { ...decoder, text }, context, texts);
   expect(codesOf(texts)).toEqual(['figure_invalid']);
   expect(decoded('{"say":"a"}')).toEqual(['say a']);
+  tokensOf(-1);
+  expect(decoded('{"say":"a"}'), 'refused before the record').toEqual(['say a']);
 });
 
 test('what nests too deep is refused before it is parsed', () => {

@@ -78,6 +78,8 @@ function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
 /** Undefined when it failed. Figures that were refused meanwhile are reported here: the next who asks is another run. */
 function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
+  // Times are also read to put files in order; what that refused is no news of this record.
+  refusedFigures();
   let result: T | undefined;
   try {
     result = body();

@@ -19,7 +19,7 @@ export interface NormalisedCall {
 }
 
 export interface Normaliser {
-  toolName(native_tool: string): string;
+  toolName(native_tool: string | null): string | null;
   call(draft: CallRequestedDraft): NormalisedCall;
 }
 
@@ -30,7 +30,7 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
   const rows = new Map<string, ToolRow>(table.rows.map((row) => [row.native, row]));
 
   return {
-    toolName: (native_tool) => rows.get(native_tool)?.tool ?? native_tool,
+    toolName: (native_tool) => rows.get(native_tool ?? '')?.tool ?? native_tool,
     call(draft) {
       const name = draft.looked_up_as ?? draft.native_tool;
       const row = rows.get(name);

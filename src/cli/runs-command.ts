@@ -7,6 +7,7 @@ import type { FailedView } from '../app/recorder.ts';
 import type { RecoverOptions, Recovery } from '../app/recover.ts';
 import { findRunId } from '../app/replay.ts';
 import { isRunId } from '../lib/ids.ts';
+import { isoText } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { RunOutcome } from '../model/outcome.ts';
@@ -17,9 +18,7 @@ import type { Io } from './io.ts';
 import { sayTo } from './state.ts';
 
 const when = (at_ms: number | null) =>
-  at_ms === null
-    ? 'unknown time    '
-    : new Date(at_ms).toISOString().slice(0, 16).replace('T', ' ');
+  isoText(at_ms)?.slice(0, 16).replace('T', ' ') ?? 'unknown time    ';
 const money = (cost: number | null) => (cost === null ? '' : ` $${cost.toFixed(4)}`);
 
 const NO_RUNS = 'No runs yet. Try: tacho run --agent demo "try it"\n';

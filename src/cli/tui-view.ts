@@ -21,7 +21,6 @@ export function createTuiView(
     stdout: process.stdout,
     stdin: process.stdin,
     agent: options.agent,
-    now: Date.now,
     onInterrupt: options.onInterrupt,
     colour,
     unicode,

@@ -1,4 +1,5 @@
 /** `code-grader`: any command, told of the run on stdin, answers with a score on stdout (EV-7). */
+import { isoText } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Transcript, TranscriptMessage } from '../model/transcript.ts';
 import { isMap } from './fields.ts';
@@ -12,11 +13,6 @@ import {
   type Grader,
   type Options,
 } from './types.ts';
-
-/** Beyond that is no date. */
-const DATE_MS_MAX = 8.64e15;
-const iso = (at_ms: number | null) =>
-  at_ms === null || Math.abs(at_ms) > DATE_MS_MAX ? null : new Date(at_ms).toISOString();
 
 function messageOf({ role, content, tool_calls }: TranscriptMessage) {
   return {
@@ -55,8 +51,8 @@ export function payloadOf(test: EvalTest, transcript: Transcript, config: unknow
     token_usage: transcript.token_usage,
     cost_usd: transcript.cost_usd,
     duration_ms: transcript.duration_ms,
-    start_time: iso(transcript.start_time_ms),
-    end_time: iso(transcript.end_time_ms),
+    start_time: isoText(transcript.start_time_ms),
+    end_time: isoText(transcript.end_time_ms),
     workspace_path: transcript.source.cwd,
     metadata: test.metadata,
     config: config ?? {},

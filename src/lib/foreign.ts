@@ -1,6 +1,7 @@
 /** Readers over foreign records as they come: every field may be missing or of another type. */
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
+import { isoTime } from './iso-time.ts';
 import { LIMITS } from './limits.ts';
 import { processWide } from './process-wide.ts';
 
@@ -28,40 +29,68 @@ export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** A whole number that is not negative. */
-export function countOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
-}
-
-export function amountOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
 /** Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous. */
 const refused = processWide<string[]>('refused_figures', () => []);
 const REFUSED_MAX = 10;
 
-function figureOf(value: unknown, most: number, whole: boolean): number | null {
-  if (typeof value !== 'number') return null;
-  if (value >= 0 && value <= most && (!whole || Number.isInteger(value))) return value;
-  if (refused.length < REFUSED_MAX) refused.push(String(value));
+/** A figure that is there and cannot be true is unknown, and `refusedFigures` reports it. All readers below use this. */
+function figureOf(value: unknown, least: number, most: number, whole = true): number | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'number' && value >= least && value <= most) {
+    if (!whole || Number.isInteger(value)) return value;
+  }
+  // A part of a foreign text could be a part of a secret: its type has to do.
+  const told = typeof value === 'number' ? String(value) : `of type ${typeof value}`;
+  if (refused.length < REFUSED_MAX && !refused.includes(told)) refused.push(told);
   return null;
 }
 
-/** A count of tokens. One that cannot be true is unknown, and `refusedFigures` reports it. */
-export function tokensOf(value: unknown): number | null {
-  return figureOf(value, LIMITS.tokens_max, true);
+/** A whole number that is not negative. */
+export function countOf(value: unknown): number | null {
+  return figureOf(value, 0, Number.MAX_SAFE_INTEGER);
 }
 
-/** A cost in USD, with the same care. */
+export function tokensOf(value: unknown): number | null {
+  return figureOf(value, 0, LIMITS.tokens_max);
+}
+
+/** A cost in USD. */
 export function costOf(value: unknown): number | null {
-  return figureOf(value, LIMITS.cost_usd_max, false);
+  return figureOf(value, 0, LIMITS.cost_usd_max, false);
+}
+
+/** An exit code, or the code of an error: a whole number of 32 bits, also below 0 (-1: killed). */
+export function codeOf(value: unknown): number | null {
+  return figureOf(value, -(2 ** 31), 2 ** 32 - 1);
+}
+
+/** A provider's status. Some have a word there, which is no figure. */
+export function statusOf(value: unknown): number | null {
+  const word = typeof value === 'string' && Number.isNaN(Number(value));
+  return word ? null : figureOf(value, 0, 2 ** 32 - 1);
+}
+
+/** A duration or delay in whole ms (some come with fractions); `unit_ms`: the length of its unit. */
+export function durationOf(value: unknown, unit_ms = 1): number | null {
+  const units = figureOf(value, 0, LIMITS.call_ms_max / unit_ms, false);
+  return units === null ? null : Math.round(units * unit_ms);
+}
+
+/** A time in epoch ms, from a number or an ISO text (`Date.parse` alone takes "7" for July 2001). */
+export function momentOf(value: unknown): number | undefined {
+  const told = typeof value === 'string' && value[4] === '-' ? (isoTime(value) ?? value) : value;
+  return figureOf(told, LIMITS.time_ms_min, LIMITS.time_ms_max) ?? undefined;
+}
+
+/** A record's `timestamp`. */
+export function timeOf(record: Native): number | undefined {
+  return momentOf(record.timestamp);
 }
 
 /** A problem about the figures that were refused since the last call; null: none were. */
 export function refusedFigures(): DraftOf<'problem'> | null {
   if (refused.length === 0) return null;
-  const detail = `no possible number of tokens or cost, taken as unknown: ${refused.join(', ')}`;
+  const detail = `no possible figures, taken as unknown: ${refused.join(', ')}`;
   refused.length = 0;
   const nothing = { bytes: null, sha256: null, excerpt: null };
   return { kind: 'problem', data: { stage: 'decode', code: 'figure_invalid', detail, ...nothing } };

@@ -1,4 +1,4 @@
-/** Reading ISO times: `2026-03-03T10:00:00.037Z` in a tenth of Date.parse's time, everything else by it. */
+/** ISO times. Reading `2026-03-03T10:00:00.037Z` takes a tenth of Date.parse's time, everything else is read by it. */
 
 let day_text = '';
 let day_ms = 0;
@@ -25,4 +25,9 @@ export function isoTime(text: string): number | undefined {
   }
   const at_ms = Date.parse(text);
   return Number.isNaN(at_ms) ? undefined : at_ms;
+}
+
+/** The time as text; null where it is not known, or beyond every date: recordings of earlier versions may hold such times. */
+export function isoText(at_ms: number | null): string | null {
+  return at_ms === null || !(Math.abs(at_ms) <= 8.64e15) ? null : new Date(at_ms).toISOString();
 }

@@ -48,6 +48,9 @@ export const LIMITS = {
   cost_usd_max: 1e6,
   /** The same for the time that a call took: a year. */
   call_ms_max: 366 * 86_400_000,
+  /** Times of records: from 2000-01-01 to the end of 9999. Outside of it is no agent's clock, and later no date of ISO 8601. */
+  time_ms_min: Date.UTC(2000, 0, 1),
+  time_ms_max: Date.UTC(10_000, 0, 1) - 1,
   /** Calls without a result that are kept open; beyond it the oldest is given up. */
   open_calls_max: 10_000,
   /** Inputs of open calls that are kept, each and together: a call whose input is not kept can be any other's. */

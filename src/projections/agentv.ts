@@ -1,4 +1,5 @@
 /** A transcript → rows of `agentv.transcript.v1`, one a message, as AgentV's `eval --transcript` reads them (TR-5). */
+import { isoText } from '../lib/iso-time.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import type { CallStatus } from '../model/words.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
@@ -43,7 +44,7 @@ function messageOf(message: TranscriptMessage): object {
     role,
     content,
     ...(message.tool_calls.length > 0 && { tool_calls: message.tool_calls.map(callOf) }),
-    ...known({ start_time: isoTime(message.time_ms) }),
+    ...known({ start_time: isoText(message.time_ms) }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
 }
@@ -56,8 +57,8 @@ function callOf(call: TranscriptCall): object {
     ...known({
       input: call.input,
       output: call.output,
-      start_time: isoTime(call.start_time_ms),
-      end_time: isoTime(call.end_time_ms),
+      start_time: isoText(call.start_time_ms),
+      end_time: isoText(call.end_time_ms),
       duration_ms: call.duration_ms,
     }),
   };
@@ -81,7 +82,7 @@ function totalsOf(facts: TranscriptFacts): object {
       ...known({
         path: facts.source.path,
         model: facts.model,
-        timestamp: isoTime(facts.start_time_ms),
+        timestamp: isoText(facts.start_time_ms),
         cwd: facts.source.cwd,
         version: facts.agent_version,
       }),
@@ -95,9 +96,4 @@ function totalsOf(facts: TranscriptFacts): object {
 export function known<T extends Record<string, unknown>>(fields: T): Partial<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as Partial<T>;
-}
-
-export function isoTime(at_ms: number | null): string | null {
-  // Beyond it is no date.
-  return at_ms === null || Math.abs(at_ms) > 8.64e15 ? null : new Date(at_ms).toISOString();
 }

@@ -2,8 +2,9 @@
  * A transcript → Agent Trajectory Interchange Format v1.7 (TR-5), as JSON text in pieces. A sub-agent is a trajectory of
  * its own within that of its caller; the result of the call that started it refers to it.
  */
+import { isoText } from '../lib/iso-time.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
-import { isoTime, known } from './agentv.ts';
+import { known } from './agentv.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
 
 const ATIF = 'ATIF-v1.7';
@@ -90,7 +91,7 @@ function headOf(facts: TranscriptFacts, parent: string | null): object {
 
 function stepOf(message: TranscriptMessage, step_id: number, subs: ReadonlySet<string>): object {
   const { role, content, thinking, tool_calls, time_ms, step } = message;
-  const base = { step_id, timestamp: isoTime(time_ms), source: SOURCES[role], message: content };
+  const base = { step_id, timestamp: isoText(time_ms), source: SOURCES[role], message: content };
   if (role !== 'assistant') return base;
   const calls = tool_calls.length > 0 && {
     tool_calls: tool_calls.map(callOf),

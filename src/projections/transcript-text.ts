@@ -4,6 +4,7 @@
  */
 import { callText } from '../lib/call-text.ts';
 import { costText, countText, durationText, plural } from '../lib/figures.ts';
+import { isoText } from '../lib/iso-time.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import { diffLines, editDiff, ellipsisOf, type HumanStyle, markOf } from './human-parts.ts';
@@ -53,8 +54,8 @@ class Text {
 
   head(): string {
     const { run_id, agent, agent_version, model, start_time_ms } = this.#facts;
-    const when = start_time_ms === null ? null : new Date(start_time_ms).toISOString();
-    const named = [`${agent} ${agent_version ?? ''}`.trim(), model, when?.slice(0, 16)];
+    const when = isoText(start_time_ms)?.slice(0, 16);
+    const named = [`${agent} ${agent_version ?? ''}`.trim(), model, when];
     const rest = named.filter((word) => word).join(this.#dot());
     return `${this.#options.colour.bold(this.#line(run_id))}${this.#dot()}${this.#line(rest)}\n`;
   }

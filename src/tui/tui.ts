@@ -9,7 +9,6 @@ import { createTuiState, takeEvent } from './state.ts';
 
 export interface TuiOptions extends Terminal {
   agent: string;
-  now: () => number;
   /** The person asked to stop (q or Ctrl-C); may come more than once. */
   onInterrupt: () => void;
   /** Default: true. */
@@ -28,7 +27,9 @@ export interface Tui {
 const TICK_MS = 100;
 
 export function createTui(options: TuiOptions): Tui {
-  const { stdout, stdin, now, onInterrupt } = options;
+  const { stdout, stdin, onInterrupt } = options;
+  // Only differences are shown, and the wall clock may be set meanwhile.
+  const now = () => performance.now();
   const style: TuiStyle = {
     colour: pc.createColors(options.colour ?? true),
     unicode: options.unicode ?? true,
@@ -44,13 +45,13 @@ export function createTui(options: TuiOptions): Tui {
   const paint = (): void => {
     timer = null;
     if (finishing !== null || !screen.ready()) return;
-    painted_at = performance.now();
+    painted_at = now();
     const frame = { state, place, size: screen.size(), now_ms: now(), cancelling };
     screen.paint(layout(frame, style));
   };
   const schedule = (): void => {
     if (timer !== null || finishing !== null) return;
-    const wait = Math.max(0, LIMITS.tui_paint_ms - (performance.now() - painted_at));
+    const wait = Math.max(0, LIMITS.tui_paint_ms - (now() - painted_at));
     timer = setTimeout(paint, wait);
   };
   const press = (key: Key): void => {

@@ -78,7 +78,7 @@ describe('the live view in a terminal', () => {
     await leaves(terminal, 130, 'left: interrupt');
   });
 
-  test('goes on counting while a call runs', async () => {
+  test('counts the seconds of a running call, whatever the clock is set to', async () => {
     const terminal = start(recorded());
     await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[3] ?? ''));
     terminal.type('\u0003');

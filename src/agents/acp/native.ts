@@ -1,11 +1,12 @@
 /** Readers over messages as they come: every field may be missing or of another type. */
-import { countOf, idOf, isNative, type Native, nativeOf } from '../../lib/foreign.ts';
+import { idOf, isNative, momentOf, type Native, nativeOf } from '../../lib/foreign.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
 export {
+  codeOf,
   costOf,
-  countOf,
   idOf,
   isNative,
   type Native,
@@ -13,10 +14,6 @@ export {
   textOf,
   tokensOf,
 } from '../../lib/foreign.ts';
-
-export function integerOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) ? (value as number) : null;
-}
 
 export function nativesOf(value: unknown): readonly Native[] {
   return Array.isArray(value) ? value.filter(isNative) : [];
@@ -51,8 +48,8 @@ export function rpcKey(id: unknown): string | null {
 
 /** Epoch ms. Recordings of other clients count from their own start, which says nothing about when. */
 export function timeOf(at_ms: unknown): number | undefined {
-  const time = countOf(at_ms);
-  return time !== null && time > 1e12 ? time : undefined;
+  const own = typeof at_ms === 'number' && at_ms >= 0 && at_ms < LIMITS.time_ms_min;
+  return own ? undefined : momentOf(at_ms);
 }
 
 /** The older half goes when a collection would grow without bound. */

@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { firstText, integerOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
+import { codeOf, firstText, type Native, nativeOf, nativesOf, textOf } from './native.ts';
 import {
   CANCELLED_STARTS,
   EXIT_CODE_TEXT,
@@ -75,7 +75,7 @@ function exitCodeOf(update: Native, failed: boolean): number | null {
   const places = [raw, nativeOf(raw?.metadata), terminal, ...nativesOf(raw?.contents)];
   for (const place of places) {
     for (const field of EXIT_CODE_FIELDS) {
-      const code = integerOf(place?.[field]);
+      const code = codeOf(place?.[field]);
       if (code !== null) return code;
     }
   }

@@ -7,8 +7,8 @@ import type { Decoder } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { Calls } from './calls.ts';
 import {
+  codeOf,
   idOf,
-  integerOf,
   isNative,
   type Native,
   nativeOf,
@@ -131,7 +131,7 @@ class Stream implements Decoder {
   }
 
   #exit(exit: Native | null, at_ms: Time, out: Draft[]): void {
-    const code = integerOf(exit?.code);
+    const code = codeOf(exit?.code);
     const signal = idOf(exit?.signal);
     if (code === 0 || (code === null && signal === null)) return;
     const text = signal === null ? `exit code ${code}` : `ended by ${signal}`;

@@ -4,9 +4,9 @@ import type { Draft } from '../../model/draft.ts';
 import type { ExitReason } from '../../model/words.ts';
 import type { Call, Calls } from './calls.ts';
 import {
+  codeOf,
   firstText,
   idOf,
-  integerOf,
   metaField,
   type Native,
   nativeOf,
@@ -199,7 +199,7 @@ export class Turn {
 
   /** A request of the client was answered by an error. `method` null: which one is not known. */
   failed(method: string | null, error: Native, at_ms: Time, out: Draft[]): void {
-    const code = integerOf(error.code);
+    const code = codeOf(error.code);
     const message = messageOf(error);
     this.#talk.finish(false, out);
     if (method !== null && method !== 'session/prompt') {
@@ -213,7 +213,7 @@ export class Turn {
       this.#end('agent_error', message, at_ms, out);
       return;
     }
-    const told = integerOf(Number(STATUS_IN_TEXT.exec(message)?.[1]));
+    const told = Number(STATUS_IN_TEXT.exec(message)?.[1]);
     const status = httpStatus(code) ?? httpStatus(told);
     const data = { kind: null, status, retryable: null, message };
     out.push({ kind: 'provider_failed', at_ms, data });

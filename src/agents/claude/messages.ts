@@ -3,13 +3,13 @@ import type { Draft } from '../../model/draft.ts';
 import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
 import {
   contentText,
-  countOf,
   idOf,
   isNative,
   type Native,
   nameOf,
   nativeOf,
   problem,
+  statusOf,
   textOf,
   timeOf,
 } from './native.ts';
@@ -180,7 +180,7 @@ export class Conversation {
 
   #providerFailed(record: Native, content: unknown, speaker: Speaker, out: Draft[]): void {
     if (speaker.root) this.failed = true;
-    const status = countOf(record.api_error_status) ?? countOf(record.apiErrorStatus);
+    const status = statusOf(record.api_error_status) ?? statusOf(record.apiErrorStatus);
     out.push({
       kind: 'provider_failed',
       at_ms: speaker.at_ms,

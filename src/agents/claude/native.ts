@@ -1,20 +1,7 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
 import { isNative, type Native } from '../../lib/foreign.ts';
-import { isoTime } from '../../lib/iso-time.ts';
 
 export * from '../../lib/foreign.ts';
-
-/** A finite number as a whole one (delays and durations come with fractions). */
-export function roundedOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? Math.round(value) : null;
-}
-
-/** A record's `timestamp` in epoch ms. */
-export function timeOf(record: Native): number | undefined {
-  const stamp = record.timestamp;
-  if (typeof stamp !== 'string') return undefined;
-  return isoTime(stamp);
-}
 
 /** Text of a message's or result's content: a string, or text blocks joined by newlines; null when it has none. */
 export function contentText(content: unknown): string | null {

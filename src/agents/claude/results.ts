@@ -1,7 +1,7 @@
 /** The end record of stdout: how the turn ended and what it cost. */
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { costOf, countOf, type Native, namesOf, nativeOf, textOf } from './native.ts';
+import { costOf, type Native, namesOf, nativeOf, statusOf, textOf } from './native.ts';
 import { nothing, ofApi, ofModels, type Spent, sameTokens } from './usage.ts';
 
 /** `subtype` is "success" for API errors, and the exit code is 0 after an interruption: neither decides alone. */
@@ -15,7 +15,7 @@ function reasonOf(result: Native, provider_failed: boolean): ExitReason {
     return 'budget_exceeded';
   }
   if (terminal === 'api_error') return 'provider_error';
-  if (failed && (provider_failed || countOf(result.api_error_status) !== null)) {
+  if (failed && (provider_failed || statusOf(result.api_error_status) !== null)) {
     return 'provider_error';
   }
   return failed ? 'agent_error' : 'ok';

@@ -9,15 +9,17 @@ import type { DataOf } from '../../model/event.ts';
 import { type ResultFacts, skillOf } from './calls.ts';
 import { between, Conversation, notice, type Speaker, taskNotification } from './messages.ts';
 import {
+  codeOf,
   contentText,
   countOf,
+  durationOf,
   idOf,
   isNative,
   type Native,
   nameOf,
   nativeOf,
   problem,
-  roundedOf,
+  statusOf,
   textOf,
   timeOf,
 } from './native.ts';
@@ -137,9 +139,9 @@ class SessionRecords implements Decoder {
     const name = nameOf(record);
     const attempt = name === 'system/api_error' ? countOf(record.retryAttempt) : null;
     if (attempt !== null) {
-      const status = countOf(nativeOf(record.error)?.status);
+      const status = statusOf(nativeOf(record.error)?.status);
       const kind = status === null ? null : (RETRY_KINDS.get(status) ?? kindOf(status));
-      const backoff_ms = roundedOf(record.retryInMs);
+      const backoff_ms = durationOf(record.retryInMs);
       const max_attempts = countOf(record.maxRetries);
       const data = { attempt, max_attempts, kind, status, backoff_ms };
       out.push({ kind: 'provider_retried', at_ms: timeOf(record), data });
@@ -241,7 +243,7 @@ class SessionRecords implements Decoder {
         data: {
           name: textOf(attachment.hookName) ?? '',
           event: textOf(attachment.hookEvent),
-          exit_code: roundedOf(attachment.exitCode),
+          exit_code: codeOf(attachment.exitCode),
           outcome,
           output: textOf(attachment.stdout) ?? textOf(attachment.content),
         },

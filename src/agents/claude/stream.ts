@@ -5,8 +5,9 @@ import type { ResultFacts } from './calls.ts';
 import { Control } from './control.ts';
 import { Conversation, notice, retryable, type Speaker } from './messages.ts';
 import {
-  amountOf,
+  codeOf,
   countOf,
+  durationOf,
   idOf,
   isNative,
   listOf,
@@ -15,7 +16,7 @@ import {
   namesOf,
   nativeOf,
   problem,
-  roundedOf,
+  statusOf,
   textOf,
   timeOf,
 } from './native.ts';
@@ -70,7 +71,7 @@ class Stream implements Decoder {
         this.#result(value, out);
         break;
       case 'tool_progress':
-        progress(heartbeatOf(value), null, amountOf(value.elapsed_time_seconds), out);
+        progress(heartbeatOf(value), null, durationOf(value.elapsed_time_seconds, 1000), out);
         break;
       case 'control_request':
         this.#control.request(value, out);
@@ -107,8 +108,8 @@ class Stream implements Decoder {
             attempt: countOf(record.attempt),
             max_attempts: countOf(record.max_retries),
             kind: textOf(record.error),
-            status: countOf(record.error_status),
-            backoff_ms: roundedOf(record.retry_delay_ms),
+            status: statusOf(record.error_status),
+            backoff_ms: durationOf(record.retry_delay_ms),
           },
         });
         break;
@@ -116,9 +117,8 @@ class Stream implements Decoder {
         this.#denied(record, out);
         break;
       case 'task_progress': {
-        const elapsed_ms = amountOf(nativeOf(record.usage)?.duration_ms);
-        const seconds = elapsed_ms === null ? null : elapsed_ms / 1000;
-        progress(idOf(record.tool_use_id), textOf(record.description), seconds, out);
+        const elapsed_ms = durationOf(nativeOf(record.usage)?.duration_ms);
+        progress(idOf(record.tool_use_id), textOf(record.description), elapsed_ms, out);
         break;
       }
       case 'task_notification': {
@@ -208,7 +208,7 @@ class Stream implements Decoder {
       });
     }
     if (end.exit_reason === 'provider_error' && !talk.failed) {
-      const status = countOf(record.api_error_status);
+      const status = statusOf(record.api_error_status);
       const data = { kind: null, status, retryable: retryable(status), message: end.error ?? '' };
       out.push({ kind: 'provider_failed', data });
     }
@@ -259,11 +259,10 @@ function isWrapper(record: Native): boolean {
 function progress(
   call_id: string | null,
   text: string | null,
-  seconds: number | null,
+  elapsed_ms: number | null,
   out: Draft[],
 ) {
   if (call_id === null) return;
-  const elapsed_ms = seconds === null ? null : Math.round(seconds * 1000);
   out.push({ kind: 'call_progress', data: { call_id, text, elapsed_ms, stream: null } });
 }
 
@@ -290,7 +289,7 @@ function hook(record: Native, out: Draft[]): void {
     data: {
       name: textOf(record.hook_name) ?? '',
       event: textOf(record.hook_event),
-      exit_code: roundedOf(record.exit_code),
+      exit_code: codeOf(record.exit_code),
       outcome: textOf(record.outcome),
       output: textOf(record.output) ?? textOf(record.stdout),
     },

@@ -87,10 +87,9 @@ function unpacked(text: string, json: JsonReader): { text: string; exit_code: nu
   if (!text.startsWith('{"')) return { text, exit_code: null };
   const body = nativeOf(json(text));
   const output = textOf(body?.output);
+  if (output === null) return { text, exit_code: null };
   const exit_code = codeOf(nativeOf(body?.metadata)?.exit_code);
-  return output === null || exit_code === null
-    ? { text, exit_code: null }
-    : { text: output, exit_code };
+  return { text: exit_code === null ? text : output, exit_code };
 }
 
 function codeIn(text: string): number | null {

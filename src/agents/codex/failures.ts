@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
+import { jsonOf, nativeOf, statusOf, textOf } from './native.ts';
 
 const RETRY = /^(?:Re-?connecting\.\.\.|stream error: [\s\S]*; retrying)/;
 const ATTEMPT = /^(?:Re-?connecting\.\.\.|[\s\S]*?; retrying) (\d{1,6})\/(\d{1,6})/;
@@ -78,7 +78,7 @@ function classOf(info: unknown): { name: string | null; status: number | null } 
   if (key === null) return { name: null, status: null };
   const detail = nativeOf(nativeOf(info)?.[key]);
   const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return { name, status: codeOf(detail?.http_status_code ?? detail?.httpStatusCode) };
+  return { name, status: statusOf(detail?.http_status_code ?? detail?.httpStatusCode) };
 }
 
 /** The end of a turn that failed. `info`: the CLI's own class of the error, where it is told. */

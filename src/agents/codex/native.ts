@@ -1,20 +1,8 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
-import { type Native, nativeOf, problem, textOf } from '../../lib/foreign.ts';
-import { isoTime } from '../../lib/iso-time.ts';
+import { nativeOf, problem, textOf } from '../../lib/foreign.ts';
 import type { Draft } from '../../model/draft.ts';
 
 export * from '../../lib/foreign.ts';
-
-/** An exit code: any whole number (-1 is what the CLI says of a command that it killed). */
-export function codeOf(value: unknown): number | null {
-  return Number.isSafeInteger(value) ? (value as number) : null;
-}
-
-/** A record's `timestamp` in epoch ms. */
-export function timeOf(record: Native): number | undefined {
-  const stamp = record.timestamp;
-  return typeof stamp === 'string' ? isoTime(stamp) : undefined;
-}
 
 /** A text, or the texts of content blocks joined by newlines; null when there is none. */
 export function contentText(content: unknown): string | null {

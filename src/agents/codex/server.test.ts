@@ -271,10 +271,12 @@ verifies('AG-3', 'a call that only the session file has is no other call of the 
   });
   const mcp = { server: 'toy', tool: 'add', arguments: { a: 1 }, status: 'failed' };
   const pipeline = createPipeline({ agent: codex, primary: 'stdout', now: null, info });
-  const shown = { ...item('completed', 'r', 'mcpToolCall', { id: 'a', ...mcp }), emittedAtMs: 1 };
+  const at_ms = Date.UTC(2026, 0, 1);
+  const done = item('completed', 'r', 'mcpToolCall', { id: 'a', ...mcp });
+  const shown = { ...done, emittedAtMs: at_ms };
   pipeline.push('stdout', lines([started, shown]));
   const reconciler = createReconciler(pipeline.state);
-  const base = { v: 1, run_id: '', seq: 1, at_ms: 1, at_source: 'native', step: 0, raw: null };
+  const base = { v: 1, run_id: '', seq: 1, at_ms, at_source: 'native', step: 0, raw: null };
   const added = ['a', 'b'].flatMap((id) => {
     const ended = { call_id: id, tool: 'x', ok: false, duration_ms: 1, output: null };
     const end = { ...ended, status: 'error', exit_code: null };

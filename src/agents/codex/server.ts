@@ -6,8 +6,8 @@ import type { Draft } from '../../model/draft.ts';
 import { failed, retried } from './failures.ts';
 import {
   contentText,
-  countOf,
   idOf,
+  momentOf,
   type Native,
   nameOf,
   nativeOf,
@@ -71,7 +71,7 @@ export class ServerRecords {
   }
 
   #message(method: string, message: Native, params: Native, out: Draft[]): void {
-    const at_ms = countOf(message.emittedAtMs) ?? undefined;
+    const at_ms = momentOf(message.emittedAtMs);
     const on = this.#on.get(method);
     const text = TEXTS.get(method);
     if (on !== undefined) on(params, at_ms, out);
@@ -201,7 +201,7 @@ export class ServerRecords {
     }
     // What the user runs by hand is no call of the model.
     if (item.source === 'userShell') return;
-    const at_ms = countOf(params[`${phase}AtMs`]) ?? emitted_ms;
+    const at_ms = momentOf(params[`${phase}AtMs`]) ?? emitted_ms;
     const thread = this.#threads.of(idOf(params.threadId));
     if (this.#calls.isCall(item)) {
       if (phase === 'started') this.#step(thread.root, at_ms, out);

@@ -1,7 +1,7 @@
 /** Work that outlasts its call's result: commands that go on in their shell, and sub-agents in the background. */
 import type { Draft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { idOf, integerOf, type Native, nativeOf, textOf, trim } from './native.ts';
+import { codeOf, idOf, type Native, nativeOf, textOf, trim } from './native.ts';
 
 /** A call as far as it matters here. */
 interface Work {
@@ -41,7 +41,7 @@ export class Background {
   /** A call looked after a command: it may tell how that ended, or have ended it. */
   handled(work: Work, data: Native, at_ms: number | undefined, out: Draft[]): void {
     const shell = nativeOf(work.input)?.shellId;
-    const exit_code = integerOf(nativeOf(data.shellExecution)?.exitCode);
+    const exit_code = codeOf(nativeOf(data.shellExecution)?.exitCode);
     const stopped = work.native_tool.startsWith('stop_') && data.success === true;
     if (exit_code !== null) this.#ended(shell, exit_code, at_ms, out);
     else if (stopped) this.#ended(shell, null, at_ms, out);
@@ -50,7 +50,7 @@ export class Background {
   /** `system.notification`: a command has ended by itself. */
   notified(kind: Native | null, at_ms: number | undefined, out: Draft[]): void {
     if (kind?.type !== 'shell_completed') return;
-    const exit_code = integerOf(kind.exitCode);
+    const exit_code = codeOf(kind.exitCode);
     if (exit_code !== null) this.#ended(kind.shellId, exit_code, at_ms, out);
   }
 

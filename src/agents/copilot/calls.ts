@@ -3,7 +3,7 @@ import type { Draft } from '../../model/draft.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
 import { Background, handlesShell } from './background.ts';
 import { filesChanged, patchInput } from './files.ts';
-import { idOf, integerOf, type Native, nativeOf, problem, textOf, trim } from './native.ts';
+import { codeOf, idOf, type Native, nativeOf, problem, textOf, trim } from './native.ts';
 
 interface Call {
   readonly native_tool: string;
@@ -137,7 +137,7 @@ export class Calls {
     const call = this.#open.get(call_id);
     const result = nativeOf(data.result);
     const error = nativeOf(data.error);
-    const code = integerOf(nativeOf(data.shellExecution)?.exitCode);
+    const code = codeOf(nativeOf(data.shellExecution)?.exitCode);
     const exit_code = handlesShell(call) ? null : code;
     const status = statusOf(data.success, error, exit_code);
     const reason = textOf(error?.message);

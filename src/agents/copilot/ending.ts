@@ -1,7 +1,7 @@
 /** How a run ended: by `result` on stdout, by `session.shutdown` in the session file; before that an abort or an error was said. */
 import type { Draft } from '../../model/draft.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { countOf, integerOf, type Native, problem, textOf } from './native.ts';
+import { codeOf, type Native, problem, statusOf, textOf } from './native.ts';
 import { PROVIDER_ERRORS } from './records.ts';
 
 interface Failure {
@@ -36,7 +36,7 @@ export class Ending {
   /** `root`: a sub-agent's failure is told, but is not the run's. */
   error(data: Native, root: boolean, at_ms: number | undefined, out: Draft[]): void {
     const kind = textOf(data.errorType);
-    const status = countOf(data.statusCode);
+    const status = statusOf(data.statusCode);
     const message = textOf(data.message) ?? '';
     const provider = status !== null || (kind !== null && PROVIDER_ERRORS.has(kind));
     if (provider) {
@@ -51,7 +51,7 @@ export class Ending {
 
   /** stdout's end record. Its exit code is 0 after an interruption too. */
   result(record: Native, at_ms: number | undefined, out: Draft[]): void {
-    const code = integerOf(record.exitCode);
+    const code = codeOf(record.exitCode);
     const said = code === null ? 'the end record has no exit code' : `exit code ${code}`;
     const failed: Failure | null = code === 0 ? null : { exit_reason: 'agent_error', error: said };
     this.#end(this.#aborted ?? this.#failure ?? failed, at_ms, out);

@@ -14,6 +14,7 @@ import {
   type Native,
   nativeOf,
   problem,
+  statusOf,
   textOf,
   timeOf,
   trim,
@@ -275,7 +276,7 @@ export class Records implements Decoder {
     const failed = this.#failed_call;
     const before = countOf(failed?.retryAttempt);
     const attempt = before === null ? null : before + 1;
-    const [kind, status] = [textOf(data.reason), countOf(failed?.statusCode)];
+    const [kind, status] = [textOf(data.reason), statusOf(failed?.statusCode)];
     const retry = { attempt, max_attempts: null, kind, status, backoff_ms: null };
     out.push({ kind: 'provider_retried', at_ms, data: retry });
   }

@@ -1,4 +1,5 @@
 /** The records of the demo dialect, and readers for the fields we read: one JSON object a line, its type in `t`. */
+import { momentOf } from '../../lib/foreign.ts';
 
 export const DEMO_VERSION = '1.0.0';
 
@@ -95,8 +96,5 @@ export function wordOf<const W extends string>(
 
 /** A record's own time in epoch ms. */
 export function timeOf(value: unknown): number | null {
-  const at = asRecord(value)?.at;
-  if (typeof at !== 'string') return null;
-  const at_ms = Date.parse(at);
-  return Number.isNaN(at_ms) ? null : at_ms;
+  return momentOf(asRecord(value)?.at) ?? null;
 }

@@ -1,5 +1,5 @@
 /** Demo records → drafts. Session files hold the same records as stdout: session.ts reads them with this. */
-import { costOf, tokensOf } from '../../lib/foreign.ts';
+import { codeOf, costOf, countOf, durationOf, statusOf, tokensOf } from '../../lib/foreign.ts';
 import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { DECISIONS, FILE_OPERATIONS } from '../../model/words.ts';
@@ -8,7 +8,6 @@ import {
   END_REASONS,
   END_STATUSES,
   flagOf,
-  integerOf,
   type Native,
   namesOf,
   type RecordType,
@@ -90,7 +89,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
         data: {
           call_id,
           text: textOf(record, 'text'),
-          elapsed_ms: integerOf(record, 'ms'),
+          elapsed_ms: durationOf(record.ms),
           stream: textOf(record, 'stream'),
         },
       },
@@ -106,22 +105,22 @@ const readers: Readonly<Record<RecordType, Read>> = {
         data: {
           call_id,
           status: wordOf(record, 'status', END_STATUSES),
-          exit_code: integerOf(record, 'exit_code'),
+          exit_code: codeOf(record.exit_code),
         },
       },
     ];
   },
   call_retry: (record) => {
     const call_id = textOf(record, 'call');
-    const attempt = integerOf(record, 'attempt');
-    if (call_id === null || attempt === null || attempt < 0) return null;
+    const attempt = countOf(record.attempt);
+    if (call_id === null || attempt === null) return null;
     return [
       {
         kind: 'call_retried',
         data: {
           call_id,
           attempt,
-          max_retries: integerOf(record, 'max'),
+          max_retries: countOf(record.max),
           failure_class: textOf(record, 'why'),
           action: textOf(record, 'action'),
         },
@@ -141,7 +140,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
           call_id: textOf(record, 'call'),
           source: 'tool',
           diff: textOf(record, 'diff'),
-          size: integerOf(record, 'size'),
+          size: countOf(record.size),
         },
       },
     ];
@@ -178,11 +177,11 @@ const readers: Readonly<Record<RecordType, Read>> = {
     {
       kind: 'provider_retried',
       data: {
-        attempt: integerOf(record, 'attempt'),
-        max_attempts: integerOf(record, 'max'),
+        attempt: countOf(record.attempt),
+        max_attempts: countOf(record.max),
         kind: textOf(record, 'kind'),
-        status: integerOf(record, 'status'),
-        backoff_ms: integerOf(record, 'wait_ms'),
+        status: statusOf(record.status),
+        backoff_ms: durationOf(record.wait_ms),
       },
     },
   ],
@@ -191,7 +190,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
       kind: 'provider_failed',
       data: {
         kind: textOf(record, 'kind'),
-        status: integerOf(record, 'status'),
+        status: statusOf(record.status),
         retryable: flagOf(record, 'retryable'),
         message: textOf(record, 'message') ?? '',
       },
@@ -206,7 +205,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
         data: {
           name,
           event: textOf(record, 'event'),
-          exit_code: integerOf(record, 'exit_code'),
+          exit_code: codeOf(record.exit_code),
           outcome: textOf(record, 'outcome'),
           output: textOf(record, 'output'),
         },
@@ -298,14 +297,14 @@ function readCallEnd(record: Native): readonly Draft[] | null {
   const call_id = textOf(record, 'call');
   const status = wordOf(record, 'status', END_STATUSES);
   if (call_id === null || status === null) return null;
-  const duration_ms = integerOf(record, 'ms');
+  const duration_ms = durationOf(record.ms);
   return [
     {
       kind: 'call_finished',
       data: {
         call_id,
         status,
-        exit_code: integerOf(record, 'exit_code'),
+        exit_code: codeOf(record.exit_code),
         output: textOf(record, 'output'),
         ...(duration_ms === null ? {} : { duration_ms }),
       },

@@ -3,7 +3,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { countOf, type Native, nativeOf, textOf } from './native.ts';
+import { type Native, nativeOf, textOf } from './native.ts';
 import { REFUSAL_ENDS, REFUSALS } from './records.ts';
 import { EDIT, type McpName, mcpOf, READ, SHELL, WRITE } from './tools.ts';
 
@@ -186,5 +186,5 @@ export function toldEnd(tool: string | null, told: string | null): CallEnd {
 }
 
 function coded(exit_code: number): CallEnd {
-  return { status: exit_code === 0 ? 'ok' : 'error', exit_code: countOf(exit_code) };
+  return { status: exit_code === 0 ? 'ok' : 'error', exit_code };
 }

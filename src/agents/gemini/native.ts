@@ -1,13 +1,7 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
 import { isNative, listOf, textOf } from '../../lib/foreign.ts';
-import { isoTime } from '../../lib/iso-time.ts';
 
 export * from '../../lib/foreign.ts';
-
-/** An ISO time in epoch ms. */
-export function timeOf(stamp: unknown): number | undefined {
-  return typeof stamp === 'string' ? isoTime(stamp) : undefined;
-}
 
 /** Text of a message's content: a string, or the text of its parts, which follow each other without a break. */
 export function contentText(content: unknown): string {

@@ -2,7 +2,7 @@
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { countOf, type Native, nativeOf, textOf } from './native.ts';
+import { type Native, nativeOf, statusOf, textOf } from './native.ts';
 import {
   CANCELLATIONS,
   INVALID_STREAM_NOTICES,
@@ -47,7 +47,7 @@ function bodyOf(message: string): Native | null {
 
 export function providerFailure(message: string, at_ms: number | undefined): Draft {
   const body = bodyOf(message);
-  const status = countOf(body?.code);
+  const status = statusOf(body?.code);
   const retryable = status === null ? null : status === 408 || status === 429 || status >= 500;
   const kind = textOf(body?.status);
   return { kind: 'provider_failed', at_ms, data: { kind, status, retryable, message } };

@@ -154,7 +154,7 @@ class SessionRecords implements Decoder {
   }
 
   #message(record: Native, id: string, voice: Voice, out: Draft[]): void {
-    const at_ms = timeOf(record.timestamp);
+    const at_ms = timeOf(record);
     const type = textOf(record.type);
     if (type === 'gemini') {
       this.#release(voice, out);

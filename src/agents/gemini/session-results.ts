@@ -57,7 +57,7 @@ export function resultOfItem(item: Native, call_id: string, native_tool: string)
   // What people are shown is what stdout has; some tools show nothing.
   const output = shown || (answer.output ?? answer.error ?? shown);
   const detail = nativeOf(item.resultDisplay);
-  return { call_id, at_ms: timeOf(item.timestamp), ...end, output, detail };
+  return { call_id, at_ms: timeOf(item), ...end, output, detail };
 }
 
 /** The result in a `functionResponse` part, for calls that stand in no `toolCalls`. */

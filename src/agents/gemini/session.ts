@@ -7,7 +7,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { idOf, isNative, listOf, type Native, nativeOf, timeOf } from './native.ts';
+import { idOf, isNative, listOf, momentOf, type Native, nativeOf } from './native.ts';
 import { sessionDecoder } from './session-records.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z_-]{8,128}$/;
@@ -144,7 +144,7 @@ export const session: SessionFiles = {
   timeOf(value) {
     if (!isNative(value)) return null;
     const stamp = value.timestamp ?? value.startTime ?? nativeOf(value.$set)?.lastUpdated;
-    return timeOf(stamp) ?? null;
+    return momentOf(stamp) ?? null;
   },
 
   decoder(options = {}) {

@@ -26,7 +26,7 @@ class Stream implements Decoder {
       out.push(problem('bad_record', 'record is no object'));
       return;
     }
-    const at_ms = timeOf(value.timestamp);
+    const at_ms = timeOf(value);
     switch (value.type) {
       case 'message':
         this.#message(value, at_ms, out);

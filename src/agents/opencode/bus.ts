@@ -5,10 +5,11 @@ import { own } from '../../lib/own.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
 import {
+  codeOf,
   countOf,
   idOf,
   listOf,
-  msOf,
+  momentOf,
   type Native,
   nameOf,
   nativeOf,
@@ -107,7 +108,7 @@ export class Bus {
     else if (type === 'busy') this.#talk.busy(session_id);
     else if (type === 'retry') {
       this.#talk.busy(session_id);
-      const next_ms = msOf(status?.next);
+      const next_ms = momentOf(status?.next);
       const wait = next_ms !== undefined && at_ms !== undefined ? next_ms - at_ms : null;
       const backoff_ms = wait === null ? null : Math.max(0, wait);
       const nothing = { max_attempts: null, status: null };
@@ -144,7 +145,7 @@ export class Bus {
       return;
     }
     const command = textOf(properties.command);
-    const exit_code = countOf(properties.exitCode);
+    const exit_code = codeOf(properties.exitCode);
     if (command === null)
       out.push(problem('bad_record', 'command.executed without name or command'));
     else if (exit_code !== null) this.#talk.calls.executed(command, exit_code, out);

@@ -7,10 +7,10 @@ import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { changesOf, onlyAdds } from './files.ts';
 import {
-  countOf,
+  codeOf,
   idOf,
   isNative,
-  msOf,
+  momentOf,
   type Native,
   nameOf,
   nativeOf,
@@ -197,7 +197,7 @@ export class Calls {
   }
 
   #running(call: OpenCall, state: Native, heard: Heard, out: Draft[]): void {
-    request(call, msOf(nativeOf(state.time)?.start) ?? heard.at_ms, out);
+    request(call, momentOf(nativeOf(state.time)?.start) ?? heard.at_ms, out);
     this.#expectCode(call);
     const metadata = nativeOf(state.metadata);
     // The state is `running` while the permission is still asked for; only what the tool adds shows that it runs.
@@ -219,8 +219,8 @@ export class Calls {
 
   #finish(key: string, call: OpenCall, state: Native, out: Draft[]): boolean {
     const time = nativeOf(state.time);
-    const start_ms = msOf(time?.start);
-    const end_ms = msOf(time?.end) ?? call.heard.at_ms;
+    const start_ms = momentOf(time?.start);
+    const end_ms = momentOf(time?.end) ?? call.heard.at_ms;
     request(call, start_ms ?? call.heard.at_ms, out);
     const { status, exit_code, output, refusal } = resultOf(call, state);
     const { call_id } = call;
@@ -322,7 +322,7 @@ function resultOf(call: OpenCall, state: Native): Result {
   const plain = { output, refusal: null };
   if (call.native_tool === 'invalid') return { ...plain, status: 'error', exit_code: null };
   if (!SHELLS.has(call.native_tool)) return { ...plain, status: 'ok', exit_code: null };
-  const exit_code = countOf(metadata?.exit) ?? call.exit_code;
+  const exit_code = codeOf(metadata?.exit) ?? call.exit_code;
   const note = ENDED_BY_TOOL.exec(output?.slice(-METADATA_CHARS) ?? '')?.[1] ?? '';
   if (note.includes('exceeding timeout')) return { ...plain, status: 'timeout', exit_code };
   if (note.includes('aborted the command')) return { ...plain, status: 'cancelled', exit_code };

@@ -1,7 +1,7 @@
 /** Errors as the CLI, the bus and messages tell them: `{name, data: {message, statusCode, isRetryable}}`, earlier `{name, message}`. */
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { countOf, nativeOf, textOf } from './native.ts';
+import { nativeOf, statusOf, textOf } from './native.ts';
 
 export interface Failure {
   exit_reason: ExitReason;
@@ -27,7 +27,7 @@ export function failureOf(value: unknown): Failure | null {
   if (name !== null && ABORTS.has(name)) {
     return { exit_reason: 'cancelled', message, provider: null };
   }
-  const status = countOf(data?.statusCode);
+  const status = statusOf(data?.statusCode);
   if (status === null && !(name !== null && PROVIDER_ERRORS.has(name))) {
     return { exit_reason: 'agent_error', message, provider: null };
   }

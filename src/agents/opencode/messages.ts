@@ -1,6 +1,6 @@
 /** What messages and their parts say of themselves. */
 import type { Draft } from '../../model/draft.ts';
-import { countOf, idOf, type Native, nativeOf, textOf } from './native.ts';
+import { countOf, idOf, type Native, nativeOf, statusOf, textOf } from './native.ts';
 import type { Role, Said } from './texts.ts';
 import type { Spent } from './usage.ts';
 
@@ -39,7 +39,7 @@ export function whoSaid(part: Native, message: Message | undefined, shape: Shape
 
 export function retried(part: Native, at_ms: number | undefined, out: Draft[]): void {
   const error = nativeOf(part.error);
-  const status = countOf(nativeOf(error?.data)?.statusCode);
+  const status = statusOf(nativeOf(error?.data)?.statusCode);
   const nothing = { max_attempts: null, backoff_ms: null };
   const data = { attempt: countOf(part.attempt), ...nothing, kind: textOf(error?.name), status };
   out.push({ kind: 'provider_retried', at_ms, data });

@@ -1,12 +1,7 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
-import { countOf, type Native, nativeOf } from '../../lib/foreign.ts';
+import { type Native, nativeOf } from '../../lib/foreign.ts';
 
 export * from '../../lib/foreign.ts';
-
-/** A time in epoch ms. */
-export function msOf(value: unknown): number | undefined {
-  return countOf(value) ?? undefined;
-}
 
 /** Columns of the database hold JSON as text. */
 export function parsedOf(value: unknown): Native | null {

@@ -10,7 +10,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
 import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
 import { hasSession, rootSessions, sessionRows } from './database.ts';
-import { isNative, msOf } from './native.ts';
+import { isNative, momentOf } from './native.ts';
 import { isStored, storedPath, storedRows, storedSessions } from './storage.ts';
 import { recordsSince } from './stream.ts';
 
@@ -138,7 +138,7 @@ export const session: SessionFiles = {
   },
 
   timeOf(value) {
-    return isNative(value) ? (msOf(value.time_created) ?? null) : null;
+    return isNative(value) ? (momentOf(value.time_created) ?? null) : null;
   },
 
   decoder(options = {}) {

@@ -11,7 +11,7 @@ import { liesBeside } from '../../lib/folders.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { inChunks, type StoredSession } from './database.ts';
-import { idOf, msOf, type Native, nativeOf, parsedOf } from './native.ts';
+import { idOf, momentOf, type Native, nativeOf, parsedOf } from './native.ts';
 
 type Row = Record<string, unknown>;
 
@@ -63,7 +63,7 @@ export function* storedSessions(storage: string): Generator<StoredSession & { pa
       const info = infoIn(path);
       if (info === null || idOf(info.parentID) !== null) continue;
       const { created, updated } = nativeOf(info.time) ?? {};
-      yield { path, session_id, modified_ms: msOf(updated) ?? msOf(created) ?? 0 };
+      yield { path, session_id, modified_ms: momentOf(updated) ?? momentOf(created) ?? 0 };
     }
   }
 }
@@ -119,5 +119,5 @@ function* messageRows(
 }
 
 function createdIn(info: Native): number | null {
-  return msOf(nativeOf(info.time)?.created) ?? null;
+  return momentOf(nativeOf(info.time)?.created) ?? null;
 }

@@ -13,7 +13,7 @@ import {
   idOf,
   isNative,
   listOf,
-  msOf,
+  momentOf,
   type Native,
   nameOf,
   nativeOf,
@@ -106,7 +106,7 @@ class Records implements Decoder {
   /** A line of `run --format json`. */
   #line(record: Native, out: Draft[]): void {
     const { type } = record;
-    const at_ms = msOf(record.timestamp);
+    const at_ms = momentOf(record.timestamp);
     const part = nativeOf(record.part);
     if (type === 'error') {
       this.#introduce(record, at_ms, out);
@@ -146,7 +146,7 @@ class Records implements Decoder {
   }
 
   #tell(type: unknown, properties: Native, id: string | null, out: Draft[]): void {
-    const told = msOf(properties.time) ?? timeIn(properties);
+    const told = timeIn(properties);
     const at_ms = eventTime(id, this.#now_ms ?? told) ?? told;
     this.#now_ms = at_ms ?? this.#now_ms;
     this.#bus.event(type, properties, at_ms, out);
@@ -170,7 +170,7 @@ class Records implements Decoder {
 
   #row(row: Native, out: Draft[]): void {
     const data = parsedOf(row.data);
-    const at_ms = msOf(row.time_created);
+    const at_ms = momentOf(row.time_created);
     const session_id = row.session_id;
     if (data !== null && idOf(row.message_id) !== null) {
       const ids = { id: row.id, messageID: row.message_id, sessionID: session_id };
@@ -184,7 +184,7 @@ class Records implements Decoder {
   }
 
   #message(info: Native, out: Draft[]): void {
-    const created_ms = msOf(nativeOf(info.time)?.created);
+    const created_ms = momentOf(nativeOf(info.time)?.created);
     this.#now_ms = created_ms ?? this.#now_ms;
     this.#talk.message(info, 'stored', created_ms, out);
   }
@@ -192,8 +192,8 @@ class Records implements Decoder {
   /** A stored part; one of an export has no time of its own. */
   #part(part: Native, out: Draft[], row_ms?: number): void {
     const time = nativeOf(part.time) ?? nativeOf(nativeOf(part.state)?.time);
-    const at_ms = msOf(time?.start) ?? row_ms ?? this.#now_ms;
-    this.#now_ms = msOf(time?.end) ?? at_ms;
+    const at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
+    this.#now_ms = momentOf(time?.end) ?? at_ms;
     this.#talk.part(part, 'stored', at_ms, out);
   }
 }
@@ -210,6 +210,7 @@ function eventRow(record: Native): Native | null {
 
 /** The latest time that an event's own info tells. */
 function timeIn(properties: Native): number | undefined {
+  if (typeof properties.time === 'number') return momentOf(properties.time);
   const time = nativeOf(nativeOf(properties.info)?.time) ?? nativeOf(properties.time);
-  return msOf(time?.completed) ?? msOf(time?.updated) ?? msOf(time?.created);
+  return momentOf(time?.completed) ?? momentOf(time?.updated) ?? momentOf(time?.created);
 }

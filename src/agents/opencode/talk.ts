@@ -11,7 +11,7 @@ import { type Message, modelOf, retried, type Shape, saidOf, whoSaid } from './m
 import {
   countOf,
   idOf,
-  msOf,
+  momentOf,
   type Native,
   nameOf,
   nativeOf,
@@ -99,7 +99,7 @@ export class Talk {
     const model = modelOf(nativeOf(info.model), 'id');
     const { version, directory } = info;
     const news = { session_id, model, agent_version: idOf(version), cwd: idOf(directory) };
-    this.introduce(news, at_ms ?? msOf(nativeOf(info.time)?.created), out);
+    this.introduce(news, at_ms ?? momentOf(nativeOf(info.time)?.created), out);
   }
 
   message(info: Native, shape: Shape, at_ms: number | undefined, out: Draft[]): void {
@@ -111,7 +111,7 @@ export class Talk {
       return;
     }
     const time = nativeOf(info.time);
-    const created_ms = msOf(time?.created) ?? at_ms;
+    const created_ms = momentOf(time?.created) ?? at_ms;
     const known = this.#messages.get(id);
     const message = known ?? this.#meet(id, role, created_ms);
     message.summary ||= info.summary === true;
@@ -148,7 +148,7 @@ export class Talk {
 
   /** An assistant message of the root agent. */
   #answer(message: Message, info: Native, shape: Shape, out: Draft[]): void {
-    const closed_ms = msOf(nativeOf(info.time)?.completed);
+    const closed_ms = momentOf(nativeOf(info.time)?.completed);
     const turn = this.#turnOf(idOf(info.id));
     turn.finish = idOf(info.finish) ?? turn.finish;
     turn.summary = message.summary;

@@ -5,7 +5,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Heard } from './calls.ts';
-import { idOf, msOf, type Native, nativeOf, Recent, textOf, wordOf } from './native.ts';
+import { idOf, momentOf, type Native, nativeOf, Recent, textOf, wordOf } from './native.ts';
 
 export type Role = 'assistant' | 'user';
 
@@ -39,7 +39,7 @@ export class Texts {
     const id = idOf(part.id) ?? `${message_id}/${wordOf(part.type)}`;
     if (this.#done.has(id)) return;
     const text = textOf(part.text) ?? '';
-    const end_ms = msOf(nativeOf(part.time)?.end);
+    const end_ms = momentOf(nativeOf(part.time)?.end);
     const held = this.#held.get(id) ?? this.#hold(id, part, message_id, heard);
     held.said = said;
     if (heard.live) grown(held, text, out);

@@ -4,13 +4,13 @@ import type { Draft } from '../../model/draft.ts';
 import { Files, type FileUse, fileUse } from './files.ts';
 import {
   contentText,
+  durationOf,
   idOf,
   isNative,
   listOf,
   type Native,
   nativeOf,
   problem,
-  roundedOf,
   textOf,
 } from './native.ts';
 import { type Asked, ofNested, type Result, verdictOf } from './results.ts';
@@ -154,7 +154,7 @@ export class Calls {
     call.open = false;
     const ended = ofNested(call.tool, item);
     if (ended.status === 'denied') out.push(refused(call_id, ended.output, at_ms));
-    const data = { call_id, ...ended, duration_ms: roundedOf(item.durationMs) };
+    const data = { call_id, ...ended, duration_ms: durationOf(item.durationMs) };
     out.push({ kind: 'call_finished', at_ms, data });
     const changed =
       ended.status === 'ok' && call.file ? this.#files.succeeded(call.file, null) : null;

@@ -3,8 +3,9 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import { Calls } from './calls.ts';
 import {
-  beginOf,
   contentText,
+  countOf,
+  durationOf,
   idOf,
   isNative,
   listOf,
@@ -12,7 +13,6 @@ import {
   nameOf,
   nativeOf,
   problem,
-  roundedOf,
   textOf,
 } from './native.ts';
 import { ofMessage, type Result } from './results.ts';
@@ -28,8 +28,8 @@ const SKILL = /^<skill name="([^"\n]{1,256})" location="/;
 
 /** Messages have no id of their own on stdout; when one began tells it apart. */
 export function messageId(message: Native): string | null {
-  const begin = beginOf(message);
-  return begin === undefined ? null : String(begin);
+  const begin = countOf(message.timestamp);
+  return begin === null ? null : String(begin);
 }
 
 export class Conversation {
@@ -40,7 +40,7 @@ export class Conversation {
   assistant(message: Native, speaker: Speaker, out: Draft[]): void {
     const { parent, at_ms } = speaker;
     const broken = message.stopReason === 'error' || message.stopReason === 'aborted';
-    const measured = roundedOf(message.durationMs) !== null;
+    const measured = durationOf(message.durationMs) !== null;
     if (parent === null) this.measured = measured;
     const origin = { parent, at_ms, measured, cut: message.stopReason === 'length' };
     const of = { message_id: messageId(message), parent_call_id: parent };

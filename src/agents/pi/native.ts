@@ -1,28 +1,17 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
-import { countOf, isNative, listOf, type Native } from '../../lib/foreign.ts';
-import { isoTime } from '../../lib/iso-time.ts';
+import { durationOf, isNative, listOf, momentOf, type Native } from '../../lib/foreign.ts';
 
 export * from '../../lib/foreign.ts';
 
-/** A duration or delay in whole ms (some come with fractions). */
-export function roundedOf(value: unknown): number | null {
-  return typeof value === 'number' && value >= 0 ? countOf(Math.round(value)) : null;
-}
-
-/** An entry's `timestamp` (ISO) in epoch ms. */
-export function timeOf(record: Native): number | undefined {
-  return typeof record.timestamp === 'string' ? isoTime(record.timestamp) : undefined;
-}
-
 /** A message's `timestamp`: epoch ms of its beginning. */
 export function beginOf(message: Native): number | undefined {
-  return countOf(message.timestamp) ?? undefined;
+  return momentOf(message.timestamp);
 }
 
 /** When a message was complete; unknown where the version does not tell how long it took. */
 export function endOf(message: Native): number | undefined {
   const begin = beginOf(message);
-  const took = roundedOf(message.durationMs);
+  const took = durationOf(message.durationMs);
   return begin === undefined || took === null ? undefined : begin + took;
 }
 

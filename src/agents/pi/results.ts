@@ -1,7 +1,7 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
 import { own } from '../../lib/own.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { amountOf, contentText, idOf, type Native, nativeOf, roundedOf, textOf } from './native.ts';
+import { codeOf, contentText, durationOf, idOf, type Native, nativeOf, textOf } from './native.ts';
 
 /** A call's end, from `tool_execution_end` or a `toolResult` message. */
 export interface Result {
@@ -40,7 +40,7 @@ export function ofExecution(record: Native): Result {
     tool: idOf(record.toolName),
     failed: record.isError === true,
     output: contentText(result?.content),
-    duration_ms: roundedOf(record.durationMs),
+    duration_ms: durationOf(record.durationMs),
     details: nativeOf(result?.details),
     structured: nativeOf(result?.structuredContent),
     at_ms: undefined,
@@ -53,7 +53,7 @@ export function ofMessage(message: Native, at_ms: number | undefined): Result {
     tool: idOf(message.toolName),
     failed: message.isError === true,
     output: contentText(message.content),
-    duration_ms: roundedOf(message.durationMs),
+    duration_ms: durationOf(message.durationMs),
     details: nativeOf(message.details),
     structured: null,
     at_ms,
@@ -102,8 +102,8 @@ export function verdictOf(asked: Asked, result: Result): Verdict {
 }
 
 function exitCodeOf(result: Result, last_line: string): number | null {
-  const told = amountOf(result.structured?.exit_code);
-  if (told !== null && Number.isSafeInteger(told)) return told;
+  const told = codeOf(result.structured?.exit_code);
+  if (told !== null) return told;
   const match = result.failed ? EXITED.exec(last_line) : null;
   return match === null ? null : Number(match[1]);
 }

@@ -10,6 +10,7 @@ import { Conversation, messageId } from './messages.ts';
 import {
   beginOf,
   countOf,
+  durationOf,
   endOf,
   idOf,
   isNative,
@@ -18,7 +19,6 @@ import {
   nameOf,
   nativeOf,
   problem,
-  roundedOf,
   textOf,
   timeOf,
 } from './native.ts';
@@ -278,7 +278,7 @@ class Stream implements Decoder {
     const { status, kind } = failureOf(record);
     const attempt = countOf(record.attempt);
     const max_attempts = countOf(record.maxAttempts);
-    const backoff_ms = roundedOf(record.delayMs);
+    const backoff_ms = durationOf(record.delayMs);
     const data = { attempt, max_attempts, kind, status, backoff_ms };
     out.push({ kind: 'provider_retried', data });
   }

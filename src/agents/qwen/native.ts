@@ -1,22 +1,8 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
 import { isNative, listOf, type Native } from '../../lib/foreign.ts';
-import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 
 export * from '../../lib/foreign.ts';
-
-/** A finite number as a whole one. */
-export function roundedOf(value: unknown): number | null {
-  if (typeof value !== 'number') return null;
-  const whole = Math.round(value);
-  return Number.isSafeInteger(whole) ? whole : null;
-}
-
-/** A record's `timestamp` in epoch ms; records of stdout have none. */
-export function timeOf(record: Native): number | undefined {
-  const stamp = record.timestamp;
-  return typeof stamp === 'string' ? isoTime(stamp) : undefined;
-}
 
 /** Text of a result's content: a string, or text blocks joined by newlines; null when it has none. */
 export function contentText(content: unknown): string | null {

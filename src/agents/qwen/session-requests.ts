@@ -1,7 +1,7 @@
 /** The model requests of a session file: what they cost, which failed, and which of those were tried again. */
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
-import { countOf, idOf, type Native, textOf } from './native.ts';
+import { idOf, type Native, statusOf, textOf } from './native.ts';
 import { failure } from './results.ts';
 import { add, isEmpty, nothing, ofMessage, ofTelemetry } from './usage.ts';
 
@@ -38,7 +38,7 @@ export class Requests {
   fail(event: Native, at_ms: number | undefined): boolean {
     if (ABORTED.test(textOf(event.error_type) ?? '')) return false;
     const message = textOf(event.error_message) ?? '';
-    this.#failed = { message, status: countOf(event.status_code), at_ms };
+    this.#failed = { message, status: statusOf(event.status_code), at_ms };
     return true;
   }
 

@@ -1,7 +1,16 @@
 /** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
 import type { CallStatus } from '../../model/words.ts';
 import type { Answer } from './calls.ts';
-import { idOf, isNative, listOf, type Native, nativeOf, roundedOf, textOf } from './native.ts';
+import {
+  codeOf,
+  durationOf,
+  idOf,
+  isNative,
+  listOf,
+  type Native,
+  nativeOf,
+  textOf,
+} from './native.ts';
 
 /** A call's record of `ui_telemetry`: sub-agents' files say less of their results. */
 export interface Told {
@@ -34,7 +43,7 @@ function statusOf(status: unknown, error_type: unknown): CallStatus | null {
 export function toldOf(event: Native): Told {
   const refused = event.decision === 'reject';
   const status = refused ? 'denied' : (statusOf(event.status, event.error_type) ?? 'unknown');
-  return { status, duration_ms: roundedOf(event.duration_ms) };
+  return { status, duration_ms: durationOf(event.duration_ms) };
 }
 
 interface Response {
@@ -98,8 +107,8 @@ function answerOf(
     output: outputOf(response, facts?.resultDisplay),
     report: response.error ?? response.output,
     status: OUTCOMES.get(shell?.outcome) ?? AGENT_ENDS.get(agent?.status) ?? status,
-    exit_code: roundedOf(shell?.exitCode),
-    duration_ms: told?.duration_ms ?? roundedOf(facts?.durationMs),
+    exit_code: codeOf(shell?.exitCode),
+    duration_ms: told?.duration_ms ?? durationOf(facts?.durationMs),
     diff: textOf(display?.fileDiff),
     native_tool: response.name,
   };

@@ -5,6 +5,7 @@ import { Calls } from './calls.ts';
 import {
   contentText,
   countOf,
+  durationOf,
   idOf,
   isNative,
   listOf,
@@ -13,7 +14,6 @@ import {
   namesOf,
   nativeOf,
   problem,
-  roundedOf,
   textOf,
 } from './native.ts';
 import { STDOUT_IGNORED, STDOUT_NOTICES, STREAM_EVENTS_IGNORED } from './records.ts';
@@ -289,7 +289,7 @@ function delta(
 function retried(data: Native | null, out: Draft[]): void {
   const attempt = countOf(data?.attempt);
   const max_attempts = countOf(data?.maxRetries);
-  const backoff_ms = roundedOf(data?.delayMs);
+  const backoff_ms = durationOf(data?.delayMs);
   const kind = textOf(data?.reason);
   const retry = { attempt, max_attempts, kind, status: null, backoff_ms };
   out.push({ kind: 'provider_retried', data: retry });
@@ -300,7 +300,7 @@ function progress(event: Native, out: Draft[]): void {
   const call_id = idOf(event.tool_use_id);
   if (call_id === null) return;
   const content = nativeOf(event.content);
-  const elapsed_ms = roundedOf(content?.elapsedMs);
+  const elapsed_ms = durationOf(content?.elapsedMs);
   const data = { call_id, text: textOf(content?.message), elapsed_ms, stream: null };
   out.push({ kind: 'call_progress', data });
 }
