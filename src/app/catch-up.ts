@@ -11,12 +11,13 @@ import { tryStoreLock } from '../store/store-lock.ts';
 export type Say = (text: string) => void;
 
 /**
- * Sizes of the segments that hold more than is settled. A segment that a running tacho writes is left to that one, which
+ * Sizes of the segments that hold more than is settled. Where no run is listed, nothing counts as settled: somebody may
+ * have emptied the list. A segment that a running tacho writes is left to that one, which
  * saves its outcomes itself.
  */
 export function settleable(state: StateDir, index: Index): Map<string, number> {
   const segments = listSegments(state.journal);
-  const settled = index.settled();
+  const settled = index.runIds(1).length === 0 ? new Map<string, number>() : index.settled();
   const found = new Map<string, number>();
   for (const segment of segments) {
     const bytes = segmentBytes(state.journal, segment);

@@ -1,5 +1,5 @@
 /** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { overLimit, unwatched } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../capture/pipeline.ts';
@@ -102,8 +102,14 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
 }
 
 /** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
-function lostRecord({ journal }: Desk): Error | null {
+function lostRecord({ journal, state }: Desk): Error | null {
   try {
+    // Later commands refuse such a state folder, though the journal could be read through a link.
+    for (const path of [state.path, state.journal, state.spool, state.transcripts])
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+        return new Error(
+          `${path}: was replaced during the run and is no folder now: put the folder back`,
+        );
     journal.check();
     return null;
   } catch (error) {

@@ -83,7 +83,7 @@ async function withDesk(
 ): Promise<RunResult> {
   const { meta, journal_only } = run;
   const pipeline = pipelineOf(request, desk);
-  const { last, foreign } = await foldJournal(state, index, { desk, pipeline });
+  const { last, foreign, missing } = await foldJournal(state, index, { desk, pipeline });
   const closing: Closing = {
     request: { ...request, env: process.env as Record<string, string> },
     desk,
@@ -102,12 +102,16 @@ async function withDesk(
   if (last?.kind === 'run_finished') return endRun(closing, true);
   const note = (text: string) =>
     desk.recorder.take(pipeline.draft(problem('store', 'spool_unusable', text), null));
-  if (foreign > 0) {
-    const detail = `${foreign} entries of the journal are not events of this version`;
-    await desk.recorder.take(pipeline.draft(problem('store', 'bad_record', detail), null));
-  }
   if (journal_only === null) await readSpool(run, { desk, pipeline }, last, note);
   else await note(journal_only);
+  for (const [count, why] of [
+    [foreign, 'not events of this version'],
+    [missing, 'damaged'],
+  ] as const) {
+    if (count === 0) continue;
+    const detail = `${count} entries of the journal are ${why}`;
+    await desk.recorder.take(pipeline.draft(problem('store', 'bad_record', detail), null));
+  }
   const detail = 'the recorder was killed; the capture was finished from the spool';
   await desk.recorder.take(pipeline.draft(problem('process', 'recovered', detail), null));
   return closeRun(closing);
@@ -122,6 +126,8 @@ interface Folded {
   last: Event | null;
   /** Entries with a checksum that holds and a body that is no event. */
   foreign: number;
+  /** Numbers before the last one that no entry has. */
+  missing: number;
 }
 
 /** Batches are bounded in bytes: one event may have megabytes. */
@@ -133,7 +139,7 @@ async function foldJournal(
   index: Index,
   { desk, pipeline }: Fold,
 ): Promise<Folded> {
-  const folded: Folded = { last: null, foreign: 0 };
+  const folded: Folded = { last: null, foreign: 0, missing: 0 };
   let read_to = 0;
   let batch: JournalledEvent[] = [];
   let chars = 0;
@@ -144,6 +150,7 @@ async function foldJournal(
   };
   for await (const { source, seq, body } of readSession(state.journal, desk.run_id, { index })) {
     if (source !== CAPTURE_SOURCE) continue;
+    folded.missing += seq - read_to - 1;
     read_to = seq;
     const event = eventIn(body, desk.run_id);
     if (event === null) {
@@ -160,6 +167,7 @@ async function foldJournal(
   // A segment that could not be read for a moment: what is in it would be captured again, and differ.
   if (read_to !== (await desk.journal.lastSeq(desk.run_id, CAPTURE_SOURCE)))
     throw unread(`${state.journal}: what it has of the run cannot be read now`);
+  pipeline.skipTo(read_to);
   pipeline.resumed();
   return folded;
 }

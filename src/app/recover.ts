@@ -1,5 +1,5 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { findAgent } from '../agents/registry.ts';
 import { findMarked } from '../capture/process-tree.ts';
@@ -237,9 +237,11 @@ async function orphans(state: StateDir): Promise<string[]> {
   try {
     await createCatalogue(state.journal, index).refresh(newReport());
     const deleted = readTombstones(state);
+    const hasSpool = (id: string) =>
+      lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
     return index
       .unlistedSessions()
-      .filter((id) => isRunId(id) && !deleted.has(id) && !existsSync(spoolAt(state, id).path))
+      .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
       .sort();
   } finally {
     index.close();

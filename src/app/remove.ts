@@ -1,11 +1,13 @@
-/** Deletes runs for good: rows, files, spool, and their bytes in the journal. */
+/** Deletes runs for good: rows, files, spool, messages for a collector, and their bytes in the journal. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalogue } from '../store/catalogue.ts';
+import { unlinkQuietly } from '../store/files.ts';
 import { freeDeleted } from '../store/free.ts';
 import { openIndex } from '../store/index-db.ts';
 import { takeLock } from '../store/lock.ts';
+import { outboxPath } from '../store/outbox.ts';
 import { mayLive, type Owner } from '../store/owner.ts';
 import { newReport } from '../store/scan.ts';
 import { readMeta, type Spool, spoolAt } from '../store/spool.ts';
@@ -13,6 +15,7 @@ import type { StateDir } from '../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../store/store-lock.ts';
 import { sweepLeftovers } from '../store/sweep.ts';
 import { deleteRuns, readTombstones } from '../store/tombstones.ts';
+import { livePaths } from './live-paths.ts';
 
 export interface Removed {
   deleted: string[];
@@ -21,6 +24,8 @@ export interface Removed {
   running: string[];
   /** Segments that still hold deleted runs: the next gc that can frees them. */
   left: string[];
+  /** Runs with messages that another process is sending just now. */
+  sending: string[];
 }
 
 export function removeRuns(
@@ -36,14 +41,15 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
   try {
     sweepLeftovers(state);
     await createCatalogue(state.journal, index).refresh(newReport());
-    const removed: Removed = { deleted: [], missing: [], running: [], left: [] };
+    const removed: Removed = { deleted: [], missing: [], running: [], left: [], sending: [] };
     const gone = readTombstones(state);
     for (const run_id of new Set(run_ids)) {
       const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
       const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
       if (isRecorded(state, run_id)) removed.running.push(run_id);
-      else if (held || known) removed.deleted.push(run_id);
-      else removed.missing.push(run_id);
+      else if (!held && !known) removed.missing.push(run_id);
+      else if (removeMessages(state, run_id)) removed.deleted.push(run_id);
+      else removed.sending.push(run_id);
     }
     deleteRuns(state, index, removed.deleted);
     const { left } = await freeDeleted(state, index);
@@ -52,6 +58,17 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
   } finally {
     index.close();
   }
+}
+
+/** Removes what no collector has taken of a run. False: another process has it. */
+function removeMessages(state: StateDir, run_id: string): boolean {
+  const path = outboxPath(livePaths(state.path).outbox, run_id);
+  const files = [path, `${path}.refused`].filter((file) => existsSync(file));
+  if (files.length === 0) return true;
+  const release = takeLock(`${path}.lock`);
+  if (release !== null) for (const file of files) unlinkQuietly(file);
+  release?.();
+  return release !== null;
 }
 
 /** Whether the tacho that records it, or a recovery, may be at work on it. */

@@ -1,5 +1,4 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
-import { closeSync } from 'node:fs';
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../capture/budget.ts';
 import { problem } from '../capture/decode.ts';
 import { type Drain, drainsFor, leftUnread, settleDrains } from '../capture/drain.ts';
@@ -129,16 +128,22 @@ async function launch(request: RunRequest, run_id: string, spool: Spool): Promis
     stdout_path: spool.stdout,
     stderr_path: spool.stderr,
   };
-  const { fds, list: drains } = drainsFor(launched) ?? { fds: null, list: [] };
+  const drains = drainsFor(launched) ?? [];
+  const output_fds = drains.map(({ pipe }) => pipe.fd);
+  const closePipes = () => {
+    for (const { pipe } of drains) pipe.close();
+  };
   const noted = { request, run_id, started_ms, drains };
   let agent: AgentProcess;
   try {
     writeMeta(spool, metaOf({ ...noted, agent: null }));
-    agent = spawnAgent({ ...launched, output_fds: fds });
-  } finally {
-    // The agent has its own by now; a drain ends when the last of them is closed.
-    for (const fd of fds ?? []) closeSync(fd);
+    agent = spawnAgent({ ...launched, output_fds });
+  } catch (error) {
+    closePipes();
+    throw error;
   }
+  // A drain ends when the last write end of its pipe is closed.
+  agent.exited.then(closePipes);
   await agent.started;
   const problems: Draft[] = [];
   try {

@@ -3,7 +3,8 @@
  * all of it to the spool file. The drain is a process of its own, so it finishes its work when tacho is killed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../lib/limits.ts';
@@ -25,12 +26,15 @@ export interface Drain extends DrainMark {
   name: 'stdout' | 'stderr';
   /** How it ended; never rejects. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  pipe: Pipe;
 }
 
-export interface Drains {
-  /** The agent's stdout and stderr; whoever starts the agent closes them then. */
-  fds: [number, number];
-  list: readonly Drain[];
+/** Our own write end of a pipe, held while the agent lives. */
+interface Pipe {
+  readonly fd: number;
+  close(): void;
+  /** Whether the pipe may have refused output. To be asked after the end of its drain. */
+  hasRefused(): boolean;
 }
 
 const TOOL_PATH = '/usr/bin:/bin:/usr/local/bin';
@@ -46,37 +50,35 @@ function tool(name: string): string | null {
  * Node program that exits with output pending loses what a pipe had no room for), and every system that lacks what a
  * drain needs. Only Linux truncates the file that `/dev/stdout` leads to.
  */
-export function drainsFor(plan: ResolvedLaunch): Drains | null {
+export function drainsFor(plan: ResolvedLaunch): readonly [Drain, Drain] | null {
   if (process.platform !== 'linux') return null;
   const program = findProgram(plan.command, plan.env.PATH, plan.cwd);
   if (program === null || !isShell(program, plan.args)) return null;
   return openDrains(plan.stdout_path, plan.stderr_path);
 }
 
-function openDrains(stdout_path: string, stderr_path: string): Drains | null {
+function openDrains(stdout_path: string, stderr_path: string): readonly [Drain, Drain] | null {
   const cat = tool('cat');
   const mkfifo = tool('mkfifo');
   if (cat === null || mkfifo === null) return null;
   const folder = dirname(stdout_path);
   const fifos = [join(folder, 'stdout.pipe'), join(folder, 'stderr.pipe')] as const;
-  const fds: number[] = [];
+  let out: Drain | null = null;
   try {
     const made = spawnSync(mkfifo, ['-m', '600', ...fifos], { env: {}, stdio: 'ignore' });
     if (made.status !== 0) return null;
-    const out = startDrain(cat, fifos[0], stdout_path, fds);
-    const err = startDrain(cat, fifos[1], stderr_path, fds);
-    return { fds: [fds[0] as number, fds[1] as number], list: [out, err] };
+    out = startDrain(cat, fifos[0], stdout_path);
+    return [out, startDrain(cat, fifos[1], stderr_path)];
   } catch {
     // A drain that was started ends by itself: its pipe has no writer.
-    for (const fd of fds) closeSync(fd);
+    out?.pipe.close();
     return null;
   } finally {
     for (const fifo of fifos) unlinkQuietly(fifo);
   }
 }
 
-/** Adds the write end to `fds`. */
-function startDrain(cat: string, fifo: string, path: string, fds: number[]): Drain {
+function startDrain(cat: string, fifo: string, path: string): Drain {
   const { O_RDWR, O_RDONLY, O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
   const held: number[] = [];
   const open = (name: string, flags: number) => {
@@ -85,10 +87,9 @@ function startDrain(cat: string, fifo: string, path: string, fds: number[]): Dra
     return fd;
   };
   try {
-    // With both ends open, neither of the next two blocks; and none of them is non-blocking for the agent.
+    // With both ends open, neither of the other two blocks; and none of them is non-blocking for the agent.
     open(fifo, O_RDWR);
     const from = open(fifo, O_RDONLY);
-    fds.push(openSync(fifo, O_WRONLY | O_NOFOLLOW));
     const into = open(path, O_WRONLY | O_APPEND);
     // In a session of its own: Ctrl-C at the terminal is not for it. Nothing of our environment is its business.
     const child = spawn(cat, [], {
@@ -98,18 +99,75 @@ function startDrain(cat: string, fifo: string, path: string, fds: number[]): Dra
       stdio: [from, into, 'ignore'],
     });
     child.unref();
-    return followed(child, basename(path) as Drain['name']);
+    const mark = followed(child);
+    const pipe = keptBlocking(openSync(fifo, O_WRONLY | O_NOFOLLOW), path);
+    return { ...mark, name: basename(path) as Drain['name'], pipe };
   } finally {
     for (const fd of held) closeSync(fd);
   }
 }
 
-function followed(child: ChildProcess, name: Drain['name']): Drain {
+function followed(child: ChildProcess): Omit<Drain, 'name' | 'pipe'> {
   const ended = Promise.withResolvers<Awaited<Drain['ended']>>();
   child.once('error', () => ended.resolve({ code: null, signal: null }));
   child.once('exit', (code, signal) => ended.resolve({ code, signal }));
   if (child.pid === undefined) throw new Error('the drain could not be started');
-  return { name, pid: child.pid, start: startOf(child.pid), ended: ended.promise };
+  return { pid: child.pid, start: startOf(child.pid), ended: ended.promise };
+}
+
+/**
+ * Keeps a pipe blocking. A Node program makes a pipe that is its stdout or stderr non-blocking, and the flag belongs to
+ * the open file: it holds for all programs that share the pipe, also after the Node program was killed. A full pipe then
+ * refuses what they write. Node can clear the flag only by a method of the handle.
+ */
+function keptBlocking(fd: number, path: string): Pipe {
+  const end = new Socket({ fd, readable: false, writable: true }) as Socket & { _handle?: Handle };
+  /** The size of the spool file when the pipe was blocking. */
+  let before = 0;
+  let found = false;
+  let refused = false;
+  // A pipe was full only where as much came out of it since then.
+  const hasRefused = () => {
+    refused ||= found && sizeOf(path) - before >= LIMITS.pipe_full_bytes_min;
+    return refused;
+  };
+  const look = () => {
+    hasRefused();
+    found = isNonBlocking(fd);
+    end._handle?.setBlocking?.(true);
+    if (!found) before = sizeOf(path);
+  };
+  // The socket has made it non-blocking itself.
+  end._handle?.setBlocking?.(true);
+  const timer = setInterval(look, LIMITS.pipe_poll_ms).unref();
+  const close = () => {
+    clearInterval(timer);
+    look();
+    end.destroy();
+  };
+  return { fd, close, hasRefused };
+}
+
+/** 0: not known. The agent can remove or replace it. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
+}
+
+type Handle = { setBlocking?: (blocking: boolean) => number } | null;
+
+function isNonBlocking(fd: number): boolean {
+  try {
+    const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1');
+    const flags = /^flags:\s*(\d+)/m.exec(text)?.[1] ?? '';
+    return (Number.parseInt(flags, 8) & constants.O_NONBLOCK) !== 0;
+  } catch {
+    // Not known without /proc.
+    return false;
+  }
 }
 
 /**
@@ -121,7 +179,14 @@ export async function settleDrains(
   enough: Readonly<Record<Drain['name'], AbortSignal>>,
 ): Promise<DraftOf<'problem'>[]> {
   const all = drains.map((drain) => settleDrain(drain, enough[drain.name]));
-  return (await Promise.all(all)).filter((problem) => problem !== null);
+  const problems = (await Promise.all(all)).filter((problem) => problem !== null);
+  const refused = drains.filter(({ pipe }) => pipe.hasRefused());
+  return [...problems, ...refused.map(({ name }) => mayHaveRefused(name))];
+}
+
+function mayHaveRefused(name: string): DraftOf<'problem'> {
+  const detail = `a program made the agent's ${name} non-blocking while much was written to it: output of other programs may have been refused`;
+  return problem('process', 'output_refused', detail);
 }
 
 async function settleDrain(

@@ -30,6 +30,7 @@ const NO_GAP = new Set<ProblemCode>([
   'clock_went_back',
   'processes_left',
   'limit_unwatched',
+  'output_refused',
   'view_failed',
 ]);
 

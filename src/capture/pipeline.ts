@@ -71,6 +71,8 @@ export interface Pipeline {
   wasCut(channel: Channel): boolean;
   /** Takes the next event that is in the journal already; its line gives nothing again. */
   resume(event: Event): void;
+  /** The journal has entries up to this number behind the last event: the next event gets a number behind them. */
+  skipTo(seq: number): void;
   /** All that the journal has was given to `resume`: capture continues after it. */
   resumed(): void;
   finish(ending?: Ending, exited?: Exit | null): Event[];
@@ -150,6 +152,7 @@ class CapturePipeline implements Pipeline {
   }
 
   draft(draft: Draft, raw: Raw | null): Event[] {
+    if (this.state.seq < this.#again) this.#keepUnsure();
     this.#correlator.draft(draft, raw, this.#out);
     return this.#taken();
   }
@@ -175,7 +178,6 @@ class CapturePipeline implements Pipeline {
   }
 
   cut(channel: Channel, cut: Cut): Event[] {
-    if (cut.kind !== 'overwritten' && !this.#inputs.has(channel)) this.#keepUnsure(channel);
     const was = `the file was ${cut.kind} by another process: ${cut.position} bytes of it had been read, its size is now ${cut.size}`;
     if (cut.kind !== 'truncated') {
       const code = cut.kind === 'overwritten' ? 'spool_overwritten' : 'spool_truncated';
@@ -209,13 +211,16 @@ class CapturePipeline implements Pipeline {
     return cut === undefined ? { line: 0, offset: 0 } : { line: cut.line, offset: cut.offset + 1 };
   }
 
-  /** The last line that a killed recorder journalled will not be read again: what it gave is all it gives. */
-  #keepUnsure(channel: Channel): void {
+  /**
+   * The last line that a killed recorder journalled was not read again so far: what it gave is all it gives. The next
+   * event would have the number of one of its events.
+   */
+  #keepUnsure(): void {
     const raw = this.#unsure[0]?.raw;
-    if (raw == null || raw.channel !== channel) return;
+    if (raw == null) return;
     for (const event of this.#unsure) applyEvent(this.state, event, this.#options.primary);
     this.#unsure = [];
-    this.#done.set(channel, raw.offset + 1);
+    this.#done.set(raw.channel, raw.offset + 1);
     this.#again = 0;
     this.#correlator = this.#newCorrelator();
   }
@@ -243,6 +248,13 @@ class CapturePipeline implements Pipeline {
     // The end of a run over its limit is one event of its line: nothing of it can be missing.
     if (event.seq > LIMITS.run_events_max) this.#applyLastLine();
     this.#again = event.seq;
+  }
+
+  skipTo(seq: number): void {
+    if (seq <= this.#again) return;
+    // What is behind the last event may be of its line: that line gives nothing more.
+    this.#applyLastLine();
+    this.state.seq = seq;
   }
 
   resumed(): void {

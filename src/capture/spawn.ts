@@ -28,8 +28,8 @@ export interface ResolvedLaunch {
   /** Both exist already, as regular files; the agent appends to them itself, unless it has `output_fds`. */
   stdout_path: string;
   stderr_path: string;
-  /** What the agent gets as stdout and stderr instead of the files; the caller closes them. */
-  output_fds?: readonly [number, number] | null;
+  /** What the agent gets as stdout and stderr instead of the files, unless it is empty; the caller closes them. */
+  output_fds?: readonly number[];
 }
 
 export interface AgentExit {
@@ -156,7 +156,7 @@ function openStdio(plan: ResolvedLaunch): number[] {
       const empty = stdin_path === null;
       fds.push(empty ? openSync('/dev/null', O_RDONLY) : openRegular(stdin_path, O_RDONLY));
     }
-    if (plan.output_fds == null) {
+    if (!plan.output_fds?.length) {
       fds.push(openRegular(stdout_path, append));
       fds.push(openRegular(stderr_path, append));
     }

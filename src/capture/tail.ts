@@ -41,7 +41,7 @@ export interface Tail {
 /**
  * `truncated`: the file was cut, and perhaps has grown again. The bytes of the last read are from its new beginning; what
  * had not been read is lost. `overwritten`: bytes that were read have changed in place. `shortened`: the file lacks bytes
- * that a killed recorder had read, and begins as it did.
+ * at its end that it had, and begins as it did.
  */
 export interface Cut {
   kind: 'truncated' | 'overwritten' | 'shortened';
@@ -82,6 +82,8 @@ class FileTail implements Tail {
   readonly #listeners = new Set<() => void>();
   readonly #known: KnownBytes;
   #cut: Cut | null = null;
+  /** The file's size at the last read. */
+  #size = 0;
   #scratch: Buffer | null = null;
   #watcher: FSWatcher | null = null;
   #busy: Promise<unknown> | null = null;
@@ -196,10 +198,12 @@ class FileTail implements Tail {
   /** After the read: where the bytes before it are still the same, it was a read of the same file. */
   #findCut(got: number): Cut | null {
     const { position } = this;
-    const kind = this.#known.check(this.#fd, position);
-    if (kind === null && got > 0) return null;
-    const { size } = fstatSync(this.#fd);
-    if (size < position) return { kind: 'truncated', position, size };
+    const changed = this.#known.check(this.#fd, position);
+    const size = this.size();
+    const shorter = size < this.#size ? 'shortened' : null;
+    this.#size = size;
+    const cut = size < position && (got === 0 || changed !== null);
+    const kind = cut ? 'truncated' : (changed ?? shorter);
     return kind === null ? null : { kind, position, size };
   }
 

@@ -230,7 +230,7 @@ export async function removeNamed(
   const ids: string[] = [];
   for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
   const { removeRuns } = await import('../app/remove.ts');
-  const { deleted, missing, running, left } = await removeRuns(state, ids, {
+  const { deleted, missing, running, left, sending } = await removeRuns(state, ids, {
     force,
     say: sayTo(io),
   });
@@ -238,9 +238,11 @@ export async function removeNamed(
   for (const run_id of missing) await io.out.write(`${run_id}: there is no such run\n`);
   for (const run_id of running)
     await io.out.write(`${run_id}: is being recorded by a running tacho; end that first\n`);
+  for (const run_id of sending)
+    await io.out.write(`${run_id}: a running tacho sends its messages; try again after that\n`);
   for (const segment of left)
     await io.err.write(
       `note: journal/${segment} still holds deleted runs: a running tacho writes it; tacho runs gc frees them later\n`,
     );
-  return missing.length + running.length > 0 ? 1 : 0;
+  return missing.length + running.length + sending.length > 0 ? 1 : 0;
 }

@@ -111,7 +111,7 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
   runs
     .command('rm')
     .description(
-      'delete runs for good: their rows, files and bytes in the journal; archives are not touched',
+      'delete runs for good: their rows, files and bytes in the journal; archives, and what a collector has stored, are not touched',
     )
     .argument('<runs...>', 'run ids, or beginnings of them')
     .option('--force', FORCE)

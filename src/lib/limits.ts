@@ -30,6 +30,10 @@ export const LIMITS = {
   kill_wait_ms: 3_000,
   /** How long the last bytes of an agent may take from its pipe to the spool: at most 64 KiB are on the way. */
   drain_wait_ms: 5_000,
+  /** Between two looks at the flags of a shell agent's pipes: some 50 µs each. */
+  pipe_poll_ms: 50,
+  /** A pipe of 64 KiB is full with half of that where each write takes a page of its own. */
+  pipe_full_bytes_min: 32 * 1024,
   /** Longest pause between two looks at a process tree that is being ended; one look costs some 5 ms. */
   tree_poll_ms: 50,
   /** The whole comparison of a git work tree must not hold up a run. 100,000 files take 1.3 s, from a cold disk 4.4 s. */

@@ -139,6 +139,7 @@ export const PROBLEM_CODES = [
   'spool_truncated',
   'spool_overwritten',
   'drain_failed',
+  'output_refused',
   'worktree_unread',
   'spool_unusable',
   'events_over_limit',

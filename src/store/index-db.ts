@@ -63,7 +63,8 @@ export interface Index extends PositionIndex {
   saveRun(outcome: RunOutcome, covers: readonly Cover[]): void;
   /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
   deleteRuns(run_ids: readonly string[]): void;
-  runIds(): string[];
+  /** Of all runs, or of some. */
+  runIds(most?: number): string[];
   setPositions(positions: readonly Position[]): void;
   /** Sessions that a segment holds, as far as they are covered. */
   sessionsIn(segment: string): string[];
@@ -122,9 +123,10 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}): Ind
           JSON.stringify(run_ids),
         );
       }),
-    runIds: () =>
+    // -1: no limit.
+    runIds: (most = -1) =>
       db.readOrNone((prepared) =>
-        prepared.all('SELECT run_id FROM runs').map((row) => String(row.run_id)),
+        prepared.all('SELECT run_id FROM runs LIMIT ?', most).map((row) => String(row.run_id)),
       ),
     ...positionsOf(db),
     stats: () => db.read(statsOf),

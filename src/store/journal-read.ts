@@ -8,6 +8,7 @@ import {
   type PositionIndex,
   sessionLines,
 } from './catalogue.ts';
+import { Checksums } from './journal-state.ts';
 import { listSegments, newReport, type ReadReport, type SegmentLine, scanSegment } from './scan.ts';
 
 export type { ReadReport } from './scan.ts';
@@ -121,7 +122,7 @@ export function inOrder(positions: readonly Position[]): boolean {
 export function createSift(
   report: ReadReport,
 ): (line: Pick<SegmentLine, 'source' | 'seq' | 'crc'>) => string | null {
-  const sources = new Map<string, { crcs: Uint32Array; last: number }>();
+  const sources = new Map<string, { crcs: Checksums; last: number }>();
   const seen = new Set<string>();
 
   function siftConflict(source: string, seq: number, crc: number): string | null {
@@ -136,25 +137,20 @@ export function createSift(
   }
 
   return ({ source, seq, crc }) => {
-    // No journal stores such a number: somebody else wrote it, and it must not cost its size in memory.
+    // No journal stores such a number: somebody else wrote it.
     if (seq > LIMITS.session_events_max) return null;
     if (source.startsWith(CONFLICT)) return siftConflict(source, seq, crc);
     let known = sources.get(source);
     if (known === undefined) {
-      known = { crcs: new Uint32Array(64), last: 0 };
+      known = { crcs: new Checksums(), last: 0 };
       sources.set(source, known);
     }
     if (seq <= known.last) {
-      if (known.crcs[seq] !== crc) return siftConflict(CONFLICT + source, seq, crc);
+      if (!known.crcs.is(seq, crc)) return siftConflict(CONFLICT + source, seq, crc);
       report.duplicates += 1;
       return null;
     }
-    if (seq >= known.crcs.length) {
-      const larger = new Uint32Array(Math.max(seq + 1, known.crcs.length * 2));
-      larger.set(known.crcs);
-      known.crcs = larger;
-    }
-    known.crcs[seq] = crc;
+    known.crcs.set(seq, crc);
     known.last = seq;
     return source;
   };

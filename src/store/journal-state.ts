@@ -19,24 +19,49 @@ export interface SourceState {
   rollback(): void;
 }
 
+const BLOCK = 256;
+
+/** Checksums by number. In blocks: one number far from all others costs one block. */
+export class Checksums {
+  /** 0: none. So a checksum of 0 counts as 1. */
+  readonly #blocks = new Map<number, Uint32Array>();
+
+  has(seq: number): boolean {
+    return this.#get(seq) !== 0;
+  }
+
+  is(seq: number, crc: number): boolean {
+    return this.#get(seq) === (crc || 1);
+  }
+
+  set(seq: number, crc: number): void {
+    this.#put(seq, crc || 1);
+  }
+
+  delete(seq: number): void {
+    this.#put(seq, 0);
+  }
+
+  #get(seq: number): number {
+    return this.#blocks.get(Math.floor(seq / BLOCK))?.[seq % BLOCK] ?? 0;
+  }
+
+  #put(seq: number, value: number): void {
+    const key = Math.floor(seq / BLOCK);
+    const block = this.#blocks.get(key) ?? new Uint32Array(BLOCK);
+    block[seq % BLOCK] = value;
+    this.#blocks.set(key, block);
+  }
+}
+
 export function createSource(): SourceState {
-  let crcs = new Uint32Array(16);
+  /** One below `last` that is missing is not on disk: its line was damaged. */
+  const crcs = new Checksums();
   let last = 0;
   let committed = 0;
-  /** Numbers below `last` that are not on disk: their lines were damaged. */
-  const holes = new Set<number>();
   const conflicts = new Set<string>();
   let filled: number[] = [];
   let added: string[] = [];
-
-  function put(seq: number, crc: number): void {
-    if (seq >= crcs.length) {
-      const larger = new Uint32Array(Math.max(seq + 1, crcs.length * 2));
-      larger.set(crcs);
-      crcs = larger;
-    }
-    crcs[seq] = crc;
-  }
 
   return {
     get last() {
@@ -48,23 +73,22 @@ export function createSource(): SourceState {
     take(seq, crc) {
       if (seq > last + 1 || seq > LIMITS.session_events_max) return 'gap';
       if (seq === last + 1) {
-        put(seq, crc);
+        crcs.set(seq, crc);
         last = seq;
         return 'stored';
       }
-      if (holes.delete(seq)) {
+      if (!crcs.has(seq)) {
         filled.push(seq);
-        put(seq, crc);
+        crcs.set(seq, crc);
         return 'stored';
       }
-      return crcs[seq] === crc ? 'duplicate' : 'conflict';
+      return crcs.is(seq, crc) ? 'duplicate' : 'conflict';
     },
     know(seq, crc) {
       if (seq > LIMITS.session_events_max) return;
       // Two writers, or a failed write that could not be taken back: the first one counts, as it does in reading.
-      if (seq <= last && !holes.delete(seq)) return;
-      for (let hole = last + 1; hole < seq; hole++) holes.add(hole);
-      put(seq, crc);
+      if (seq <= last && crcs.has(seq)) return;
+      crcs.set(seq, crc);
       last = Math.max(last, seq);
       committed = last;
     },
@@ -81,8 +105,8 @@ export function createSource(): SourceState {
       added = [];
     },
     rollback() {
-      last = committed;
-      for (const seq of filled) holes.add(seq);
+      for (; last > committed; last--) crcs.delete(last);
+      for (const seq of filled) crcs.delete(seq);
       for (const key of added) conflicts.delete(key);
       filled = [];
       added = [];

@@ -17,9 +17,11 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
+import { listSegments } from '../../src/store/scan.ts';
 import { CONFIG } from '../build-events.ts';
 import { demo, finished, fixture, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
+import { editRun } from '../fixtures/edit-journal.ts';
 
 const place = usePlace();
 const { tacho } = place;
@@ -219,6 +221,20 @@ const DAMAGE: [string, (run: string) => void][] = [
   ],
   ['stdout is cut', (run) => truncateSync(spoolOf(run, 'stdout'), 10)],
   ['the whole spool is gone', (run) => rmSync(spoolOf(run), { recursive: true })],
+  [
+    'the spool is a file',
+    (run) => {
+      rmSync(spoolOf(run), { recursive: true });
+      writeFileSync(spoolOf(run), '');
+    },
+  ],
+  [
+    'the spool is a link',
+    (run) => {
+      rmSync(spoolOf(run), { recursive: true });
+      symlinkSync('/tmp', spoolOf(run));
+    },
+  ],
 ];
 
 for (const [what, damage] of DAMAGE) {
@@ -231,10 +247,11 @@ for (const [what, damage] of DAMAGE) {
       const recovered = await tacho(['runs', 'recover']);
       expect([recovered.code, recovered.stderr]).toEqual([0, '']);
       expect(recovered.stdout).toContain(`${run}: recovered, incomplete, 4 calls`);
-      const { completeness, tool_calls } = await outcomeOf(run);
+      const { completeness, tool_calls, warnings } = await outcomeOf(run);
       expect(completeness.grade).toBe('partial');
-      const gap = what === 'stdout is cut' ? 'spool_truncated:1' : 'spool_unusable:1';
-      expect(completeness.gaps).toContain(gap);
+      const code = what === 'stdout is cut' ? 'spool_truncated' : 'spool_unusable';
+      expect(completeness.gaps).toContain(`${code}:1`);
+      expect(warnings).toContainEqual(expect.stringContaining(`${code}: `));
       expect(tool_calls).toHaveLength(4);
       await expectWhole(run, shown);
       // Nothing is left to do, and nothing delays the next run.
@@ -243,6 +260,45 @@ for (const [what, damage] of DAMAGE) {
     },
   );
 }
+
+/** Changes lines of a segment, by the numbers of their entries, so that their checksums fail. */
+const damageLines = (path: string, numbers: readonly number[]) => {
+  const damaged = (line: string) =>
+    numbers.includes(JSON.parse(line).n) ? line.replace('"kind"', '"kinx"') : line;
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  writeFileSync(path, `${lines.map(damaged).join('\n')}\n`);
+};
+
+const ENTRIES: [string, (path: string, run: string) => void, string][] = [
+  ['damaged in the middle', (path) => damageLines(path, [3, 4, 6]), '3 entries .* damaged'],
+  ['damaged at the beginning', (path) => damageLines(path, [1]), '1 entries .* damaged'],
+  [
+    'foreign at the end',
+    (path, run) => editRun(path, run, (all) => Object.assign(all.at(-1) as object, { e: null })),
+    '1 entries .* not events',
+  ],
+];
+
+for (const [what, damage, detail] of ENTRIES)
+  verifies(
+    ['ST-3', 'ST-10'],
+    `entries of the journal that are ${what} are a gap of the recovered run`,
+    async () => {
+      const { run } = await killedRun();
+      const journal = join(place.state, 'journal');
+      const [segment = ''] = listSegments(journal);
+      damage(join(journal, segment), run);
+      const recovered = await tacho(['runs', 'recover']);
+      expect([recovered.code, recovered.stdout]).toEqual([
+        0,
+        expect.stringContaining(`${run}: recovered, incomplete`),
+      ]);
+      const { completeness, warnings } = await outcomeOf(run);
+      expect(completeness.gaps).toContain('bad_record:1');
+      expect(warnings.join('\n')).toMatch(new RegExp(detail));
+      expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+    },
+  );
 
 verifies('ST-3', 'raw output that cannot be redacted any more is kept, not recorded', async () => {
   const { run } = await killedRun();

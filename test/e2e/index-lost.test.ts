@@ -42,6 +42,11 @@ const LOSSES: Record<string, () => void> = {
   damaged: () => writeFileSync(db(), Buffer.alloc(30_000, 0xa5)),
   empty: () => truncateSync(db(), 0),
   'cut in the middle': () => truncateSync(db(), 8192),
+  'without its rows': () => {
+    const index = new DatabaseSync(db());
+    index.exec('DELETE FROM runs');
+    index.close();
+  },
 };
 
 for (const [how, lose] of Object.entries(LOSSES))

@@ -1,5 +1,5 @@
 /** The agent can reach the state folder: a record that it removes or changes does not count as recorded. */
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { finished, linesOf, usePlace } from './cli.ts';
@@ -30,8 +30,10 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done",${SE
   return { PATH: `${bin}:${process.env.PATH}`, STATE: place.state };
 }
 
-const run = (does: string) =>
-  place.tacho(['run', '--agent', 'claude', '--output', 'json', 'p'], { env: agentThat(does) });
+const run = (does: string, ...flags: string[]) =>
+  place.tacho(['run', '--agent', 'claude', '--output', 'json', ...flags, 'p'], {
+    env: agentThat(does),
+  });
 
 const listed = async () => linesOf((await place.tacho(['runs', 'list', '--json'])).stdout);
 
@@ -47,6 +49,12 @@ const REMOVALS: Record<string, string> = {
     'for f in "$STATE"/journal/0*.jsonl; do sed "s/^/ /" "$f" > "$STATE/x"; cat "$STATE/x" > "$f"; done',
   'the journal is removed': 'rm -rf "$STATE/journal"',
   'the state folder is removed': 'rm -rf "$STATE"',
+  'the journal is replaced by a link': 'mv "$STATE/journal" "$STATE/j2"; ln -s j2 "$STATE/journal"',
+  'the state folder is replaced by a link':
+    'mv "$STATE" "$STATE.real"; ln -s "$STATE.real" "$STATE"',
+  'the spool folder is replaced by a link': 'rm -rf "$STATE/spool"; ln -s /tmp "$STATE/spool"',
+  'the spool folder is replaced by a file': 'rm -rf "$STATE/spool"; : > "$STATE/spool"',
+  'the transcripts are replaced by a file': 'rm -rf "$STATE/transcripts"; : > "$STATE/transcripts"',
 };
 
 for (const [what, does] of Object.entries(REMOVALS))
@@ -56,7 +64,7 @@ for (const [what, does] of Object.entries(REMOVALS))
     expect(finished(result)).toMatchObject({ ok: false, exit_reason: 'capture_error' });
     expect(result.stderr).not.toMatch(/is recorded|^ +at /m);
     expect(finished(result).error).toMatch(
-      /was removed or replaced|was cut|was changed|could not be recorded/,
+      /was removed or replaced|was replaced during|was cut|was changed|could not be recorded/,
     );
     expect((await listed()).filter(({ success }) => success)).toEqual([]);
   });
@@ -88,9 +96,12 @@ verifies('ST-2', 'a segment with another time and the same bytes is no loss', as
 
 verifies(
   'ST-2',
-  'a run with a spool that cannot be removed is recorded, listed, and says so',
+  'a run with a spool that cannot be tidied is recorded, listed, and says so',
   async () => {
-    const result = await run('rm -rf "$STATE/spool"; : > "$STATE/spool"');
+    const result = await run(
+      'cd "$STATE/spool/$TACHO_RUN_ID"; rm stdout; mkdir stdout',
+      '--keep-raw',
+    );
     expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
     expect([result.code, result.stderr]).toEqual([
       0,
@@ -98,7 +109,6 @@ verifies(
         /^warning: the removal of its raw output failed: .* the run is recorded/,
       ),
     ]);
-    rmSync(join(place.state, 'spool'));
     expect((await listed()).map(({ run_id }) => run_id)).toEqual([result.records[0].run_id]);
   },
 );

@@ -1,9 +1,12 @@
 /** Runs leave the store and stay away; what is kept stays whole, also when gc is killed. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { livePaths } from '../../src/app/live-paths.ts';
 import { openIndex } from '../../src/store/index-db.ts';
+import { takeLock } from '../../src/store/lock.ts';
+import { outboxPath } from '../../src/store/outbox.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { demo, filesBelow, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -27,6 +30,25 @@ const traces = (run_id: string) =>
         !/tombstones|archive/.test(path) && (path.includes(run_id) || bytes.includes(run_id)),
     )
     .map(({ path }) => path.replace(/.*state\//, ''));
+
+verifies(
+  ['ST-5', 'LP-8'],
+  'rm removes the messages of a run that wait for a collector',
+  async () => {
+    const live = ['--live', `unix:${join(place.folder, 'nobody')}`];
+    const [kept, gone] = [await record('fixed', ...live), await record('fixed', ...live)];
+    const { outbox } = livePaths(place.state);
+    const path = outboxPath(outbox, gone);
+    writeFileSync(`${path}.refused`, gone);
+    const release = takeLock(`${path}.lock`);
+    const refused = await tacho(['runs', 'rm', gone]);
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('try again')]);
+    release?.();
+    expect((await tacho(['runs', 'rm', gone])).code).toBe(0);
+    expect(traces(gone)).toEqual([]);
+    expect(readdirSync(outbox)).toEqual([basename(outboxPath(outbox, kept))]);
+  },
+);
 
 verifies('ST-5', 'what a policy lets go is archived, deleted, and stays deleted', async () => {
   const old = await record('fixed');

@@ -115,6 +115,34 @@ test('1 MiB of a shell agent that ends in a hurry is recorded', async () => {
   expect([stderr.length, Number(stderr.at(-1)), grade]).toEqual([1034, 1023, 'complete']);
 });
 
+/** A Node program that has made its stderr non-blocking once the file `ready` exists, and lives on. */
+const NONBLOCKING = `'${process.execPath}' -e 'console.error("node"); fs.writeFileSync("ready", ""); setInterval(() => {}, 999)' & node=$!`;
+const LINES = `i=0; while [ $i -lt 300 ]; do printf '%0500d\\n' $i; i=$((i+1)); done > lines`;
+
+verifies('ST-3', 'a Node program beside others in a shell agent costs them no output', async () => {
+  if (!linux) return;
+  const wait = 'while [ ! -e ready ]; do sleep 0.05; done; sleep 0.5';
+  const text = script(
+    [NONBLOCKING, LINES, wait, 'cat lines lines lines lines lines lines >&2', 'kill $node'].join(
+      '\n',
+    ),
+  );
+  const { stderr, ...rest } = await play(text);
+  expect(stderr).toHaveLength(ERRORS.length + 1801);
+  expect(rest).toEqual({ calls: 6, problems: [], grade: 'complete', gaps: [] });
+});
+
+verifies('ST-3', 'output that a non-blocking pipe may have refused is a problem', async () => {
+  if (!linux) return;
+  const write = 'until [ -e ready ] && [ $((n+=1)) -gt 20 ]; do cat lines >&2; sleep 0.02; done';
+  const text = script([LINES, NONBLOCKING, 'n=0', write, 'kill $node'].join('\n'));
+  const { problems, grade } = await play(text);
+  expect(problems).toEqual([
+    expect.objectContaining({ code: 'output_refused', detail: expect.stringContaining('stderr') }),
+  ]);
+  expect(grade).toBe('complete');
+});
+
 /** A Node agent has files as stdout and stderr: it writes, a shell that it starts cuts, it writes on. */
 const nodeAgent = (cut: string, more = '') => `#!${process.execPath}
 const { writeSync } = require('node:fs');

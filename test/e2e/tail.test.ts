@@ -217,6 +217,19 @@ test('bytes that change in place, at the beginning or near the end, are reported
   await tail.close();
 });
 
+test('a file that loses bytes at its end which a read has seen and not given is shortened', async () => {
+  const path = newFile('0123456789');
+  const tail = createTail(path, { from: 0 });
+  const buffer = Buffer.alloc(4);
+  expect(String(await tail.read(buffer))).toBe('0123');
+  truncateSync(path, 6);
+  expect(String(await tail.read(buffer))).toBe('45');
+  expect(tail.takeCut()).toEqual({ kind: 'shortened', position: 4, size: 6 });
+  appendFileSync(path, 'ab');
+  expect([String(await tail.read(buffer)), tail.takeCut()]).toEqual(['ab', null]);
+  await tail.close();
+});
+
 test('a file taken away can still be read to its end', async () => {
   const path = newFile('before');
   const tail = createTail(path, { from: 0 });
