@@ -1,11 +1,12 @@
 /** Readers over messages as they come: every field may be missing or of another type. */
-import { countOf, idOf, isNative, type Native, nativeOf } from '../../lib/foreign.ts';
+import { countOf, filledOf, isNative, type Native, nativeOf } from '../../lib/foreign.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
 
 export {
   costOf,
   countOf,
+  filledOf,
   idOf,
   isNative,
   type Native,
@@ -25,7 +26,7 @@ export function nativesOf(value: unknown): readonly Native[] {
 /** The first of `names` that is a non-empty string. */
 export function firstText(value: Native | null, names: readonly string[]): string | null {
   for (const name of names) {
-    const text = idOf(value?.[name]);
+    const text = filledOf(value?.[name]);
     if (text !== null) return text;
   }
   return null;
