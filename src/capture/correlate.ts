@@ -11,6 +11,7 @@ import { sameCall } from './call-input.ts';
 import { problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
 import { applyEvent, type CallState, findCall, type RunState } from './run-state.ts';
+import { keptSession, startStep } from './session-facts.ts';
 
 export interface RunInfo {
   run_id: string;
@@ -92,6 +93,7 @@ class Correlation implements Correlator {
       normaliser,
       emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
       now: () => this.#moment(options.now?.()).at_ms,
+      offset: () => this.#raw?.offset ?? 0,
       live: options.now !== null,
       elapsed: options.elapsed ?? null,
       began: options.elapsed?.() ?? 0,
@@ -139,6 +141,11 @@ class Correlation implements Correlator {
       if (draft.kind !== 'agent_ended') this.#options.state.over_limit += 1;
       return;
     }
+    if (draft.kind !== 'session_started') this.#take(draft, raw, out);
+    else for (const kept of keptSession(draft)) this.#take(kept, raw, out);
+  }
+
+  #take(draft: Draft, raw: Raw | null, out: Event[]): void {
     if (this.#waiting === null) {
       this.#handle(draft, raw, out);
       return;
@@ -240,6 +247,8 @@ interface Context {
   emit<K extends EventKind>(kind: K, data: DataOf<K>): void;
   /** The time of the record that is being handled. */
   now(): number;
+  /** Bytes of the input before that record. */
+  offset(): number;
   /** Whether a clock saw the events come. */
   live: boolean;
   elapsed: (() => number) | null;
@@ -251,13 +260,8 @@ interface Context {
 type Handlers = { [K in Draft['kind']]?: (context: Context, draft: DraftOf<K>) => void };
 
 const HANDLERS: Handlers = {
-  step_started({ state, emit }, { data }) {
-    emit('step_started', {
-      step_id: data.step_id,
-      step_index: state.step + 1,
-      allowed_tools: data.allowed_tools ?? state.tools,
-      enforcement_mode: data.enforcement_mode ?? state.permission_mode,
-    });
+  step_started(context, { data }) {
+    startStep(context, data);
   },
   call_requested(context, { data }) {
     requestCall(context, data);

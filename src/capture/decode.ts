@@ -2,7 +2,7 @@
  * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
  * with what is needed to find it again; a decoder's own fault is told apart from bad input.
  */
-import { refusedFigures } from '../lib/foreign.ts';
+import { refusedFigures, shortenedNames } from '../lib/foreign.ts';
 import { mayBeJson, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
@@ -75,11 +75,12 @@ function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
   return survived(out, () => decoder.text?.(text, out) ?? false) ?? true;
 }
 
-/** Undefined when it failed. Figures that were refused meanwhile are reported here: the next who asks is another run. */
+/** Undefined when it failed. What was refused or shortened meanwhile is reported here: the next who asks is another run. */
 function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
-  // Times are also read to put files in order; what that refused is no news of this record.
+  // Readers beside the decoders, such as those that put files in order, refuse and shorten too.
   refusedFigures();
+  shortenedNames();
   let result: T | undefined;
   try {
     result = body();
@@ -89,6 +90,8 @@ function survived<T>(out: Draft[], body: () => T): T | undefined {
   }
   const refused = refusedFigures();
   if (refused !== null) out.push(refused);
+  const shortened = shortenedNames();
+  if (shortened !== null) out.push(shortened);
   return result;
 }
 

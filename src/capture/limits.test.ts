@@ -1,10 +1,11 @@
 /** Limits of a run: it is closed with what it has, and one problem counts the rest. */
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { demo } from '../agents/demo/index.ts';
 import { LIMITS } from '../lib/limits.ts';
-import type { Event, EventOf } from '../model/event.ts';
+import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import { applyEvent, createRunState } from './run-state.ts';
 
@@ -49,6 +50,7 @@ const problemsOf = (events: readonly Event[], code: string) =>
     (event): event is EventOf<'problem'> => event.kind === 'problem' && event.data.code === code,
   );
 
+const hashed = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 const HELLO = { t: 'hello', session: 's', version: '1', model: 'm' };
 const call = (n: number) => ({ t: 'call', id: `c${n}`, tool: 'run', input: { cmd: 'x' } });
 const text = (n: number) => ({ t: 'text', id: `m${n}`, text: `text ${n}` });
@@ -174,4 +176,64 @@ test('what is remembered of files and skills is bounded, in number and in length
   expect(chars).toBeLessThanOrEqual(LIMITS.artifacts_chars_max + LIMITS.skill_uses_chars_max);
   for (let at = 0; at < 20_000; at++) apply(`${at}`);
   expect([state.files.size, state.skills.size]).toEqual([10_000, 10_000]);
+});
+
+verifies(
+  'RE-11',
+  'a long id is kept as its hash: its call is paired, and each record says so',
+  () => {
+    const long = (end: string) => 'x'.repeat(LIMITS.name_chars_max) + end;
+    const ended = (id: string) => ({ t: 'call_end', call: id, status: 'ok', output: '' });
+    const ids = [long('a'), long('b'), long('').slice(1)];
+    const input = lines(HELLO, ...ids.map((id) => ({ ...call(0), id })), ...ids.map(ended));
+    const events = whole(live(), input);
+    const idsOf = (kind: Event['kind']) =>
+      events.flatMap((event) =>
+        event.kind === kind ? [(event.data as { call_id: string }).call_id] : [],
+      );
+    const kept = idsOf('call_requested');
+    expect(kept).toEqual([hashed(long('a')), hashed(long('b')), ids[2]]);
+    expect(idsOf('call_finished')).toEqual(kept);
+    expect(problemsOf(events, 'truncated_value').length).toBe(4);
+    expect(problemsOf(events, 'orphan_result')).toEqual([]);
+  },
+);
+
+test('names that a session brings are bounded, and that is a problem', () => {
+  const long = 'x'.repeat(10_000);
+  for (const [said, kept] of [
+    [{ model: long }, { model: hashed(long) }],
+    [{ approve: long }, { permission_mode: hashed(long) }],
+    [{ tools: ['run', long] }, { tools: ['run', hashed(long)] }],
+    [{ tools: count(2_000, String) }, { tools: count(1_000, String) }],
+    [{ tools: count(100, (n) => n + 'y'.repeat(1_000)) }, { tools: { length: 65 } }],
+  ] as const) {
+    const events = whole(live(), lines({ ...HELLO, ...said }));
+    expect(events.find(({ kind }) => kind === 'session_started')?.data).toMatchObject(kept);
+    expect(problemsOf(events, 'truncated_value').length).toBe(1);
+  }
+});
+
+verifies(['RE-12', 'ST-3'], 'steps repeat the tools within a share of the input', () => {
+  const turns = count(20, (n) => ({ t: 'turn', id: `t${n}` }));
+  const input = lines({ ...HELLO, tools: ['x'.repeat(97)] }, ...turns);
+  withLimits({ step_tools_chars_free: 1_000, step_tools_input_share: 0 }, () => {
+    const events = whole(live(), input);
+    const listed = events.flatMap(({ kind, data }) =>
+      kind === 'step_started' ? [(data as DataOf<'step_started'>).allowed_tools !== null] : [],
+    );
+    expect(listed).toEqual(count(20, (n) => n < 10));
+    expect(problemsOf(events, 'truncated_value').length).toBe(1);
+    for (let kept = 1; kept < 24; kept++) {
+      const again = live();
+      for (const event of events.slice(0, kept)) again.resume(event);
+      again.resumed();
+      const kinds = [...events.slice(0, kept), ...whole(again, input)].map(({ kind }) => kind);
+      expect(kinds, `killed after ${kept} events`).toEqual(events.map(({ kind }) => kind));
+    }
+  });
+  const all = whole(live(), input).filter(({ kind }) => kind === 'step_started');
+  expect(all.every(({ data }) => (data as DataOf<'step_started'>).allowed_tools !== null)).toBe(
+    true,
+  );
 });

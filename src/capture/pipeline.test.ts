@@ -183,7 +183,7 @@ for (const [what, calls, ids] of [
 const use = (command: string | null, name = 'Bash') => ({
   type: 'assistant',
   message: {
-    id: `m ${command}`,
+    id: `m ${command?.slice(0, 9)}`,
     role: 'assistant',
     model: 'm',
     content: [{ type: 'tool_use', id: 't1', name, input: command === null ? {} : { command } }],

@@ -26,7 +26,7 @@ import {
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
-import { closesLine, isNoise, Series } from './series.ts';
+import { closesLine, Series } from './series.ts';
 import type { Cut } from './tail.ts';
 
 export interface PipelineOptions {
@@ -103,6 +103,8 @@ class CapturePipeline implements Pipeline {
   #drafts: Draft[] = [];
   /** Per channel: lines before this offset have given all their events already. */
   readonly #done = new Map<Channel, number>();
+  /** Per channel: the line up to which all series have been given. */
+  readonly #counted = new Map<Channel, number>();
   /** Pieces of texts that a killed recorder journalled: what was held at the end of the input comes once. */
   readonly #given = new Set<string>();
   /** The last line of each channel that a killed recorder journalled events of, and the last cut of each file. */
@@ -139,7 +141,7 @@ class CapturePipeline implements Pipeline {
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
     const record = this.#byte_text ? toByteText(value) : value;
     decodeRecord(record, this.#decoder, this.#drafts, part);
-    this.#correlate(raw, raw.channel);
+    this.#line(raw, 0);
     return this.#taken();
   }
 
@@ -164,7 +166,8 @@ class CapturePipeline implements Pipeline {
       this.#primary_ended = true;
       this.#giveHeld();
       decodeEnd(this.#decoder, this.#drafts);
-      this.#correlate(null, channel);
+      this.#correlate(this.#drafts, null, channel, false);
+      this.#drafts = [];
       this.#giveHeld();
     }
     return this.#taken();
@@ -234,6 +237,7 @@ class CapturePipeline implements Pipeline {
       this.#cuts.set(raw.channel, raw);
       this.#last.delete(raw.channel);
     } else this.#last.set(raw.channel, raw);
+    if (raw !== null && closesLine(event)) this.#counted.set(raw.channel, raw.offset);
   }
 
   pause(): Event[] {
@@ -343,46 +347,39 @@ class CapturePipeline implements Pipeline {
   /** The drafts of one line of `bytes` bytes. */
   #line(raw: Raw, bytes: number): void {
     const drafts = this.#drafts;
+    this.#drafts = [];
     if (drafts.length === 0) return;
     const { channel } = raw;
-    if (this.#options.every_line !== true && drafts.every(isNoise)) {
-      let series = this.#series.get(channel);
-      if (series === undefined) {
-        series = new Series();
-        this.#series.set(channel, series);
-      }
-      const given = raw.offset < (this.#done.get(channel) ?? 0);
-      if (series.keeps(drafts, raw, bytes, given)) {
-        this.#drafts = [];
-        if (series.full) this.#endSeries(channel);
-        return;
-      }
+    const given = raw.offset < (this.#done.get(channel) ?? 0);
+    if (this.#options.every_line === true) {
+      this.#correlate(drafts, raw, channel, given);
+      return;
     }
-    if (this.#series.get(channel)?.pending === true) {
-      this.#endSeries(channel);
-      this.#drafts = drafts;
+    let series = this.#series.get(channel);
+    if (series === undefined) {
+      series = new Series();
+      this.#series.set(channel, series);
     }
-    this.#correlate(raw, channel);
+    const counted = raw.offset <= (this.#counted.get(channel) ?? -1);
+    this.#correlate(series.take(drafts, raw, bytes, counted), raw, channel, given);
+    if (series.full) this.#endSeries(channel);
   }
 
   #endSeries(channel: Channel): void {
-    for (const { draft, raw } of this.#series.get(channel)?.end() ?? []) {
-      this.#drafts = [draft];
-      this.#correlate(raw, channel);
-    }
+    for (const { draft, raw } of this.#series.get(channel)?.end() ?? [])
+      this.#correlate([draft], raw, channel, false);
   }
 
-  #correlate(raw: Raw | null, channel: string): void {
+  /** `given`: a killed recorder has journalled the events of these drafts. */
+  #correlate(drafts: readonly Draft[], raw: Raw | null, channel: string, given: boolean): void {
     const { transform } = this.#options;
     const source = raw?.file === undefined ? channel : `${channel} ${raw.file}`;
-    const drafts = transform === undefined ? this.#drafts : transform(this.#drafts, source);
-    if (raw === null || raw.offset >= (this.#done.get(raw.channel) ?? 0)) {
-      for (const draft of drafts) {
-        const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
-        this.#correlator.draft(kept, raw, this.#out);
-      }
+    const safe = transform === undefined ? drafts : transform(drafts, source);
+    if (given) return;
+    for (const draft of safe) {
+      const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
+      this.#correlator.draft(kept, raw, this.#out);
     }
-    this.#drafts = [];
   }
 
   #taken(): Event[] {

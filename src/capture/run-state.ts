@@ -4,12 +4,12 @@
  */
 
 import { BoundedSet } from '../lib/bounded-set.ts';
+import { charsIn, charsOf } from '../lib/chars-of.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus, Channel, ProblemCode } from '../model/words.ts';
-import { charsOf } from './call-input.ts';
 
 export interface CallState {
   call_id: string;
@@ -48,6 +48,9 @@ export interface RunState {
   cwd: string | null;
   tools: string[] | null;
   permission_mode: string | null;
+  /** Characters of the tools that steps repeated, and whether a step left them out. */
+  step_tools_chars: number;
+  tools_left_out: boolean;
   /** The last call of each of the agent's own ids: all open ones, and the latest finished ones. */
   calls: Map<string, CallState>;
   /** By unique id: those of them that have another one than the agent's, and earlier calls of an id used again. */
@@ -98,6 +101,8 @@ export function createRunState(keyOf: KeyOf | null = null): RunState {
     cwd: null,
     tools: null,
     permission_mode: null,
+    step_tools_chars: 0,
+    tools_left_out: false,
     calls: new Map(),
     marked_calls: new Map(),
     open_calls: 0,
@@ -165,6 +170,8 @@ function applyKind(state: RunState, event: Event): void {
       applySession(state, event.data);
       break;
     case 'step_started':
+      state.step_tools_chars += charsIn(event.data.allowed_tools);
+      state.tools_left_out ||= event.data.allowed_tools === null && state.tools !== null;
       state.step = event.data.step_index;
       state.step_id = event.data.step_id;
       forgetText(state);

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
+import { claude } from '../agents/claude/index.ts';
 import { demo } from '../agents/demo/index.ts';
 import { LIMITS } from '../lib/limits.ts';
+import type { Agent } from '../model/agent.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { problem } from './decode.ts';
@@ -12,7 +14,7 @@ const MAX = LIMITS.series_lines_max;
 const HELLO = '{"t":"hello","session":"s","version":"1","model":"m"}\n{"t":"turn","id":"t1"}\n';
 const END = '{"t":"text","id":"m1","text":"done"}\n{"t":"end","reason":"ok"}\n';
 
-function pipeline(): Pipeline {
+function pipeline(agent: Agent = demo): Pipeline {
   const info = {
     run_id: 'r_test',
     agent: 'demo',
@@ -25,13 +27,13 @@ function pipeline(): Pipeline {
     session_id: null,
     fingerprint: () => null,
   };
-  return createPipeline({ agent: demo, primary: 'stdout', now: null, info });
+  return createPipeline({ agent, primary: 'stdout', now: null, info });
 }
 
 type Chunks = readonly (readonly [Channel, string | Buffer])[];
 
-function play(chunks: Chunks, resumed: readonly Event[] = []): Event[] {
-  const made = pipeline();
+function play(chunks: Chunks, resumed: readonly Event[] = [], agent: Agent = demo): Event[] {
+  const made = pipeline(agent);
   for (const event of resumed) made.resume(event);
   made.resumed();
   const events = [...resumed];
@@ -56,14 +58,15 @@ verifies('RE-19', 'a long series of lines that are no records is counted in one 
   const first = HELLO.length + 2 * MAX;
   const last = HELLO.length + 2 * (5 * MAX - 1);
   expect(problems.at(-1)).toMatchObject({
-    raw: { channel: 'stdout', line: 5 * MAX + 2, offset: last },
+    // It comes at the end, with the last line of all.
+    raw: { channel: 'stdout', line: 5 * MAX + 4 },
     data: {
       stage: 'decode',
       code: 'not_json',
       count: 4 * MAX,
       bytes: 4 * MAX,
       excerpt: null,
-      detail: `more lines of this kind, counted only (not_json: ${4 * MAX}): line ${MAX + 3} (byte ${first}) to line ${5 * MAX + 2} (byte ${last}) of stdout`,
+      detail: `more of this kind, counted only (not_json: ${4 * MAX}): line ${MAX + 3} (byte ${first}) to line ${5 * MAX + 2} (byte ${last}) of stdout`,
     },
   });
   expect(gapsOf(events)).toContain(`not_json:${5 * MAX}`);
@@ -77,10 +80,13 @@ for (const [what, noise] of [
   ['records of an unknown type', '{"t":"zz"}\n'],
   ['different kinds in turn', 'y\n{}\n{"t":"zz"}\n'],
   ['blank lines between', 'y\n\n \n'],
+  ['words between records', 'y\n{"t":"turn","id":"t"}\n'],
 ] as const)
   test(`a flood of ${what} is bounded, and counted exactly`, () => {
     const times = 10 * MAX;
-    const lines = noise.split('\n').filter((line) => line.trim() !== '').length;
+    const lines = noise
+      .split('\n')
+      .filter((line) => /^[^ ]/.test(line) && !/turn/.test(line)).length;
     const events = play([['stdout', HELLO + noise.repeat(times) + END]]);
     expect(problemsIn(events).length).toBeLessThanOrEqual(MAX + 4);
     expect(lost(events)).toBe(times * lines);
@@ -106,10 +112,29 @@ test('any chunking gives the same events', () => {
 verifies('ST-3', 'killed anywhere in a series: recovery neither loses nor counts twice', () => {
   const middle = '{"t":"text","id":"m0","text":"between"}\n';
   const flood = 'y\n{}\n'.repeat(MAX);
-  const chunks: Chunks = [['stdout', HELLO + flood + middle + flood + END]];
+  const mixed = `${flood + middle}y\n${middle.repeat(3)}${flood}`;
+  const chunks: Chunks = [
+    ['stdout', HELLO + mixed],
+    ['stderr', `${'word\n'.repeat(2 * MAX)}`],
+    ['stdout', END],
+  ];
   const all = play(chunks);
-  for (let kept = 0; kept < all.length; kept += kept < 5 || kept > all.length - 12 ? 1 : 97)
+  expect(lost(all)).toBe(4 * MAX + 1);
+  for (let kept = 0; kept < all.length; kept += kept < 5 || kept > all.length - 20 ? 1 : 97)
     expect(play(chunks, all.slice(0, kept)), `${kept} events`).toEqual(all);
+});
+
+verifies(['RE-19', 'ST-3'], 'many problems of one line are counted, beside what it says', () => {
+  const content = [{ type: 'text', text: 'said' }, ...Array.from({ length: 5 * MAX }, () => 1)];
+  const message = (id: string) =>
+    `${JSON.stringify({ type: 'assistant', message: { id, role: 'assistant', content } })}\n`;
+  const chunks: Chunks = [['stdout', message('m1') + message('m2') + message('m3')]];
+  const all = play(chunks, [], claude);
+  expect(all.filter(({ kind }) => kind === 'message_finished').length).toBe(3);
+  expect(problemsIn(all).filter(({ data }) => data.code === 'bad_record').length).toBe(MAX + 1);
+  expect(gapsOf(all)).toContain(`bad_record:${15 * MAX}`);
+  for (const kept of [1, 2, 3, MAX, MAX + 3, MAX + 4, MAX + 5, MAX + 6])
+    expect(play(chunks, all.slice(0, kept), claude), `${kept} events`).toEqual(all);
 });
 
 test('lines of stderr are put together when there are many, and none is lost', () => {
@@ -186,7 +211,7 @@ test('problems are known again by what is kept of their details', () => {
   const series = new Series();
   const raw = { channel: 'stdout' as const, line: 1, offset: 0 };
   const keeps = (detail: string) =>
-    series.keeps([problem('decode', 'unknown_record', detail)], raw, 1, false);
+    series.take([problem('decode', 'unknown_record', detail)], raw, 1, false).length === 0;
   const long = 'x'.repeat(1024 * 1024);
   for (let line = 0; line < MAX; line++) expect(keeps(long)).toBe(false);
   expect(keeps('another')).toBe(false);

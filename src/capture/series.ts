@@ -1,6 +1,7 @@
 /**
- * Long series of lines that are no records, on one channel. The first ones of a run become events one by one. After those,
- * problems are counted: one event for a whole series. Lines of stderr are put together: one event with many lines.
+ * Long series of problems and of lines of stderr, on one channel, also where records come between them. The first ones of
+ * a run become events one by one. After those, problems are counted: one event for all of them, at the end. Lines of
+ * stderr are put together: one event with many lines.
  * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
  */
 import { LIMITS } from '../lib/limits.ts';
@@ -11,7 +12,6 @@ import type { Event, Raw } from '../model/event.ts';
 interface Pending {
   first: Raw;
   last: Raw;
-  lines: number;
   bytes: number;
   /** Problems by stage and code. */
   problems: Map<string, { draft: DraftOf<'problem'>; count: number }>;
@@ -24,7 +24,7 @@ export interface Given {
   raw: Raw | null;
 }
 
-/** Whether an event covers its whole raw line and those before it that have no event: a recovery does not read them again. */
+/** Whether an event ends the series of its channel and its whole raw line: a recovery does not read them again. */
 export function closesLine(event: Event): boolean {
   if (event.kind === 'problem')
     return event.data.code === 'spool_truncated' || event.data.count !== undefined;
@@ -36,14 +36,24 @@ export class Series {
   /** Problems that were given at least once, by what is kept of them; a new one is given, whatever the number of others. */
   readonly #known = new Set<string>();
   #pending: Pending | null = null;
+  /** The last line that was seen, of any kind. */
+  #last: Raw | null = null;
 
-  /** Whether a line, all of it noise, belongs to a long series and is kept here. `given`: a killed recorder has its events already. */
-  keeps(drafts: readonly Draft[], raw: Raw, bytes: number, given: boolean): boolean {
+  /** The drafts of a line that become events now. The others are kept here; `given`: a killed recorder has journalled them. */
+  take(drafts: readonly Draft[], raw: Raw, bytes: number, given: boolean): readonly Draft[] {
+    this.#last = raw;
+    if (!drafts.some(isNoise)) return drafts;
+    const now: Draft[] = [];
+    const later: Draft[] = [];
+    for (const draft of drafts) (this.#isLater(draft) ? later : now).push(draft);
+    if (later.length > 0 && !given) this.#add(later, raw, bytes);
+    return now;
+  }
+
+  #isLater(draft: Draft): boolean {
+    if (!isNoise(draft)) return false;
     this.#seen += 1;
-    const fresh = drafts.some((draft) => this.#isNew(draft));
-    if (fresh || this.#seen <= LIMITS.series_lines_max) return false;
-    if (!given) this.#add(drafts, raw, bytes);
-    return true;
+    return !this.#isNew(draft) && this.#seen > LIMITS.series_lines_max;
   }
 
   #isNew({ kind, data }: Draft): boolean {
@@ -55,10 +65,9 @@ export class Series {
   }
 
   #add(drafts: readonly Draft[], raw: Raw, bytes: number): void {
-    this.#pending ??= { first: raw, last: raw, lines: 0, bytes: 0, problems: new Map(), text: [] };
+    this.#pending ??= { first: raw, last: raw, bytes: 0, problems: new Map(), text: [] };
     const pending = this.#pending;
     pending.last = raw;
-    pending.lines += 1;
     pending.bytes += bytes;
     for (const draft of drafts) {
       if (draft.kind === 'notice') pending.text.push(draft.data.text ?? '');
@@ -80,10 +89,6 @@ export class Series {
     );
   }
 
-  get pending(): boolean {
-    return this.#pending !== null;
-  }
-
   /** Text that somebody may wait for. */
   get hasText(): boolean {
     return this.#pending !== null && this.#pending.text.length > 0;
@@ -94,19 +99,20 @@ export class Series {
     const pending = this.#pending;
     if (pending === null) return [];
     this.#pending = null;
-    const { last, text, lines } = pending;
+    const { text } = pending;
+    const raw = this.#last;
     const counted = summary(pending);
-    if (text.length === 0) return counted === null ? [] : [{ draft: counted, raw: last }];
-    const data = { code: 'stderr', text: text.join('\n'), lines };
-    const said: Given = { draft: { kind: 'notice', data }, raw: last };
+    if (text.length === 0) return counted === null ? [] : [{ draft: counted, raw }];
+    const data = { code: 'stderr', text: text.join('\n'), lines: text.length };
+    const said: Given = { draft: { kind: 'notice', data }, raw };
     // One event alone names the last line: cut between two, the text must not be lost.
     return counted === null ? [said] : [{ draft: counted, raw: null }, said];
   }
 }
 
-/** Whether a draft is of a line that is no record. */
-export function isNoise({ kind, data }: Draft): boolean {
-  return kind === 'problem' || (kind === 'notice' && (data as { code: string }).code === 'stderr');
+/** Whether a draft may belong to a series. */
+function isNoise(draft: Draft): boolean {
+  return draft.kind === 'problem' || (draft.kind === 'notice' && draft.data.code === 'stderr');
 }
 
 function summary({ first, last, bytes, problems }: Pending): DraftOf<'problem'> | null {
@@ -119,7 +125,8 @@ function summary({ first, last, bytes, problems }: Pending): DraftOf<'problem'> 
   const count = kinds.reduce((sum, one) => sum + one.count, 0);
   const { stage, code } = most.draft.data;
   const each = kinds.map((one) => `${one.draft.data.code}: ${one.count}`).join(', ');
-  const detail = `more lines of this kind, counted only (${each}): line ${first.line} (byte ${first.offset}) to line ${last.line} (byte ${last.offset}) of ${first.channel}`;
-  const data = { stage, code, detail, bytes, sha256: null, excerpt: null, count };
+  const detail = `more of this kind, counted only (${each}): line ${first.line} (byte ${first.offset}) to line ${last.line} (byte ${last.offset}) of ${first.channel}`;
+  const size = bytes === 0 ? null : bytes;
+  const data = { stage, code, detail, bytes: size, sha256: null, excerpt: null, count };
   return { kind: 'problem', data };
 }

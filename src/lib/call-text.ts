@@ -1,4 +1,5 @@
 /** What a call is about, in a few words: the one field of its input that says most. Not made harmless yet: see terminal-text. */
+import { headCopy } from './utf8.ts';
 
 /** Fields that say most, the first one present counts. */
 const TELLING = [
@@ -19,7 +20,7 @@ const TEXT_CHARS_MAX = 2000;
 
 /** Paths inside `cwd` are shown relative to it. */
 export function callText(input: unknown, cwd: string | null): string {
-  if (typeof input === 'string') return input.slice(0, TEXT_CHARS_MAX);
+  if (typeof input === 'string') return headCopy(input, TEXT_CHARS_MAX);
   if (input === null || typeof input !== 'object') return input == null ? '' : String(input);
   const fields = Object.entries(input);
   for (const name of TELLING) {
@@ -35,11 +36,11 @@ export function callText(input: unknown, cwd: string | null): string {
 /** `path` relative to `cwd` when inside it. */
 export function shortPath(path: string, cwd: string | null): string {
   const inside = cwd !== null && cwd !== '' && path.startsWith(`${cwd}/`);
-  return path.slice(inside ? cwd.length + 1 : 0).slice(0, TEXT_CHARS_MAX);
+  return headCopy(inside ? path.slice(cwd.length + 1) : path, TEXT_CHARS_MAX);
 }
 
 function valueText(value: unknown): string {
-  if (typeof value === 'string') return value.slice(0, VALUE_CHARS_MAX);
+  if (typeof value === 'string') return headCopy(value, VALUE_CHARS_MAX);
   if (Array.isArray(value)) return `[${value.length}]`;
   return value !== null && typeof value === 'object' ? '{…}' : String(value);
 }

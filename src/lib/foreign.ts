@@ -1,5 +1,6 @@
 /** Readers over foreign records as they come: every field may be missing or of another type. */
-import type { Draft, DraftOf } from '../model/draft.ts';
+import { createHash } from 'node:crypto';
+import type { DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
 import { isoTime } from './iso-time.ts';
 import { LIMITS } from './limits.ts';
@@ -24,9 +25,33 @@ export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A non-empty string, as ids must be. */
-export function idOf(value: unknown): string | null {
+/** A path or a text that says something. */
+export function filledOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** An id or a name: a non-empty string of bounded length. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? keptName(value) : null;
+}
+
+const shortened = processWide('shortened_names', () => ({ count: 0 }));
+
+/** An id or a name as it is kept; its hash where it is too long. A part of it could be a part of a secret. */
+export function keptName(text: string): string {
+  if (text.length <= LIMITS.name_chars_max) return text;
+  shortened.count += 1;
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+}
+
+/** A problem about the names that were shortened since the last call; null: none were. */
+export function shortenedNames(): DraftOf<'problem'> | null {
+  if (shortened.count === 0) return null;
+  shortened.count = 0;
+  return problem(
+    'truncated_value',
+    `an id or a name is longer than ${LIMITS.name_chars_max} characters; its hash was kept`,
+  );
 }
 
 /** Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous. */
@@ -92,8 +117,7 @@ export function refusedFigures(): DraftOf<'problem'> | null {
   if (refused.length === 0) return null;
   const detail = `no possible figures, taken as unknown: ${refused.join(', ')}`;
   refused.length = 0;
-  const nothing = { bytes: null, sha256: null, excerpt: null };
-  return { kind: 'problem', data: { stage: 'decode', code: 'figure_invalid', detail, ...nothing } };
+  return problem('figure_invalid', detail);
 }
 
 export function listOf(value: unknown): readonly unknown[] {
@@ -105,7 +129,7 @@ export function namesOf(value: unknown): string[] | null {
   return value.filter((item): item is string => typeof item === 'string');
 }
 
-export function problem(code: ProblemCode, detail: string): Draft {
+export function problem(code: ProblemCode, detail: string): DraftOf<'problem'> {
   return {
     kind: 'problem',
     data: { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null },

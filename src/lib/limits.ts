@@ -60,6 +60,14 @@ export const LIMITS = {
   /** Inputs of open calls that are kept, each and together: a call whose input is not kept can be any other's. */
   open_input_chars_max: 1024 * 1024,
   open_inputs_chars_max: 32 * 1024 * 1024,
+  /** An id, or the name of a tool, a model or a mode: it is repeated on many events. As in the journal. */
+  name_chars_max: 1_024,
+  /** Names of an agent's tools; the longest list seen had some 50. */
+  tools_max: 1_000,
+  tools_chars_max: 64 * 1024,
+  /** How often a step repeats that list: up to these characters in all, and this share of the input. */
+  step_tools_chars_free: 2 * 1024 * 1024,
+  step_tools_input_share: 4,
   /** Finished calls that are remembered, so that late facts and ids used twice are recognised. */
   calls_remembered_max: 5_000,
   /** Lines of a channel that are no records and become an event each; further ones are counted, or put together. */
@@ -166,6 +174,8 @@ export const LIMITS = {
   artifacts_chars_max: 16 * 1024 * 1024,
   /** Files that one command line is found to read; each may be as long as a path, of a line of 64 KiB. */
   shell_reads_max: 1_000,
+  /** A command line that is split into its words. Linux takes no script over 128 KiB; quotes may double it. */
+  split_line_chars_max: 256 * 1024,
   /** A path put together from folders: Linux opens none that is longer. */
   path_chars_max: 4_096,
   /** Finished calls that a late update can still reach: half of it is all that `calls_remembered_max` lets through; a

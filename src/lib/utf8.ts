@@ -8,6 +8,12 @@ export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
+/** The first `most` units, as a text of its own: a part of a longer text keeps all of that in memory. */
+export function headCopy(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
+}
+
 /** `text` with lone surrogates replaced by U+FFFD. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();

@@ -31,7 +31,7 @@ export interface HumanStyle {
 
 const DIFF_LINES_MAX = 12;
 /** An edit larger than this is not compared: a person would not read the result. */
-const DIFF_CHARS_MAX = 20_000;
+export const DIFF_CHARS_MAX = 20_000;
 const FILES_NAMED_MAX = 8;
 
 const MARKS: Record<CallStatus, { sign: string; ascii: string; paint: keyof Colours }> = {

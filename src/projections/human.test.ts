@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMaker, type MakeEvent } from '../../test/build-events.ts';
+import { keptBytes, longText } from '../../test/kept-bytes.ts';
 import type { Event } from '../model/event.ts';
 import { EVENT_KINDS } from '../model/words.ts';
 import { type Colours, createHumanProjection, type HumanOptions } from './human.ts';
@@ -258,4 +259,27 @@ test('no event lets a control character through', () => {
   for (const stream of [true, false]) {
     expect(print(events, { stream })).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
   }
+});
+
+test('of open calls with long texts little is kept', () => {
+  const make = createMaker();
+  const kept = keptBytes(() => {
+    const human = createHumanProjection({
+      colour: PLAIN,
+      unicode: true,
+      width: 60,
+      stream: false,
+      cwd: null,
+    });
+    for (let n = 0; n < 40; n++) {
+      const call_id = `c${n}`;
+      const path = `p${n}`;
+      const input = { command: longText(n) };
+      human.project(make('call_requested', { call_id, tool: longText(n), input }));
+      human.project(make('call_decided', { call_id, decision: 'deny', reason: longText(n) }));
+      human.project(make('file_changed', { call_id, path, source: 'tool', diff: longText(n) }));
+    }
+    return human;
+  });
+  expect(kept).toBeLessThan(8 * 1024 * 1024);
 });

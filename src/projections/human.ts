@@ -6,9 +6,11 @@ import { callText } from '../lib/call-text.ts';
 import { durationText } from '../lib/figures.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
+import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { createArtifactFold } from './artifacts.ts';
 import {
+  DIFF_CHARS_MAX,
   diffLines,
   editDiff,
   ellipsisOf,
@@ -161,7 +163,7 @@ class Human {
   #request(data: DataOf<'call_requested'>): void {
     if (this.#open.size >= LIMITS.open_calls_max) return;
     this.#open.set(data.call_id, {
-      tool: data.tool,
+      tool: headCopy(data.tool, LIMITS.name_chars_max),
       about: callText(data.input, this.#options.cwd),
       indent: data.parent_call_id === null ? '' : SUB_AGENT_INDENT,
       diff: data.tool === 'Edit' ? editDiff(data.input) : '',
@@ -172,7 +174,8 @@ class Human {
 
   #decide(data: DataOf<'call_decided'>): void {
     const call = this.#open.get(data.call_id);
-    if (call !== undefined && data.decision === 'deny') call.reason = data.reason;
+    if (call !== undefined && data.decision === 'deny')
+      call.reason = data.reason && headCopy(data.reason, LIMITS.name_chars_max);
   }
 
   /** A long call is announced once, so that silence is not taken for a hang. */
@@ -221,7 +224,7 @@ class Human {
     const call = data.call_id === null ? undefined : this.#open.get(data.call_id);
     if (call === undefined) return data.call_id === null ? this.#diff(data.diff, '  ') : '';
     // Shown below the call's line, in place of what the input alone would show.
-    call.diff = data.diff;
+    call.diff = headCopy(data.diff, DIFF_CHARS_MAX);
     return '';
   }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMaker, type MakeEvent } from '../../test/build-events.ts';
+import { keptBytes, longText } from '../../test/kept-bytes.ts';
 import { columns } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
 import { EVENT_KINDS } from '../model/words.ts';
@@ -168,4 +169,22 @@ test('one endless line is kept in pieces and loses nothing', () => {
   const texts = state.rows.map((row) => (row.kind === 'text' ? row.text : ''));
   expect(texts.join('')).toBe('🚀'.repeat(5100));
   expect(texts.every((text) => text.isWellFormed() && text.length <= 1000)).toBe(true);
+});
+
+test('the live view keeps little of long texts', () => {
+  const make = createMaker();
+  const kept = keptBytes(() => {
+    const state = createTuiState('demo', 0);
+    for (let n = 0; n < 40; n++) {
+      const call_id = `c${n}`;
+      const input = { command: longText(n) };
+      takeEvent(state, make('call_requested', { call_id, tool: longText(n), input }), 1);
+      takeEvent(state, make('thinking_finished', { text: longText(n) }), 1);
+      if (n % 2 === 0) continue;
+      const failed = { call_id, status: 'error' as const, output: `x\n${longText(n)}` };
+      takeEvent(state, make('call_finished', failed), 1);
+    }
+    return state;
+  });
+  expect(kept).toBeLessThan(8 * 1024 * 1024);
 });

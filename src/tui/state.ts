@@ -1,6 +1,7 @@
 /** What the live view knows of a run: a bounded fold over its events. Rows have consecutive ids from `firstId` on. */
 import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event } from '../model/event.ts';
 
 export interface CallRow {
@@ -112,7 +113,7 @@ function addRow(state: TuiState, row: Row): void {
 
 function note(state: TuiState, text: string, tone: NoteRow['tone'], indent = 0): void {
   state.streaming = null;
-  addRow(state, { kind: 'note', text: text.slice(0, LIMITS.tui_row_chars_max), tone, indent });
+  addRow(state, { kind: 'note', text: headCopy(text, LIMITS.tui_row_chars_max), tone, indent });
 }
 
 function takeDelta(state: TuiState, { text, message_id }: DataOf<'message_delta'>): void {
@@ -178,8 +179,8 @@ function headUnits(text: string, most: number): string {
 function takeRequest(state: TuiState, data: DataOf<'call_requested'>, now_ms: number): void {
   const row: CallRow = {
     kind: 'call',
-    tool: data.tool,
-    about: callText(data.input, state.cwd).slice(0, LIMITS.tui_row_chars_max),
+    tool: headCopy(data.tool, LIMITS.tui_row_chars_max),
+    about: headCopy(callText(data.input, state.cwd), LIMITS.tui_row_chars_max),
     nested: data.parent_call_id !== null,
     status: null,
     exit_code: null,
@@ -199,7 +200,7 @@ function takeResult(state: TuiState, data: DataOf<'call_finished'>): void {
   row.exit_code = data.exit_code;
   row.duration_ms = data.duration_ms;
   if (data.status !== 'error' && data.status !== 'timeout') return;
-  const lines = (data.output ?? '').slice(0, 16 * 1024).split('\n');
+  const lines = headCopy(data.output ?? '', 16 * 1024).split('\n');
   const full = lines.filter((line) => line.trim() !== '');
   for (const line of full.slice(0, FAILED_LINES_MAX)) note(state, line, 'dim', row.nested ? 2 : 1);
 }

@@ -1,5 +1,5 @@
 /** Agents that print what no agent should: the record stays valid, and what was lost is named. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -10,6 +10,7 @@ import {
   linesOf,
   type Result,
   type Row,
+  type Started,
   usePlace,
 } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -86,6 +87,17 @@ const problems = ({ events }: Played) =>
 const calls = ({ json }: Played, type = 'tool_call_detected') =>
   json.records.filter((record) => record.type === type).map((record) => record.data);
 
+/** The most memory that a run had at once, in MiB. */
+async function peakOf({ pid, child }: Started): Promise<number> {
+  let peak_kb = 0;
+  while (isRunning(pid) && child.exitCode === null) {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    peak_kb = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? peak_kb);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return peak_kb / 1024;
+}
+
 test('a line of 300 KB is read whole: text, call input and output', async () => {
   const long = 'ä'.repeat(150_000);
   const played = await play(around(call('c1', { cmd: long }), callEnd('c1', long), say(long)));
@@ -116,12 +128,7 @@ test('a line of 1 GiB without an end: reported with size and hash, the next line
     events,
     'please',
   ]);
-  let peak_kb = 0;
-  while (isRunning(run.pid) && run.child.exitCode === null) {
-    const status = readFileSync(`/proc/${run.pid}/status`, 'latin1');
-    peak_kb = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? peak_kb);
-    await new Promise((done) => setTimeout(done, 20));
-  }
+  const peak = await peakOf(run);
   const result = await run.done;
   expect(result.code).toBe(0);
   expect(finished(result).final_output).toBe('after the long line');
@@ -133,8 +140,8 @@ test('a line of 1 GiB without an end: reported with size and hash, the next line
     sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     excerpt: 'x'.repeat(4096),
   });
-  expect(peak_kb).toBeGreaterThan(0);
-  expect(peak_kb / 1024).toBeLessThan(120);
+  expect(peak).toBeGreaterThan(0);
+  expect(peak).toBeLessThan(120);
 });
 
 for (const [what, noise] of [
@@ -147,18 +154,40 @@ for (const [what, noise] of [
     writeFileSync(file, noise.repeat(Math.floor(1_000_000 / noise.length)));
     target('demo', file);
     const run = place.start(['run', '--target', 'toy', '--output', 'json', 'please']);
-    let peak_kb = 0;
-    while (isRunning(run.pid) && run.child.exitCode === null) {
-      const status = readFileSync(`/proc/${run.pid}/status`, 'latin1');
-      peak_kb = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? peak_kb);
-      await new Promise((done) => setTimeout(done, 20));
-    }
+    const peak = await peakOf(run);
     const { gaps } = finished(await run.done).completeness;
     const counted = gaps.map((gap: string) => Number(gap.split(':')[1] ?? 0));
     expect(counted.reduce((sum: number, count: number) => sum + count, 0)).toBe(lines);
     const bytes = filesBelow(place.state).reduce((sum, each) => sum + each.bytes.length, 0);
     expect(bytes).toBeLessThan(20_000_000);
-    expect(peak_kb / 1024).toBeLessThan(300);
+    expect(peak).toBeLessThan(300);
+  });
+
+const LONG = 'a b '.repeat(512 * 1024);
+const toolUse = (id: string, command: string) => ({
+  type: 'assistant',
+  message: { id: 'm', content: [{ type: 'tool_use', id, name: 'Bash', input: { command } }] },
+});
+for (const [what, agent, record] of [
+  ['calls with long ids', 'claude', (n: number) => toolUse(n + LONG, 'ls')],
+  ['calls with long inputs', 'claude', (n: number) => toolUse(`t${n}`, n + LONG)],
+  [
+    'items in the making',
+    'codex',
+    (n: number) => ({
+      type: 'item.updated',
+      item: { id: `i${n}`, type: 'command_execution', command: n + LONG },
+    }),
+  ],
+] as const)
+  test(`40 ${what} of 2 MB each: memory stays bounded`, async () => {
+    const file = join(place.folder, 'stream');
+    writeFileSync(file, '');
+    for (let n = 0; n < 40; n++) appendFileSync(file, `${JSON.stringify(record(n))}\n`);
+    target(agent, file);
+    const run = place.start(['run', '--target', 'toy', 'please']);
+    expect(await peakOf(run)).toBeLessThan(400);
+    await run.done;
   });
 
 test('separators that are no line ends do not end a line', async () => {

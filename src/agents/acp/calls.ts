@@ -5,7 +5,16 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { idOf, isNative, metaField, type Native, nativesOf, textOf, trim } from './native.ts';
+import {
+  filledOf,
+  idOf,
+  isNative,
+  metaField,
+  type Native,
+  nativesOf,
+  textOf,
+  trim,
+} from './native.ts';
 import {
   type CallEnd,
   type Change,
@@ -217,7 +226,7 @@ function newCall(call_id: string): Call {
 /** Takes over what the update says and what is not known better already. */
 function merge(call: Call, update: Native): void {
   call.name ??= idOf(update.name);
-  call.title ??= idOf(update.title);
+  call.title ??= filledOf(update.title);
   call.kind ??= idOf(update.kind);
   call.path ??= textOf(nativesOf(update.locations)[0]?.path);
   if (isNative(update._meta)) {
@@ -258,7 +267,7 @@ const PATH_FIELDS = ['file_path', 'filePath', 'path'];
 
 function pathIn(input: Native): string | null {
   for (const field of PATH_FIELDS) {
-    const path = idOf(input[field]);
+    const path = filledOf(input[field]);
     if (path !== null) return path;
   }
   return null;

@@ -1,5 +1,5 @@
 /** Readers over messages as they come: every field may be missing or of another type. */
-import { idOf, isNative, momentOf, type Native, nativeOf } from '../../lib/foreign.ts';
+import { filledOf, isNative, momentOf, type Native, nativeOf } from '../../lib/foreign.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { ProblemCode } from '../../model/words.ts';
@@ -7,6 +7,7 @@ import type { ProblemCode } from '../../model/words.ts';
 export {
   codeOf,
   costOf,
+  filledOf,
   idOf,
   isNative,
   type Native,
@@ -22,7 +23,7 @@ export function nativesOf(value: unknown): readonly Native[] {
 /** The first of `names` that is a non-empty string. */
 export function firstText(value: Native | null, names: readonly string[]): string | null {
   for (const name of names) {
-    const text = idOf(value?.[name]);
+    const text = filledOf(value?.[name]);
     if (text !== null) return text;
   }
   return null;

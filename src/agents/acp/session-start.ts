@@ -1,6 +1,6 @@
 /** Who speaks, and the session it speaks in. */
 import type { Draft } from '../../model/draft.ts';
-import { idOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
+import { filledOf, idOf, type Native, nativeOf, nativesOf, textOf } from './native.ts';
 import { type Speaker, speakerOf } from './records.ts';
 
 /** Stand for whatever the agent chooses. */
@@ -22,7 +22,7 @@ export class Session {
   /** A request of the client. */
   asked(method: string, params: Native): void {
     if (!method.startsWith('session/')) return;
-    this.#cwd = idOf(params.cwd) ?? this.#cwd;
+    this.#cwd = filledOf(params.cwd) ?? this.#cwd;
     this.#session_id = idOf(params.sessionId) ?? this.#session_id;
   }
 

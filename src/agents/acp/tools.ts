@@ -135,7 +135,7 @@ const MCP_PREFIX = 'mcp_';
 
 export function toolOf(evidence: Evidence): ToolName {
   const { title, kind } = evidence;
-  const name = evidence.name ?? metaField(evidence.meta, ['toolName']) ?? idPrefix(evidence);
+  const name = evidence.name ?? idOf(metaField(evidence.meta, ['toolName'])) ?? idPrefix(evidence);
   if (name !== null) return named(name);
   const guess = titleName(evidence) ?? inputName(evidence);
   if (guess !== null) return { native_tool: guess };

@@ -1,4 +1,5 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
+import { LIMITS } from '../../lib/limits.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
 import { listOf } from './native.ts';
 
@@ -40,8 +41,9 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The words of a quoted line; null when it holds anything that only a shell could interpret. */
+/** The words of a quoted line; null when it holds anything that only a shell could interpret, or too many words. */
 function plainWords(line: string): string[] | null {
+  if (line.length > LIMITS.split_line_chars_max) return null;
   const words = wordsOf(line);
   return words.some(({ operator, unsure }) => operator || unsure)
     ? null

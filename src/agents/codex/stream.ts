@@ -2,6 +2,7 @@
  * stdout of `exec --json`: items that start and complete, one turn, no times, no model, no ids of the model's calls.
  * A stream of the app-server is told apart by its records and read in server.ts.
  */
+import { charsOf } from '../../lib/chars-of.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Decoder } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -42,7 +43,8 @@ class StreamRecords implements Decoder {
   /** Items of this process that ended: told again, they are no calls. */
   readonly #ended = new Set<string>();
   /** Items seen only in the making (a patch as it is written): their whole comes later, or never. */
-  readonly #forming = new Map<string, Native>();
+  readonly #forming = new Map<string, { item: Native; chars: number }>();
+  #forming_chars = 0;
   #todo_id: string | null = null;
   readonly #server = new ServerRecords();
 
@@ -62,7 +64,7 @@ class StreamRecords implements Decoder {
   }
 
   end(out: Draft[]): void {
-    for (const [call_id, item] of this.#forming) this.#request(call_id, item, out);
+    for (const [call_id, { item }] of this.#forming) this.#request(call_id, item, out);
     this.#forming.clear();
   }
 
@@ -168,12 +170,10 @@ class StreamRecords implements Decoder {
   #call(phase: Phase, call_id: string, item: Native, out: Draft[]): void {
     if (this.#ended.has(call_id)) return;
     if (phase === 'updated') {
-      if (!this.#open.has(call_id) && this.#forming.size < LIMITS.open_calls_max) {
-        this.#forming.set(call_id, item);
-      }
+      if (!this.#open.has(call_id)) this.#form(call_id, item, out);
       return;
     }
-    this.#forming.delete(call_id);
+    this.#formed(call_id);
     if (!this.#open.has(call_id) && !this.#request(call_id, item, out)) return;
     if (phase === 'started') {
       if (this.#open.size < LIMITS.open_calls_max) this.#open.add(call_id);
@@ -189,6 +189,27 @@ class StreamRecords implements Decoder {
     if (ended.status === 'ok' && kind.changes) {
       fileChanges(kind.changes(item), call_id, undefined, out);
     }
+  }
+
+  /** Beyond the limits a call is requested as far as it is known. */
+  #form(call_id: string, item: Native, out: Draft[]): void {
+    const earlier = this.#forming.get(call_id);
+    const room = LIMITS.waiting_bytes_max - this.#forming_chars + (earlier?.chars ?? 0);
+    const chars = charsOf(item, room);
+    const one_more = earlier !== undefined || this.#forming.size < LIMITS.open_calls_max;
+    if (one_more && chars <= room) {
+      this.#forming.set(call_id, { item, chars });
+      this.#forming_chars += chars - (earlier?.chars ?? 0);
+      return;
+    }
+    this.#formed(call_id);
+    if (this.#request(call_id, item, out) && this.#open.size < LIMITS.open_calls_max)
+      this.#open.add(call_id);
+  }
+
+  #formed(call_id: string): void {
+    this.#forming_chars -= this.#forming.get(call_id)?.chars ?? 0;
+    this.#forming.delete(call_id);
   }
 
   /** Each version of the list is a call of the model; the item completes when the turn ends, which is none. */

@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { idOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { filledOf, listOf, type Native, nativeOf, textOf } from './native.ts';
 
 interface Change {
   readonly path: string;
@@ -41,7 +41,7 @@ export function patchInput(patch: string): Native {
 function changesByInput(native_tool: string, input: unknown): Change[] {
   const fields = nativeOf(input);
   if (native_tool === 'apply_patch') return patchFiles(textOf(fields?.patch) ?? '');
-  const path = idOf(fields?.path);
+  const path = filledOf(fields?.path);
   if (path === null) return [];
   if (native_tool === 'create') return [{ path, operation: 'created' }];
   return native_tool === 'edit' ? [{ path, operation: 'modified' }] : [];
@@ -51,7 +51,7 @@ function changesOf(native_tool: string, input: unknown, edits: unknown): Change[
   if (!Array.isArray(edits)) return changesByInput(native_tool, input);
   return listOf(edits).flatMap((item) => {
     const edit = nativeOf(item);
-    const path = idOf(edit?.path);
+    const path = filledOf(edit?.path);
     if (path === null) return [];
     return [{ path, operation: EDIT_OPERATIONS.get(edit?.kind) ?? 'modified' }];
   });

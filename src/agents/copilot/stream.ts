@@ -8,6 +8,7 @@ import { Calls } from './calls.ts';
 import { Ending } from './ending.ts';
 import {
   countOf,
+  filledOf,
   idOf,
   isNative,
   listOf,
@@ -236,7 +237,7 @@ export class Records implements Decoder {
       session_id: idOf(data.sessionId),
       model: idOf(data.selectedModel),
       agent_version: idOf(data.copilotVersion),
-      cwd: idOf(nativeOf(data.context)?.cwd),
+      cwd: filledOf(nativeOf(data.context)?.cwd),
     };
     this.#talk.introduce(news, at_ms, out);
   }

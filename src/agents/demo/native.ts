@@ -1,5 +1,5 @@
 /** The records of the demo dialect, and readers for the fields we read: one JSON object a line, its type in `t`. */
-import { momentOf } from '../../lib/foreign.ts';
+import { keptName, momentOf } from '../../lib/foreign.ts';
 
 export const DEMO_VERSION = '1.0.0';
 
@@ -61,6 +61,12 @@ export function asRecord(value: unknown): Native | null {
 export function textOf(record: Native, field: string): string | null {
   const value = record[field];
   return typeof value === 'string' ? value : null;
+}
+
+/** An id or the name of a tool. */
+export function idOf(record: Native, field: string): string | null {
+  const text = textOf(record, field);
+  return text === null ? null : keptName(text);
 }
 
 export function integerOf(record: Native, field: string): number | null {

@@ -8,6 +8,7 @@ import {
   END_REASONS,
   END_STATUSES,
   flagOf,
+  idOf,
   type Native,
   namesOf,
   type RecordType,
@@ -44,7 +45,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
           {
             kind: 'step_started',
             data: {
-              step_id: textOf(record, 'id'),
+              step_id: idOf(record, 'id'),
               allowed_tools: namesOf(record, 'allowed'),
               enforcement_mode: textOf(record, 'mode'),
             },
@@ -56,7 +57,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
       : [
           {
             kind: 'step_finished',
-            data: { step_id: textOf(record, 'id'), reason: textOf(record, 'reason') },
+            data: { step_id: idOf(record, 'id'), reason: textOf(record, 'reason') },
           },
         ],
   think_delta: (record, parent) => words('thinking_delta', record, parent),
@@ -68,20 +69,20 @@ const readers: Readonly<Record<RecordType, Read>> = {
     {
       kind: 'permission_asked',
       data: {
-        request_id: textOf(record, 'request'),
-        call_id: textOf(record, 'call'),
-        tool: textOf(record, 'tool'),
+        request_id: idOf(record, 'request'),
+        call_id: idOf(record, 'call'),
+        tool: idOf(record, 'tool'),
         reason: textOf(record, 'reason'),
       },
     },
   ],
   decision: readDecision,
   call_start: (record) => {
-    const call_id = textOf(record, 'call');
+    const call_id = idOf(record, 'call');
     return call_id === null ? null : [{ kind: 'call_started', data: { call_id } }];
   },
   call_output: (record) => {
-    const call_id = textOf(record, 'call');
+    const call_id = idOf(record, 'call');
     if (call_id === null) return null;
     return [
       {
@@ -97,7 +98,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
   },
   call_end: readCallEnd,
   call_late: (record) => {
-    const call_id = textOf(record, 'call');
+    const call_id = idOf(record, 'call');
     if (call_id === null) return null;
     return [
       {
@@ -111,7 +112,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
     ];
   },
   call_retry: (record) => {
-    const call_id = textOf(record, 'call');
+    const call_id = idOf(record, 'call');
     const attempt = countOf(record.attempt);
     if (call_id === null || attempt === null) return null;
     return [
@@ -137,7 +138,7 @@ const readers: Readonly<Record<RecordType, Read>> = {
         data: {
           path,
           operation,
-          call_id: textOf(record, 'call'),
+          call_id: idOf(record, 'call'),
           source: 'tool',
           diff: textOf(record, 'diff'),
           size: countOf(record.size),
@@ -148,12 +149,12 @@ const readers: Readonly<Record<RecordType, Read>> = {
   skill: (record) => {
     const skill = textOf(record, 'name');
     if (skill === null) return null;
-    return [{ kind: 'skill_used', data: { skill, call_id: textOf(record, 'call') } }];
+    return [{ kind: 'skill_used', data: { skill, call_id: idOf(record, 'call') } }];
   },
   blocked: (record) => {
     const reason = textOf(record, 'reason');
     if (reason === null) return null;
-    const data = { reason, tool: textOf(record, 'tool'), step_id: textOf(record, 'turn') };
+    const data = { reason, tool: idOf(record, 'tool'), step_id: idOf(record, 'turn') };
     return [{ kind: 'step_blocked', data }];
   },
   usage: (record) => [
@@ -228,7 +229,7 @@ function words(
 ): readonly Draft[] | null {
   const text = textOf(record, 'text');
   if (text === null) return null;
-  return [{ kind, data: { message_id: textOf(record, 'id'), parent_call_id: parent, text } }];
+  return [{ kind, data: { message_id: idOf(record, 'id'), parent_call_id: parent, text } }];
 }
 
 function message(
@@ -242,7 +243,7 @@ function message(
     {
       kind: 'message_finished',
       data: {
-        message_id: textOf(record, 'id'),
+        message_id: idOf(record, 'id'),
         parent_call_id: parent,
         role,
         text,
@@ -254,10 +255,10 @@ function message(
 }
 
 function readCall(record: Native, parent: string | null): readonly Draft[] | null {
-  const call_id = textOf(record, 'id');
-  const native_tool = textOf(record, 'tool');
+  const call_id = idOf(record, 'id');
+  const native_tool = idOf(record, 'tool');
   if (call_id === null || native_tool === null) return null;
-  const server = textOf(record, 'server');
+  const server = idOf(record, 'server');
   return [
     {
       kind: 'call_requested',
@@ -274,11 +275,11 @@ function readCall(record: Native, parent: string | null): readonly Draft[] | nul
 
 /** A decision that answers a question carries the question's id. */
 function readDecision(record: Native): readonly Draft[] | null {
-  const call_id = textOf(record, 'call');
+  const call_id = idOf(record, 'call');
   const decision = wordOf(record, 'decision', DECISIONS);
   if (call_id === null || decision === null) return null;
   const source = textOf(record, 'source');
-  const request_id = textOf(record, 'request');
+  const request_id = idOf(record, 'request');
   const decided: Draft = {
     kind: 'call_decided',
     data: { call_id, decision, reason: textOf(record, 'reason'), source },
@@ -287,14 +288,14 @@ function readDecision(record: Native): readonly Draft[] | null {
   return [
     {
       kind: 'permission_answered',
-      data: { request_id, call_id, tool: textOf(record, 'tool'), decision, source },
+      data: { request_id, call_id, tool: idOf(record, 'tool'), decision, source },
     },
     decided,
   ];
 }
 
 function readCallEnd(record: Native): readonly Draft[] | null {
-  const call_id = textOf(record, 'call');
+  const call_id = idOf(record, 'call');
   const status = wordOf(record, 'status', END_STATUSES);
   if (call_id === null || status === null) return null;
   const duration_ms = durationOf(record.ms);
@@ -349,7 +350,7 @@ export function decode(
   part?: SessionPart,
 ): void {
   const own = asRecord(value);
-  const parent = (own && textOf(own, 'parent')) ?? part?.parent_call_id ?? null;
+  const parent = (own && idOf(own, 'parent')) ?? part?.parent_call_id ?? null;
   for (const draft of read(value, parent)) {
     if (at_ms !== null) draft.at_ms = at_ms;
     out.push(draft);

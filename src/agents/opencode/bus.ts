@@ -7,6 +7,7 @@ import type { FileOperation } from '../../model/words.ts';
 import {
   codeOf,
   countOf,
+  filledOf,
   idOf,
   listOf,
   momentOf,
@@ -123,14 +124,14 @@ export class Bus {
 
   /** Today `{file}`; earlier `{path, diff: {before, after}}`. The call that edited the file tells more. */
   #fileEdited(properties: Native): void {
-    const path = idOf(properties.file) ?? idOf(properties.path);
+    const path = filledOf(properties.file) ?? filledOf(properties.path);
     if (path === null || this.#edited.size >= LIMITS.artifacts_max) return;
     const made = nativeOf(properties.diff)?.before === '';
     if (!this.#edited.has(path)) this.#edited.set(path, made ? 'created' : 'modified');
   }
 
   #watched(properties: Native): void {
-    const path = idOf(properties.file);
+    const path = filledOf(properties.file);
     if (path !== null && properties.event === 'add' && this.#edited.has(path)) {
       this.#edited.set(path, 'created');
     }

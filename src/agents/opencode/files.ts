@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { idOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { filledOf, listOf, type Native, nativeOf, textOf } from './native.ts';
 
 export type Change = Omit<DataOf<'file_changed'>, 'call_id' | 'source'>;
 
@@ -21,7 +21,7 @@ const change = (
 ): Change => ({ path, operation, diff, size });
 
 function written(input: Native | null, metadata: Native | null): Change[] {
-  const path = idOf(metadata?.filepath) ?? idOf(input?.filePath);
+  const path = filledOf(metadata?.filepath) ?? filledOf(input?.filePath);
   if (path === null) return [];
   const content = textOf(input?.content);
   const operation = metadata?.exists === true ? 'modified' : 'created';
@@ -31,7 +31,7 @@ function written(input: Native | null, metadata: Native | null): Change[] {
 /** An edit of nothing into something makes the file. */
 function edited(input: Native | null, metadata: Native | null): Change[] {
   const filediff = nativeOf(metadata?.filediff);
-  const path = idOf(filediff?.file) ?? idOf(input?.filePath);
+  const path = filledOf(filediff?.file) ?? filledOf(input?.filePath);
   if (path === null) return [];
   const diff = textOf(filediff?.patch) ?? textOf(metadata?.diff);
   const made = input?.oldString === '' && (diff === null || diff.includes('\n@@ -0,0 '));
@@ -41,10 +41,10 @@ function edited(input: Native | null, metadata: Native | null): Change[] {
 function patched(metadata: Native | null): Change[] {
   return listOf(metadata?.files).flatMap((item) => {
     const file = nativeOf(item);
-    const path = idOf(file?.filePath) ?? idOf(file?.relativePath);
+    const path = filledOf(file?.filePath) ?? filledOf(file?.relativePath);
     if (path === null) return [];
     const diff = textOf(file?.patch);
-    const target = idOf(file?.movePath);
+    const target = filledOf(file?.movePath);
     if (target !== null && target !== path) {
       return [change(path, 'deleted', null, null), change(target, 'created', diff, null)];
     }

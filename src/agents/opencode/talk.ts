@@ -10,6 +10,7 @@ import { type Failure, failureOf } from './failures.ts';
 import { type Message, modelOf, retried, type Shape, saidOf, whoSaid } from './messages.ts';
 import {
   countOf,
+  filledOf,
   idOf,
   momentOf,
   type Native,
@@ -98,7 +99,7 @@ export class Talk {
     if (!this.speakerOf(session_id).root || this.#isForeign(session_id)) return;
     const model = modelOf(nativeOf(info.model), 'id');
     const { version, directory } = info;
-    const news = { session_id, model, agent_version: idOf(version), cwd: idOf(directory) };
+    const news = { session_id, model, agent_version: idOf(version), cwd: filledOf(directory) };
     this.introduce(news, at_ms ?? momentOf(nativeOf(info.time)?.created), out);
   }
 
@@ -126,7 +127,7 @@ export class Talk {
     }
     const model =
       role === 'user' ? modelOf(nativeOf(info.model), 'modelID') : modelOf(info, 'modelID');
-    const cwd = idOf(nativeOf(info.path)?.cwd);
+    const cwd = filledOf(nativeOf(info.path)?.cwd);
     this.introduce({ session_id, model, cwd }, at_ms ?? created_ms, out);
     if (role === 'user') {
       // A new prompt; the same message is told again whenever its summary changes.

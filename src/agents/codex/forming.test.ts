@@ -1,0 +1,33 @@
+/** Items that are seen only in the making. */
+import { expect, test } from 'vitest';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Draft } from '../../model/draft.ts';
+import { stream } from './stream.ts';
+
+/** A tenth of all that is held. */
+const SIZE = LIMITS.waiting_bytes_max / 10;
+const item = (id: string, command: string) => ({
+  type: 'item.updated',
+  item: { id, type: 'command_execution', command, status: 'in_progress' },
+});
+const requested = (out: readonly Draft[]) =>
+  out.flatMap((draft) => (draft.kind === 'call_requested' ? [draft.data.call_id] : []));
+
+test('items in the making are held up to a number of characters; others are requested at once', () => {
+  const out: Draft[] = [];
+  const decoder = stream();
+  const fit = 9;
+  // An item that is told again takes the room of its earlier version.
+  for (let times = 0; times < 100; times++) decoder.record(item('0', 'x'.repeat(SIZE)), out);
+  for (let n = 1; n < fit; n++) decoder.record(item(`${n}`, 'x'.repeat(SIZE)), out);
+  expect(requested(out)).toEqual([]);
+  decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
+  decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
+  expect(requested(out)).toEqual(['a']);
+  decoder.record({ ...item('a', 'ls'), type: 'item.completed' }, out);
+  decoder.record({ ...item('0', 'ls'), type: 'item.completed' }, out);
+  decoder.record(item('b', 'x'.repeat(SIZE)), out);
+  decoder.end(out);
+  const rest = Array.from({ length: fit - 1 }, (_, n) => `${n + 1}`);
+  expect(requested(out)).toEqual(['a', '0', ...rest, 'b']);
+});
