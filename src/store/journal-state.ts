@@ -19,7 +19,7 @@ export interface SourceState {
   rollback(): void;
 }
 
-const BLOCK = 256;
+const BLOCK = 64;
 
 /** Checksums by number. In blocks: one number far from all others costs one block. */
 export class Checksums {
