@@ -293,13 +293,12 @@ class LiveRun {
     };
   }
 
-  /** Reads both channels until the agent has ended, and then what it wrote until then. */
+  /** Reads both channels until the agent has ended. */
   async #readUntil(tails: Tails, ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
       if (await this.#read(tails)) continue;
       await waitForChange([tails.stdout, tails.stderr], ended, LIMITS.tail_poll_ms * 10);
     }
-    await this.#readRest(tails, NO_END);
   }
 
   /** Reads what the channels have now: another process may write faster than anybody reads. */
@@ -334,7 +333,10 @@ class LiveRun {
     if (this.#limit !== null) this.abort('limit');
   }
 
-  /** Reads what came after the end of the agent: its own last output, and a bounded part of what others write. */
+  /**
+   * Reads what is left at the end of the agent: its own last output, and a bounded part of what others write. They are
+   * ended meanwhile: they may write faster than anybody reads.
+   */
   async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
     const most = {
       stdout: tails.stdout.size() + LIMITS.leftover_bytes_max,
@@ -347,7 +349,8 @@ class LiveRun {
         if (tails[channel].size() > most[channel]) full[channel].abort();
     }, LIMITS.tree_poll_ms);
     try {
-      const left = await this.#endLeftovers(tails, AbortSignal.any(Object.values(enough)));
+      const ending = this.#endLeftovers(tails, AbortSignal.any(Object.values(enough)));
+      const [left] = await Promise.all([ending, this.#readRest(tails, NO_END)]);
       const problems = await settleDrains(this.#drains, enough);
       await this.#readRest(tails, most);
       const rest = CHANNELS.flatMap((channel) => leftUnread(channel, tails[channel]));
