@@ -76,7 +76,7 @@ describe('YAML', () => {
   ] as const)
     test(`values that aliases stand for are bounded: ${what}`, () => {
       const start = cpuMs();
-      const message = 'has aliases that stand for more than 100000 values';
+      const message = 'has aliases that expand to more than 100000 values';
       expect(faultOf(text)).toMatchObject({ line, message });
       expect(cpuMs() - start).toBeLessThan(2_000);
     });

@@ -122,7 +122,7 @@ function structureFault(document: Document): Fault | null {
       if (++aliases > LIMITS.yaml_aliases_max)
         return fault(`has more than ${LIMITS.yaml_aliases_max} aliases`);
       if (added > LIMITS.yaml_added_max)
-        return fault(`has aliases that stand for more than ${LIMITS.yaml_added_max} values`);
+        return fault(`has aliases that expand to more than ${LIMITS.yaml_added_max} values`);
       continue;
     }
     if (anchor !== undefined) {
