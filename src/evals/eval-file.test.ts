@@ -170,7 +170,7 @@ describe('mistakes are told with file, line, column and field', () => {
       bomb.push(`${two}: &${two} [${Array(9).fill(`*${one}`).join(',')}]`);
     }
     expect((await mistakesIn(bomb.join('\n')))[0]).toBe(
-      'evals/a.yaml:6:8: has aliases that stand for more than 100000 values',
+      'evals/a.yaml:6:8: has aliases that expand to more than 100000 values',
     );
   });
 

@@ -119,7 +119,7 @@ const MISTAKES: [string, string, string][] = [
   [
     'aliases without end',
     `a: &a [1, 1]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'[at]}, `.repeat(9)}1]\n`).join('')}`,
-    ':6:20: has aliases that stand for more than 100000 values',
+    ':6:20: has aliases that expand to more than 100000 values',
   ],
   ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],

@@ -17,7 +17,7 @@ test('items in the making are held up to a number of characters; others are requ
   const out: Draft[] = [];
   const decoder = stream();
   const fit = 9;
-  // An item that is told again takes the room of its earlier version.
+  // An item that is reported again takes the room of its earlier version.
   for (let times = 0; times < 100; times++) decoder.record(item('0', 'x'.repeat(SIZE)), out);
   for (let n = 1; n < fit; n++) decoder.record(item(`${n}`, 'x'.repeat(SIZE)), out);
   expect(requested(out)).toEqual([]);
