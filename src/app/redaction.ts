@@ -52,10 +52,17 @@ export async function passingRedactor(
   return openRedactor({ env, redact: patterns, agents, hash: passingHash(state_dir, env) });
 }
 
-/** A message about a failure: it may name files and quote texts of others. Settings that cannot be read must not hide it. */
-export async function redactedMessage(text: string, env: NodeJS.ProcessEnv): Promise<string> {
+/**
+ * A message about a failure: it may name files and quote texts of others. Settings that cannot be read must not hide it. A
+ * request for consent is without secrets already, and the patterns of the file that asks must not hide a part of it.
+ */
+export async function redactedMessage(
+  { message, code }: { message: string; code?: string },
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  if (code === 'untrusted') return message;
   const fallback = () => openRedactor({ env, redact: [], hash: randomSecretHash() });
-  return (await passingRedactor(env).catch(fallback)).text(text);
+  return (await passingRedactor(env).catch(fallback)).text(message);
 }
 
 /** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */

@@ -5,7 +5,8 @@ import { fileError, TachoError } from '../lib/errors.ts';
 import { nativeOf, textOf } from '../lib/foreign.ts';
 import { openAppend, readPrivate, writeAll } from '../store/files.ts';
 import { readAll, readSession } from '../store/journal-read.ts';
-import { openStateDir, stateDirAt } from '../store/state-dir.ts';
+import { ownFolder } from '../store/own-folder.ts';
+import { stateDirAt } from '../store/state-dir.ts';
 import { livePaths } from './live-paths.ts';
 
 export const REVIEW_VERDICTS = ['accepted', 'rejected'] as const;
@@ -119,8 +120,8 @@ export async function findSampled(
 
 /** Appends one word on one message; an earlier one on the same stays in the file and counts no more. */
 export function saveReview(state_dir: string, review: Review): void {
-  openStateDir(state_dir);
-  const path = livePaths(state_dir).review;
+  const { dir, review: path } = livePaths(state_dir);
+  ownFolder(dir, false);
   try {
     const fd = openAppend(path);
     try {

@@ -26,8 +26,8 @@ async function main(): Promise<void> {
       const known = knownError(error);
       process.exitCode = known === null ? EXIT_SOFTWARE : exitCodeOfError(known);
       const { redactedMessage } = await import('../app/redaction.ts');
-      const text = known?.message ?? String((error as Error).stack);
-      await io.err.write(`error: ${await redactedMessage(text, io.env)}\n`);
+      const shown = known ?? { message: String((error as Error).stack) };
+      await io.err.write(`error: ${await redactedMessage(shown, io.env)}\n`);
     }
   }
   await io.out.write('');

@@ -54,7 +54,7 @@ export async function runCommand(input: RunInput): Promise<number> {
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
     if (!usual || flags.output !== 'json' || progress.shown) throw error;
-    const text = await redactedMessage(error.message, io.env);
+    const text = await redactedMessage(error, io.env);
     await io.out.json(serialiseRunEvent(preRunFinished(text, clockOf(io.env).now())));
     await io.err.write(`error: ${text}\n`);
     return exitCodeOfError(error);

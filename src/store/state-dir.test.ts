@@ -107,7 +107,11 @@ describe('the state folder', () => {
         );
         rmSync(path);
         writeFileSync(path, '');
-        expect(() => openStateDir(state)).toThrow(`${path}: a file stands where a folder must be`);
+        if (later.includes(place)) openStateDir(state);
+        else
+          expect(() => openStateDir(state)).toThrow(
+            `${path}: a file stands where a folder must be`,
+          );
       }
     },
   );

@@ -62,10 +62,20 @@ export function openStateDir(path: string): StateDir {
   ownFolder(state.path, true);
   for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
   for (const folder of MADE_LATER.map((name) => join(state.path, name)))
-    if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) ownFolder(folder, false);
+    if (isFolderOrLink(folder)) ownFolder(folder, false);
   ignoreInGit(state.path);
   markState(state.path);
   return state;
+}
+
+/** Not a file in the way: it ends what needs the folder, and no recording. */
+function isFolderOrLink(path: string): boolean {
+  try {
+    const found = lstatSync(path);
+    return found.isSymbolicLink() || found.isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** What may stand in a state folder that has no journal yet: what tacho makes, and what a fresh volume has. */
