@@ -5,6 +5,7 @@ import { type JsonSchema, schemaFault } from '../lib/schema-fault.ts';
 import type { RunAttempt, RunConfig, RunLimits } from '../model/parts.ts';
 import { APPROVE_MODES, OUTPUT_MODES } from '../model/words.ts';
 import type { Owner } from '../store/owner.ts';
+import { compilePatterns } from '../store/redact-patterns.ts';
 import { STREAM_LOGS, type StreamLog } from './config-log.ts';
 import type { LiveRunConfig } from './live-run.ts';
 
@@ -144,7 +145,14 @@ const META = record<SpoolMeta>(
 export function checkMeta(value: unknown): { meta: SpoolMeta } | { fault: string } {
   const fault = schemaFault(META, value, '');
   if (fault !== null) return { fault };
-  return { meta: only(META, value) as SpoolMeta };
+  const meta = only(META, value) as SpoolMeta;
+  try {
+    compilePatterns(meta.redact);
+  } catch (error) {
+    // A pattern of an older version, or an edited one: without it the raw output cannot be redacted.
+    return { fault: `redact: ${(error as Error).message}` };
+  }
+  return { meta };
 }
 
 /** Fields that no schema names are dropped: they may be of any size and depth. */
