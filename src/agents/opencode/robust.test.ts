@@ -4,6 +4,7 @@ import { cpuMs } from '../../../test/cpu-ms.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf, malformed, outcomeOf, recordingsIn } from '../../../test/test-agent.ts';
 import { wrongFacts } from '../../../test/truth.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { Calls } from './calls.ts';
@@ -159,6 +160,35 @@ describe('a part that never rests', () => {
     );
     const whole = kindsOf(events, 'message_finished').map(({ data }) => data.text);
     expect([whole, outcomeOf(events).message]).toEqual([['The end.'], 'The end.']);
+  });
+});
+
+describe('texts that nobody finishes', () => {
+  const texts = (events: readonly Event[]) =>
+    kindsOf(events, 'message_finished').map(({ data }) => data.text);
+
+  verifies(
+    'RO-3',
+    'beyond the limit of characters they are told in pieces, and none is lost',
+    () => {
+      const piece = 'abcdefgh'.repeat(128 * 1024);
+      const begun = [0, 1].map((n) => part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: '' }));
+      const grown = Array.from({ length: 18 }, (_, n) =>
+        delta(`prt_${n % 3 === 0 ? 0 : 1}`, piece),
+      );
+      const events = told(created(SES), message('msg_1', SES), ...begun, ...grown);
+      expect(texts(events).join('')).toHaveLength(18 * piece.length);
+      const longest = Math.max(...texts(events).map(({ length }) => length));
+      expect(longest).toBeLessThanOrEqual(LIMITS.line_bytes_max + piece.length);
+    },
+  );
+
+  verifies('RO-3', 'beyond the limit of their number the oldest is told', () => {
+    const parts = Array.from({ length: LIMITS.waiting_drafts_max + 5 }, (_, n) =>
+      part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
+    );
+    const events = told(created(SES), message('msg_1', SES), ...parts);
+    expect(texts(events)).toEqual(parts.map((_, n) => `text ${n}`));
   });
 });
 

@@ -33,6 +33,7 @@ export class Texts {
   readonly #held = new Map<string, Held>();
   readonly #done = new Recent(LIMITS.calls_remembered_max);
   #told_again = 0;
+  #chars = 0;
 
   part(part: Native, said: Said, heard: Heard, out: Draft[]): void {
     const message_id = idOf(part.messageID);
@@ -43,11 +44,35 @@ export class Texts {
     const held = this.#held.get(id) ?? this.#hold(id, part, message_id, heard);
     held.said = said;
     if (heard.live) grown(held, text, out);
-    held.text = text;
+    this.#set(held, text);
     held.ended ||= end_ms !== undefined;
     held.at_ms = end_ms ?? heard.at_ms;
     if (!heard.live || (held.ended && said.role !== null) || said.role === 'user') {
       this.#tell(held, out);
+    }
+    this.#bound(out);
+  }
+
+  #set(held: Held, text: string): void {
+    this.#chars += text.length - held.text.length;
+    held.text = text;
+  }
+
+  #drop(id: string, held: Held): void {
+    this.#set(held, '');
+    this.#held.delete(id);
+  }
+
+  /** Beyond the limits the oldest texts are told as far as they came. Further pieces of a text are a text of their own. */
+  #bound(out: Draft[]): void {
+    const many = this.#held.size > LIMITS.waiting_drafts_max;
+    if (!many && this.#chars <= LIMITS.line_bytes_max) return;
+    for (const [id, held] of this.#held) {
+      this.#tell(held, out);
+      this.#set(held, '');
+      held.told = null;
+      if (many) this.#held.delete(id);
+      if (this.#chars <= LIMITS.line_bytes_max) return;
     }
   }
 
@@ -64,19 +89,16 @@ export class Texts {
       told: null,
     };
     this.#held.set(id, held);
-    if (this.#held.size > LIMITS.waiting_drafts_max) {
-      const oldest = this.#held.keys().next().value;
-      if (oldest !== undefined) this.#held.delete(oldest);
-    }
     return held;
   }
 
   delta(part_id: string, text: string, at_ms: number | undefined, out: Draft[]): void {
     const held = this.#held.get(part_id);
     if (held === undefined) return;
-    held.text += text;
+    this.#set(held, held.text + text);
     held.at_ms = at_ms ?? held.at_ms;
     pushDelta(held, text, out);
+    this.#bound(out);
   }
 
   /** Somebody says whose message it is. */
@@ -109,7 +131,7 @@ export class Texts {
     }
     for (const [id, held] of this.#held) {
       if (held.told === null || held.session_id !== session_id) continue;
-      this.#held.delete(id);
+      this.#drop(id, held);
       this.#done.add(id);
     }
   }
@@ -118,6 +140,7 @@ export class Texts {
   end(out: Draft[]): void {
     for (const held of this.#held.values()) this.#tell(held, out);
     this.#held.clear();
+    this.#chars = 0;
   }
 }
 
