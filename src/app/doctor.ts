@@ -17,6 +17,7 @@ import { openIndex } from '../store/index-db.ts';
 import { listOutboxes, takeOutbox } from '../store/outbox.ts';
 import { isRecorded, listSpools } from '../store/spool.ts';
 import { openStateDir, type StateDir, stateDirAt } from '../store/state-dir.ts';
+import { isOwnState } from '../store/state-mark.ts';
 import { agentReports } from './agents.ts';
 import { livePaths } from './live-paths.ts';
 
@@ -49,7 +50,9 @@ export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promis
 function openState(path: string, findings: Finding[]): StateDir | null {
   try {
     const state = openStateDir(path);
-    findings.push({ name: 'state folder', ok: true, detail: state.path });
+    const own = isOwnState(state.path);
+    const foreign = `${state.path} was not made by this user's tacho: unfinished runs in it are not recovered, and nothing of it is sent; look into it, then run: tacho trust ${state.path}`;
+    findings.push({ name: 'state folder', ok: own || null, detail: own ? state.path : foreign });
     return state;
   } catch (error) {
     findings.push({ name: 'state folder', ok: false, detail: (error as Error).message });

@@ -73,7 +73,9 @@ for (const outbox of [false, true])
     expect([refused.code, refused.stdout, journal()]).toEqual([2, '', before]);
     expect(refused.stderr).toContain(`tacho trust ${state}`);
     expect(readdirSync(join(state, 'transcripts'))).toEqual([]);
+    expect((await tacho('doctor')).stdout).toContain(`tacho trust ${state}`);
     await tacho('trust', state);
+    expect((await tacho('doctor')).stdout).not.toContain('tacho trust');
     const { code, stdout } = await tacho('runs', 'recover');
     expect([code, stdout]).toEqual([0, expect.stringContaining('recovered')]);
   });
