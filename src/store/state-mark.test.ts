@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -51,6 +52,8 @@ describe('the mark of a state folder', () => {
     const mark = readFileSync(join(path, 'mark'), 'utf8');
     openStateDir(path);
     expect([isOwnState(path), readFileSync(join(path, 'mark'), 'utf8')]).toEqual([true, mark]);
+    const other = openStateDir(join(testFolder(), 'state')).path;
+    expect(readFileSync(join(other, 'mark'), 'utf8')).not.toBe(mark);
   });
 
   for (const kind of KINDS)
@@ -153,4 +156,31 @@ describe("the user's own state", () => {
       false,
     ]);
   });
+
+  const known = () => join(userStatePath(), 'known');
+  for (const [what, spoil] of [
+    ['where others can write the folder of the facts', () => chmodSync(known(), 0o777)],
+    ['in a folder of another user', () => chownSync(userStatePath(), 65_534, 65_534)],
+    ['in a folder of facts of another user', () => chownSync(known(), 65_534, 65_534)],
+    ['behind a link', () => behindLink(userStatePath())],
+    ['where the facts are behind a link', () => behindLink(known())],
+  ] as const)
+    test.skipIf(what.includes('another user') && process.getuid?.() !== 0)(
+      `counts for nothing ${what}`,
+      () => {
+        useUserState();
+        remember({ ...FACT, notes: [] });
+        spoil();
+        expect([isKnown(FACT), listFacts(), remember({ ...FACT, key: 'b', notes: [] })]).toEqual([
+          false,
+          [],
+          false,
+        ]);
+      },
+    );
 });
+
+function behindLink(folder: string): void {
+  renameSync(folder, `${folder}-elsewhere`);
+  symlinkSync(`${folder}-elsewhere`, folder);
+}
