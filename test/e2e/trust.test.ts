@@ -66,8 +66,12 @@ describe('tacho.yaml', () => {
       join(place.work, 'tacho.yaml'),
       JSON.stringify({ default_target: 'go', targets }),
     );
+    const graders = [{ type: 'code-grader', command: ['/bin/true', ...given] }];
+    const tests = [{ id: 'a', input: 'x', assertions: graders }];
+    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
     const env = { MY_API_KEY: value, MY_PASSPHRASE: phrase };
     for (const args of [
+      ['eval', 'e.yaml', '--run', 'last'],
       ['run', 'x'],
       ['run', '--trust', 'x'],
       ['trust'],
@@ -80,7 +84,7 @@ describe('tacho.yaml', () => {
       );
       for (const secret of secrets) expect(`${stdout}${stderr}`).not.toContain(secret);
     }
-    const kept = filesBelow(place.folder).filter(({ path }) => !path.endsWith('tacho.yaml'));
+    const kept = filesBelow(place.folder).filter(({ path }) => !path.endsWith('.yaml'));
     for (const { path, bytes } of kept)
       for (const secret of secrets) expect([path, bytes.includes(secret)]).toEqual([path, false]);
   });
