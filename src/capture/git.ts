@@ -36,8 +36,8 @@ const SAFE = [
 
 /** Of settings with a name chosen by the repository, those that `status` would run. */
 const PROGRAM_KEY = /^filter\..*\.(?:clean|smudge|process)$/s;
-/** What can be said on git's command line as it is. */
-const SAYABLE = /^[\x20-\x3c\x3e-\x7e]+$/;
+/** What can be said on git's command line as it is, which takes some 100 kB for each word and 1 MB in all. */
+const SAYABLE = /^[\x20-\x3c\x3e-\x7e]{1,1000}$/;
 const FILTERS_MAX = 100;
 
 /** GIT_DIR, GIT_INDEX_FILE and the like would make git look at another tree than the folder's. */

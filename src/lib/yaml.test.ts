@@ -81,12 +81,13 @@ describe('YAML', () => {
       expect(cpuMs() - start).toBeLessThan(2_000);
     });
 
-  test('many aliases in an anchor of a wide file take seconds, not minutes', () => {
-    const text = `a: &a 1\nb: &b [${'*a, '.repeat(900)}]\nc: *b\nd: [${'1, '.repeat(100_000)}]`;
-    const start = cpuMs();
+  test('many aliases in an anchor of a wide file take no longer than the file', () => {
+    const text = `a: &a 1\nb: &b [${'*a, '.repeat(900)}]\nc: *b\nd: [${'1, '.repeat(200_000)}]`;
     const { fault, value } = readYamlText(text);
+    const start = cpuMs();
     expect([fault, Object.keys(value() as object)]).toEqual([null, ['a', 'b', 'c', 'd']]);
-    expect(cpuMs() - start).toBeLessThan(10_000);
+    // 0.1 s; where each alias walks through the file, 15 s.
+    expect(cpuMs() - start).toBeLessThan(3_000);
   });
 
   test('an alias is refused in its own anchor and without one, and means the last one before it', () => {

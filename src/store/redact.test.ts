@@ -475,6 +475,8 @@ describe('cost', () => {
         '(?<!a)b': 'looks ahead or behind',
         '(?i:a)b': 'has a kind of group that is not supported',
         '\\p{L}x': 'has the escape \\p, which is not supported',
+        'a\\01': 'has an octal number',
+        '[\\w-z]a': 'has a range from or to a class',
         'a{x': 'has a { that is no count',
         'a**': 'is no regular expression',
         '(a*)*b': 'repeats something that may be empty',

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -9,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { succeeds } from '../../test/e2e/needs.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from './hash.ts';
@@ -51,6 +53,8 @@ describe('the mark of a state folder', () => {
     const mark = readFileSync(join(path, 'mark'), 'utf8');
     openStateDir(path);
     expect([isOwnState(path), readFileSync(join(path, 'mark'), 'utf8')]).toEqual([true, mark]);
+    const other = openStateDir(join(testFolder(), 'state')).path;
+    expect(readFileSync(join(other, 'mark'), 'utf8')).not.toBe(mark);
   });
 
   for (const kind of KINDS)
@@ -153,4 +157,31 @@ describe("the user's own state", () => {
       false,
     ]);
   });
+
+  const known = () => join(userStatePath(), 'known');
+  for (const [what, spoil] of [
+    ['where others can write the folder of the facts', () => chmodSync(known(), 0o777)],
+    ['in a folder of another user', () => chownSync(userStatePath(), 65_534, 65_534)],
+    ['in a folder of facts of another user', () => chownSync(known(), 65_534, 65_534)],
+    ['behind a link', () => behindLink(userStatePath())],
+    ['where the facts are behind a link', () => behindLink(known())],
+  ] as const)
+    test.runIf(!what.includes('another user') || succeeds(['test', '-O', '/'], what))(
+      `counts for nothing ${what}`,
+      () => {
+        useUserState();
+        remember({ ...FACT, notes: [] });
+        spoil();
+        expect([isKnown(FACT), listFacts(), remember({ ...FACT, key: 'b', notes: [] })]).toEqual([
+          false,
+          [],
+          false,
+        ]);
+      },
+    );
 });
+
+function behindLink(folder: string): void {
+  renameSync(folder, `${folder}-elsewhere`);
+  symlinkSync(`${folder}-elsewhere`, folder);
+}

@@ -71,9 +71,12 @@ test('there is none where others can write, behind a link, or in a folder of ano
   expect(entries(elsewhere)).toEqual([]);
   if (process.getuid?.() !== 0)
     return note('compile-cache.test.ts: needs root: folders of another user');
-  const foreign = join(place.folder, 'foreign');
-  mkdirSync(join(foreign, 'tacho'), { recursive: true });
-  chownSync(join(foreign, 'tacho'), 65_534, 65_534);
-  await start({ XDG_CACHE_HOME: foreign });
-  expect(entries(join(foreign, 'tacho'))).toEqual([]);
+  // Its own folder, and the one that it is in, where its owner can put another in its place.
+  for (const owned of [['tacho'], []]) {
+    const foreign = join(place.folder, `foreign-${owned.length}`);
+    mkdirSync(join(foreign, 'tacho'), { recursive: true });
+    chownSync(join(foreign, ...owned), 65_534, 65_534);
+    await start({ XDG_CACHE_HOME: foreign });
+    expect(entries(join(foreign, 'tacho'))).toEqual([]);
+  }
 });

@@ -122,6 +122,11 @@ const MISTAKES: [string, string, string][] = [
     ':6:20: has aliases that expand to more than 100000 values',
   ],
   ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
+  [
+    'patterns that are too costly together',
+    `redact:\n${[64, 65, 66, 67].map((count) => `  - "[a-f0-9]{${count}}"\n`).join('')}`,
+    ':5: redact.3 redaction pattern "[a-f0-9]{67}" takes too many steps together',
+  ],
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],
   ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1: targets.a.command must be'],
   ['a list', '- a\n', ':1: must be a map with the field targets'],

@@ -262,6 +262,21 @@ describe('llm-grader', () => {
       expect(one).toMatchObject({ verdict: 'fail', broken: true });
   });
 
+  test('the key goes to no place that the endpoint names', async () => {
+    const api = 'anthropic';
+    const text = JSON.stringify({ content: [{ type: 'text', text: judgement(1) }] });
+    for (const status of [302, 307, 308]) {
+      asked = [];
+      answers = [
+        { status, body: '', location: `${base_url}/elsewhere` },
+        { status: 200, body: text },
+      ];
+      const moved = await grade(rubric({ api, max_retries: 0 }), RUN, tools);
+      expect(moved.reason).toMatch(/^the model could not be asked: /);
+      expect(asked.map(({ url }) => url)).toEqual(['/v1/messages']);
+    }
+  });
+
   test('without a key, or a model, nobody is asked', async () => {
     const keyless = await grade(rubric({ api_key_env: 'NO_SUCH_KEY' }), RUN, tools);
     expect(keyless.reason).toBe('no key for the judging model: set NO_SUCH_KEY');

@@ -1,5 +1,13 @@
 /** `tacho eval` as people and CI use it. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Transcript } from '../../src/model/transcript.ts';
@@ -164,10 +172,15 @@ describe('transcripts', () => {
     write('bad.yaml', 'tests:\n  - id: a\n    assertions:\n      - type: skill-trigger\n');
     write('good.yaml', SKILLS);
     transcripts('a.jsonl', used('x'));
+    execFileSync('mkfifo', [join(place.work, 'pipe.yaml')]);
+    write('large.yaml', '');
+    truncateSync(join(place.work, 'large.yaml'), 16 * 1024 * 1024 + 1);
     const wrong: [string[], string][] = [
       [['bad.yaml'], 'bad.yaml:4:9: tests[0].assertions[0] lacks the field skill'],
       [['nowhere.yaml'], 'nowhere.yaml: there is no such file'],
       [['.'], '.: is a folder, not a file'],
+      [['pipe.yaml'], 'pipe.yaml: is not a regular file'],
+      [['large.yaml'], 'large.yaml: is larger than 16777216 bytes'],
       [[], 'name at least one eval file'],
       [['good.yaml', '--transcript', 'no.jsonl'], 'no.jsonl: there is no such file'],
       [['good.yaml', '--transcript', 'a.jsonl', '--target', 't'], 'give one of --target'],

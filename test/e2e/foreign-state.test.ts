@@ -69,9 +69,12 @@ for (const outbox of [false, true])
     }
     const before = journal();
     expect((await tacho('runs', 'list', '--json')).code).toBe(0);
-    const refused = await tacho('runs', 'recover');
-    expect([refused.code, refused.stdout, journal()]).toEqual([2, '', before]);
-    expect(refused.stderr).toContain(`tacho trust ${state}`);
+    // The second is what each new run starts beside itself.
+    for (const more of [[], ['--auto', '--no-wait']]) {
+      const refused = await tacho('runs', 'recover', ...more);
+      expect([refused.code, refused.stdout, journal()]).toEqual([2, '', before]);
+      expect(refused.stderr).toContain(`tacho trust ${state}`);
+    }
     expect(readdirSync(join(state, 'transcripts'))).toEqual([]);
     expect((await tacho('doctor')).stdout).toContain(`tacho trust ${state}`);
     await tacho('trust', state);

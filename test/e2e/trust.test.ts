@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fileFor } from '../../src/lib/ids.ts';
 import { plantJournal } from '../fixtures/super-journal.ts';
-import { bin, demo, filesBelow, usePlace } from './cli.ts';
+import { bin, demo, filesBelow, type Options, usePlace } from './cli.ts';
 import { can, note } from './needs.ts';
 import { openPty, type Pty } from './pty.ts';
 
@@ -66,8 +66,12 @@ describe('tacho.yaml', () => {
       join(place.work, 'tacho.yaml'),
       JSON.stringify({ default_target: 'go', targets }),
     );
+    const graders = [{ type: 'code-grader', command: ['/bin/true', ...given] }];
+    const tests = [{ id: 'a', input: 'x', assertions: graders }];
+    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
     const env = { MY_API_KEY: value, MY_PASSPHRASE: phrase };
     for (const args of [
+      ['eval', 'e.yaml', '--run', 'last'],
       ['run', 'x'],
       ['run', '--trust', 'x'],
       ['trust'],
@@ -80,7 +84,7 @@ describe('tacho.yaml', () => {
       );
       for (const secret of secrets) expect(`${stdout}${stderr}`).not.toContain(secret);
     }
-    const kept = filesBelow(place.folder).filter(({ path }) => !path.endsWith('tacho.yaml'));
+    const kept = filesBelow(place.folder).filter(({ path }) => !path.endsWith('.yaml'));
     for (const { path, bytes } of kept)
       for (const secret of secrets) expect([path, bytes.includes(secret)]).toEqual([path, false]);
   });
@@ -166,6 +170,18 @@ describe('tacho.yaml', () => {
     expect(readFileSync(proof(), 'utf8')).toBe('unset\nunset\n');
   });
 
+  test('an eval asks for a target like a run, and names it once', async () => {
+    writeConfig();
+    const assertions = [{ type: 'contains', value: 'x' }];
+    const tests = ['a', 'b'].map((id) => ({ id, input: 'x', target: 'go', assertions }));
+    writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
+    const refused = await tacho(['eval', 'e.yaml']);
+    expect([refused.code, existsSync(proof())]).toEqual([2, false]);
+    const { stderr } = await tacho(['eval', 'e.yaml', '--trust']);
+    expect(stderr.match(/^note: .*tacho\.yaml: target go: starts \/bin\/sh /gm)).toHaveLength(1);
+    expect(readFileSync(proof(), 'utf8')).toBe('ran\nran\n');
+  });
+
   test('consent can be listed and taken back', async () => {
     writeConfig();
     await tacho(['trust']);
@@ -188,14 +204,14 @@ describe('tacho.yaml', () => {
     await tacho(demo('default'));
     const some = { agent: 'codex', status: 'failed', label: { a: 'b' }, keep_successful: true };
     const retention = [
-      { name: 'older-than-10-years', max_runs: 0, archive: false },
+      { name: 'older-than-10-years', max_runs: 0, archive: false, keep_failed: true },
       { max_age: '30d', max_size: '2GB', ...some },
     ];
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ retention }));
     const { code, stderr } = await tacho(['runs', 'gc']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('removes runs')]);
     for (const effect of [
-      'max_runs: 0, without an archive, named older-than-10-years',
+      'max_runs: 0, without an archive, not failed ones, named older-than-10-years',
       'max_age: 720h 00m, max_size: 2.0 GB, agent: codex, status: failed, label: a=b, not successful ones, named "policy 2"',
     ])
       expect(stderr).toContain(effect);
@@ -317,12 +333,12 @@ async function listener(): Promise<{ url: string; came: () => string; dialled: (
 
 const secret = () => join(place.folder, 'secret');
 
-function plantOutbox(state: string, url: string): void {
+function plantOutbox(state: string, url: string, more: object = {}): void {
   writeFileSync(secret(), 'dummy-private-key\n', { mode: 0o600 });
   mkdirSync(join(state, 'journal'), { recursive: true });
   mkdirSync(join(state, 'outbox'), { recursive: true });
   const owner = { pid: 1, ticks: 1, space: null };
-  const head = { v: 1, owner, session_id: 'x', url, token_file: secret(), ca: null };
+  const head = { v: 1, owner, session_id: 'x', url, token_file: secret(), ca: null, ...more };
   const message = {
     type: 'session_start',
     timestamp: '2026-01-01T00:00:00.000Z',
@@ -428,6 +444,61 @@ describe('a state folder made elsewhere', () => {
     expect([evil.dialled(), evil.came()]).toEqual([0, '']);
   });
 
+  describe('an address that the user named', () => {
+    const NOT_SENT = /^warning: 1 message left in the outbox not sent to tcp:/m;
+    const token = () => join(place.folder, 'token');
+    /** A run that is sent to a collector with this token file. */
+    const sent = (url: string) => demo('default', '--live', url, '--live-token-file', token());
+
+    for (const [what, more] of [
+      ['token file', () => ({})],
+      ['certificate', () => ({ token_file: token(), ca: secret() })],
+    ] as const)
+      test(`gets no other ${what} that an outbox names`, async () => {
+        const collector = await listener();
+        writeFileSync(token(), 'own-token\n', { mode: 0o600 });
+        await tacho(sent(collector.url));
+        plantOutbox(place.state, collector.url, more());
+        for (const args of [demo('default'), sent(collector.url)])
+          expect((await tacho(args)).stderr).toMatch(NOT_SENT);
+        expect(collector.came()).toContain('own-token');
+        expect(collector.came()).not.toContain('dummy-private-key');
+      });
+
+    test('gets nothing of another state folder', async () => {
+      const collector = await listener();
+      writeFileSync(token(), 'own-token\n', { mode: 0o600 });
+      await tacho(sent(collector.url));
+      const env = { TACHO_HOME: join(place.folder, 'other') };
+      await tacho(demo('default'), { env });
+      plantOutbox(env.TACHO_HOME, collector.url, { token_file: token() });
+      expect((await tacho(demo('default'), { env })).stderr).toMatch(NOT_SENT);
+    });
+  });
+
+  test('its outbox is not sent by a collector', async () => {
+    const evil = await listener();
+    const home = join(place.folder, 'clone');
+    plantOutbox(home, evil.url);
+    const seen: Options['seen'] = (text, child) => {
+      if (text.includes('listening')) child.kill('SIGTERM');
+    };
+    const { stderr } = await tacho(['serve', '--json'], { env: { TACHO_HOME: home }, seen });
+    expect(stderr).toContain(`${home} was not made by this user's tacho`);
+    expect(evil.dialled()).toBe(0);
+  });
+
+  test('nothing in its spool is removed', async () => {
+    const file = join(place.state, 'spool', '.removed-x', 'file');
+    mkdirSync(join(file, '..'), { recursive: true });
+    plantSpool(place.state, 'tcp://127.0.0.1:1');
+    writeFileSync(file, '');
+    for (const args of COMMANDS) {
+      await tacho(args);
+      expect(existsSync(file)).toBe(true);
+    }
+  });
+
   for (const args of [
     (url: string) => [
       ...['run', '--agent', 'demo', '--live', url, '--live-token-file', secret(), 'please'],
@@ -503,6 +574,11 @@ describe('an eval file', () => {
       'sends runs and the key in AWS_SECRET_ACCESS_KEY': {
         assert: [llm({ api_key_env: 'AWS_SECRET_ACCESS_KEY' })],
       },
+      'sends runs and the key in ANTHROPIC_API_KEY': {
+        assert: [
+          { type: 'rubrics', rubrics: [{ outcome: 'nice' }], api: 'anthropic', base_url: url },
+        ],
+      },
       'https://api.openai.com@127.0.0.1': {
         assert: [llm({ base_url: 'https://api.openai.com@127.0.0.1/v1' })],
       },
@@ -556,8 +632,16 @@ describe('an eval file', () => {
     const { url, got } = await http();
     await tacho(demo('default'));
     write('e.yaml', { tests: [{ id: 'a', assert: [llm({ max_retries: 0 })] }] });
-    await tacho(RUN_LAST, { env: { ...KEYS, TACHO_GRADER_URL: url } });
+    const options = { env: { ...KEYS, TACHO_GRADER_URL: url } };
+    await tacho(RUN_LAST, options);
     expect(got).toEqual(['Bearer sk-dummy-value']);
+    // Another key, and another address.
+    for (const more of [{ api_key_env: 'AWS_SECRET_ACCESS_KEY' }, { base_url: `${url}/other` }]) {
+      write('e.yaml', { tests: [{ id: 'a', assert: [llm({ max_retries: 0, ...more })] }] });
+      const { code, stderr } = await tacho(RUN_LAST, options);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('sends runs and the key in')]);
+    }
+    expect(got).toHaveLength(1);
   });
 
   test('files of its own repository are read without consent', async () => {

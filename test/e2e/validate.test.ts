@@ -1,5 +1,5 @@
 /** `tacho validate` and `tacho review`: real files, real streams, a real terminal. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cpuSeconds, memoryMb } from '../../bench/measure.ts';
@@ -276,6 +276,23 @@ verifies(
     );
     const { review } = livePaths(place.state);
     expect(statSync(review).mode & 0o777).toBe(0o600);
+  },
+);
+
+verifies(
+  ['CF-5', 'ST-8'],
+  'no word on a message is written through a link in the place of the folder',
+  async () => {
+    await store(longSession('s1', 600));
+    const [{ seq }] = (await place.tacho(['review', '--json'])).records;
+    const { dir } = livePaths(place.state);
+    const elsewhere = join(place.folder, 'elsewhere');
+    renameSync(dir, elsewhere);
+    symlinkSync(elsewhere, dir);
+    const before = filesBelow(elsewhere);
+    const { code, stderr } = await place.tacho(['review', 'accept', 's1', String(seq)]);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining(`${dir}: a symbolic`)]);
+    expect(filesBelow(elsewhere)).toEqual(before);
   },
 );
 

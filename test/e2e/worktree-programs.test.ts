@@ -109,6 +109,35 @@ for (const [what, name] of [
     ]);
   });
 
+for (const [what, names] of [
+  ['more filters than are switched off', Array.from({ length: 101 }, (_, at) => `x${at}`)],
+  ['a filter with a name too long for a command line', ['x'.repeat(200_000)]],
+] as const)
+  test(`${what}: none is run, and the tree is not compared`, async () => {
+    const { top, proof, program } = repository();
+    const clean = `\tclean = ${JSON.stringify(program)}\n`;
+    const sections = names.map((name) => `[filter "${name}"]\n${clean}`);
+    appendFileSync(join(top, '.git', 'config'), sections.join(''));
+    writeFileSync(join(top, '.gitattributes'), `* filter=${names[0]}\n`);
+    const { trees } = await compared(top);
+    expect([existsSync(proof), trees.map((tree) => tree?.limits)]).toEqual([
+      false,
+      [['unsafe_config'], ['unsafe_config']],
+    ]);
+  });
+
+test('a configuration too long to be listed: no filter is run, and the tree is not compared', async () => {
+  const { top, proof, program, git } = repository();
+  git('config', 'filter.x.clean', program);
+  const long = `[a "${'x'.repeat(2 ** 20)}"]\n\tb = c\n`;
+  appendFileSync(join(top, '.git', 'config'), long.repeat(17));
+  const { trees } = await compared(top);
+  expect([existsSync(proof), trees.map((tree) => tree?.limits)]).toEqual([
+    false,
+    [['unsafe_config'], ['unsafe_config']],
+  ]);
+});
+
 for (const url of ['ext::sh -c "echo ran >> PROOF"', 'ssh://127.0.0.1/x', 'REPO'])
   test(`a missing object is not fetched from ${url.split(':')[0]}`, async () => {
     const { top, proof, git } = repository();
@@ -156,6 +185,21 @@ test('a repository that names the one around it as its work tree runs none of it
   expect([existsSync(proof), trees.every((tree) => tree !== null)]).toEqual([false, true]);
 });
 
+for (const key of ['filter.x.clean', 'core.fsmonitor'])
+  test(`${key} of a submodule is not run`, async () => {
+    const { top, proof, program, git } = repository();
+    const inner = repository().top;
+    git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner, 'inner');
+    git('commit', '-q', '-m', 'inner');
+    const module = join(top, 'inner');
+    execFileSync('git', ['config', key, program], { cwd: module });
+    writeFileSync(join(module, '.gitattributes'), '* filter=x\n');
+    writeFileSync(join(module, 'f'), 'two\n');
+    utimesSync(join(module, 'f'), 1_000, 1_000);
+    const { paths } = await compared(top);
+    expect([existsSync(proof), paths]).toEqual([false, ['new']]);
+  });
+
 test('a bare repository among the files of a clone is not taken for the repository', async () => {
   const { top, proof, program, git } = repository();
   const inner = join(top, 'inner');
@@ -171,11 +215,19 @@ test('a bare repository among the files of a clone is not taken for the reposito
   expect([await snapshotWorktree(inner), existsSync(proof)]).toEqual([null, false]);
 });
 
-for (const name of ['.gitignore', '.gitattributes', '.git/HEAD', '.git/config', '.git/index'])
+const READ_BY_GIT = [
+  '.gitignore',
+  '.gitattributes',
+  ...['HEAD', 'config', 'index', 'packed-refs', 'info/exclude', 'info/attributes'].map(
+    (name) => `.git/${name}`,
+  ),
+];
+for (const name of READ_BY_GIT)
   test.runIf(can('mkfifo', 'named pipes'))(`a pipe at ${name} delays nothing`, async () => {
     const { top } = repository();
     const below = join(top, 'below');
     mkdirSync(below);
+    mkdirSync(join(top, '.git', 'info'), { recursive: true });
     rmSync(join(top, name), { force: true });
     execFileSync('mkfifo', [join(top, name)]);
     const began = performance.now();
