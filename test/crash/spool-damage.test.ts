@@ -18,6 +18,7 @@ import { expect } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
 import { listSegments } from '../../src/store/scan.ts';
+import { SPOOL_MARK } from '../../src/store/spool.ts';
 import { CONFIG } from '../build-events.ts';
 import { demo, finished, fixture, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -220,6 +221,26 @@ const DAMAGE: [string, (run: string) => void][] = [
     },
   ],
   ['stdout is cut', (run) => truncateSync(spoolOf(run, 'stdout'), 10)],
+  [
+    'stdout is cut behind its first line',
+    (run) => truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + 60),
+  ],
+  [
+    'stdout is cut before its last call',
+    (run) => {
+      const text = readFileSync(spoolOf(run, 'stdout'), 'latin1');
+      const before = text.lastIndexOf('\n', text.lastIndexOf('"call_end"')) + 1;
+      truncateSync(spoolOf(run, 'stdout'), before);
+    },
+  ],
+  [
+    'stdout is cut, and has NULs instead',
+    (run) => {
+      const { size } = statSync(spoolOf(run, 'stdout'));
+      truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length);
+      truncateSync(spoolOf(run, 'stdout'), 2 * size);
+    },
+  ],
   ['the whole spool is gone', (run) => rmSync(spoolOf(run), { recursive: true })],
   [
     'the spool is a file',
@@ -249,7 +270,7 @@ for (const [what, damage] of DAMAGE) {
       expect(recovered.stdout).toContain(`${run}: recovered, incomplete, 4 calls`);
       const { completeness, tool_calls, warnings } = await outcomeOf(run);
       expect(completeness.grade).toBe('partial');
-      const code = what === 'stdout is cut' ? 'spool_truncated' : 'spool_unusable';
+      const code = what.startsWith('stdout is cut') ? 'spool_truncated' : 'spool_unusable';
       expect(completeness.gaps).toContain(`${code}:1`);
       expect(warnings).toContainEqual(expect.stringContaining(`${code}: `));
       expect(tool_calls).toHaveLength(4);
