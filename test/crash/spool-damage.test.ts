@@ -226,11 +226,14 @@ const DAMAGE: [string, (run: string) => void][] = [
     (run) => truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + 60),
   ],
   [
-    'stdout is cut before its last call',
+    'stdout is cut before the last line that is known',
     (run) => {
-      const text = readFileSync(spoolOf(run, 'stdout'), 'latin1');
-      const before = text.lastIndexOf('\n', text.lastIndexOf('"call_end"')) + 1;
-      truncateSync(spoolOf(run, 'stdout'), before);
+      const journal = join(place.state, 'journal');
+      const [segment = ''] = listSegments(journal);
+      const text = readFileSync(join(journal, segment), 'utf8');
+      const known = text.matchAll(/"channel":"stdout","line":\d+,"offset":(\d+)/g);
+      const last = Math.max(...[...known].map(([, offset]) => Number(offset)));
+      truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + last);
     },
   ],
   [
