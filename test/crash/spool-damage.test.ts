@@ -200,6 +200,20 @@ verifies(
   },
 );
 
+verifies(
+  'ST-3',
+  'a meta.json that no memory has room for ends its recovery, not the new run',
+  async () => {
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    mkdirSync(spoolOf(runId(1)), { mode: 0o700 });
+    for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(runId(1), file), '');
+    writeFileSync(spoolOf(runId(1), 'meta.json'), `{"x":[${'[],'.repeat(10_000_000)}[]]}`);
+    const env = { NODE_OPTIONS: '--max-old-space-size=80' };
+    const next = await tacho(demo('fixed'), { env });
+    expect([next.code, finished(next).exit_reason, next.stderr]).toEqual([0, 'ok', '']);
+  },
+);
+
 const DAMAGE: [string, (run: string) => void][] = [
   ['meta.json is gone', (run) => rmSync(spoolOf(run, 'meta.json'))],
   ['meta.json is torn', (run) => writeFileSync(spoolOf(run, 'meta.json'), '{"version":1')],
