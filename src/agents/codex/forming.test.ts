@@ -31,3 +31,20 @@ test('items in the making are held up to a number of characters; others are requ
   const rest = Array.from({ length: fit - 1 }, (_, n) => `${n + 1}`);
   expect(requested(out)).toEqual(['a', '0', ...rest, 'b']);
 });
+
+test('items in the making are held up to a number; others are requested at once', () => {
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, { open_calls_max: 10 });
+  try {
+    const out: Draft[] = [];
+    const decoder = stream();
+    const ids = Array.from({ length: 12 }, (_, n) => `${n}`);
+    for (const id of ids) decoder.record(item(id, 'ls'), out);
+    for (const id of ids) decoder.record(item(id, 'ls -l'), out);
+    expect(requested(out)).toEqual(['10', '11']);
+    decoder.end(out);
+    expect(requested(out)).toEqual(['10', '11', ...ids.slice(0, 10)]);
+  } finally {
+    Object.assign(LIMITS, before);
+  }
+});
