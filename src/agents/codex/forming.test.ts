@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
+import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
 
 /** A tenth of all that is held. */
@@ -20,6 +21,7 @@ test('items in the making are held up to a number of characters; others are requ
   // An item that is reported again takes the room of its earlier version.
   for (let times = 0; times < 100; times++) decoder.record(item('0', 'x'.repeat(SIZE)), out);
   for (let n = 1; n < fit; n++) decoder.record(item(`${n}`, 'x'.repeat(SIZE)), out);
+  decoder.record(item('8', 'y'.repeat(SIZE)), out);
   expect(requested(out)).toEqual([]);
   decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
   decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
@@ -47,4 +49,11 @@ test('items in the making are held up to a number; others are requested at once'
   } finally {
     Object.assign(LIMITS, before);
   }
+});
+
+test('a command line over its limit is not split into words', () => {
+  const line = (words: number) => `bash -c "${'x '.repeat(words)}"`;
+  expect(commandOfLine(line(10))).toBe('x '.repeat(10));
+  const long = line(LIMITS.split_line_chars_max / 2);
+  expect(commandOfLine(long)).toBe(long);
 });
