@@ -99,6 +99,13 @@ test('each new kind of problem is an event, however many others came before it',
   expect(details.filter(({ data }) => data.detail === 'first seen late').length).toBe(1);
 });
 
+test('problems that differ all the time are events up to a bound, and counted beyond it', () => {
+  const lines = Array.from({ length: 5 * MAX }, (_, n) => `{"t":"kind ${n}"}\n`);
+  const events = play([['stdout', HELLO + lines.join('') + END]]);
+  expect(problemsIn(events).length).toBeLessThanOrEqual(MAX + 4);
+  expect(lost(events)).toBe(5 * MAX);
+});
+
 test('any chunking gives the same events', () => {
   const text = HELLO + 'y\n{}\n'.repeat(2 * MAX) + END;
   const all = play([['stdout', text]]);
