@@ -158,8 +158,8 @@ describe.for(Object.keys(ROWS))('%s', (who) => {
     verifies('AG-2', `what cannot be is unknown, and reported: ${field.join(' ')}`, async () => {
       for (const figure of taken)
         expect(await readAs(who, row, figure), `${figure}`).toEqual([figure, 0]);
-      for (const [told, figure] of read)
-        expect(await readAs(who, row, told), `${told}`).toEqual([figure, 0]);
+      for (const [given, figure] of read)
+        expect(await readAs(who, row, given), `${given}`).toEqual([figure, 0]);
       for (const figure of refused)
         expect(await readAs(who, row, figure), JSON.stringify(figure)).toEqual([null, 1]);
     });
