@@ -2,19 +2,30 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { decodeEnd, decodeLine } from '../capture/decode.ts';
+import { LIMITS } from '../lib/limits.ts';
 import type { Draft } from '../model/draft.ts';
 import { findAgent } from './registry.ts';
 
 const IMPOSSIBLE = [1e300, -1e300, '7', true, [], {}];
 const TIME = Date.UTC(2026, 0, 1);
-const READERS: Record<string, { refused: readonly unknown[]; taken: readonly number[] }> = {
+interface Reader {
+  refused: readonly unknown[];
+  taken: readonly number[];
+  /** Values that are read as something else, without a problem. */
+  read?: readonly [unknown, number | null][];
+}
+const READERS: Record<string, Reader> = {
   count: { refused: [...IMPOSSIBLE, -1, 1.5], taken: [0, 7] },
   tokens: { refused: [...IMPOSSIBLE, -1, 1.5, 1e13], taken: [0, 7] },
   cost: { refused: [...IMPOSSIBLE, -1], taken: [0, 0.5] },
   code: { refused: [...IMPOSSIBLE, 1.5, 2 ** 32], taken: [0, 7, -1] },
-  status: { refused: [...IMPOSSIBLE, -1, 1.5], taken: [429] },
-  seconds: { refused: [...IMPOSSIBLE, -1, 1e12], taken: [0] },
-  duration: { refused: [...IMPOSSIBLE, -1, 1e12], taken: [0, 7] },
+  status: { refused: [...IMPOSSIBLE, -1, 1.5], taken: [429], read: [['overloaded', null]] },
+  seconds: {
+    refused: [...IMPOSSIBLE, -1, 1e12, LIMITS.call_ms_max / 100],
+    taken: [0],
+    read: [[1.0006, 1001]],
+  },
+  duration: { refused: [...IMPOSSIBLE, -1, 1e12], taken: [0, 7], read: [[7.6, 8]] },
   time: {
     refused: [...IMPOSSIBLE, -1, TIME + 0.5, 9e15, 8.64e15, 'soon', '+275760-09-13T00:00:00.000Z'],
     taken: [TIME],
@@ -143,10 +154,12 @@ async function readAs(who: string, row: string, figure: unknown) {
 describe.for(Object.keys(ROWS))('%s', (who) => {
   for (const row of ROWS[who] ?? []) {
     const [reader = '', ...field] = row.split(' ', 3);
-    const { refused, taken } = READERS[reader] ?? { refused: [], taken: [] };
+    const { refused, taken, read = [] } = READERS[reader] as Reader;
     verifies('AG-2', `what cannot be is unknown, and reported: ${field.join(' ')}`, async () => {
       for (const figure of taken)
         expect(await readAs(who, row, figure), `${figure}`).toEqual([figure, 0]);
+      for (const [given, figure] of read)
+        expect(await readAs(who, row, given), `${given}`).toEqual([figure, 0]);
       for (const figure of refused)
         expect(await readAs(who, row, figure), JSON.stringify(figure)).toEqual([null, 1]);
     });

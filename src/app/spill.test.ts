@@ -52,6 +52,20 @@ test('one text is read back by its number', () => {
   expect([spill.get(30), spill.get(last + 1), spill.get(last * 1000)]).toEqual([null, null, null]);
 });
 
+test('a file is bounded: what goes beyond it is refused, so that its maker is dropped', () => {
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
+  try {
+    const spill = createSpill(testFolder(), 'utf8');
+    onTestFinished(() => spill.close());
+    const put = (index: number) => spill.put('x'.repeat(60_000), index);
+    for (let index = 0; index < 5; index++) put(index);
+    expect(() => put(5)).toThrow('it takes more than 300000 bytes');
+  } finally {
+    Object.assign(LIMITS, before);
+  }
+});
+
 test('pieces have the same bytes, small parts together and large ones by themselves', () => {
   const parts = [
     'a',

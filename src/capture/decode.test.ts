@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
-import { tokensOf } from '../lib/foreign.ts';
+import { keptName, tokensOf } from '../lib/foreign.ts';
 import type { Decoder } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import { decodeEnd, decodeLine } from './decode.ts';
@@ -86,6 +86,28 @@ test('a figure that is refused at the end, or in a text, is reported there and n
   expect(decoded('{"say":"a"}')).toEqual(['say a']);
   tokensOf(-1);
   expect(decoded('{"say":"a"}'), 'refused before the record').toEqual(['say a']);
+});
+
+verifies(
+  ['AG-2', 'ST-7'],
+  'a refused figure is reported by its number or its type: its text may be a secret',
+  () => {
+    const refusedIn = (values: readonly unknown[]) => {
+      const out: Draft[] = [];
+      decodeEnd({ ...decoder, end: () => void values.map(tokensOf) }, out);
+      return out.map((draft) => (draft.kind === 'problem' ? draft.data.detail : ''));
+    };
+    const before = 'no possible figures, taken as unknown:';
+    const values = ['Zq81mKpXv0tRs5Wd9Lb2', ['Zq81mKpXv0tRs5Wd9Lb2'], -1, -1, 'another'];
+    expect(refusedIn(values)).toEqual([`${before} of type string, of type object, -1`]);
+    const many = Array.from({ length: 100 }, (_, n) => -1 - n);
+    expect(refusedIn(many)).toEqual([`${before} ${many.slice(0, 10).join(', ')}`]);
+  },
+);
+
+test('a name that was shortened before a record is not reported with it', () => {
+  keptName('x'.repeat(10_000));
+  expect(decoded('{"say":"a"}')).toEqual(['say a']);
 });
 
 test('what nests too deep is refused before it is parsed', () => {

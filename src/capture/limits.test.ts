@@ -4,10 +4,12 @@ import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { demo } from '../agents/demo/index.ts';
+import { keptName } from '../lib/foreign.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
 import { applyEvent, createRunState } from './run-state.ts';
+import { keptSession } from './session-facts.ts';
 
 /** Runs `work` with other limits. */
 function withLimits<T>(limits: Partial<Record<keyof typeof LIMITS, number>>, work: () => T): T {
@@ -212,6 +214,10 @@ test('names that a session brings are bounded, and that is a problem', () => {
     expect(events.find(({ kind }) => kind === 'session_started')?.data).toMatchObject(kept);
     expect(problemsOf(events, 'truncated_value').length).toBe(1);
   }
+  // A name that another reader has shortened before is no problem of this session.
+  keptName(long);
+  const draft = { kind: 'session_started' as const, data: createMaker()('session_started').data };
+  expect(keptSession(draft)).toEqual([draft]);
 });
 
 verifies(['RE-12', 'ST-3'], 'steps repeat the tools within a share of the input', () => {

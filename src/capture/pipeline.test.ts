@@ -475,3 +475,20 @@ verifies('ST-7', 'drafts of the end of the input are redacted too, and all of th
   expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
   expect(JSON.stringify(events)).not.toContain('unsafe');
 });
+
+verifies(
+  'ST-3',
+  'an entry behind the last event that is none: its line gives nothing again',
+  () => {
+    const events = live(demo).push('stdout', Buffer.concat(RUN.slice(0, 3)));
+    const again = live(demo);
+    for (const event of events) again.resume(event);
+    again.skipTo(events.length + 1);
+    again.resumed();
+    const rest = whole(again);
+    expect(rest.map(({ seq }) => seq)).toEqual(rest.map((_, n) => events.length + 2 + n));
+    const requested = [...events, ...rest].filter(({ kind }) => kind === 'call_requested');
+    expect(requested).toHaveLength(2);
+    expect(rest.filter(({ kind }) => kind === 'problem')).toHaveLength(1);
+  },
+);

@@ -99,6 +99,27 @@ test('each new kind of problem is an event, however many others came before it',
   expect(details.filter(({ data }) => data.detail === 'first seen late').length).toBe(1);
 });
 
+test('problems that differ all the time are events up to a bound, and counted beyond it', () => {
+  const lines = Array.from({ length: 5 * MAX }, (_, n) => `{"t":"kind ${n}"}\n`);
+  const events = play([['stdout', HELLO + lines.join('') + END]]);
+  expect(problemsIn(events).length).toBeLessThanOrEqual(MAX + 4);
+  expect(lost(events)).toBe(5 * MAX);
+});
+
+verifies('ST-3', 'killed after the count of a series: nothing is counted again', () => {
+  const chunks: Chunks = [
+    ['stdout', HELLO + 'y\n'.repeat(2 * MAX)],
+    ['stderr', 'word\n'.repeat(2 * MAX)],
+    ['stdout', END],
+  ];
+  const all = play(chunks);
+  expect(lost(all)).toBe(2 * MAX);
+  // The count of stdout, the last lines of stderr, the end.
+  const counted = all.length - 2;
+  for (const kept of [counted - 1, counted, counted + 1])
+    expect(play(chunks, all.slice(0, kept)), `${kept} events`).toEqual(all);
+});
+
 test('any chunking gives the same events', () => {
   const text = HELLO + 'y\n{}\n'.repeat(2 * MAX) + END;
   const all = play([['stdout', text]]);

@@ -18,6 +18,7 @@ import { expect } from 'vitest';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
 import { listSegments } from '../../src/store/scan.ts';
+import { SPOOL_MARK } from '../../src/store/spool.ts';
 import { CONFIG } from '../build-events.ts';
 import { demo, finished, fixture, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -199,6 +200,20 @@ verifies(
   },
 );
 
+verifies(
+  'ST-3',
+  'a meta.json that no memory has room for ends its recovery, not the new run',
+  async () => {
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    mkdirSync(spoolOf(runId(1)), { mode: 0o700 });
+    for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(runId(1), file), '');
+    writeFileSync(spoolOf(runId(1), 'meta.json'), `{"x":[${'[],'.repeat(10_000_000)}[]]}`);
+    const env = { NODE_OPTIONS: '--max-old-space-size=80' };
+    const next = await tacho(demo('fixed'), { env });
+    expect([next.code, finished(next).exit_reason, next.stderr]).toEqual([0, 'ok', '']);
+  },
+);
+
 const DAMAGE: [string, (run: string) => void][] = [
   ['meta.json is gone', (run) => rmSync(spoolOf(run, 'meta.json'))],
   ['meta.json is torn', (run) => writeFileSync(spoolOf(run, 'meta.json'), '{"version":1')],
@@ -228,6 +243,29 @@ const DAMAGE: [string, (run: string) => void][] = [
     },
   ],
   ['stdout is cut', (run) => truncateSync(spoolOf(run, 'stdout'), 10)],
+  [
+    'stdout is cut behind its first line',
+    (run) => truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + 60),
+  ],
+  [
+    'stdout is cut before the last line that is known',
+    (run) => {
+      const journal = join(place.state, 'journal');
+      const [segment = ''] = listSegments(journal);
+      const text = readFileSync(join(journal, segment), 'utf8');
+      const known = text.matchAll(/"channel":"stdout","line":\d+,"offset":(\d+)/g);
+      const last = Math.max(...[...known].map(([, offset]) => Number(offset)));
+      truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + last);
+    },
+  ],
+  [
+    'stdout is cut, and has NULs instead',
+    (run) => {
+      const { size } = statSync(spoolOf(run, 'stdout'));
+      truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length);
+      truncateSync(spoolOf(run, 'stdout'), 2 * size);
+    },
+  ],
   ['the whole spool is gone', (run) => rmSync(spoolOf(run), { recursive: true })],
   [
     'the spool is a file',
@@ -257,7 +295,7 @@ for (const [what, damage] of DAMAGE) {
       expect(recovered.stdout).toContain(`${run}: recovered, incomplete, 4 calls`);
       const { completeness, tool_calls, warnings } = await outcomeOf(run);
       expect(completeness.grade).toBe('partial');
-      const code = what === 'stdout is cut' ? 'spool_truncated' : 'spool_unusable';
+      const code = what.startsWith('stdout is cut') ? 'spool_truncated' : 'spool_unusable';
       expect(completeness.gaps).toContain(`${code}:1`);
       expect(warnings).toContainEqual(expect.stringContaining(`${code}: `));
       expect(tool_calls).toHaveLength(4);

@@ -2,6 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startRecord } from '../../src/app/record.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { demo, finished, fixture, usePlace } from './cli.ts';
 
 const place = usePlace();
@@ -25,4 +27,19 @@ test('the clock leaps by an hour in mid-run: durations of the run and its calls 
   expect(calls[0].data.duration_ms).toBeLessThan(600_000);
   const { stdout } = await tacho(['runs', 'show', 'last', '--json']);
   expect(JSON.parse(stdout).metrics.duration_ms).toBe(duration_ms);
+});
+
+test('the clock leaps while messages are recorded: the duration is that of the work', async () => {
+  let hours = 0;
+  const now = () => Date.now() + 3_600_000 * hours++;
+  const clock = { ...systemClock, now };
+  const messages = [
+    { t: 'hello', session: 's', version: '1', model: 'm' },
+    { t: 'text', id: 'm1', text: 'done' },
+    { t: 'end', reason: 'ok' },
+  ];
+  const options = { agent: 'demo', cwd: place.work, state_dir: place.state, clock };
+  const { outcome } = await (await startRecord(options, messages, [])).result;
+  expect(hours).toBeGreaterThan(1);
+  expect(outcome.metrics.duration_ms).toBeLessThan(600_000);
 });

@@ -8,7 +8,7 @@ import { type OpenTools, openTools } from '../../src/app/eval-tools.ts';
 import { call, transcript } from '../build-transcript.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { grade } from '../grade.ts';
-import { fixture, isRunning } from './cli.ts';
+import { fixture, isRunning, kill } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const RUN = transcript([call('Read', { file_path: '/a' })]);
@@ -95,6 +95,21 @@ describe('code-grader', () => {
         expect(isRunning(Number(readFileSync(file, 'utf8')))).toBe(false);
       },
     );
+
+  verifies(
+    'EV-7',
+    'a process that escapes with the stdout of a grader is not waited for',
+    async () => {
+      const file = join(testFolder(), 'pid');
+      const escapes = `setsid env -i /bin/sh -c 'echo $$ > "${file}"; exec sleep 60' &`;
+      const wait = `while ! [ -s "${file}" ]; do sleep 0.01; done`;
+      const command = `${escapes} ${wait}; echo '{"score": 1}'`;
+      const { verdict, reason } = await grade({ ...code(), command }, RUN, tools);
+      const pid = Number(readFileSync(file, 'utf8'));
+      expect([verdict, reason, isRunning(pid)]).toEqual(['pass', 'the grader gave 1', true]);
+      kill(pid);
+    },
+  );
 
   test('it gets no variable but the usual ones and those it names', async () => {
     const { PATH } = process.env;

@@ -1,8 +1,14 @@
 /** Redirections to /dev/stdout and /dev/stderr: nothing of a shell's output is lost, and any other loss is recorded. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { prepareRun } from '../../src/app/request.ts';
+import { startRun } from '../../src/app/run.ts';
+import { drainsFor, settleDrains } from '../../src/capture/drain.ts';
+import { LIMITS } from '../../src/lib/limits.ts';
+import type { Event } from '../../src/model/event.ts';
 import { finished, isRunning, kill, linesOf, type Row, spools, until, usePlace } from './cli.ts';
 import { can } from './needs.ts';
 import { verifies } from './verifies.ts';
@@ -141,6 +147,25 @@ verifies('ST-3', 'output that a non-blocking pipe may have refused is a problem'
     expect.objectContaining({ code: 'output_refused', detail: expect.stringContaining('stderr') }),
   ]);
   expect(grade).toBe('complete');
+});
+
+verifies('ST-3', 'a pipe that was made non-blocking just before the end is a problem', async () => {
+  if (!linux) return;
+  const [stdout_path, stderr_path, text] = ['stdout', 'stderr', 'text'].map((name) =>
+    join(place.folder, name),
+  ) as [string, string, string];
+  for (const path of [stdout_path, stderr_path]) writeFileSync(path, '');
+  writeFileSync(text, `${'0'.repeat(1023)}\n`.repeat(1024));
+  const plan = { command: '/bin/sh', args: [], env: {}, cwd: '/', stdin_path: null };
+  const drains = drainsFor({ ...plan, stdout_path, stderr_path }) ?? [];
+  // All of it between two looks at the pipe: this process does nothing else meanwhile.
+  const node = `'${process.execPath}' -e 'process.stderr; process.kill(process.pid, "SIGKILL")'`;
+  const [, err = 0] = drains.map(({ pipe }) => pipe.fd);
+  spawnSync('/bin/sh', ['-c', `${node}; cat '${text}' >&2`], { stdio: ['ignore', 'ignore', err] });
+  for (const { pipe } of drains) pipe.close();
+  const { signal } = new AbortController();
+  const problems = await settleDrains(drains, { stdout: signal, stderr: signal });
+  expect(problems.map(({ data }) => data.code)).toEqual(['output_refused']);
 });
 
 /** A Node agent has files as stdout and stderr: it writes, a shell that it starts cuts, it writes on. */
@@ -366,6 +391,55 @@ verifies(
     // How much it writes until it is ended, and whether that is too much, is a matter of speed.
     const { calls } = await play([script(''), writer, started, 'exit 0'].join('\n'));
     expect([calls, isRunning(Number(readFileSync(pid_file, 'utf8')))]).toEqual([6, false]);
+  },
+);
+
+/** Blocks the whole process. */
+const waitHere = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+verifies(
+  'RE-22',
+  'processes that outlive the agent are ended while its last output is read',
+  async () => {
+    if (!linux) return;
+    const pid_file = join(place.folder, 'pid');
+    // What is read first after the end of the agent is blank: the calls are its last output.
+    const rest = join(place.folder, 'rest');
+    const blank = '\n'.repeat(4 * LIMITS.read_chunk_bytes);
+    writeFileSync(rest, `${blank}${[...CALLS, RESULT].join('\n')}\n`);
+    const env = program(`#!${process.execPath}
+const { readFileSync, writeFileSync, writeSync } = require('node:fs');
+writeSync(1, ${JSON.stringify(`${INIT}\n`)});
+const { pid } = require('node:child_process').spawn('sleep', ['300'], { stdio: 'ignore' });
+writeFileSync(1, readFileSync(${JSON.stringify(rest)}));
+writeFileSync(${JSON.stringify(pid_file)}, process.pid + ' ' + pid + ' ');
+process.exit();
+`);
+    const pids = () => readFileSync(pid_file, 'utf8').split(' ').map(Number) as [number, number];
+    const slow = Promise.withResolvers<void>();
+    const take = async (events: readonly Event[]) => {
+      const kinds = new Set(events.map(({ kind }) => kind));
+      // Nothing more is read before the agent has ended, and then the calls are not taken for a while.
+      if (kinds.has('session_started'))
+        while (!existsSync(pid_file) || isRunning(pids()[0])) waitHere(20);
+      if (kinds.has('call_requested')) await slow.promise;
+    };
+    const [cwd, state_dir] = [place.work, place.state];
+    const request = await prepareRun({
+      agent: 'claude',
+      prompt: 'p',
+      cwd,
+      state_dir,
+      env: { ...env, TACHO_HOME: place.state },
+    });
+    const { result } = await startRun(request, [{ name: 'a slow view', take }]);
+    try {
+      await until(() => existsSync(pid_file) && !isRunning(pids()[1]), 'the end of what was left');
+    } finally {
+      slow.resolve();
+    }
+    const { outcome } = await result;
+    expect([outcome.success, outcome.tool_calls.length]).toEqual([true, 6]);
   },
 );
 

@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { demo as demoAgent } from '../../src/agents/demo/index.ts';
+import { openDesk } from '../../src/app/desk.ts';
 import type { View } from '../../src/app/recorder.ts';
 import { journalledEvents } from '../../src/app/replay.ts';
 import { prepareRun, type RunOptions } from '../../src/app/request.ts';
@@ -9,6 +11,7 @@ import { startRun } from '../../src/app/run.ts';
 import { verifyRun } from '../../src/app/verify.ts';
 import type { Event } from '../../src/model/event.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
+import { createMaker } from '../build-events.ts';
 import { demo, finished, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -80,6 +83,25 @@ for (const [what, make] of FAILING) {
     },
   );
 }
+
+verifies(
+  ['RE-20', 'ST-2'],
+  'an outcome that fails on the way says so, and how the run ended',
+  async () => {
+    const options = { agent: demoAgent, env: {}, redact: [], state_dir: place.state };
+    const desk = openDesk(options, 'r_1', []);
+    const make = createMaker();
+    const broken = { ...make('call_requested'), data: null } as unknown as Event;
+    for (const event of [make('run_started'), broken, make('run_finished')])
+      await desk.recorder.resume([{ event, body: JSON.stringify(event) }]);
+    expect(desk.recorder.failed.map(({ view }) => view)).toEqual(['the outcome', 'the transcript']);
+    const { exit_reason, warnings } = desk.outcome();
+    const gap = 'gap: calls, files and warnings could not be listed: ';
+    expect([exit_reason, warnings]).toEqual(['ok', [expect.stringContaining(gap)]]);
+    expect(desk.transcript()).toBeNull();
+    await desk.close();
+  },
+);
 
 verifies(
   ['ST-9', 'TR-1'],

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
+import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
 
 /** A tenth of all that is held. */
@@ -20,6 +21,7 @@ test('items in the making are held up to a number of characters; others are requ
   // An item that is reported again takes the room of its earlier version.
   for (let times = 0; times < 100; times++) decoder.record(item('0', 'x'.repeat(SIZE)), out);
   for (let n = 1; n < fit; n++) decoder.record(item(`${n}`, 'x'.repeat(SIZE)), out);
+  decoder.record(item('8', 'y'.repeat(SIZE)), out);
   expect(requested(out)).toEqual([]);
   decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
   decoder.record(item('a', 'x'.repeat(2 * SIZE)), out);
@@ -30,4 +32,28 @@ test('items in the making are held up to a number of characters; others are requ
   decoder.end(out);
   const rest = Array.from({ length: fit - 1 }, (_, n) => `${n + 1}`);
   expect(requested(out)).toEqual(['a', '0', ...rest, 'b']);
+});
+
+test('items in the making are held up to a number; others are requested at once', () => {
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, { open_calls_max: 10 });
+  try {
+    const out: Draft[] = [];
+    const decoder = stream();
+    const ids = Array.from({ length: 12 }, (_, n) => `${n}`);
+    for (const id of ids) decoder.record(item(id, 'ls'), out);
+    for (const id of ids) decoder.record(item(id, 'ls -l'), out);
+    expect(requested(out)).toEqual(['10', '11']);
+    decoder.end(out);
+    expect(requested(out)).toEqual(['10', '11', ...ids.slice(0, 10)]);
+  } finally {
+    Object.assign(LIMITS, before);
+  }
+});
+
+test('a command line over its limit is not split into words', () => {
+  const line = (words: number) => `bash -c "${'x '.repeat(words)}"`;
+  expect(commandOfLine(line(10))).toBe('x '.repeat(10));
+  const long = line(LIMITS.split_line_chars_max / 2);
+  expect(commandOfLine(long)).toBe(long);
 });
