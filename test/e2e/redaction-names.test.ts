@@ -8,7 +8,8 @@ import { readText } from '../../src/live/messages.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { transcript } from '../build-transcript.ts';
-import { filesBelow, type Result, root, usePlace } from './cli.ts';
+import { bin, filesBelow, type Result, root, usePlace } from './cli.ts';
+import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -19,7 +20,7 @@ const tacho = (args: string[], input = '') =>
   place.tacho(args, { env: { MY_API_KEY: SECRET }, contract: 'none', input });
 
 /** Contract: what was shown names something that was redacted, and nothing that was not. */
-function expectSafe({ stdout, stderr }: Result, what: unknown): void {
+function expectSafe({ stdout, stderr }: Pick<Result, 'stdout' | 'stderr'>, what: unknown): void {
   expect([what, stdout + stderr]).toEqual([what, expect.stringMatching(MARK)]);
   expect([what, stdout + stderr]).toEqual([what, expect.not.stringContaining(SECRET)]);
 }
@@ -152,4 +153,15 @@ verifies('ST-7', 'the board and the review name no secret of a message', async (
     ['review', '--json'],
   ])
     expectSafe(await tacho(args), args);
+  // The review as a dialogue on a terminal.
+  const env = ['env', `TACHO_HOME=${place.state}`, `MY_API_KEY=${SECRET}`];
+  const pty = openPty([...env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
+  try {
+    await pty.until('the question', (lines) => lines.some((line) => line.startsWith('accept,')));
+    pty.type('q\n');
+    expect((await pty.ended).code).toBe(0);
+    expectSafe({ stdout: pty.bytes(), stderr: '' }, 'review');
+  } finally {
+    pty.close();
+  }
 });
