@@ -202,6 +202,9 @@ test('live, of the sessions that nobody sends for the one that was silent longes
   push('a', made.say('message_stop', {}));
   made.session = 'new';
   push('b', made.start());
+  expect(['s0', 's1', 's2', 'new'].filter(judge.isOpen)).toEqual(['new']);
+  push('b', made.end());
+  expect(judge.isOpen('new')).toBe(false);
   // Of a session that is not known, nobody can say that it is open.
   for (const id of ['s0', 's1', 's2']) judge.hold(id, true);
   expect(['s0', 's1', 's2'].filter(judge.isOpen)).toEqual(['s0', 's2']);
@@ -290,6 +293,21 @@ verifies(
   },
 );
 
+verifies('CF-1', 'live, what a session left open takes no room once it has ended', () => {
+  const { judge, push } = live();
+  const made = stream();
+  made.step_ms = 0;
+  for (let session = 0; session < 90; session++) {
+    made.session = `s${session}`;
+    made.start();
+    for (const [, open] of Object.values(OPENINGS))
+      for (let at = 0; at < 50; at++) open(made, at);
+    for (let at = 0; at < 50; at++) made.response(long(at));
+    push('a', made.end());
+  }
+  expect(judge.report().over_limits).toEqual([]);
+});
+
 test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
   const made = stream().start().request().response().end().start({ seq: 2 });
   const failed = judged(made.lines).rules.filter(({ verdict }) => verdict === 'failed');
@@ -310,6 +328,19 @@ test('sessions that have ended make room for others', () => {
     sessions: 3 * LIMITS.live_sessions_max,
     over_limits: [],
   });
+});
+
+test('a session that made room for others is judged for what it lacks', () => {
+  const made = stream().start().end('completed').end('completed');
+  const [first, , third] = made.lines.splice(0) as [Line, Line, Line];
+  made.lines.push(first, third);
+  for (let at = 0; at < LIMITS.live_sessions_max; at++) {
+    made.session = `other${at}`;
+    made.start().end();
+  }
+  const report = judged(made.lines);
+  const whys = report.rules.flatMap(({ failures }) => failures.map(({ why }) => why));
+  expect(whys).toContain("1 of the session's messages are missing");
 });
 
 verifies(

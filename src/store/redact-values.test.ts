@@ -233,6 +233,12 @@ describe('values of variables', () => {
     expect(tool.text('x nRw1\ufffdLv04bYe2 y')).toBe(`x ${markOf('nRw1\ud800Lv04bYe2')} y`);
   });
 
+  verifies('ST-7', 'escapes in a value, or the beginning of one at its end, do not hide it', () => {
+    const tool = redactor({ A_TOKEN: 'Kx82%20mPq0Tz', B_TOKEN: 'Lv04/bYe2nRw%' });
+    expect(tool.text('x Kx82 mPq0Tz y')).toBe(`x ${markOf('Kx82%20mPq0Tz')} y`);
+    expect(tool.text('x Lv04\\u002fbYe2nRw%41 y')).not.toContain('bYe2nRw');
+  });
+
   test('a value that begins with a slash is a secret; a path is none', () => {
     const env = { AWS_SECRET: '/k3J/8mQ2xW9z', SOME_CREDENTIALS: '/home/me/key.json' };
     const tool = redactor(env);
