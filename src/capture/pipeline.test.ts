@@ -475,3 +475,15 @@ verifies('ST-7', 'drafts of the end of the input are redacted too, and all of th
   expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
   expect(JSON.stringify(events)).not.toContain('unsafe');
 });
+
+verifies('ST-7', 'what is held at the end of the input comes before what the decoder adds', () => {
+  const data = { message_id: null, parent_call_id: null, text: 'held' };
+  const kept: Draft[] = [{ kind: 'message_delta', data }];
+  const decoder = {
+    record: () => undefined,
+    end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
+  };
+  const held = () => kept.splice(0);
+  const events = live(demo, { decoder, held }).endOfInput('stdout');
+  expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
+});
