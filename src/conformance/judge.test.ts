@@ -272,6 +272,7 @@ verifies(
     fill('a', 'calls');
     expect(judge.report().open_calls).toBeLessThan(LIMITS.live_call_chars_max / 4 / 2_000);
     fill('b', 'texts');
+    expect(judge.report().over_limits.join()).toContain('content blocks beyond the limit');
     fill('c', 'blocks');
     fill('d', 'calls');
     expect(room('late')).toBeLessThan(10);
@@ -300,8 +301,7 @@ verifies('CF-1', 'live, what a session left open takes no room once it has ended
   for (let session = 0; session < 90; session++) {
     made.session = `s${session}`;
     made.start();
-    for (const [, open] of Object.values(OPENINGS))
-      for (let at = 0; at < 50; at++) open(made, at);
+    for (const [, open] of Object.values(OPENINGS)) for (let at = 0; at < 50; at++) open(made, at);
     for (let at = 0; at < 50; at++) made.response(long(at));
     push('a', made.end());
   }

@@ -1,12 +1,5 @@
 /** Secrets in names that others give (ST-7): files, ids, targets and tests are redacted like texts, wherever they are kept or shown. */
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { createBoard } from '../../src/app/live-board.ts';
