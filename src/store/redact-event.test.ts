@@ -88,6 +88,13 @@ describe('a secret in every text of an event', () => {
     expect(JSON.stringify(last)).not.toContain(SECRET);
   });
 
+  verifies('ST-7', 'none is left at the cut of what is said of a problem', () => {
+    const data = { detail: `${'x'.repeat(290)} ${SECRET} rest`, excerpt: null };
+    const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());
+    const [problem] = transform([{ kind: 'problem', data }]);
+    expect(problem?.data.detail).not.toContain(SECRET.slice(0, 6));
+  });
+
   verifies('ST-7', 'the ids of drafts stay as they are: calls are paired by them', () => {
     const data = { call_id: `c ${SECRET}`, text: 'a b', elapsed_ms: null, stream: null };
     const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());
