@@ -492,3 +492,15 @@ verifies(
     expect(rest.filter(({ kind }) => kind === 'problem')).toHaveLength(1);
   },
 );
+
+verifies('ST-7', 'what is held at the end of the input comes before what the decoder adds', () => {
+  const data = { message_id: null, parent_call_id: null, text: 'held' };
+  const kept: Draft[] = [{ kind: 'message_delta', data }];
+  const decoder = {
+    record: () => undefined,
+    end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
+  };
+  const held = () => kept.splice(0);
+  const events = live(demo, { decoder, held }).endOfInput('stdout');
+  expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
+});

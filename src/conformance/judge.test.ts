@@ -1,6 +1,6 @@
 /** The judge as a whole: what the report says, what it never says, and that its memory is bounded. */
 import { expect, test } from 'vitest';
-import { judged, type Line, stream } from '../../test/build-live.ts';
+import { judged, type Line, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readText } from '../live/messages.ts';
@@ -190,6 +190,26 @@ verifies(
   },
 );
 
+test('live, of the sessions that nobody sends for the one that was silent longest goes first', () => {
+  const { judge, push } = live();
+  const made = stream();
+  for (let at = 0; at < LIMITS.live_sessions_max; at++) {
+    made.session = `s${at}`;
+    push('a', made.start());
+    judge.hold(made.session, false);
+  }
+  made.session = 's0';
+  push('a', made.say('message_stop', {}));
+  made.session = 'new';
+  push('b', made.start());
+  expect(['s0', 's1', 's2', 'new'].filter(judge.isOpen)).toEqual(['new']);
+  push('b', made.end());
+  expect(judge.isOpen('new')).toBe(false);
+  // Of a session that is not known, nobody can say that it is open.
+  for (const id of ['s0', 's1', 's2']) judge.hold(id, true);
+  expect(['s0', 's1', 's2'].filter(judge.isOpen)).toEqual(['s0', 's2']);
+});
+
 verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', () => {
   const share = (sender: string) => {
     const { judge, push } = live();
@@ -207,37 +227,86 @@ verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', 
   expect(share('a')).toEqual(['3.3', '4.2', '4.3']);
 });
 
+const long = (at: number) => `${'x'.repeat(1_000)}${at}`;
+
+/** What takes room, and somewhat more of it than the share of one sender. */
+const OPENINGS = {
+  calls: [2_200, (made: Stream, at: number) => made.request(long(at))],
+  texts: [
+    4_200,
+    (made: Stream, at: number) =>
+      made.say('message_start', { message: { id: long(at), role: 'assistant' } }),
+  ],
+  blocks: [
+    4_200,
+    (made: Stream, at: number) =>
+      made.say('content_block_start', { message_id: long(at), index: 0, content_type: 'text' }),
+  ],
+} as const;
+
 verifies(
   ['LP-15', 'CF-1'],
   'live, open calls and blocks of one sender leave room for those of others',
   () => {
-    const long = (at: number) => `${'x'.repeat(1_000)}${at}`;
     const { judge, push } = live();
-    const greedy = stream();
-    greedy.step_ms = 0;
-    for (const sender of ['a', 'b', 'c', 'd', 'e']) {
-      greedy.session = sender;
-      greedy.start();
-      for (let at = 0; at < 2_500; at++) {
-        greedy
-          .request(long(at))
-          .say('message_start', { message: { id: long(at), role: 'assistant' } });
-        push(sender, greedy);
-      }
+    const made = stream();
+    made.step_ms = 0;
+    const fill = (sender: string, what: keyof typeof OPENINGS) => {
+      const [count, open] = OPENINGS[what];
+      made.session = sender;
+      push(sender, made.start());
+      for (let at = 0; at < count; at++) push(sender, open(made, at));
+    };
+    const checked = () => ruleOf(judge.report(), '4.1')?.checked as number;
+    /** How many of 20 calls with long ids find room. */
+    const room = (sender: string) => {
+      const before = checked();
+      made.session = sender;
+      made.start();
+      for (let at = 0; at < 20; at++) made.request(long(at));
+      for (let at = 0; at < 20; at++) made.response(long(at));
+      push(sender, made.end());
+      return checked() - before;
+    };
+    push('a', stream().start({ session_id: 'other' }));
+    fill('a', 'calls');
+    expect(judge.report().open_calls).toBeLessThan(LIMITS.live_call_chars_max / 4 / 2_000);
+    fill('b', 'texts');
+    expect(judge.report().over_limits.join()).toContain('content blocks beyond the limit');
+    fill('c', 'blocks');
+    fill('d', 'calls');
+    expect(room('late')).toBeLessThan(10);
+    // What is left behind makes room, whatever it was.
+    for (const [sender, what] of [
+      ['a', 'calls'],
+      ['b', 'texts'],
+      ['c', 'blocks'],
+    ] as const) {
+      judge.hold(sender, false);
+      expect([sender, room(`instead of ${sender}`)]).toEqual([sender, 20]);
+      fill(`after ${sender}`, what);
+      expect(room(`after all ${sender}`)).toBeLessThan(10);
     }
-    expect(judge.report().open_calls).toBeLessThan(
-      LIMITS.live_call_chars_max / 2_000 + LIMITS.live_sessions_max,
-    );
-    // What is left behind makes room.
-    judge.hold('a', false);
-    const honest = stream().start().request();
-    push('honest', honest);
-    push('honest', honest.response().end());
-    expect(judge.isOpen('a')).toBe(false);
-    const paired = judge.report().rules.find(({ id }) => id === '4.1');
-    expect(paired).toMatchObject({ checked: 1, failed: 0 });
+    // The ids of what was let go are free again.
+    made.session = 'a';
+    push('a', made.request(long(0)));
+    expect(judge.report().rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
   },
 );
+
+verifies('CF-1', 'live, what a session left open takes no room once it has ended', () => {
+  const { judge, push } = live();
+  const made = stream();
+  made.step_ms = 0;
+  for (let session = 0; session < 90; session++) {
+    made.session = `s${session}`;
+    made.start();
+    for (const [, open] of Object.values(OPENINGS)) for (let at = 0; at < 50; at++) open(made, at);
+    for (let at = 0; at < 50; at++) made.response(long(at));
+    push('a', made.end());
+  }
+  expect(judge.report().over_limits).toEqual([]);
+});
 
 test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
   const made = stream().start().request().response().end().start({ seq: 2 });
@@ -259,6 +328,19 @@ test('sessions that have ended make room for others', () => {
     sessions: 3 * LIMITS.live_sessions_max,
     over_limits: [],
   });
+});
+
+test('a session that made room for others is judged for what it lacks', () => {
+  const made = stream().start().end('completed').end('completed');
+  const [first, , third] = made.lines.splice(0) as [Line, Line, Line];
+  made.lines.push(first, third);
+  for (let at = 0; at < LIMITS.live_sessions_max; at++) {
+    made.session = `other${at}`;
+    made.start().end();
+  }
+  const report = judged(made.lines);
+  const whys = report.rules.flatMap(({ failures }) => failures.map(({ why }) => why));
+  expect(whys).toContain("1 of the session's messages are missing");
 });
 
 verifies(

@@ -18,6 +18,8 @@ interface Running {
   /** Texts that the rules have seen. */
   judged: string[];
   refused: string[];
+  /** Sessions that a peer sends for from then on, or no longer. */
+  held: [string, boolean][];
   connect(own?: boolean): LiveClient;
   greeted(own?: boolean, data?: object): Promise<LiveClient>;
 }
@@ -26,6 +28,7 @@ interface Running {
 function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Running {
   const judged: string[] = [];
   const refused: string[] = [];
+  const held: [string, boolean][] = [];
   const last = new Map<string, number>();
   const collector = createCollector({
     journal: {
@@ -44,7 +47,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
       take: ({ text }) => void judged.push(text),
       sent: () => {},
       refused: (code) => void refused.push(code),
-      held: () => {},
+      held: (id, is_held) => void held.push([id, is_held]),
     },
     limits,
   });
@@ -67,7 +70,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
     await client.handshake(data);
     return client;
   };
-  return { collector, judged, refused, connect, greeted };
+  return { collector, judged, refused, held, connect, greeted };
 }
 
 /** The piece of a message that is longer than a short line, and the rest of it. */
@@ -143,11 +146,15 @@ verifies(
 );
 
 verifies('LP-15', 'the place of a long line is free when its connection has gone', async () => {
+  for (const own of [false, true]) await takesThePlace(own);
+});
+
+async function takesThePlace(own: boolean): Promise<void> {
   const { collector, greeted } = running({ long_lines_max: 1, long_lines_private: 0 });
-  const first = await greeted();
+  const first = await greeted(own);
   first.send(halves('a')[0]);
   await turn();
-  const second = await greeted();
+  const second = await greeted(own);
   second.send(halves('b')[0]);
   while (collector.counters.limits.long_lines_max === undefined) await turn();
   second.send(halves('b')[1]);
@@ -155,7 +162,7 @@ verifies('LP-15', 'the place of a long line is free when its connection has gone
   expect(second.received.some(acks('b', 1))).toBe(false);
   first.destroy();
   await second.wait(acks('b', 1));
-});
+}
 
 verifies(
   'LP-15',
@@ -335,4 +342,19 @@ verifies('LP-16', 'what nobody sends for any more is forgotten with its open cal
     while (collector.open > 0) await turn();
   }
   expect(collector.counters.limits.calls_max).toBeUndefined();
+});
+
+verifies(['LP-15', 'CF-4'], 'the rules know which sessions a peer sends for', async () => {
+  const { collector, held, greeted } = running();
+  const first = await greeted();
+  first.send(start('s'));
+  await first.wait(acks('s', 1));
+  first.destroy();
+  while (collector.open > 0) await turn();
+  await greeted(false, { resume: { session_id: 's', last_seq: 1 } });
+  expect(held).toEqual([
+    ['s', true],
+    ['s', false],
+    ['s', true],
+  ]);
 });

@@ -78,6 +78,23 @@ describe('a secret in every text of an event', () => {
     expect(journalled([{ kind: 'call_progress', data }])).not.toContain(SECRET);
   });
 
+  verifies('ST-7', 'what is held at the end comes as the journal has it, ids too', () => {
+    const tool = redactor();
+    const { transform, held } = draftRedaction<{ kind: string; data: Data }>(tool);
+    const ids = { message_id: `m ${SECRET}`, parent_call_id: null };
+    transform([{ kind: 'message_delta', data: { ...ids, text: 'hello wor' } }]);
+    const [last] = held();
+    expect(last?.data.text).toBe('wor');
+    expect(JSON.stringify(last)).not.toContain(SECRET);
+  });
+
+  verifies('ST-7', 'none is left at the cut of what is said of a problem', () => {
+    const data = { detail: `${'x'.repeat(290)} ${SECRET} rest`, excerpt: null };
+    const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());
+    const [problem] = transform([{ kind: 'problem', data }]);
+    expect(problem?.data.detail).not.toContain(SECRET.slice(0, 6));
+  });
+
   verifies('ST-7', 'the ids of drafts stay as they are: calls are paired by them', () => {
     const data = { call_id: `c ${SECRET}`, text: 'a b', elapsed_ms: null, stream: null };
     const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());

@@ -169,6 +169,29 @@ describe('values of variables', () => {
     }
   });
 
+  verifies('ST-7', 'a value of short lines is found with either line end', () => {
+    const value = ['Kx82', 'mPq0', 'Tz93'].join('\n');
+    const printed = value.replaceAll('\n', '\r\n');
+    for (const written of [value, printed]) {
+      const tool = redactor({ MY_SECRET: written });
+      for (const text of [value, printed]) {
+        const hex = Buffer.from(text).toString('hex');
+        expect(tool.text(`a ${text} b ${hex}`)).toBe(`a ${markOf(written)} b ${markOf(written)}`);
+      }
+    }
+  });
+
+  verifies('ST-7', 'a line of a value is a secret of its own from 8 characters on', () => {
+    const tool = redactor({ MY_SECRET: 'Kx82mPq0\nTz93nRw' });
+    expect(tool.text('a Kx82mPq0 b Tz93nRw c')).toBe(`a ${markOf('Kx82mPq0')} b Tz93nRw c`);
+  });
+
+  verifies('ST-7', 'lines of a value with line breaks as escapes are secrets of their own', () => {
+    const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];
+    const tool = redactor({ MY_SECRET: lines.join('\\n') });
+    for (const line of lines) expect(tool.text(`x ${line} y`)).toBe(`x ${markOf(line)} y`);
+  });
+
   test('lines that say nothing of the secret are left', () => {
     const account = {
       type: 'service_account',
@@ -208,6 +231,12 @@ describe('values of variables', () => {
     expect(tool.text('x Kx82mPq0Tz93 y')).toBe(`x ${markOf('Kx82mPq0Tz93')} y`);
     // As a file or a pipe has it.
     expect(tool.text('x nRw1\ufffdLv04bYe2 y')).toBe(`x ${markOf('nRw1\ud800Lv04bYe2')} y`);
+  });
+
+  verifies('ST-7', 'escapes in a value, or the beginning of one at its end, do not hide it', () => {
+    const tool = redactor({ A_TOKEN: 'Kx82%20mPq0Tz', B_TOKEN: 'Lv04/bYe2nRw%' });
+    expect(tool.text('x Kx82 mPq0Tz y')).toBe(`x ${markOf('Kx82%20mPq0Tz')} y`);
+    expect(tool.text('x Lv04\\u002fbYe2nRw%41 y')).not.toContain('bYe2nRw');
   });
 
   test('a value that begins with a slash is a secret; a path is none', () => {
@@ -345,5 +374,11 @@ describe('keys over several lines', () => {
       const kept = tool.head(`${'-'.repeat(cut % 31)}${far}`, LIMITS.excerpt_bytes_max);
       expect(kept).not.toContain(value.slice(0, 6));
     }
+    // A long key becomes a short mark, so that the end of all that is looked at is within the limit.
+    const frame = (word: string) => `-----${word} PRIVATE KEY-----\n`;
+    const room = LIMITS.excerpt_read_bytes - frame('BEGIN').length - frame('END').length;
+    const long = `${frame('BEGIN')}${'A'.repeat(room - 13)}\n${frame('END')}`;
+    const kept = tool.head(`${long}${value} `, LIMITS.excerpt_bytes_max);
+    expect(kept).toMatch(/^\[REDACTED:pem:[0-9a-f]{8}\]\n$/);
   });
 });

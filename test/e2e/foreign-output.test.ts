@@ -82,6 +82,7 @@ test('people see foreign text, and nothing of it is obeyed, whichever command sh
     evals,
     `tests:\n  - id: ${JSON.stringify(`t ${TEXT}`)}\n    input: ${JSON.stringify(TEXT)}\n    assertions:\n      - { type: equals, value: ${JSON.stringify(TEXT)} }\n`,
   );
+  const results = join(place.folder, 'results.jsonl');
   const stream = join(place.folder, 'live.jsonl');
   const start = {
     type: TEXT,
@@ -104,12 +105,14 @@ test('people see foreign text, and nothing of it is obeyed, whichever command sh
     ['drift', 'claude', join(place.folder, 'bin', 'stdout')],
     ['validate', '--format', 'live', stream],
     ['validate', '--format', 'run-event', join(place.folder, 'bin', 'stdout')],
-    ['eval', evals, '--agent', 'claude', '--no-github'],
+    ['eval', evals, '--agent', 'claude', '--no-github', '--results', results],
     ['eval', evals, '--agent', 'claude'],
   ]) {
     const { stdout, stderr } = await place.tacho(args, options);
     shown[args.join(' ')] = ownLines(`${stdout}\n${stderr}`).join('\n');
   }
+  shown.results = readFileSync(results, 'utf8');
+  expect(shown.results).toContain('\\u009b');
   for (const [command, text] of Object.entries(shown)) {
     expect(text, command).not.toMatch(CONTROL);
     expect(text, command).not.toMatch(OBEYED);

@@ -1,6 +1,6 @@
 /** Secrets in names that others give (ST-7): files, ids, targets and tests are redacted like texts, wherever they are kept or shown. */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
 import { createBoard } from '../../src/app/live-board.ts';
 import { livePaths } from '../../src/app/live-paths.ts';
@@ -8,18 +8,19 @@ import { readText } from '../../src/live/messages.ts';
 import { openJournal } from '../../src/store/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { transcript } from '../build-transcript.ts';
-import { filesBelow, type Result, root, usePlace } from './cli.ts';
+import { bin, filesBelow, type Result, root, usePlace } from './cli.ts';
+import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
 
 const SECRET = 'Zq81mKpXv0tRs5Wd9Lb2';
 const MARK = /\[REDACTED:env:[0-9a-f]{8}\]/;
-const tacho = (args: string[], input = '') =>
-  place.tacho(args, { env: { MY_API_KEY: SECRET }, contract: 'none', input });
+const tacho = (args: string[], input = '', env: Record<string, string> = {}) =>
+  place.tacho(args, { env: { MY_API_KEY: SECRET, ...env }, contract: 'none', input });
 
 /** Contract: what was shown names something that was redacted, and nothing that was not. */
-function expectSafe({ stdout, stderr }: Result, what: unknown): void {
+function expectSafe({ stdout, stderr }: Pick<Result, 'stdout' | 'stderr'>, what: unknown): void {
   expect([what, stdout + stderr]).toEqual([what, expect.stringMatching(MARK)]);
   expect([what, stdout + stderr]).toEqual([what, expect.not.stringContaining(SECRET)]);
 }
@@ -55,6 +56,36 @@ verifies('ST-7', 'names of session files are redacted in whatever is made of the
   const kept = filesBelow(place.state);
   expect(kept.filter(({ bytes }) => bytes.includes(SECRET))).toEqual([]);
   expect((await tacho(['runs', 'show', 'last'])).stdout).toMatch(/agent-\[REDACTED:env:.* line /);
+});
+
+verifies('ST-7', 'names of session files are redacted in the record of a run', async () => {
+  const printed = join(root, 'src/agents/claude/testdata/subagent/stdout.jsonl');
+  const lines = readFileSync(printed, 'utf8').trimEnd().split('\n');
+  const { session_id } = JSON.parse(lines[0] as string);
+  const project = join(place.folder, 'config/projects/p');
+  mkdirSync(project, { recursive: true });
+  const path = session();
+  renameSync(path, join(project, `${session_id}.jsonl`));
+  renameSync(path.replace('.jsonl', ''), join(project, session_id));
+  // As if it happened in the run.
+  const timestamp = new Date(Date.now() + 60_000).toISOString();
+  for (const file of filesBelow(project).filter(({ path: name }) => name.endsWith('.jsonl'))) {
+    const text = file.bytes.toString('utf8');
+    writeFileSync(file.path, text.replaceAll(/"timestamp":"[^"]+"/g, `"timestamp":"${timestamp}"`));
+  }
+  // What the sub-agent did is in its session file only.
+  const own = lines.filter((line) => !JSON.parse(line).parent_tool_use_id);
+  const stdout = join(place.folder, 'stdout');
+  writeFileSync(stdout, `${own.join('\n')}\n`);
+  const program = join(place.folder, 'claude');
+  writeFileSync(program, `#!/bin/sh\n[ "$1" = --version ] && exec echo 9.9.9\ncat '${stdout}'\n`);
+  chmodSync(program, 0o755);
+  const PATH = [place.folder, process.env.PATH].join(delimiter);
+  const env = { PATH, CLAUDE_CONFIG_DIR: join(place.folder, 'config') };
+  await tacho(['run', '--agent', 'claude', 'x'], '', env);
+  const kept = filesBelow(place.state);
+  expect(kept.filter(({ bytes }) => bytes.includes(SECRET))).toEqual([]);
+  expect(kept.some(({ bytes }) => bytes.includes('"file":"agent-[REDACTED:env:'))).toBe(true);
 });
 
 verifies('ST-7', 'a pattern that matches words of tacho breaks no converted record', async () => {
@@ -152,4 +183,15 @@ verifies('ST-7', 'the board and the review name no secret of a message', async (
     ['review', '--json'],
   ])
     expectSafe(await tacho(args), args);
+  // The review as a dialogue on a terminal.
+  const env = ['env', `TACHO_HOME=${place.state}`, `MY_API_KEY=${SECRET}`];
+  const pty = openPty([...env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
+  try {
+    await pty.until('the question', (lines) => lines.some((line) => line.startsWith('accept,')));
+    pty.type('q\n');
+    expect((await pty.ended).code).toBe(0);
+    expectSafe({ stdout: pty.bytes(), stderr: '' }, 'review');
+  } finally {
+    pty.close();
+  }
 });

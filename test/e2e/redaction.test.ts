@@ -138,14 +138,17 @@ verifies('ST-7', 'import and convert redact what a run redacts, in every form', 
   const [kept] = filesBelow(recorded).filter((file) => file.path.endsWith('.jsonl'));
   const text = (kept?.bytes.toString('utf8') ?? '').replaceAll(
     '"text":"',
-    `"text":"${secrets.slice(0, 3).join(' ')} `,
+    `"text":"${secrets.slice(0, 3).join(' ')} GLOBEX-47 `,
   );
   expect(text).toContain(PATTERN);
   const file = join(place.folder, 'kept.jsonl');
-  writeFileSync(file, text);
-  const imported = await tacho(['import', 'claude', file], { env: ENV });
+  // And a line that is no record, with a secret where its excerpt is cut.
+  writeFileSync(file, `${text.trimEnd()}\n${'x'.repeat(4096 - 8)}${VALUE}\n`);
+  const flag = ['--redact', 'GLOBEX-[0-9]+'];
+  const imported = await tacho(['import', 'claude', file, ...flag], { env: ENV });
   expect(imported.code).toBe(0);
-  expect(leaks([...streams(imported), ...filesBelow(place.state)], secrets)).toEqual([]);
+  const left = [...streams(imported), ...filesBelow(place.state)];
+  expect(leaks(left, [...secrets, 'GLOBEX-47', VALUE.slice(0, 8)])).toEqual([]);
   const shown = await tacho(['replay', 'last', '--output', 'json']);
   expect(shown.stdout).toMatch(MARK);
 });
@@ -177,7 +180,10 @@ verifies(
     config();
     const state = join(place.folder, 'served');
     const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
-    const args = { a: [1, null, { b: 'x' }], c: `curl -H "X: ${VALUE}" ${SHAPE} ${PATTERN}` };
+    const args = {
+      a: [1, null, { b: 'x' }],
+      c: `curl -H "X: ${VALUE}" ${SHAPE} ${PATTERN} GLOBEX-47`,
+    };
     const pieces = `It is ${VALUE}, or so.`.match(/.{1,5}/gs) ?? [];
     const block = { message_id: 'm', index: 0 };
     const messages = [
@@ -191,14 +197,15 @@ verifies(
       { type: 'content_block_stop', data: block },
     ];
     const input = messages.map((message) => `${JSON.stringify(message)}\n`).join('');
-    const sent = await tacho(['emit', '--to', url, '--session', 's'], { input, env: ENV });
+    const emit = ['emit', '--to', url, '--session', 's', '--redact', 'GLOBEX-[0-9]+'];
+    const sent = await tacho(emit, { input, env: ENV });
     expect(sent.code).toBe(0);
-    const secrets = [VALUE, SHAPE, PATTERN];
+    const secrets = [VALUE, SHAPE, PATTERN, 'GLOBEX-47'];
     expect(leaks([...filesBelow(state), ...filesBelow(place.state)], secrets)).toEqual([]);
     const stored = ((await storedIn(state)).get('s') ?? []).map((line) => JSON.parse(line));
     const asked = stored.find(({ type }) => type === 'tool_call_request').data.args;
     expect(asked.a).toEqual(args.a);
-    expect(asked.c.replaceAll(new RegExp(MARK, 'g'), '*')).toBe('curl -H "X: *" * *');
+    expect(asked.c.replaceAll(new RegExp(MARK, 'g'), '*')).toBe('curl -H "X: *" * * *');
     const deltas = stored.filter(({ type }) => type === 'content_block_delta');
     expect(deltas.map(({ data }) => data.delta.text).join('')).toMatch(
       /^It is \[REDACTED:env:[0-9a-f]{8}\], or so\.$/,

@@ -95,6 +95,33 @@ test('a redaction pattern that matches the verdict does not change the exit code
   expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining('[REDACTED:pattern:') });
 });
 
+test('a redaction pattern that matches words of a report changes none of them', async () => {
+  const words = ['failed', 'not judged', 'verdict', 'rules', 'report', 'sessions', 'seq', 'review'];
+  const path = file('s.jsonl', plain().text);
+  const strict = await place.tacho(['validate', path, '--strict']);
+  file('tacho.yaml', JSON.stringify({ redact: [words.join('|')] }));
+  expect(await place.tacho(['validate', path, '--strict'])).toMatchObject({
+    code: 1,
+    stderr: strict.stderr,
+  });
+  const { stdout } = await place.tacho(['validate', '-', '--json'], { input: 'garbage\n' });
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: 'failed', rules: expect.any(Array) });
+  await store(longSession('s1', 600));
+  const board = createBoard(livePaths(place.state));
+  const unasked = stream().start().response();
+  for (const { text } of unasked.lines)
+    board.take(readText(text), { received_ms: null, connection: null });
+  board.close();
+  const shown = await place.tacho(['validate', '--board', '--json']);
+  expect(shown.code).toBe(1);
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    report: { verdict: 'failed' },
+    sessions: [{ session_id: 's1', messages: 2 }],
+  });
+  const [row] = (await place.tacho(['review', '--json'])).records;
+  expect(row).toMatchObject({ session_id: 's1', seq: expect.any(Number), review: null });
+});
+
 test('an empty stream fails and says so', async () => {
   for (const input of ['', '\n\n']) {
     const result = await place.tacho(['validate', '-'], { input });
