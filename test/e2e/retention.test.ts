@@ -8,6 +8,7 @@ import { openIndex } from '../../src/store/index-db.ts';
 import { takeLock } from '../../src/store/lock.ts';
 import { outboxPath } from '../../src/store/outbox.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
+import { bury } from '../../src/store/tombstones.ts';
 import { demo, filesBelow, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -151,6 +152,21 @@ verifies('ST-5', 'rows of runs that a killed gc deleted are overwritten', async 
   expect(await listed()).toEqual([kept]);
   await tacho(gc);
   expect(traces(going)).toEqual([]);
+});
+
+verifies('ST-5', 'what a killed command wrote down as deleted goes with the next one', async () => {
+  const [kept, other] = [await record('fixed'), await record('fixed')];
+  for (const command of [
+    ['gc', '--max-runs', '100'],
+    ['rm', other],
+  ]) {
+    const going = await record('fixed');
+    bury(openStateDir(place.state), [going]);
+    expect((await tacho(['runs', ...command])).code).toBe(0);
+    expect(await listed()).not.toContain(going);
+    expect(traces(going)).toEqual([]);
+  }
+  expect(await listed()).toEqual([kept]);
 });
 
 test('without a policy gc says what to give it, and wrong ones are told with their line', async () => {
