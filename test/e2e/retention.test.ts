@@ -1,6 +1,13 @@
 /** Runs leave the store and stay away; what is kept stays whole, also when gc is killed. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { livePaths } from '../../src/app/live-paths.ts';
@@ -167,6 +174,30 @@ verifies('ST-5', 'what a killed command wrote down as deleted goes with the next
     expect(traces(going)).toEqual([]);
   }
   expect(await listed()).toEqual([kept]);
+});
+
+verifies('ST-5', 'gc and rm remove the files that killed commands left', async () => {
+  const run_id = await record('fixed');
+  const dead = 2 ** 22 + 1;
+  const left = [
+    'store.lock.0123456789ab',
+    join('journal', '0123456789abcdef.life'),
+    join('transcripts', 'demo', `.${run_id}.transcript.jsonl.${dead}-812.5.tmp`),
+  ].map((name) => join(place.state, name));
+  const spilled = join(place.state, 'tmp', `spill-${dead}-5-0123456789ab`);
+  mkdirSync(dirname(spilled), { recursive: true, mode: 0o700 });
+  writeFileSync(spilled, 'said in a run');
+  for (const command of [
+    ['gc', '--max-runs', '100'],
+    ['rm', run_id],
+  ]) {
+    for (const path of left) {
+      writeFileSync(path, '', { mode: 0o600 });
+      utimesSync(path, 1_700_000_000, 1_700_000_000);
+    }
+    expect((await tacho(['runs', ...command])).code).toBe(0);
+    expect([...left, spilled].filter((path) => existsSync(path))).toEqual([]);
+  }
 });
 
 test('without a policy gc says what to give it, and wrong ones are told with their line', async () => {
