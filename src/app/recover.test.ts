@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
@@ -29,6 +29,20 @@ verifies(
     ]);
   },
 );
+
+verifies('ST-3', 'a recovery removes files in the making of dead processes', async () => {
+  const state = newState();
+  const left = join(
+    state.transcripts,
+    'demo',
+    `.${runId(1)}.transcript.jsonl.${2 ** 22 + 1}-5.tmp`,
+  );
+  mkdirSync(dirname(left), { recursive: true });
+  writeFileSync(left, 'said in a run');
+  utimesSync(left, 1_700_000_000, 1_700_000_000);
+  expect(await all(state, { wait: false })).toEqual([]);
+  expect(existsSync(left)).toBe(false);
+});
 
 verifies(['ST-3', 'ST-8'], 'every recovery removes temporary files of dead processes', async () => {
   for (const auto of [null, { until_ms: Number.POSITIVE_INFINITY }]) {

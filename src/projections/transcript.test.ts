@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Schema from 'typebox/schema';
 import { describe, expect, test } from 'vitest';
 import { CONFIG, createMaker, USAGE } from '../../test/build-events.ts';
+import { call, transcript } from '../../test/build-transcript.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { findAgent } from '../agents/registry.ts';
 import { createPipeline } from '../capture/pipeline.ts';
@@ -445,6 +446,17 @@ test('a sub-agent is a trajectory of its own, which its call refers to', async (
   const [sub] = made.subagent_trajectories ?? [];
   expect(sub?.trajectory_id).toBe('toolu_mock_0001');
   expect(sub?.steps.map((step) => step.source)).toEqual(['user', 'agent', 'agent']);
+});
+
+verifies('TR-5', 'times beyond every date are unknown in ATIF and AgentV', () => {
+  const NO_DATE = 9e15;
+  const called = call('Bash', {}, { start_time_ms: NO_DATE, end_time_ms: NO_DATE });
+  const made = transcript([called], { start_time_ms: NO_DATE, end_time_ms: NO_DATE });
+  for (const message of made.messages) message.time_ms = NO_DATE;
+  expect(atif(made).steps).toMatchObject([{ timestamp: null }]);
+  const rows = [...agentvLines(viewOf(made), null)];
+  expect(rows).toHaveLength(1);
+  expect(rows.join('')).not.toMatch(/"(start_time|end_time|timestamp)"/);
 });
 
 verifies('TR-5', 'AgentV gets a call’s canonical name, and denied calls as failed', async () => {

@@ -69,3 +69,19 @@ verifies('ST-5', 'frames of every form are read one behind the other', async () 
     await expect(numbersIn(path)).rejects.toMatchObject({ message });
   }
 });
+
+/** A frame with one block that is not compressed; its reader needs a window of 2 ** `window_log` bytes. */
+function frameWith(window_log: number, text: Buffer): Buffer {
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (window_log - 10) << 3, 0, 0, 0]);
+  head.writeUIntLE((text.length << 3) | 1, 6, 3);
+  return Buffer.concat([head, text]);
+}
+
+verifies('ST-5', 'a frame that needs more memory than any of ours is refused', async () => {
+  const path = join(testFolder(), 'a.jsonl.zst');
+  writeFileSync(path, frameWith(25, entryLine(1, 'x')));
+  expect(await numbersIn(path)).toEqual([1]);
+  writeFileSync(path, frameWith(26, entryLine(1, 'x')));
+  const message = expect.stringMatching(/a\.jsonl\.zst.*too much memory/);
+  await expect(numbersIn(path)).rejects.toMatchObject({ message });
+});

@@ -13,7 +13,7 @@ import { listSegments, newReport, type SegmentLine, scanWhole, unreadable } from
 import { segmentName } from './segment.ts';
 import type { StateDir } from './state-dir.ts';
 import { sweepLeftovers } from './sweep.ts';
-import { deleteRuns, readTombstones } from './tombstones.ts';
+import { deleteRuns } from './tombstones.ts';
 
 export interface GcRun {
   run_id: string;
@@ -63,15 +63,11 @@ export async function collectRuns(
   const { archive, kept } = await archiveWhole(state, index, wanted, options);
   const going = new Set(runs.map(({ run_id }) => run_id));
   for (const { run_id } of kept) going.delete(run_id);
-  const removed = going.size;
-  // What an earlier command wrote down and did not finish goes with these.
-  const deleted = readTombstones(state);
-  for (const run_id of index.runIds()) if (deleted.has(run_id)) going.add(run_id);
   deleteRuns(state, index, [...going]);
   const freed = await freeDeleted(state, index);
   if (going.size > 0) index.compact();
   return {
-    removed,
+    removed: going.size,
     kept,
     archive,
     segments_removed: freed.removed.length,

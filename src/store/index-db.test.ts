@@ -349,6 +349,26 @@ describe('a database', () => {
     }
   });
 
+  verifies('ST-10', 'is replaced by another one as a whole or not at all', () => {
+    const state = newState();
+    const index = openIndex(state);
+    index.saveRun(outcome(1), [{ segment: 's.jsonl', bytes: 10, positions: [] }]);
+    const path = `${state.db}.new-1`;
+    const fresh = openIndex({ ...state, db: path });
+    fresh.saveRun(outcome(2), [{ segment: 's.jsonl', bytes: 20, positions: [] }]);
+    fresh.close();
+    const known = { runs: [runId(1)], segments: ['s.jsonl'] };
+    const other = new DatabaseSync(path);
+    other.exec('ALTER TABLE segments RENAME TO others');
+    expect(() => index.mergeFrom(path, known)).toThrow('fresh.segments');
+    expect([index.runIds(), index.covered()]).toEqual([[runId(1)], new Map([['s.jsonl', 10]])]);
+    other.exec('ALTER TABLE others RENAME TO segments');
+    other.close();
+    index.mergeFrom(path, known);
+    expect([index.runIds(), index.covered()]).toEqual([[runId(2)], new Map([['s.jsonl', 20]])]);
+    index.close();
+  });
+
   test('of an older schema is brought up to date with its runs', () => {
     const state = newState();
     const older = new DatabaseSync(state.db);

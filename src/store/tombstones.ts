@@ -103,10 +103,15 @@ export function removeIfDeleted(state: StateDir, index: Index, run_id: string): 
 }
 
 function removeBuried(state: StateDir, index: Index, run_ids: readonly string[]): void {
+  // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
+  const listed = index.runIds();
+  const deleted = readTombstones(state);
+  // What an earlier command wrote down and did not finish goes with these.
+  const going = new Set([...run_ids, ...listed.filter((run_id) => deleted.has(run_id))]);
   // Most runs have none.
   const spools = spoolNames(state);
-  for (const run_id of run_ids)
+  for (const run_id of going)
     if (spools.has(spoolName(run_id))) removeSpool(spoolAt(state, run_id));
-  index.deleteRuns(run_ids);
-  removeFilesOf(state, readTombstones(state));
+  index.deleteRuns([...going]);
+  removeFilesOf(state, deleted);
 }

@@ -505,6 +505,39 @@ verifies(
   },
 );
 
+verifies(
+  'ST-3',
+  'runs without a spool are left to the recovery that is at them, and taken over on request',
+  async () => {
+    const { run } = await killedRun();
+    rmSync(spoolOf(run), { recursive: true });
+    const release = takeLock(spoolOf('.recovering'));
+    expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
+    const forced = await tacho(['runs', 'recover', '--force']);
+    expect([forced.code, forced.stdout]).toEqual([0, expect.stringContaining(`${run}: recovered`)]);
+    release?.();
+  },
+);
+
+verifies(['ST-3', 'ST-5'], 'rm leaves a run that is being recorded or recovered', async () => {
+  const { run } = await killedRun();
+  const refused = async () => {
+    const { code, stdout } = await tacho(['runs', 'rm', run]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('is being recorded')]);
+    expect(spools(place)).toEqual([run]);
+  };
+  const release = takeLock(spoolOf(run, 'recovering'));
+  await refused();
+  release?.();
+  const meta = readFileSync(spoolOf(run, 'meta.json'), 'utf8');
+  const owner = thisOwner(join(place.state, 'journal'));
+  writeFileSync(spoolOf(run, 'meta.json'), JSON.stringify({ ...JSON.parse(meta), owner }));
+  await refused();
+  writeFileSync(spoolOf(run, 'meta.json'), meta);
+  expect((await tacho(['runs', 'rm', run])).code).toBe(0);
+  expect(spools(place)).toEqual([]);
+});
+
 verifies('ST-3', 'a folder among the spools that no tacho made is left alone', async () => {
   expect((await tacho(demo('fixed'))).code).toBe(0);
   const names = ['notes', 'r_notes', 'spool-notes', `${runId(1)}.bak`];

@@ -1,14 +1,15 @@
 /** Commands that change the store are killed at their worst moments, or run at once: no other run is lost or doubled. */
 import { once } from 'node:events';
 import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { thisOwner } from '../../src/store/owner.ts';
 import { listSegments } from '../../src/store/scan.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { readTombstones } from '../../src/store/tombstones.ts';
-import { filesBelow, linesOf, type Result, usePlace } from '../e2e/cli.ts';
+import { filesBelow, fixture, linesOf, type Result, usePlace } from '../e2e/cli.ts';
 import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { journalLine } from '../fixtures/edit-journal.ts';
@@ -18,11 +19,15 @@ const place = usePlace();
 const { tacho } = place;
 const journal = () => join(place.state, 'journal');
 
+function sessionPath(at: number): string {
+  return join(place.work, `00000000-0000-4000-8000-${String(at + 1).padStart(12, '0')}.jsonl`);
+}
+
 /** Imported sessions share a segment. */
-async function importSome(count: number): Promise<string[]> {
+async function importSome(count: number, more_text = ''): Promise<string[]> {
   const files = Array.from({ length: count }, (_, at) => {
-    const session = `00000000-0000-4000-8000-${String(at + 1).padStart(12, '0')}`;
-    const path = join(place.work, `${session}.jsonl`);
+    const path = sessionPath(at);
+    const session = basename(path, '.jsonl');
     const base = { sessionId: session, cwd: '/w', version: '2.0.0', isSidechain: false };
     const message = (n: number, more: object) => ({
       ...base,
@@ -34,7 +39,10 @@ async function importSome(count: number): Promise<string[]> {
     const usage = { input_tokens: 10, output_tokens: 20 };
     const use = { type: 'tool_use', id: `t${at}`, name: 'Bash', input: { command: 'ls' } };
     const lines = [
-      message(1, { type: 'user', message: { role: 'user', content: `marker-${at + 1}-here` } }),
+      message(1, {
+        type: 'user',
+        message: { role: 'user', content: `marker-${at + 1}-here${more_text}` },
+      }),
       message(2, {
         type: 'assistant',
         message: { id: `m${at}`, model: 'm', role: 'assistant', content: [use], usage },
@@ -133,10 +141,59 @@ verifies('ST-5', 'a command that holds the store is named; --force takes it over
     expect(refused.stderr).toContain(`process ${process.pid} on`);
     expect(refused.stderr).toContain('--force');
     expect((await tacho(['runs', 'list'])).code).toBe(0);
-    expect((await tacho(['runs', 'reindex', '--force'])).code).toBe(0);
   } finally {
     release?.();
   }
+  const gc = ['runs', 'gc', '--max-runs', '0', '--json'];
+  const { archive } = JSON.parse((await tacho(gc)).stdout);
+  for (const command of [
+    ['runs', 'restore', archive],
+    ['runs', 'reindex'],
+    gc,
+    ['import', 'claude', sessionPath(0)],
+    ['runs', 'rm', 'last'],
+  ]) {
+    const held = takeLock(path);
+    try {
+      const { code, stderr } = await tacho([...command, '--force']);
+      expect(code, `${command}: ${stderr}`).toBe(0);
+    } finally {
+      held?.();
+    }
+  }
+});
+
+verifies('ST-5', 'what rm cannot free yet is named, and freed by a later gc', async () => {
+  const all = await importSome(2);
+  const path = join(journal(), listSegments(journal())[0] as string);
+  const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
+  // As long as its writer lives, a segment is not written again.
+  const ours = JSON.stringify({ v: 1, ...thisOwner(journal()) });
+  writeFileSync(path, [ours, ...lines].join('\n'));
+  await tacho(['runs', 'reindex']);
+  const { code, stderr } = await tacho(['runs', 'rm', all[0] as string]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('still holds deleted runs')]);
+  expect(await ids()).toEqual(all.slice(1));
+  expect(markers().size).toBe(2);
+  writeFileSync(path, [header, ...lines].join('\n'));
+  expect((await tacho(['runs', 'gc', '--max-runs', '100'])).code).toBe(0);
+  expect([...markers()]).toEqual(['marker-1-here']);
+  await allVerify();
+});
+
+verifies('ST-5', 'a segment that cannot be read to its end loses no run', async () => {
+  // Long enough for several reads.
+  const all = await importSome(3, ' x'.repeat(150_000));
+  const gc = ['runs', 'gc', '--max-runs', '100'];
+  for (let read = 1; read <= 6; read++) {
+    const command = read === 1 ? ['runs', 'rm', all.at(-1) as string] : gc;
+    const NODE_OPTIONS = `--require ${fixture('fails-read.cjs')}`;
+    await tacho(command, { env: { NODE_OPTIONS, FAIL_READ: String(read) } });
+    for (const n of [2, 3]) expect(markers(), `read ${read}`).toContain(`marker-${n}-here`);
+  }
+  expect((await tacho(gc)).code).toBe(0);
+  expect([...markers()].sort()).toEqual(['marker-2-here', 'marker-3-here']);
+  await allVerify();
 });
 
 verifies('ST-5', 'a gc killed before it removes a segment leaves nothing twice', async () => {

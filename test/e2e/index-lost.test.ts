@@ -80,6 +80,50 @@ test('a command that looks one run up finds it without the index too', async () 
   }
 });
 
+verifies(['ST-5', 'ST-10'], 'gc decides over runs that the index lacks too', async () => {
+  await record();
+  const last = await record();
+  withoutLog();
+  rmSync(db());
+  const gc = ['runs', 'gc', '--max-runs', '1', '--no-archive', '--json'];
+  expect(JSON.parse((await tacho(gc)).stdout).removed).toBe(1);
+  expect((await list()).ids).toEqual([last]);
+});
+
+verifies('ST-10', 'an eval finds a run that the index lacks', async () => {
+  const run_id = await record();
+  withoutLog();
+  rmSync(db());
+  const path = join(place.work, 'e.yaml');
+  const assertion = '{ type: contains, value: a }';
+  writeFileSync(path, `tests:\n  - id: one\n    input: Go\n    assertions: [${assertion}]\n`);
+  const { stdout, stderr } = await tacho(['eval', path, '--run', run_id, '--output', 'json']);
+  expect(stderr).toContain('1 run missing in the index');
+  expect(JSON.parse(stdout).tests[0].runs[0].run_id).toBe(run_id);
+});
+
+verifies('ST-10', 'damage that shows only when the rows are read hides no run', async () => {
+  const run_id = await record();
+  await list();
+  const index = new DatabaseSync(db());
+  index.exec(`UPDATE runs SET labels = '{'`);
+  index.close();
+  const found = await list();
+  expect([found.code, found.ids]).toEqual([0, [run_id]]);
+  expect(found.stderr).toMatch(/the index was damaged and is now .*; it is rebuilt/);
+});
+
+verifies('ST-10', 'runs with foreign entries are named when they are added', async () => {
+  const run_id = await record();
+  const dir = join(place.state, 'journal');
+  editRun(join(dir, listSegments(dir)[0] as string), run_id, (entries) => set(entries, 2, 7));
+  withoutLog();
+  rmSync(db());
+  const { ids, stderr } = await list();
+  expect(ids).toEqual([run_id]);
+  expect(stderr).toContain('1 run with damaged entries: see tacho runs verify');
+});
+
 verifies('ST-10', 'damage that shows only in the middle of a command is no answer', async () => {
   const run_id = await record();
   for (const command of [

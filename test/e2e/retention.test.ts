@@ -1,6 +1,13 @@
 /** Runs leave the store and stay away; what is kept stays whole, also when gc is killed. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { livePaths } from '../../src/app/live-paths.ts';
@@ -8,6 +15,7 @@ import { openIndex } from '../../src/store/index-db.ts';
 import { takeLock } from '../../src/store/lock.ts';
 import { outboxPath } from '../../src/store/outbox.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
+import { bury } from '../../src/store/tombstones.ts';
 import { demo, filesBelow, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -151,6 +159,45 @@ verifies('ST-5', 'rows of runs that a killed gc deleted are overwritten', async 
   expect(await listed()).toEqual([kept]);
   await tacho(gc);
   expect(traces(going)).toEqual([]);
+});
+
+verifies('ST-5', 'what a killed command wrote down as deleted goes with the next one', async () => {
+  const [kept, other] = [await record('fixed'), await record('fixed')];
+  for (const command of [
+    ['gc', '--max-runs', '100'],
+    ['rm', other],
+  ]) {
+    const going = await record('fixed');
+    bury(openStateDir(place.state), [going]);
+    expect((await tacho(['runs', ...command])).code).toBe(0);
+    expect(await listed()).not.toContain(going);
+    expect(traces(going)).toEqual([]);
+  }
+  expect(await listed()).toEqual([kept]);
+});
+
+verifies('ST-5', 'gc and rm remove the files that killed commands left', async () => {
+  const run_id = await record('fixed');
+  const dead = 2 ** 22 + 1;
+  const left = [
+    'store.lock.0123456789ab',
+    join('journal', '0123456789abcdef.life'),
+    join('transcripts', 'demo', `.${run_id}.transcript.jsonl.${dead}-812.5.tmp`),
+  ].map((name) => join(place.state, name));
+  const spilled = join(place.state, 'tmp', `spill-${dead}-5-0123456789ab`);
+  mkdirSync(dirname(spilled), { recursive: true, mode: 0o700 });
+  writeFileSync(spilled, 'said in a run');
+  for (const command of [
+    ['gc', '--max-runs', '100'],
+    ['rm', run_id],
+  ]) {
+    for (const path of left) {
+      writeFileSync(path, '', { mode: 0o600 });
+      utimesSync(path, 1_700_000_000, 1_700_000_000);
+    }
+    expect((await tacho(['runs', ...command])).code).toBe(0);
+    expect([...left, spilled].filter((path) => existsSync(path))).toEqual([]);
+  }
 });
 
 test('without a policy gc says what to give it, and wrong ones are told with their line', async () => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { takeLock } from '../../src/store/lock.ts';
 import {
   acks,
   clientOf,
@@ -135,6 +136,22 @@ verifies(
     expect((await third.done).code).toBe(0);
   },
 );
+
+verifies('LP-13', 'a collector takes the lock over from any holder with --force', async () => {
+  const first = await serving();
+  kill(first.pid);
+  await first.done;
+  const release = takeLock(join(place.state, 'live/collector.lock'));
+  try {
+    expect((await place.tacho(['serve'])).code).toBe(70);
+    const forced = await serving('--force');
+    await store(await connectSocket({ path: join(place.state, 'live/collector.sock') }), 's');
+    kill(forced.pid, 'SIGINT');
+    expect((await forced.done).code).toBe(0);
+  } finally {
+    release?.();
+  }
+});
 
 verifies(
   ['LP-12', 'LP-15'],
