@@ -1,4 +1,5 @@
 /** What is wrong with a message, field by field (LP-1). The generated checks say only whether; this says where. */
+import { own } from '../lib/own.ts';
 import type { JsonSchema } from '../lib/schema-fault.ts';
 import { LIVE_SCHEMAS } from '../model/generated/live.ts';
 
@@ -115,7 +116,7 @@ function faultInMap(schema: JsonSchema, value: Record<string, unknown>, at: stri
 
 /** The first fault of a message of a known type that its check refused. */
 export function faultOf(type: string, message: Record<string, unknown>): Fault {
-  const schema = LIVE_SCHEMAS[type] as JsonSchema;
+  const schema = own(LIVE_SCHEMAS, type) as JsonSchema;
   return (
     faultInMap(schema, message, '') ?? {
       code: 'INVALID_MESSAGE_FORMAT',

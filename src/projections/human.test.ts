@@ -67,6 +67,12 @@ function failingRun(make: MakeEvent): Event[] {
 }
 
 describe('human output', () => {
+  test('shows a status that is no word of the model as unknown', () => {
+    const make = createMaker();
+    for (const status of ['constructor', 'toString', 'from_the_future'] as never[])
+      expect(print([make('call_requested'), make('call_finished', { status })])).toMatch(/^\? /m);
+  });
+
   test('tells a run from its beginning to its summary', () => {
     expect(print(failingRun(createMaker()))).toBe(
       [

@@ -69,7 +69,13 @@ function parsed(line: string): unknown {
 }
 
 function kindOf(record: unknown): string {
-  const { type, subtype, payload, event, item, method } = record as Record<string, unknown>;
+  const { type, subtype, payload, event, item, method, message } = record as Record<
+    string,
+    unknown
+  >;
   const inner = [payload, event, item].map((one) => (one as { type?: unknown } | null)?.type);
-  return [type, subtype, method, ...inner].filter((word) => typeof word === 'string').join('/');
+  const role = (message as { role?: unknown } | null | undefined)?.role;
+  return [type, subtype, method, role, ...inner]
+    .filter((word) => typeof word === 'string')
+    .join('/');
 }

@@ -16,8 +16,19 @@ const withoutComments = (text: string) =>
     .replace(/\/\*[\s\S]*?\*\//g, (found) => found.replace(/[^\n]/g, ' '))
     .replace(/(^|\s)\/\/[^\n]*/g, (found) => found.replace(/[^\n]/g, ' '));
 
+/** A name for the type of such a table. */
+const ALIAS = /\btype\s+(\w+)\s*=\s*(?=(?:Readonly<|Partial<)*Record<\s*string\b)/g;
+
 function declaredIn(text: string): string[] {
-  return [...text.matchAll(DECLARED)].map(([, open, partial]) => open ?? partial ?? '');
+  const direct = [...text.matchAll(DECLARED)].map(([, open, partial]) => open ?? partial ?? '');
+  const named = [...text.matchAll(ALIAS)].flatMap(([, type]) =>
+    [
+      ...text.matchAll(
+        new RegExp(`\\b(?:const|readonly|static)\\s+(#?[A-Za-z_]\\w*)\\s*:\\s*${type}\\b`, 'g'),
+      ),
+    ].map(([, name = '']) => name),
+  );
+  return [...direct, ...named];
 }
 
 /** `path:line: text` of every such lookup. */
@@ -37,6 +48,9 @@ export function unguardedLookups(sources: readonly Source[]): string[] {
   });
 }
 
+/** A word that is asked for with `in`: what a table inherits is in it too. */
+const IN = /(?<!\bfor \([^)]*)\bin\s+(?:this\.)?(#?[A-Za-z_]\w*)/g;
+
 /** Each index with a name, member, call or text with holes in it; numbers and plain texts are no foreign words. */
 const INDEX =
   /(#?[A-Za-z_$]\w*)(?:\s+as\s+\w+\))?!?\??\.?\[([^\][\n]*(?:\[[^\]\n]*\])?[^\][\n]*)\]/g;
@@ -54,6 +68,8 @@ function lookupsIn(path: string, text: string, tables: ReadonlySet<string>): str
         continue;
       found.push(`${path}:${at + 1}: ${line.trim()}`);
     }
+    for (const [, name = ''] of line.matchAll(IN))
+      if (tables.has(name)) found.push(`${path}:${at + 1}: ${line.trim()}`);
   }
   return found;
 }

@@ -655,13 +655,37 @@ describe('an eval file', () => {
     const { code, stderr } = await tacho(['eval', 'evals/e.yaml', '--run', 'last']);
     expect([code, stderr]).toEqual([0, '']);
   });
+
+  test('a link in its repository that leads out of it is a file or folder outside', async () => {
+    await tacho(demo('default'));
+    mkdirSync(join(place.work, '.git'));
+    writeFileSync(secret(), 'x');
+    symlinkSync('../secret', join(place.work, 'link.md'));
+    symlinkSync('..', join(place.work, 'link'));
+    const assert = [{ type: 'contains', value: 'Done' }];
+    const input = (value: string) => [{ role: 'user', content: [{ type: 'file', value }] }];
+    for (const [effect, more] of [
+      [`reads ${secret()}\n`, { input: input('link.md') }],
+      [`reads ${secret()}\n`, { input: input('link/secret') }],
+      [`copies ${place.folder} for`, { workspace: 'link' }],
+    ] as const) {
+      write('e.yaml', { tests: [{ id: 'a', input: 'x', assert, ...more }] });
+      const { code, stderr } = await tacho(RUN_LAST);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(effect)]);
+    }
+    // A link that stays inside needs no consent.
+    write('prompt.md', 'hello');
+    symlinkSync('prompt.md', join(place.work, 'inside.md'));
+    write('e.yaml', { tests: [{ id: 'a', input: input('inside.md'), assert }] });
+    expect(await tacho(RUN_LAST)).toMatchObject({ code: 0, stderr: '' });
+  });
 });
 
 describe('on a terminal', () => {
-  const open = (): Pty => {
+  const open = (...shell: string[]): Pty => {
     const settings = [`HOME=${place.folder}`, `XDG_STATE_HOME=${place.folder}/st`];
     const command = [process.execPath, bin, 'run', '--state-dir', place.state, 'x'];
-    const pty = openPty(['env', '-C', place.work, ...settings, ...command]);
+    const pty = openPty(['env', '-C', place.work, ...settings, ...shell, ...command]);
     onTestFinished(() => pty.close());
     return pty;
   };
@@ -687,4 +711,21 @@ describe('on a terminal', () => {
       false,
     ]);
   });
+
+  for (const [stream, redirection] of [
+    ['stdin', '< /dev/null'],
+    ['stderr', '2> errors'],
+  ])
+    test(`nothing is asked when ${stream} is no terminal, and no answer is read`, async () => {
+      if (!can('script', 'trust.test.ts')) return;
+      writeConfig();
+      const pty = open('sh', '-c', `"$@" ${redirection}; code=$?; echo ended; exit $code`, 'sh');
+      // Waits in the terminal for whoever reads from it.
+      pty.type('y\r');
+      expect([(await pty.ended).code, existsSync(proof())]).toEqual([2, false]);
+      const errors = join(place.work, 'errors');
+      const said = existsSync(errors) ? readFileSync(errors, 'utf8') : pty.bytes();
+      expect(said).toContain('needs your consent');
+      expect(said).not.toContain('[y/N]');
+    });
 });

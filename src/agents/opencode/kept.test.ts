@@ -191,3 +191,24 @@ verifies('AG-2', 'what is no database of the CLI is told, and keeps nothing back
   keepInDatabase(['text', 'read']);
   await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: it holds 2 sessions/);
 });
+
+verifies('AG-2', 'times that cannot be hide no session and no row', async () => {
+  const path = join(keepInDatabase(['read']), String(truthOf('read').session_id));
+  const kindsOf = (events: readonly { kind: string }[]) =>
+    events.map(({ kind }) => kind).filter((kind) => /^(?:call|message|step)_/.test(kind));
+  const whole = kindsOf(await eventsAt(path));
+  db?.exec("UPDATE session SET time_updated = 'soon'; UPDATE part SET time_created = 'soon'");
+  expect((await listed()).map(({ modified_ms }) => modified_ms)).toEqual([0]);
+  expect(kindsOf(await eventsAt(path)).sort()).toEqual(whole.sort());
+  await rm(join(data, 'opencode.db'));
+  const storage = await keepInFolders(['read']);
+  const file = join(storage, 'session', 'global', `${truthOf('read').session_id}.json`);
+  const info = JSON.parse(readFileSync(file, 'utf8'));
+  for (const [updated, created, modified_ms] of [
+    ['soon', 1_794_706_000_000, 1_794_706_000_000],
+    [9e15, 'soon', 0],
+  ]) {
+    await writeFile(file, JSON.stringify({ ...info, time: { updated, created } }));
+    expect((await listed()).map((each) => each.modified_ms)).toEqual([modified_ms]);
+  }
+});

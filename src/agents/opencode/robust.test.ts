@@ -64,6 +64,12 @@ describe('versions to come', () => {
     'unknown_record a row of an unknown table',
   ];
 
+  verifies('AG-2', 'an event that has neither a type nor data is a problem of its own', () => {
+    const type = { toString: 1, valueOf: 1 };
+    const events = told({ type: 'sync', syncEvent: { id: 'e', type, data: 'x' } });
+    expect(problems(events)).toEqual([expect.stringMatching(/^bad_record .* without data$/)]);
+  });
+
   const recordings = recordingsIn(`${import.meta.dirname}/testdata`).filter(
     ({ channel, truth }) => channel === 'stdout' && (truth?.calls.length ?? 0) > 0,
   );

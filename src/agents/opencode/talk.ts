@@ -119,10 +119,11 @@ export class Talk {
     // What an export told comes again where the database's rows lie beside it.
     const again = shape === 'stored' && (message.closed || this.#isForeign(session_id));
     if (message.old || again) return;
-    message.closed ||= countOf(time?.completed) !== null;
+    const closed = countOf(time?.completed) !== null;
+    message.closed ||= closed;
     this.texts.known(id, saidOf(message));
     if (!this.speakerOf(session_id).root) {
-      if (countOf(time?.completed) !== null) this.texts.flush(session_id, out);
+      if (closed) this.texts.flush(session_id, out);
       return;
     }
     const model =
