@@ -325,6 +325,58 @@ verifies(
   },
 );
 
+verifies(
+  ['ST-7', 'LP-2'],
+  'a bad line changes nothing of a text that is held back, and nothing comes after an end',
+  async () => {
+    const state = join(place.folder, 'served');
+    const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
+    const block = { message_id: 'm', index: 0 };
+    const delta = (text: string, more: object = {}) => ({
+      type: 'content_block_delta',
+      data: { ...block, delta: { text } },
+      ...more,
+    });
+    const bad = { timestamp: 'at no time' };
+    const numbered = { session_id: 't', seq: 3, message_id: 'm3', correlation_id: null };
+    const messages = [
+      { type: 'session_start', data: { agent: 'mine' } },
+      delta(`It is ${VALUE.slice(0, 9)}`),
+      delta('BAD', bad),
+      delta(VALUE.slice(9)),
+      { type: 'content_block_stop', data: block, ...bad },
+      { type: 'content_block_stop', data: block },
+      { type: 'session_start', session_id: 't', data: { agent: 'mine' } },
+      delta(VALUE.slice(0, 9), { session_id: 't' }),
+      {
+        type: 'session_end',
+        ...numbered,
+        timestamp: new Date(Date.now() + 60_000).toISOString(),
+        data: { status: 'ok', reason: null, totals: null },
+      },
+    ];
+    const input = messages.map((one) => `${JSON.stringify(one)}\n`).join('');
+    const sent = await tacho(['emit', '--to', url, '--session', 's'], { input, env: ENV });
+    expect(sent.stderr.match(/^line \d+: /gm)).toEqual(['line 3: ', 'line 5: ']);
+    const stored = await storedIn(state);
+    const bodies = (id: string) => (stored.get(id) ?? []).map((line) => JSON.parse(line));
+    const text = bodies('s').map(({ data }) => data.delta?.text ?? '');
+    expect(text.join('')).toMatch(/^It is \[REDACTED:env:[0-9a-f]{8}\]$/);
+    expect(bodies('s').map(({ type }) => type)).toEqual([
+      'session_start',
+      ...['content_block_delta', 'content_block_delta', 'content_block_delta'],
+      'content_block_stop',
+      'session_end',
+    ]);
+    expect(bodies('t').map(({ type }) => type)).toEqual([
+      'session_start',
+      'content_block_delta',
+      'session_end',
+    ]);
+    await end('SIGTERM');
+  },
+);
+
 verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to', async () => {
   const state = join(place.folder, 'served');
   const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -339,12 +391,13 @@ verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to'
       // A text that has no end before the connection is closed.
       const id = redact === false ? 'raw-open' : 'safe-open';
       const two = live.session({ agent: 'mine', session_id: id });
-      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? [])
-        two.send('content_block_delta', {
-          message_id: 'm',
-          index: 0,
-          delta: { type: 'text_delta', text },
-        });
+      const block = { message_id: 'm', index: 0 };
+      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? []) {
+        // A bad message changes nothing of it.
+        const bad = { ...block, delta: { text: 'BAD' }, time_source: 'none' };
+        expect(() => two.send('content_block_delta', bad as never)).toThrow(/time_source/);
+        two.send('content_block_delta', { ...block, delta: { type: 'text_delta', text } });
+      }
       expect(await live.flush(30_000)).toBe(true);
       // What is held back of the open text is in the outbox then.
       expect((await live.close()).map(({ messages }) => messages)).toEqual(redact ? [1] : []);
