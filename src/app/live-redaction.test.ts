@@ -75,7 +75,7 @@ verifies(
   ['ST-7', 'LP-2'],
   'what a message says of itself is kept, also in a message that begins',
   () => {
-    const { messages, data } = redaction();
+    const { messages, data, envelope } = redaction();
     const said = { id: SECRET, role: 'assistant', content: [{ text: SECRET }] };
     const [begun] = messages('s', 'message_start', { message: said });
     expect(begun?.data.message).toEqual({
@@ -83,10 +83,30 @@ verifies(
       role: 'assistant',
       content: [{ text: expect.stringMatching(MARK) }],
     });
-    // Only there: a text of that name is like any other.
+    // Only there: what is deeper in it, or beside the data, is like any other value.
+    const deep = { message: { id: 'm', message: { id: SECRET } } };
+    expect(JSON.stringify([data(deep), envelope({ message: { id: SECRET } })])).not.toContain(
+      SECRET,
+    );
     expect(data({ message: `x ${SECRET}`, call_id: SECRET })).toEqual({
       message: expect.stringMatching(MARK),
       call_id: SECRET,
+    });
+  },
+);
+
+verifies(
+  ['ST-7', 'LP-2'],
+  'a secret of digits is found as a number of a tool, and only there',
+  () => {
+    const env = { MY_API_KEY: '8123456789' };
+    const { data } = createLiveRedaction(createRedactor({ env, secret_env: [], hash }));
+    const number = 8_123_456_789;
+    const mark = expect.stringMatching(MARK);
+    expect(data({ args: { n: [number] }, result: number, execution_time_ms: number })).toEqual({
+      args: { n: [mark] },
+      result: mark,
+      execution_time_ms: number,
     });
   },
 );

@@ -327,8 +327,8 @@ verifies('LP-16', 'a session with an end that was not stored is still open', asy
   disk.full = true;
   const from = stranger.received.length;
   stranger.send(end('b', 2));
-  const told = await stranger.wait(isError('CAPACITY_EXHAUSTED'), 'an error', from);
-  expect(told.data.message).toBe('not stored: no space is left');
+  const refusal = await stranger.wait(isError('CAPACITY_EXHAUSTED'), 'an error', from);
+  expect(refusal.data.message).toBe('not stored: no space is left');
   disk.full = false;
   expect(await answerTo(stranger, 'd')).toMatch(/^2 sessions of this connection/);
 });
