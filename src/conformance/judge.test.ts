@@ -227,6 +227,40 @@ verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', 
   expect(share('a')).toEqual(['3.3', '4.2', '4.3']);
 });
 
+verifies('LP-5', 'a correlation id is that of the first call that had it', () => {
+  const has = (correlation_id: string) => ({ correlation_id });
+  const why = ({ lines }: Stream) =>
+    ruleOf(judged(lines), '4.3')?.failures.map((failure) => failure.why);
+  const taken = 'correlation_id same is that of call c1';
+  const first = stream().start().request('c1', has('same')).request('c2', has('same'));
+  first.status('c1', {}, has('same')).response('c2', has('same'));
+  const before = [`${taken} of session s1`, `${taken}, not of c2`];
+  expect(why(first)).toEqual(before);
+  // What a call had that was answered and is begun again is free; what it did not have is not.
+  first.request('c2', has('other')).response('c2', has('other'));
+  first.request('c3', has('same'));
+  expect(why(first)).toEqual([...before, `${taken} of session s1`]);
+  first.response('c1', has('same')).request('c1', has('new')).response('c1', has('new'));
+  first.request('c4', has('same'));
+  expect(why(first)).toHaveLength(3);
+});
+
+verifies(
+  'CF-1',
+  'a bounded number of answered calls is remembered, the oldest are forgotten',
+  () => {
+    const made = stream().start();
+    made.step_ms = 0;
+    for (let at = 0; at <= LIMITS.calls_remembered_max; at++)
+      made.request(`c${at}`).response(`c${at}`);
+    made.request('x', { correlation_id: 's1/c0' }).request('y', { correlation_id: 's1/c1' });
+    const { failures } = ruleOf(judged(made.lines), '4.3') ?? {};
+    expect(failures?.map(({ why }) => why)).toEqual([
+      'correlation_id s1/c1 is that of call c1 of session s1',
+    ]);
+  },
+);
+
 const long = (at: number) => `${'x'.repeat(1_000)}${at}`;
 
 /** What takes room, and somewhat more of it than the share of one sender. */

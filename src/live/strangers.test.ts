@@ -5,13 +5,15 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import {
   acks,
   clientOf,
+  control,
   isError,
+  isType,
   type LiveClient,
   message,
   request,
 } from '../../test/live-client.ts';
 import { type Collector, createCollector } from './collector.ts';
-import type { CollectorLimits } from './hub.ts';
+import type { CollectorLimits, StoredMessage } from './hub.ts';
 
 interface Running {
   collector: Collector;
@@ -20,6 +22,10 @@ interface Running {
   refused: string[];
   /** Sessions that a peer sends for from then on, or no longer. */
   held: [string, boolean][];
+  /** Sessions that were read from the journal. */
+  read: string[];
+  /** While it is so, nothing can be stored. */
+  disk: { full: boolean };
   connect(own?: boolean): LiveClient;
   greeted(own?: boolean, data?: object): Promise<LiveClient>;
 }
@@ -29,16 +35,29 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
   const judged: string[] = [];
   const refused: string[] = [];
   const held: [string, boolean][] = [];
-  const last = new Map<string, number>();
+  const read: string[] = [];
+  const disk = { full: false };
+  const stored = new Map<string, StoredMessage[]>();
   const collector = createCollector({
     journal: {
       async append(entries) {
-        for (const { session, seq } of entries) last.set(session, seq);
-        return entries.map(() => 'stored' as const);
+        if (disk.full) throw new Error('no space is left');
+        return entries.map((entry) => {
+          const before = stored.get(entry.session) ?? [];
+          if (entry.seq !== before.length + 1) return 'gap';
+          stored.set(entry.session, [...before, entry]);
+          return 'stored';
+        });
       },
-      lastSeq: async (session) => last.get(session) ?? 0,
+      lastSeq: async (session) => stored.get(session)?.length ?? 0,
     },
-    reader: { async *follow() {}, async *session() {} },
+    reader: {
+      async *follow() {},
+      async *session(id) {
+        read.push(id);
+        yield* stored.get(id) ?? [];
+      },
+    },
     clock: { now: () => Date.now(), elapsed },
     newSessionId: () => 'new',
     version: '0',
@@ -70,7 +89,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
     await client.handshake(data);
     return client;
   };
-  return { collector, judged, refused, held, connect, greeted };
+  return { collector, judged, refused, held, read, disk, connect, greeted };
 }
 
 /** The piece of a message that is longer than a short line, and the rest of it. */
@@ -290,6 +309,92 @@ verifies(
   },
 );
 
+verifies('LP-16', 'a session with an end that was not stored is still open', async () => {
+  // Two for a stranger.
+  const { disk, greeted } = running({ sessions_max: 8 });
+  const answerTo = async (client: LiveClient, session: string) => {
+    const from = client.received.length;
+    client.send(start(session));
+    const is = (one: object) => acks(session, 1)(one) || isError('CAPACITY_EXHAUSTED')(one);
+    return (await client.wait(is, 'an answer', from)).data.message;
+  };
+  const stranger = await greeted();
+  stranger.send(start('a'), start('b'));
+  await stranger.wait(acks('b', 1));
+  stranger.send(end('a', 9));
+  await stranger.wait(isError('INVALID_MESSAGE_FORMAT'));
+  expect(await answerTo(stranger, 'c')).toMatch(/^2 sessions of this connection/);
+  disk.full = true;
+  const from = stranger.received.length;
+  stranger.send(end('b', 2));
+  const refusal = await stranger.wait(isError('CAPACITY_EXHAUSTED'), 'an error', from);
+  expect(refusal.data.message).toBe('not stored: no space is left');
+  disk.full = false;
+  expect(await answerTo(stranger, 'd')).toMatch(/^2 sessions of this connection/);
+});
+
+verifies(
+  ['LP-11', 'LP-15'],
+  'a session is resumed where there is a place for it, and its own place is one',
+  async () => {
+    // Three for strangers, and one each.
+    const { collector, greeted, connect } = running({ sessions_max: 4 });
+    for (const session of ['a', 'b', 'c']) {
+      const client = await greeted();
+      client.send(start(session));
+      await client.wait(acks(session, 1));
+    }
+    const resumed = (session_id: string) =>
+      connect().handshake({ resume: { session_id, last_seq: 0 } });
+    const refused = (await resumed('d')).data;
+    expect([refused.success, refused.error]).toEqual([
+      false,
+      { error_code: 'CAPACITY_EXHAUSTED', message: '3 sessions are open: end one first' },
+    ]);
+    expect(collector.counters.limits.sessions_max).toBe(1);
+    expect((await resumed('a')).data).toMatchObject({ success: true, resume_from_seq: 2 });
+  },
+);
+
+verifies(
+  'LP-16',
+  'sessions that only the journal knows take no place and no room of open ones',
+  async () => {
+    // Of open calls four for a private connection.
+    const { collector, read, greeted } = running({ sessions_max: 2, calls_max: 16 });
+    const agent = await greeted(true);
+    agent.send(start('old'), request('old', 2), request('old', 3));
+    await agent.wait(acks('old', 3));
+    agent.destroy();
+    while (collector.open > 0) await turn();
+    const other = await greeted(true);
+    other.send(start('x'), start('y'));
+    await other.wait(acks('y', 1));
+    const person = await greeted(true, { role: 'client' });
+    const state = async (types: string[]) => {
+      const from = person.received.length;
+      const filter = { session_ids: ['old'], types };
+      person.send(control('subscribe_events', { filter }));
+      const { data } = await person.wait(isType('session_state'), 'a state', from);
+      return [data.status, data.open_calls];
+    };
+    // Each filter is a subscription of its own.
+    const filters = [['ack'], ['error'], ['heartbeat'], ['session_end']];
+    for (const more of filters)
+      expect(await state(['session_state', ...more])).toEqual(['lost', ['c2', 'c3']]);
+    expect([read, collector.counters.limits.calls_max]).toEqual([
+      filters.map(() => 'old'),
+      undefined,
+    ]);
+    // Where one may be forgotten, it is read once.
+    other.destroy();
+    while (collector.open > 1) await turn();
+    for (const more of [['input'], ['session_start']])
+      expect(await state(['session_state', ...more])).toEqual(['lost', ['c2', 'c3']]);
+    expect(read).toHaveLength(filters.length + 1);
+  },
+);
+
 verifies(
   ['LP-15', 'LP-16'],
   'open calls have one room for all: a stranger has a part of it, and gives it back',
@@ -319,6 +424,24 @@ verifies(
     stranger.send(end('s', 9), start('t'), ...calls('t', 2, 3));
     await stranger.wait(acks('t', 4));
     expect(limits.calls_max).toBe(2);
+  },
+);
+
+verifies(
+  'LP-16',
+  'a session is warned once of open calls that are too many, until one fits',
+  async () => {
+    const { collector, greeted } = running({ calls_max: 16 });
+    const stranger = await greeted();
+    const warned = () => stranger.received.filter(isError('CAPACITY_EXHAUSTED')).length;
+    stranger.send(start('s'), ...[2, 3, 4, 5, 6, 7].map((seq) => request('s', seq)));
+    await stranger.wait(acks('s', 7));
+    expect([collector.counters.limits.calls_max, warned()]).toEqual([3, 1]);
+    const answer = { call_id: 'c2', result: {}, execution_time_ms: 1 };
+    stranger.send(message('tool_call_response', 's', 8, answer));
+    stranger.send(...[9, 10, 11].map((seq) => request('s', seq)));
+    await stranger.wait(acks('s', 11));
+    expect([collector.counters.limits.calls_max, warned()]).toEqual([5, 2]);
   },
 );
 

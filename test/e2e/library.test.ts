@@ -11,11 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { root, spools, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
 
 type Library = typeof import('../../src/index.ts');
 
@@ -178,6 +179,19 @@ test('convert reads a recording from a file or from bytes, and both say the same
   await expect(convert({ agent: 'claude', input: '/nowhere' }).outcome()).rejects.toThrow(
     '/nowhere',
   );
+});
+
+verifies('ST-7', 'convert gives no secret away, and takes patterns of more', async () => {
+  const { convert } = await library();
+  const input = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
+  process.env.TACHO_TEST_API_KEY = 'greet.txt';
+  onTestFinished(() => void delete process.env.TACHO_TEST_API_KEY);
+  const options = { agent: 'claude', input, redact: ['Cre[a]ted'] };
+  const made = [await all(convert(options)), await convert(options).outcome()];
+  const text = JSON.stringify(made);
+  expect(text).toMatch(/\[REDACTED:env:[0-9a-f]{8}\]/);
+  expect(text).toMatch(/\[REDACTED:pattern:[0-9a-f]{8}\]/);
+  for (const secret of ['greet.txt', 'Created']) expect(text).not.toContain(secret);
 });
 
 test('the example of the docs runs as it is written', async () => {

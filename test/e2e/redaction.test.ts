@@ -39,12 +39,16 @@ const streams = ({ bytes, stderr }: { bytes: Buffer; stderr: string }) => [
 /** A recorded session in which the agent and its tools say these texts. */
 function session(...texts: string[]): string {
   const source = join(root, 'src/agents/claude/testdata/bash-ok/stdout.jsonl');
-  const said = texts.map((text) =>
-    JSON.stringify({
-      type: 'assistant',
-      message: { id: `m-${text.length}`, role: 'assistant', content: [{ type: 'text', text }] },
-    }),
-  );
+  const said = texts.flatMap((text, at) => {
+    const id = `t-${at}`;
+    const call = { type: 'tool_use', id, name: 'Bash', input: { command: text } };
+    const answer = { type: 'tool_result', tool_use_id: id, content: text };
+    const content = [{ type: 'text', text }, call];
+    return [
+      { type: 'assistant', message: { id: `m-${text.length}`, role: 'assistant', content } },
+      { type: 'user', message: { role: 'user', content: [answer] } },
+    ].map((record) => JSON.stringify(record));
+  });
   const lines = readFileSync(source, 'utf8').trimEnd().split('\n');
   const path = join(place.folder, 'recorded.jsonl');
   writeFileSync(path, `${[...lines.slice(0, -1), ...said, lines.at(-1)].join('\n')}\n`);
@@ -89,18 +93,40 @@ verifies(
   },
 );
 
-verifies('ST-7', 'names of tools are redacted in an outcome too', async () => {
+verifies('ST-7', 'names and ids of calls are redacted in an outcome too', async () => {
   config();
   const path = session();
   const tool = `mcp__x__${PATTERN}`;
-  const content = [{ type: 'tool_use', id: `t-${VALUE}`, name: tool, input: {} }];
-  const said = { type: 'assistant', message: { id: 'm', role: 'assistant', content } };
-  writeFileSync(path, `${readFileSync(path, 'utf8')}${JSON.stringify(said)}\n`);
+  const called = (id: string, parent_tool_use_id: string | null) => {
+    const content = [{ type: 'tool_use', id, name: tool, input: {} }];
+    const message = { id: `m-${id}`, role: 'assistant', content };
+    return `${JSON.stringify({ type: 'assistant', parent_tool_use_id, message })}\n`;
+  };
+  const id = `t-${VALUE}`;
+  writeFileSync(path, readFileSync(path, 'utf8') + called(id, null) + called('u', id));
   const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', 'outcome', path];
   const result = await tacho(convert, { env: ENV });
   const { tool_calls } = JSON.parse(result.stdout);
-  expect(tool_calls.at(-1).native_name).toMatch(MARK);
+  const { native_name, parent_id } = tool_calls.at(-1);
+  expect([native_name, parent_id]).toEqual([
+    expect.stringMatching(MARK),
+    expect.stringMatching(MARK),
+  ]);
   expect(leaks(streams(result), [VALUE, PATTERN])).toEqual([]);
+});
+
+verifies('ST-7', 'an outcome is redacted before a path is cut at the work folder', async () => {
+  const path = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
+  const convert = ['convert', '--agent', 'claude', '--to', 'outcome', path];
+  const paths = async (env = {}) =>
+    JSON.parse((await tacho(convert, { env })).stdout).artifacts.map(
+      (one: { path: string }) => one.path,
+    );
+  expect(await paths()).toEqual(['greet.txt']);
+  // The secret begins in the name of the work folder and ends in that of a file.
+  expect(await paths({ MY_API_KEY: 'user/project/greet.txt' })).toEqual([
+    expect.stringMatching(/^\/home\/\[REDACTED:env:[0-9a-f]{8}\]$/),
+  ]);
 });
 
 verifies('ST-7', 'a pattern that matches nothing changes no byte of a conversion', async () => {
@@ -325,6 +351,58 @@ verifies(
   },
 );
 
+verifies(
+  ['ST-7', 'LP-2'],
+  'a bad line changes nothing of a text that is held back, and nothing comes after an end',
+  async () => {
+    const state = join(place.folder, 'served');
+    const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
+    const block = { message_id: 'm', index: 0 };
+    const delta = (text: string, more: object = {}) => ({
+      type: 'content_block_delta',
+      data: { ...block, delta: { text } },
+      ...more,
+    });
+    const bad = { timestamp: 'at no time' };
+    const numbered = { session_id: 't', seq: 3, message_id: 'm3', correlation_id: null };
+    const messages = [
+      { type: 'session_start', data: { agent: 'mine' } },
+      delta(`It is ${VALUE.slice(0, 9)}`),
+      delta('BAD', bad),
+      delta(VALUE.slice(9)),
+      { type: 'content_block_stop', data: block, ...bad },
+      { type: 'content_block_stop', data: block },
+      { type: 'session_start', session_id: 't', data: { agent: 'mine' } },
+      delta(VALUE.slice(0, 9), { session_id: 't' }),
+      {
+        type: 'session_end',
+        ...numbered,
+        timestamp: new Date(Date.now() + 60_000).toISOString(),
+        data: { status: 'ok', reason: null, totals: null },
+      },
+    ];
+    const input = messages.map((one) => `${JSON.stringify(one)}\n`).join('');
+    const sent = await tacho(['emit', '--to', url, '--session', 's'], { input, env: ENV });
+    expect(sent.stderr.match(/^line \d+: /gm)).toEqual(['line 3: ', 'line 5: ']);
+    const stored = await storedIn(state);
+    const bodies = (id: string) => (stored.get(id) ?? []).map((line) => JSON.parse(line));
+    const text = bodies('s').map(({ data }) => data.delta?.text ?? '');
+    expect(text.join('')).toMatch(/^It is \[REDACTED:env:[0-9a-f]{8}\]$/);
+    expect(bodies('s').map(({ type }) => type)).toEqual([
+      'session_start',
+      ...['content_block_delta', 'content_block_delta', 'content_block_delta'],
+      'content_block_stop',
+      'session_end',
+    ]);
+    expect(bodies('t').map(({ type }) => type)).toEqual([
+      'session_start',
+      'content_block_delta',
+      'session_end',
+    ]);
+    await end('SIGTERM');
+  },
+);
+
 verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to', async () => {
   const state = join(place.folder, 'served');
   const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -339,12 +417,13 @@ verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to'
       // A text that has no end before the connection is closed.
       const id = redact === false ? 'raw-open' : 'safe-open';
       const two = live.session({ agent: 'mine', session_id: id });
-      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? [])
-        two.send('content_block_delta', {
-          message_id: 'm',
-          index: 0,
-          delta: { type: 'text_delta', text },
-        });
+      const block = { message_id: 'm', index: 0 };
+      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? []) {
+        // A bad message changes nothing of it.
+        const bad = { ...block, delta: { text: 'BAD' }, time_source: 'none' };
+        expect(() => two.send('content_block_delta', bad as never)).toThrow(/time_source/);
+        two.send('content_block_delta', { ...block, delta: { type: 'text_delta', text } });
+      }
       expect(await live.flush(30_000)).toBe(true);
       // What is held back of the open text is in the outbox then.
       expect((await live.close()).map(({ messages }) => messages)).toEqual(redact ? [1] : []);

@@ -461,6 +461,15 @@ verifies(
     expect(await print(demo('fixed', '--stream', '--events', join(place.folder, 'e')))).toBe(base);
     expect(await print(demo('fixed', '--state-dir', other, '--cwd', place.folder))).toBe(base);
     expect(await print(demo('fixed', '--label', 'a=b'))).toBe(base);
+    const scripts = ['a/talk.yaml', 'b/talk.yaml', 'b/other.yaml'].map((name) => {
+      const path = join(place.folder, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, 'steps:\n  - say: one\n');
+      return path;
+    });
+    // Where an argument's file lies does not count.
+    const [here, there, another] = await Promise.all(scripts.map((path) => print(demo(path))));
+    expect([there, another === here]).toEqual([here, false]);
     expect(await print(demo('fixed', '--model', 'other'))).not.toBe(base);
     expect(await print(demo('fixed', '--approve', 'all'))).not.toBe(base);
     expect(await print(demo('fixed', '--timeout', '99'))).not.toBe(base);

@@ -143,6 +143,18 @@ describe('tacho.yaml', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/\d{3,} more characters: read the/)]);
   });
 
+  test('the name of a folder adds no line to what is asked for or said', async () => {
+    const folder = join(place.work, 'x\nAllow: all of it');
+    mkdirSync(folder);
+    writeConfig(folder);
+    for (const args of [['run', 'x'], ['run', '--trust', 'x'], ['trust'], ['trust', '--list']]) {
+      const { stdout, stderr } = await tacho(args, { cwd: folder, contract: 'none' });
+      const text = stderr + stdout;
+      expect([args, text.match(/^Allow/m)]).toEqual([args, null]);
+      expect(text).toContain('x Allow: all of it');
+    }
+  });
+
   test('consent is for the content: it is remembered, named in each run, and ends with a change', async () => {
     writeConfig();
     const trusted = await tacho(['trust', '--json']);
@@ -535,6 +547,13 @@ describe('a state folder made elsewhere', () => {
     expect(readFileSync(path)).toEqual(key);
   });
 
+  test('the name of a spool adds no line to what tacho trust shows', async () => {
+    mkdirSync(join(place.state, 'spool', 'r_1\nAllow: nothing'), { recursive: true });
+    mkdirSync(join(place.state, 'journal'));
+    const { stdout } = await tacho(['trust', place.state]);
+    expect(stdout).toMatch(/^ {2}recovers r_1 Allow: nothing$/m);
+  });
+
   test('tacho trust says that a line has more than it shows', async () => {
     for (let i = 0; i < 30; i += 1)
       mkdirSync(join(place.state, 'spool', `r_${i}${'x'.repeat(30)}`), { recursive: true });
@@ -697,6 +716,8 @@ describe('on a terminal', () => {
     writeConfig();
     const refused = open();
     await asked(refused);
+    // What is asked for is shown with the question, not only after it.
+    expect(refused.bytes()).toMatch(/consent:\s+target go: starts \/bin\/sh -c [\s\S]*\[y\/N\]/);
     refused.type('n\r');
     expect([(await refused.ended).code, existsSync(proof())]).toEqual([2, false]);
     const agreed = open();
