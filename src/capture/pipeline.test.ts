@@ -493,6 +493,38 @@ verifies(
   },
 );
 
+verifies('ST-3', 'killed while what was held at the end is recorded: each piece comes once', () => {
+  const texts = ['one', 'two', 'three'];
+  const decoder = () => ({
+    record: ({ text }: Record<string, unknown>, out: Draft[]) => {
+      const data = { message_id: null, parent_call_id: null, text: String(text) };
+      out.push({ kind: 'message_delta', data });
+    },
+    end: () => undefined,
+  });
+  const holding = () => {
+    const kept: Draft[] = [];
+    const transform = (drafts: readonly Draft[]) => {
+      kept.push(...drafts);
+      return [];
+    };
+    return live(demo, { decoder: decoder(), transform, held: () => kept.splice(0) });
+  };
+  const input = texts.map((text) => say({ text }));
+  const undisturbed = whole(holding(), input);
+  const pieces = undisturbed.filter(({ kind }) => kind === 'message_delta');
+  expect(pieces.map(({ data }) => (data as { text: string }).text)).toEqual(texts);
+  const last = undisturbed.lastIndexOf(pieces.at(-1) as Event);
+  for (let kept = 0; kept <= last + 1; kept++) {
+    const journalled = undisturbed.slice(0, kept);
+    const again = holding();
+    for (const event of journalled) again.resume(event);
+    again.resumed();
+    const all = [...journalled, ...whole(again, input)];
+    expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
+  }
+});
+
 verifies('ST-7', 'what is held at the end of the input comes before what the decoder adds', () => {
   const data = { message_id: null, parent_call_id: null, text: 'held' };
   const kept: Draft[] = [{ kind: 'message_delta', data }];
