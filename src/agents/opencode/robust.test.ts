@@ -194,6 +194,22 @@ describe('texts that nobody finishes', () => {
     expect(texts(events.slice(0, before))).toEqual(parts.slice(0, 5).map((_, n) => `text ${n}`));
   });
 
+  verifies(
+    'AG-2',
+    'a piece of a text that is no longer held is a problem, not lost in silence',
+    () => {
+      const parts = Array.from({ length: LIMITS.waiting_drafts_max + 1 }, (_, n) =>
+        part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
+      );
+      const late = [delta('prt_0', ' and more'), delta('prt_1', ' and more')];
+      const events = told(created(SES), message('msg_1', SES), ...parts, ...late);
+      expect(texts(events)).toContain('text 1 and more');
+      expect(problems(events)).toContain(
+        'bad_record message.part.delta of a part that is not known',
+      );
+    },
+  );
+
   verifies('RO-3', 'texts that were told take no room from later ones', () => {
     const long = 'abcdefgh'.repeat(128 * 1024);
     const finished = Array.from({ length: 12 }, (_, n) => [
