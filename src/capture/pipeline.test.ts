@@ -7,6 +7,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
+import { problem } from './decode.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
 
 const INFO: Omit<PipelineOptions['info'], 'agent'> = {
@@ -492,6 +493,33 @@ verifies(
     expect(rest.filter(({ kind }) => kind === 'problem')).toHaveLength(1);
   },
 );
+
+verifies('ST-3', 'killed while what a decoder adds at the end is recorded: it comes once', () => {
+  const said = { message_id: null, parent_call_id: null, text: 'cut' };
+  const message = { ...said, role: 'assistant', synthetic: false, partial: true } as const;
+  const ended = { exit_reason: 'cancelled', error: null, evidence: 'none' } as const;
+  const decoder = {
+    record: (_: object, out: Draft[]) =>
+      void out.push({ kind: 'notice', data: { code: 'x', text: 'a line' } }),
+    end: (out: Draft[]) =>
+      void out.push(
+        { kind: 'message_finished', data: message },
+        problem('decode', 'bad_record', 'the last one is cut'),
+        { kind: 'agent_ended', data: ended },
+      ),
+  };
+  for (const end of [decoder.end, () => undefined]) {
+    const undisturbed = whole(live(demo, { decoder: { ...decoder, end } }), [say({})]);
+    for (let kept = 0; kept < undisturbed.length; kept++) {
+      const journalled = undisturbed.slice(0, kept);
+      const again = live(demo, { decoder: { ...decoder, end } });
+      for (const event of journalled) again.resume(event);
+      again.resumed();
+      const all = [...journalled, ...whole(again, [say({})])];
+      expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
+    }
+  }
+});
 
 verifies('ST-3', 'killed while what was held at the end is recorded: each piece comes once', () => {
   const texts = ['one', 'two', 'three'];
