@@ -210,7 +210,7 @@ describe('texts that nobody finishes', () => {
     },
   );
 
-  verifies('RO-3', 'texts that were told take no room from later ones', () => {
+  verifies('RO-3', 'texts that were finished take no room from later ones', () => {
     const long = 'abcdefgh'.repeat(128 * 1024);
     const finished = Array.from({ length: 12 }, (_, n) => [
       message(`msg_${n}`, SES),
