@@ -7,6 +7,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
+import { problem } from './decode.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
 
 const INFO: Omit<PipelineOptions['info'], 'agent'> = {
@@ -492,6 +493,65 @@ verifies(
     expect(rest.filter(({ kind }) => kind === 'problem')).toHaveLength(1);
   },
 );
+
+verifies('ST-3', 'killed while what a decoder adds at the end is recorded: it comes once', () => {
+  const said = { message_id: null, parent_call_id: null, text: 'cut' };
+  const message = { ...said, role: 'assistant', synthetic: false, partial: true } as const;
+  const ended = { exit_reason: 'cancelled', error: null, evidence: 'none' } as const;
+  const decoder = {
+    record: (_: object, out: Draft[]) =>
+      void out.push({ kind: 'notice', data: { code: 'x', text: 'a line' } }),
+    end: (out: Draft[]) =>
+      void out.push(
+        { kind: 'message_finished', data: message },
+        problem('decode', 'bad_record', 'the last one is cut'),
+        { kind: 'agent_ended', data: ended },
+      ),
+  };
+  for (const end of [decoder.end, () => undefined]) {
+    const undisturbed = whole(live(demo, { decoder: { ...decoder, end } }), [say({})]);
+    for (let kept = 0; kept < undisturbed.length; kept++) {
+      const journalled = undisturbed.slice(0, kept);
+      const again = live(demo, { decoder: { ...decoder, end } });
+      for (const event of journalled) again.resume(event);
+      again.resumed();
+      const all = [...journalled, ...whole(again, [say({})])];
+      expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
+    }
+  }
+});
+
+verifies('ST-3', 'killed while what was held at the end is recorded: each piece comes once', () => {
+  const texts = ['one', 'two', 'three'];
+  const decoder = () => ({
+    record: ({ text }: Record<string, unknown>, out: Draft[]) => {
+      const data = { message_id: null, parent_call_id: null, text: String(text) };
+      out.push({ kind: 'message_delta', data });
+    },
+    end: () => undefined,
+  });
+  const holding = () => {
+    const kept: Draft[] = [];
+    const transform = (drafts: readonly Draft[]) => {
+      kept.push(...drafts);
+      return [];
+    };
+    return live(demo, { decoder: decoder(), transform, held: () => kept.splice(0) });
+  };
+  const input = texts.map((text) => say({ text }));
+  const undisturbed = whole(holding(), input);
+  const pieces = undisturbed.filter(({ kind }) => kind === 'message_delta');
+  expect(pieces.map(({ data }) => (data as { text: string }).text)).toEqual(texts);
+  const last = undisturbed.lastIndexOf(pieces.at(-1) as Event);
+  for (let kept = 0; kept <= last + 1; kept++) {
+    const journalled = undisturbed.slice(0, kept);
+    const again = holding();
+    for (const event of journalled) again.resume(event);
+    again.resumed();
+    const all = [...journalled, ...whole(again, input)];
+    expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
+  }
+});
 
 verifies('ST-7', 'what is held at the end of the input comes before what the decoder adds', () => {
   const data = { message_id: null, parent_call_id: null, text: 'held' };

@@ -105,7 +105,7 @@ class CapturePipeline implements Pipeline {
   readonly #done = new Map<Channel, number>();
   /** Per channel: the line up to which all series have been given. */
   readonly #counted = new Map<Channel, number>();
-  /** Pieces of texts that a killed recorder journalled: what was held at the end of the input comes once. */
+  /** What a killed recorder journalled of no line: what is held, or made, at the end of the input comes once. */
   readonly #given = new Set<string>();
   /** The last line of each channel that a killed recorder journalled events of, and the last cut of each file. */
   readonly #last = new Map<Channel, Raw>();
@@ -232,7 +232,7 @@ class CapturePipeline implements Pipeline {
   #note(event: Event): void {
     const { raw } = event;
     if (raw === null) {
-      if (HELD_KINDS.has(event.kind)) this.#given.add(toldAs(event));
+      this.#given.add(toldAs(event));
     } else if (isCut(event)) {
       this.#cuts.set(raw.channel, raw);
       this.#last.delete(raw.channel);
@@ -286,13 +286,8 @@ class CapturePipeline implements Pipeline {
     this.#noteLimits(out);
     this.#correlator.closeCalls(out);
     if (state.ended === null && this.#options.agent.capabilities.end_record === 'live') {
-      const detail = 'the stream has no end record';
-      this.#correlator.emit(
-        'problem',
-        problem('correlate', 'no_end_record', detail).data,
-        null,
-        out,
-      );
+      const draft = problem('correlate', 'no_end_record', 'the stream has no end record');
+      if (!this.#given.has(toldAs(draft))) this.#correlator.emit('problem', draft.data, null, out);
     }
     if (exited !== null && state.exited === null) {
       const failed = exited.signal !== null || (exited.exit_code ?? 0) !== 0;
@@ -378,6 +373,7 @@ class CapturePipeline implements Pipeline {
     if (given) return;
     for (const draft of safe) {
       const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
+      if (raw === null && this.#given.has(toldAs(kept))) continue;
       this.#correlator.draft(kept, raw, this.#out);
     }
   }
@@ -451,14 +447,12 @@ class CapturePipeline implements Pipeline {
   }
 }
 
-const HELD_KINDS = new Set<string>(['message_delta', 'thinking_delta', 'call_progress']);
-
 const isCut = (event: Event) => event.kind === 'problem' && event.data.code === 'spool_truncated';
 
-/** A piece of a text, comparable. */
+/** What a draft and its event have in common. */
 function toldAs({ kind, data }: { kind: string; data: object }): string {
-  const { message_id, call_id, text } = data as Record<string, unknown>;
-  return JSON.stringify([kind, message_id ?? null, call_id ?? null, text]);
+  const { message_id, call_id, text, code, detail, usage } = data as Record<string, unknown>;
+  return JSON.stringify([kind, message_id, call_id, text, code, detail, usage]);
 }
 
 function sameLine(a: Raw | null, b: Raw | null): boolean {

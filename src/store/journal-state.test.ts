@@ -1,5 +1,6 @@
 /** What a journal knows of a source's entries. */
 import { expect, test } from 'vitest';
+import { LIMITS } from '../lib/limits.ts';
 import { createSift } from './journal-read.ts';
 import { createSource } from './journal-state.ts';
 import { newReport } from './scan.ts';
@@ -35,4 +36,12 @@ test('what was taken and not committed is forgotten', () => {
   source.know(6, 7);
   expect([2, 4, 5].map((seq) => source.take(seq, 9))).toEqual(['stored', 'stored', 'stored']);
   expect([1, 3, 6].map((seq) => source.take(seq, 7))).toEqual(Array(3).fill('duplicate'));
+});
+
+test('numbers over the limit are neither known nor taken', () => {
+  const max = LIMITS.session_events_max;
+  const source = createSource();
+  source.know(max, 7);
+  source.know(max + 1, 7);
+  expect([source.last, source.take(max + 1, 7)]).toEqual([max, 'gap']);
 });

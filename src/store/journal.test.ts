@@ -457,6 +457,10 @@ describe('damage', () => {
     await segment.write(bytes.subarray(0, fill));
     segment.close();
     expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 5]);
+    const journal = openJournal(dir);
+    expect(await journal.lastSeq('s', 'main')).toBe(5);
+    expect(await journal.append([entry(6, '"x"')])).toEqual(['stored']);
+    await journal.close();
   });
 
   test('two writers of one number: the first counts, the other is kept as a conflict', async () => {

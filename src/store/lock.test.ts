@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
+  closeSync,
   existsSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -135,6 +139,19 @@ test('a lock file of an older version counts as long as its process lives', () =
   expect(existsSync(path)).toBe(false);
   writeFileSync(path, JSON.stringify(thisOwner()));
   expect(takeLock(path)).toBeNull();
+});
+
+test('a lock file of an older version is emptied, not replaced: who has it open waits for the same lock', () => {
+  writeFileSync(path, JSON.stringify({ ...thisOwner(), ticks: 1 }));
+  const opened = openSync(path, 'r');
+  const release = takeLock(path);
+  try {
+    expect(release).not.toBeNull();
+    expect(fstatSync(opened)).toMatchObject({ ino: statSync(path).ino, size: 0 });
+  } finally {
+    release?.();
+    closeSync(opened);
+  }
 });
 
 test('a file that is no lock is named and stays as it is: text, JSON without an owner, a database', () => {

@@ -1,11 +1,21 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { LIMITS } from '../lib/limits.ts';
 import {
   createSpool,
   hasOutput,
   listSpools,
+  readMeta,
   removeSpool,
   SPOOL_MARK,
   sweepRemoved,
@@ -46,4 +56,11 @@ test('the mark, or a part of it, is no output of the agent', () => {
   expect(hasOutput(stdout)).toBe(false);
   mkdirSync(stdout);
   expect(hasOutput(stdout)).toBe(true);
+});
+
+test('a meta.json over its limit is not read', () => {
+  const spool = createSpool(openStateDir(join(folder, 'state')), 'r_01m7ezp9qekhgwkde4c6j49f0k');
+  writeFileSync(spool.meta, '{');
+  truncateSync(spool.meta, LIMITS.spool_meta_bytes_max + 1);
+  expect(() => readMeta(spool)).toThrow(`over ${LIMITS.spool_meta_bytes_max}`);
 });

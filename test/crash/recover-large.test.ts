@@ -23,8 +23,8 @@ const journalBytes = () =>
     0,
   );
 
-/** A program that says so many short messages as an agent would, and then waits for ever. */
-function talker(messages: number): Record<string, string> {
+/** A program that says messages as an agent would, each with this many characters more, and then waits for ever. */
+function talker(messages: number, chars = 0): Record<string, string> {
   const bin = join(place.folder, 'bin');
   mkdirSync(bin);
   const program = join(bin, 'claude');
@@ -33,7 +33,7 @@ const session_id = '7e15eb39-6be6-4422-a6f5-9c0868fe7f65';
 const line = (record) => JSON.stringify({ ...record, session_id }) + '\\n';
 let text = line({ type: 'system', subtype: 'init', cwd: '/w', tools: [], model: 'm' });
 for (let i = 0; i < ${messages}; i++) {
-  const content = [{ type: 'text', text: 'text ' + i }];
+  const content = [{ type: 'text', text: 'text ' + i + 'x'.repeat(${chars}) }];
   text += line({ type: 'assistant', message: { id: 'm' + i, role: 'assistant', model: 'm', content, usage: {} } });
   if (text.length > 1e6) { writeSync(1, text); text = ''; }
 }
@@ -76,6 +76,20 @@ verifies(
     expect((await tacho(['runs', 'verify', run], { env })).code).toBe(0);
     const next = await tacho(demo('fixed'), { env });
     expect([next.code, next.stderr]).toEqual([0, '']);
+  },
+  300_000,
+);
+
+verifies(
+  'ST-3',
+  'a run of long messages, 90 MB in all, is recovered with a heap of 80 MB',
+  async () => {
+    const run = await killedRun(talker(300, 300_000));
+    expect(journalBytes()).toBeGreaterThan(90_000_000);
+    const env = { NODE_OPTIONS: '--max-old-space-size=80' };
+    const recovered = await tacho(['runs', 'recover'], { env });
+    expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+    expect(recovered.stdout).toContain(`${run}: recovered, incomplete`);
   },
   300_000,
 );

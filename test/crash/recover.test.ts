@@ -228,6 +228,9 @@ verifies(
       `${run}: its agent still runs (process ${agent}); leave out --no-wait to wait for it\n`,
     ]);
     expect(isRunning(agent)).toBe(true);
+    // An agent that still runs is no attempt that failed, however often a new run meets it.
+    expect((await tacho(demo('fixed'))).code).toBe(0);
+    expect(existsSync(spoolOf(run, 'attempts'))).toBe(false);
     const patient = place.start(['runs', 'recover', '--json']);
     await until(() => existsSync(spoolOf(run, 'recovering')), 'a recovery that waits');
     writeFileSync(join(place.work, 'go'), '');
@@ -373,6 +376,16 @@ verifies('ST-3', 'a run that talks on both channels is recovered with all of bot
     expect(await sorted(run)).toEqual(whole);
     await holds(run);
   }
+});
+
+verifies('ST-3', 'a spool that is kept on request has no note of the recovery in it', async () => {
+  const path = script('script.yaml', SHORT);
+  const run = await killedRun(demo(path, '--keep-raw'), 30);
+  await until(() => !isRunning(metaOf(run)?.agent?.pid), 'the end of the agent');
+  const next = await tacho(demo('fixed'));
+  expect([next.code, next.stderr]).toEqual([0, expect.stringContaining(run)]);
+  const kept = readdirSync(join(place.state, 'spool', run)).sort();
+  expect(kept).toEqual(['meta.json', 'recorded', 'stderr', 'stdin', 'stdout']);
 });
 
 verifies('ST-3', 'several recoveries of a spool that is kept on request do it once', async () => {

@@ -30,15 +30,14 @@ const { tacho } = place;
 const spoolOf = (run: string, file = '') => join(place.state, 'spool', run, file);
 
 /** A run with four finished calls, and its agent, both killed. */
-async function killedRun(): Promise<{ run: string; shown: Row[] }> {
+async function killedRun(env: Record<string, string> = {}): Promise<{ run: string; shown: Row[] }> {
   const path = join(place.folder, 'calls.yaml');
   const call = '{ tool: run, input: { cmd: echo out } }';
-  writeFileSync(
-    path,
-    `steps:\n  - say: before\n    calls: [${Array(4).fill(call)}]\n  - hang: true\n`,
-  );
+  const first = `  - say: before\n    calls: [${Array(4).fill(call)}]\n    usage: { input: 7, output: 1 }\n`;
+  writeFileSync(path, `hide: [usage]\nsteps:\n${first}  - hang: true\n`);
   const started = place.start(demo(path), {
     contract: 'none',
+    env,
     seen(sofar, child) {
       if (sofar.split('tool_exec_finished').length > 4) kill(child.pid as number);
     },
@@ -384,6 +383,8 @@ verifies(
       const recovered = await tacho(['runs', 'recover', '--no-wait']);
       expect(recovered.stdout).toContain(`${run}: is being recorded by a running tacho`);
       expect((await tacho(demo('fixed'))).code).toBe(0);
+      // A run that is at work is no attempt that failed.
+      expect(existsSync(spoolOf(run, 'attempts'))).toBe(false);
     }
     rmSync(spoolOf(run, 'meta.json'));
     expect((await tacho(['runs', 'recover', '--no-wait'])).stdout).toContain('running tacho');
@@ -483,6 +484,81 @@ verifies(
       .map((one) => JSON.parse(one) as Row);
     expect((await tacho(['runs', 'verify', row.run_id])).code).toBe(0);
     expect(readdirSync(join(place.state, 'journal')).length).toBeGreaterThan(0);
+  },
+);
+
+verifies(
+  'ST-3',
+  'a meta.json that the disk does not give just now closes nothing, and is read later',
+  async () => {
+    const { run, shown } = await killedRun();
+    const env = {
+      NODE_OPTIONS: `--require ${fixture('fails-at.cjs')}`,
+      FAIL_CALL: 'openSync',
+      FAIL_AT: '/meta.json',
+    };
+    const failed = await tacho(['runs', 'recover'], { env });
+    expect([failed.code, failed.stdout]).toEqual([
+      1,
+      expect.stringContaining(`${spoolOf(run, 'meta.json')}: EIO`),
+    ]);
+    expect((await tacho(['runs', 'recover'])).stdout).toContain(`${run}: recovered`);
+    expect((await outcomeOf(run)).completeness.gaps).not.toContain('spool_unusable:1');
+    await expectWhole(run, shown);
+  },
+);
+
+verifies(
+  ['ST-3', 'ST-7'],
+  'without a spool the secrets of a run are not known: its session file is not read',
+  async () => {
+    const env = { TACHO_DEMO_SESSIONS: join(place.folder, 'sessions') };
+    const filled = async (gone: boolean) => {
+      const { run } = await killedRun(env);
+      if (gone) rmSync(spoolOf(run), { recursive: true });
+      expect((await tacho(['runs', 'recover'], { env })).code).toBe(0);
+      return (await outcomeOf(run)).completeness.filled;
+    };
+    expect([await filled(false), await filled(true)]).toEqual([['usage'], []]);
+  },
+);
+
+verifies('ST-3', 'a run without a spool that cannot be closed does not keep others', async () => {
+  const runs: string[] = [];
+  for (const _ of [1, 2]) {
+    const { run } = await killedRun();
+    rmSync(spoolOf(run), { recursive: true });
+    runs.push(run);
+  }
+  const [first = '', second] = runs;
+  const journal = join(place.state, 'journal');
+  const [segment = ''] = listSegments(journal);
+  editRun(join(journal, segment), first, (entries) => {
+    for (const { e } of entries.slice(0, 1)) (e as Row).data.agent = 'nobody';
+  });
+  const recovered = await tacho(['runs', 'recover']);
+  expect([recovered.code, recovered.stdout.trim().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringMatching(`^${first}: .*"nobody", which is not an agent`),
+      expect.stringMatching(`^${second}: recovered`),
+    ],
+  ]);
+});
+
+verifies(
+  'ST-3',
+  'a recovery that cannot look for spools says nothing and does not keep a new run',
+  async () => {
+    const { run } = await killedRun();
+    const env = {
+      NODE_OPTIONS: `--require ${fixture('fails-at.cjs')}`,
+      FAIL_CALL: 'readdirSync',
+      FAIL_AT: '/spool',
+    };
+    const next = await tacho(demo('fixed'), { env });
+    expect([next.code, next.stderr, finished(next).exit_reason]).toEqual([0, '', 'ok']);
+    expect(spools(place)).toEqual([run]);
   },
 );
 

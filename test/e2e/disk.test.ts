@@ -259,3 +259,21 @@ verifies(
     }
   },
 );
+
+verifies(
+  'ST-9',
+  'a file of a new run that cannot be made ends the run before its agent starts, and leaves no spool',
+  async () => {
+    for (const file of ['stdout', 'stdin']) {
+      const env = {
+        NODE_OPTIONS: `--require ${fixture('fails-at.cjs')}`,
+        FAIL_CALL: 'openSync',
+        FAIL_AT: `/${file}`,
+      };
+      const result = await tacho(demo('fixed'), { env });
+      expect([result.code, finished(result).exit_reason], file).toEqual([70, 'pre_run_error']);
+      expect(result.stderr, file).not.toMatch(/\n {4}at /);
+      expect(spools(place), file).toEqual([]);
+    }
+  },
+);

@@ -338,6 +338,7 @@ test('an entry of a foreign shape harms its own run alone, whatever reads it', a
       );
       const shown = JSON.parse((await tacho(['runs', 'show', run_id, '--json'])).stdout);
       expect(shown.completeness.grade, what).toBe('partial');
+      expect(shown.completeness.gaps, what).toContain('journal_entries_left_out:1');
     }
     await quiet(what, 'runs', 'rm', run_id);
     expect(readdirSync(dir), what).not.toContain(segment);

@@ -193,8 +193,41 @@ describe('texts that nobody finishes', () => {
     const parts = Array.from({ length: LIMITS.waiting_drafts_max + 5 }, (_, n) =>
       part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
     );
-    const events = told(created(SES), message('msg_1', SES), ...parts);
+    const later = bus('session.dreamt', {});
+    const events = told(created(SES), message('msg_1', SES), ...parts, later);
     expect(texts(events)).toEqual(parts.map((_, n) => `text ${n}`));
+    const before = events.findIndex(({ kind }) => kind === 'problem');
+    expect(texts(events.slice(0, before))).toEqual(parts.slice(0, 5).map((_, n) => `text ${n}`));
+  });
+
+  verifies(
+    'AG-2',
+    'a piece of a text that is no longer held is a problem, not lost in silence',
+    () => {
+      const parts = Array.from({ length: LIMITS.waiting_drafts_max + 1 }, (_, n) =>
+        part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
+      );
+      const late = [delta('prt_0', ' and more'), delta('prt_1', ' and more')];
+      const events = told(created(SES), message('msg_1', SES), ...parts, ...late);
+      expect(texts(events)).toContain('text 1 and more');
+      expect(problems(events)).toContain(
+        'bad_record message.part.delta of a part that is not known',
+      );
+    },
+  );
+
+  verifies('RO-3', 'texts that were finished take no room from later ones', () => {
+    const long = 'abcdefgh'.repeat(128 * 1024);
+    const finished = Array.from({ length: 12 }, (_, n) => [
+      message(`msg_${n}`, SES),
+      part(`prt_${n}`, `msg_${n}`, SES, { type: 'text', text: long }),
+      over(`msg_${n}`, SES),
+    ]);
+    const begun = part('prt_last', 'msg_last', SES, { type: 'text', text: '' });
+    const pieces = ['in ', 'three ', 'pieces'].map((text) => delta('prt_last', text));
+    const last = [message('msg_last', SES), begun, ...pieces, over('msg_last', SES)];
+    const events = told(created(SES), ...finished.flat(), ...last);
+    expect(texts(events)).toEqual([...finished.map(() => long), 'in three pieces']);
   });
 });
 

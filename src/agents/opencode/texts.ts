@@ -5,7 +5,18 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Heard } from './calls.ts';
-import { idOf, momentOf, type Native, nativeOf, Recent, textOf, wordOf } from './native.ts';
+import {
+  idOf,
+  momentOf,
+  type Native,
+  nativeOf,
+  problem,
+  Recent,
+  textOf,
+  wordOf,
+} from './native.ts';
+
+const UNKNOWN_PART = 'message.part.delta of a part that is not known';
 
 export type Role = 'assistant' | 'user';
 
@@ -94,7 +105,10 @@ export class Texts {
 
   delta(part_id: string, text: string, at_ms: number | undefined, out: Draft[]): void {
     const held = this.#held.get(part_id);
-    if (held === undefined) return;
+    if (held === undefined) {
+      if (!this.#done.has(part_id)) out.push(problem('bad_record', UNKNOWN_PART));
+      return;
+    }
     this.#set(held, held.text + text);
     held.at_ms = at_ms ?? held.at_ms;
     pushDelta(held, text, out);
