@@ -450,9 +450,21 @@ class CapturePipeline implements Pipeline {
 const isCut = (event: Event) => event.kind === 'problem' && event.data.code === 'spool_truncated';
 
 /** What a draft and its event have in common. */
+const TOLD_BY = [
+  'message_id',
+  'call_id',
+  'text',
+  'code',
+  'detail',
+  'usage',
+  'message',
+  'exit_reason',
+  'path',
+];
+
 function toldAs({ kind, data }: { kind: string; data: object }): string {
-  const { message_id, call_id, text, code, detail, usage } = data as Record<string, unknown>;
-  return JSON.stringify([kind, message_id, call_id, text, code, detail, usage]);
+  const fields = data as Record<string, unknown>;
+  return JSON.stringify([kind, ...TOLD_BY.map((name) => fields[name])]);
 }
 
 function sameLine(a: Raw | null, b: Raw | null): boolean {
