@@ -122,6 +122,8 @@ class Emitter {
   async #pass(message: WireMessage, text: string | null): Promise<string | null> {
     const { session_id, seq } = message as { session_id: string; seq: number };
     const track = await this.#track(session_id, seq);
+    // What is held back of a text comes before the end, which then has another number.
+    if (message.type === 'session_end') this.#sayHeld(track);
     if (seq !== track.out.next_seq)
       return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
     const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
@@ -207,11 +209,13 @@ class Emitter {
 
   /** Texts that did not end are sent in full. */
   rest(): void {
-    for (const track of this.#tracks.values()) {
-      if (track.out.outbox.ended) continue;
-      const held = this.#options.redaction?.held(track.out.session_id) ?? [];
-      for (const part of held) this.#say(track, part);
-    }
+    for (const track of this.#tracks.values()) this.#sayHeld(track);
+  }
+
+  #sayHeld(track: Track): void {
+    if (track.out.outbox.ended) return;
+    const held = this.#options.redaction?.held(track.out.session_id) ?? [];
+    for (const part of held) this.#say(track, part);
   }
 
   /** Every open call is answered before the session ends (LP-4). */
