@@ -20,6 +20,7 @@ import { openStateDir, type StateDir, stateDirAt } from '../store/state-dir.ts';
 import { isOwnState } from '../store/state-mark.ts';
 import { agentReports } from './agents.ts';
 import { livePaths } from './live-paths.ts';
+import { foreignState, NOT_RECOVERED } from './own-state.ts';
 
 export interface Finding {
   name: string;
@@ -51,7 +52,7 @@ function openState(path: string, findings: Finding[]): StateDir | null {
   try {
     const state = openStateDir(path);
     const own = isOwnState(state.path);
-    const foreign = `${state.path} was not made by this user's tacho: unfinished runs in it are not recovered, and nothing of it is sent; look into it, then run: tacho trust ${state.path}`;
+    const foreign = foreignState(state.path, `${NOT_RECOVERED}, and nothing of it is sent`);
     findings.push({ name: 'state folder', ok: own || null, detail: own ? state.path : foreign });
     return state;
   } catch (error) {

@@ -15,12 +15,14 @@ export const isTrusted = (flag: boolean | undefined, env: NodeJS.ProcessEnv) =>
 
 export const NOT_RECOVERED = 'the unfinished runs in it are not recovered';
 
+/** `what`: what is left undone in such a folder. */
+export const foreignState = (state_dir: string, what: string) =>
+  `${state_dir} was not made by this user's tacho: ${what}; look into it, then run: tacho trust ${state_dir}`;
+
 /** Says what is left undone where the folder is not the user's own. */
 export function mayAct(state_dir: string, what: string, { trust, say }: Acting): boolean {
   if (trust || isOwnState(state_dir)) return true;
-  say(
-    `warning: ${state_dir} was not made by this user's tacho: ${what}; look into it, then run: tacho trust ${state_dir}`,
-  );
+  say(`warning: ${foreignState(state_dir, what)}`);
   return false;
 }
 

@@ -407,6 +407,6 @@ describe('a database', () => {
     const other = newState();
     const { mkdirSync } = await import('node:fs');
     mkdirSync(other.db);
-    expect(() => openIndex(other)).toThrow(`${other.db}: a folder stands where a file must be`);
+    expect(() => openIndex(other)).toThrow(`${other.db}: a folder is where a file must be`);
   });
 });

@@ -108,10 +108,7 @@ describe('the state folder', () => {
         rmSync(path);
         writeFileSync(path, '');
         if (later.includes(place)) openStateDir(state);
-        else
-          expect(() => openStateDir(state)).toThrow(
-            `${path}: a file stands where a folder must be`,
-          );
+        else expect(() => openStateDir(state)).toThrow(`${path}: a file is where a folder must be`);
       }
     },
   );

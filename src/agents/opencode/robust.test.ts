@@ -175,7 +175,7 @@ describe('texts that nobody finishes', () => {
 
   verifies(
     'RO-3',
-    'beyond the limit of characters they are told in pieces, and none is lost',
+    'beyond the limit of characters they are reported in pieces, and none is lost',
     () => {
       const piece = 'abcdefgh'.repeat(128 * 1024);
       const begun = [0, 1].map((n) => part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: '' }));
@@ -189,7 +189,7 @@ describe('texts that nobody finishes', () => {
     },
   );
 
-  verifies('RO-3', 'beyond the limit of their number the oldest is told', () => {
+  verifies('RO-3', 'beyond the limit of their number the oldest is reported', () => {
     const parts = Array.from({ length: LIMITS.waiting_drafts_max + 5 }, (_, n) =>
       part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
     );

@@ -74,7 +74,7 @@ export class Texts {
     this.#held.delete(id);
   }
 
-  /** Beyond the limits the oldest texts are told as far as they came. Further pieces of a text are a text of their own. */
+  /** Beyond the limits the oldest texts are reported as far as they came. Further pieces of a text are a text of their own. */
   #bound(out: Draft[]): void {
     const many = this.#held.size > LIMITS.waiting_drafts_max;
     if (!many && this.#chars <= LIMITS.line_bytes_max) return;
