@@ -2,7 +2,7 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openJournal } from '../src/store/journal.ts';
+import { openJournal } from '../src/store/journal/journal.ts';
 import { openStateDir } from '../src/store/state-dir.ts';
 
 const IN_FLIGHT = 512;

@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Event } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { createOutcomeFold } from '../src/projections/outcome.ts';
-import { openIndex } from '../src/store/index-db.ts';
-import { openJournal } from '../src/store/journal.ts';
+import { openIndex } from '../src/store/index/index-db.ts';
+import { openJournal } from '../src/store/journal/journal.ts';
 import { openStateDir } from '../src/store/state-dir.ts';
 import type { Row } from './measure.ts';
 

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, existsSync, readFileSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitCodeOf } from '../src/app/exit-codes.ts';
+import { exitCodeOf } from '../src/app/run/exit-codes.ts';
 import type { Event, Run } from '../src/index.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../src/projections/run-event.ts';
 import { INSIDE } from './agents/agent.ts';

@@ -9,8 +9,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AGENT_IDS, findAgent } from '../src/agents/registry.ts';
-import { type ConvertFrom, decoderFor, eventsOf } from '../src/app/convert.ts';
-import { objectOf, watched } from '../src/app/drift-fields.ts';
+import { type ConvertFrom, decoderFor, eventsOf } from '../src/app/sessions/convert.ts';
+import { objectOf, watched } from '../src/app/sessions/drift-fields.ts';
 import { parseShape, type Shape } from '../src/lib/shape.ts';
 import type { Agent, RecordShapes } from '../src/model/agent.ts';
 

@@ -4,15 +4,15 @@
  * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
  */
 
-import { agentOf } from './app/agent-of.ts';
-import { redactedEvents } from './app/convert.ts';
-import { startSentRun } from './app/live-run.ts';
-import { startRecord } from './app/record.ts';
-import type { View } from './app/recorder.ts';
-import { openRedactor, passingHash } from './app/redaction.ts';
-import { prepareRun, type RecordOptions, type RunOptions } from './app/request.ts';
-import type { RunControl } from './app/run.ts';
-import { type InputAnswer, refused } from './app/run-input.ts';
+import { agentOf } from './app/config/agent-of.ts';
+import { openRedactor, passingHash } from './app/config/redaction.ts';
+import { startSentRun } from './app/live/sent-run.ts';
+import { startRecord } from './app/run/record.ts';
+import type { View } from './app/run/recorder.ts';
+import { prepareRun, type RecordOptions, type RunOptions } from './app/run/request.ts';
+import type { RunControl } from './app/run/run.ts';
+import { type InputAnswer, refused } from './app/run/run-input.ts';
+import { redactedEvents } from './app/sessions/convert.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
@@ -25,9 +25,9 @@ export {
   type LiveConnection,
   type LiveSession,
   type SessionOptions,
-} from './app/connect.ts';
-export type { RecordOptions, RunOptions } from './app/request.ts';
-export type { InputAnswer, InputState } from './app/run-input.ts';
+} from './app/live/connect.ts';
+export type { RecordOptions, RunOptions } from './app/run/request.ts';
+export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { TachoError } from './lib/errors.ts';
 export type { DataOf, Event, EventOf } from './model/event.ts';
 export type { OutcomeCall, RunOutcome } from './model/outcome.ts';

@@ -1,7 +1,7 @@
 /** Streams of live messages for tests: numbered, timed, whole unless a test breaks them. */
 import { createJudge, type JudgeOptions } from '../src/conformance/judge.ts';
 import type { Report } from '../src/conformance/types.ts';
-import { readText } from '../src/live/messages.ts';
+import { readText } from '../src/live/protocol/messages.ts';
 import { LIVE_TYPES } from '../src/model/live-words.ts';
 
 export const START_MS = Date.parse('2026-03-03T10:00:00.000Z');

@@ -1,7 +1,7 @@
 /** Grades by assertions as an eval file has them. */
-import { parseEvalFile } from '../src/evals/eval-file.ts';
+import { parseEvalFile } from '../src/evals/files/eval-file.ts';
+import type { Files } from '../src/evals/files/suite.ts';
 import { gradeTest, type TestGrade } from '../src/evals/score.ts';
-import type { Files } from '../src/evals/suite.ts';
 import type { AssertionResult, EvalFile, Tools } from '../src/evals/types.ts';
 import type { Transcript } from '../src/model/transcript.ts';
 

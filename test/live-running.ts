@@ -1,7 +1,7 @@
 /** A collector in the test's own process, and what its tests say to it. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type ServeOptions, type Serving, serve } from '../src/app/serve.ts';
+import { type ServeOptions, type Serving, serve } from '../src/app/live/serve.ts';
 import { testFolder } from './fixtures/folder.ts';
 import {
   connectSocket,

@@ -1,6 +1,6 @@
 /** What every stream of live messages that tacho makes must hold to, read back as a receiver reads it. */
 import { isDeepStrictEqual } from 'node:util';
-import { readText, type WireMessage } from '../src/live/messages.ts';
+import { readText, type WireMessage } from '../src/live/protocol/messages.ts';
 import type { LiveMessage } from '../src/model/live.ts';
 import { CALL_MESSAGE_TYPES } from '../src/model/live-words.ts';
 

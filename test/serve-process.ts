@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { readAll } from '../src/store/journal-read.ts';
+import { readAll } from '../src/store/journal/read.ts';
 
 const BIN = join(import.meta.dirname, '../bin/tacho.cjs');
 

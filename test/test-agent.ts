@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect } from 'vitest';
-import { sessionEvents } from '../src/app/session-source.ts';
+import { sessionEvents } from '../src/app/sessions/session-source.ts';
 import { createPipeline, type Pipeline } from '../src/capture/pipeline.ts';
 import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
 import type { Draft } from '../src/model/draft.ts';

@@ -1,7 +1,7 @@
 /** What every agent's declared shapes must hold to (AG-19): its recordings fit them, and a change does not. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { driftIn, type Finding } from '../src/app/drift.ts';
+import { driftIn, type Finding } from '../src/app/sessions/drift.ts';
 import { parseShape } from '../src/lib/shape.ts';
 import type { Agent, RecordShapes } from '../src/model/agent.ts';
 import { verifies } from './e2e/verifies.ts';

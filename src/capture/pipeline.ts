@@ -27,7 +27,7 @@ import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
 import { applyEvent, createRunState, type RunState } from './run-state.ts';
 import { closesLine, Series } from './series.ts';
-import type { Cut } from './tail.ts';
+import type { Cut } from './source/tail.ts';
 
 export interface PipelineOptions {
   agent: Agent;

@@ -1,8 +1,8 @@
 /** What a command may do with state and configuration that others could have written. */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import type { Consenting } from '../app/consent.ts';
-import { isTrusted } from '../app/own-state.ts';
+import type { Consenting } from '../app/config/consent.ts';
+import { isTrusted } from '../app/config/own-state.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { Io } from './io.ts';
 

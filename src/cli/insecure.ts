@@ -1,5 +1,5 @@
 /** `--insecure`: the flag, and the line that says what it means. */
-import { parseAddress } from '../live/address.ts';
+import { parseAddress } from '../live/protocol/address.ts';
 import type { Io } from './io.ts';
 
 /** One line where token and messages go unencrypted to another machine; an address that is refused throws here. */

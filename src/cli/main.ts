@@ -1,6 +1,6 @@
 /** The command line: reads the arguments, runs one command, sets the exit code. The only place that does. */
 import { CommanderError } from 'commander';
-import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/exit-codes.ts';
+import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/run/exit-codes.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createIo } from './io.ts';
 import { followLauncher } from './launcher.ts';
@@ -25,7 +25,7 @@ async function main(): Promise<void> {
     } else {
       const known = knownError(error);
       process.exitCode = known === null ? EXIT_SOFTWARE : exitCodeOfError(known);
-      const { redactedMessage } = await import('../app/redaction.ts');
+      const { redactedMessage } = await import('../app/config/redaction.ts');
       const shown = known ?? { message: String((error as Error).stack) };
       await io.err.write(`error: ${await redactedMessage(shown, io.env)}\n`);
     }

@@ -1,6 +1,6 @@
 /** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
 import pc from 'picocolors';
-import type { EventSink } from '../app/recorder.ts';
+import type { EventSink } from '../app/run/recorder.ts';
 import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { createHumanProjection } from '../projections/human.ts';

@@ -1,24 +1,24 @@
 /** The command line as data: every command with its flags and help. Nothing is run here. */
 import { Command, Option } from 'commander';
-import { defineAgents } from './agents.ts';
-import { defineCompletion } from './completion.ts';
-import { defineConvert } from './convert.ts';
-import { defineDoctor } from './doctor.ts';
-import { defineDrift } from './drift.ts';
-import { defineEmit } from './emit.ts';
-import { defineEval } from './eval.ts';
-import { defineImport } from './import.ts';
+import { defineAgents } from './agents/flags.ts';
+import { defineCompletion } from './completion/flags.ts';
+import { defineConvert } from './convert/flags.ts';
+import { defineDoctor } from './doctor/flags.ts';
+import { defineDrift } from './drift/flags.ts';
+import { defineEmit } from './emit/flags.ts';
+import { defineEval } from './eval/flags.ts';
+import { defineImport } from './import/flags.ts';
 import type { Io } from './io.ts';
-import { defineReplay } from './replay.ts';
-import { defineReview } from './review.ts';
-import { defineRun } from './run.ts';
-import { defineRuns } from './runs.ts';
-import { defineSchema } from './schema.ts';
-import { defineServe } from './serve.ts';
-import { defineShow } from './show.ts';
-import { defineTail } from './tail.ts';
-import { defineTrust } from './trust.ts';
-import { defineValidate } from './validate.ts';
+import { defineReplay } from './replay/flags.ts';
+import { defineReview } from './review/flags.ts';
+import { defineRun } from './run/flags.ts';
+import { defineRuns } from './runs/flags.ts';
+import { defineSchema } from './schema/flags.ts';
+import { defineServe } from './serve/flags.ts';
+import { defineShow } from './show/flags.ts';
+import { defineTail } from './tail/flags.ts';
+import { defineTrust } from './trust/flags.ts';
+import { defineValidate } from './validate/flags.ts';
 import { VERSION } from './version.ts';
 
 const EXAMPLES = `

@@ -25,7 +25,7 @@ export async function stateIfAny(command: Command, io: Io): Promise<StateDir | n
 /** The folder with an index that has every finished run of the journal, for commands that read runs. */
 export async function runsOf(command: Command, io: Io): Promise<StateDir> {
   const state = await stateOf(command, io);
-  const { catchUpState } = await import('../app/catch-up.ts');
+  const { catchUpState } = await import('../app/runs/catch-up.ts');
   await catchUpState(state, sayTo(io));
   return state;
 }

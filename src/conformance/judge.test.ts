@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { judged, type Line, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { readText } from '../live/messages.ts';
+import { readText } from '../live/protocol/messages.ts';
 import { createJudge } from './judge.ts';
 import { LIVE_RULES } from './rules.ts';
 import { isSampled } from './sample.ts';

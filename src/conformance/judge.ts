@@ -1,7 +1,8 @@
 /** Judges a stream of the live protocol, line by line, by all rules at once. Pure: times and other evidence come from outside. */
-import type { Against } from './against.ts';
+
 import type { Evidence, Rule, RuleState } from './rule.ts';
 import { LIVE_RULES } from './rules.ts';
+import type { Against } from './sent-stream.ts';
 import { type Session, Tracker, type TrackerCounts } from './sessions.ts';
 import { type OnFailure, overall, RuleTally } from './tally.ts';
 import type { Report, StreamLine } from './types.ts';

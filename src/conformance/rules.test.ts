@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { handshake, judged, START_MS, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
-import { readText } from '../live/messages.ts';
-import { createAgainst } from './against.ts';
+import { readText } from '../live/protocol/messages.ts';
 import { createJudge, type JudgeOptions } from './judge.ts';
 import { LIVE_RULES } from './rules.ts';
+import { createAgainst } from './sent-stream.ts';
 import type { Report } from './types.ts';
 
 /** What is judged: a stream with its options, or a whole report. */

@@ -11,7 +11,7 @@ import {
   CONTROL_MESSAGE_TYPES,
 } from '../model/live-words.ts';
 import { type Call, CallBook, charsOf, type Sender } from './calls.ts';
-import { createSeen, type Seen } from './seen.ts';
+import { createSeen, type Seen } from './dedup-window.ts';
 import type { Message, Place, StreamLine } from './types.ts';
 
 export interface Session {

@@ -1,7 +1,7 @@
 /** From grades to verdicts: weights, thresholds, what is required (EV-8). */
 import { own } from '../lib/own.ts';
 import type { Transcript } from '../model/transcript.ts';
-import { GRADERS } from './registry.ts';
+import { GRADERS } from './graders/registry.ts';
 import type {
   Assertion,
   AssertionResult,

@@ -1,8 +1,14 @@
 /** The small pure parts of the collector. */
 import { expect, test } from 'vitest';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
-import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './auth.ts';
-import { causeOf, errorCodeOf, errorMessage, LIVE_ERRORS, type LiveErrorCode } from './errors.ts';
+import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './collector/auth.ts';
+import {
+  causeOf,
+  errorCodeOf,
+  errorMessage,
+  LIVE_ERRORS,
+  type LiveErrorCode,
+} from './protocol/errors.ts';
 import { cutBeforeHandshake } from './transports/pipe-handshake.ts';
 
 test('every error code makes a message that the schema of errors takes', () => {

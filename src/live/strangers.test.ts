@@ -12,8 +12,8 @@ import {
   message,
   request,
 } from '../../test/live-client.ts';
-import { type Collector, createCollector } from './collector.ts';
-import type { CollectorLimits, StoredMessage } from './hub.ts';
+import { type Collector, createCollector } from './collector/collector.ts';
+import type { CollectorLimits, StoredMessage } from './collector/hub.ts';
 
 interface Running {
   collector: Collector;

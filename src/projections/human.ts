@@ -20,7 +20,7 @@ import {
   markOf,
   summaryText,
 } from './human-parts.ts';
-import { createTextStream } from './text-stream.ts';
+import { createTextStream } from './live/text-stream.ts';
 import { warningOf } from './warnings.ts';
 
 export type { Colours, HumanStyle } from './human-parts.ts';

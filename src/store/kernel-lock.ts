@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { processWide } from '../lib/process-wide.ts';
 import { createPrivate, errno, openRead, unlinkQuietly } from './files.ts';
-import { openSqlite, SQLITE, sqliteCode } from './sqlite.ts';
+import { openSqlite, SQLITE, sqliteCode } from './index/sqlite.ts';
 
 const STAGE = 'lock';
 /** Every further try needs another process that removed the file at that moment. */

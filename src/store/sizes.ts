@@ -1,7 +1,7 @@
 /** How much of the disk runs take. A run's part of a segment that others share is reckoned by its entries. */
-import { createCatalogue } from './catalogue.ts';
-import type { Index } from './index-db.ts';
-import { newReport, segmentBytes } from './scan.ts';
+import { createCatalogue } from './index/catalogue.ts';
+import type { Index } from './index/index-db.ts';
+import { newReport, segmentBytes } from './journal/scan.ts';
 import type { StateDir } from './state-dir.ts';
 
 /** Bytes of each run in the journal. */

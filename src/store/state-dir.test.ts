@@ -23,7 +23,7 @@ import {
   spoolAt,
   writeMeta,
   writeStdin,
-} from './spool.ts';
+} from './spool/spool.ts';
 import { openStateDir, resolveStateDir, stateDirAt } from './state-dir.ts';
 
 const RUN = 'r_01m7ek9waharpypwdc3ap3fmfq';

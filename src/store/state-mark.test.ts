@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { succeeds } from '../../test/e2e/needs.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
-import { openSecretHash, secretHash } from './hash.ts';
+import { openSecretHash, secretHash } from './journal/hash.ts';
 import { openStateDir } from './state-dir.ts';
 import { adoptState, isOwnState } from './state-mark.ts';
 import { forget, isKnown, listFacts, remember, userStatePath } from './user-state.ts';

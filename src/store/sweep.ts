@@ -3,11 +3,11 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { LIMITS } from '../lib/limits.ts';
-import { ASIDE } from './database.ts';
 import { makerOf, namesIn, removeBeside, unlinkQuietly } from './files.ts';
+import { ASIDE } from './index/database.ts';
 import { holderOf, takeLock } from './lock.ts';
 import { isAlive, startMs, sweepLives } from './owner.ts';
-import { sweepRemoved } from './spool.ts';
+import { sweepRemoved } from './spool/spool.ts';
 import type { StateDir } from './state-dir.ts';
 
 /**

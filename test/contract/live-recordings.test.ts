@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/lib/limits.ts';
 import type { Agent } from '../../src/model/agent.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
-import { createLiveProjector } from '../../src/projections/live.ts';
+import { createLiveProjector } from '../../src/projections/live/live.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { type Data, faultsOf, inputOf, outputOf, same, textsOf } from '../live-stream.ts';
 import { kindsOf, recordingsIn, wholeRun } from '../test-agent.ts';

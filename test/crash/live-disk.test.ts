@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { openLive } from '../../src/app/live-sender.ts';
-import { serve } from '../../src/app/serve.ts';
-import { compose } from '../../src/live/compose.ts';
-import { readSession } from '../../src/store/journal-read.ts';
+import { openLive } from '../../src/app/live/sender.ts';
+import { serve } from '../../src/app/live/serve.ts';
+import { compose } from '../../src/live/protocol/compose.ts';
+import { readSession } from '../../src/store/journal/read.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { acks, connectSocket, isError, isType, message } from '../live-client.ts';

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { journalledEvents } from '../../src/app/replay.ts';
-import { verifyRun } from '../../src/app/verify.ts';
-import { SPOOL_MARK } from '../../src/store/spool.ts';
+import { journalledEvents } from '../../src/app/runs/replay.ts';
+import { verifyRun } from '../../src/app/runs/verify.ts';
+import { SPOOL_MARK } from '../../src/store/spool/spool.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import {
   demo,

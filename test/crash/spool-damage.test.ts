@@ -15,10 +15,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { listSegments } from '../../src/store/journal/scan.ts';
 import { takeLock } from '../../src/store/lock.ts';
 import { thisOwner } from '../../src/store/owner.ts';
-import { listSegments } from '../../src/store/scan.ts';
-import { SPOOL_MARK } from '../../src/store/spool.ts';
+import { SPOOL_MARK } from '../../src/store/spool/spool.ts';
 import { CONFIG } from '../build-events.ts';
 import { demo, finished, fixture, kill, type Row, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { readSession } from '../../src/store/journal-read.ts';
+import { readSession } from '../../src/store/journal/read.ts';
 
 const WRITER = join(import.meta.dirname, '..', 'fixtures', 'journal-writer.ts');
 

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { listSegments } from '../../src/store/scan.ts';
+import { listSegments } from '../../src/store/journal/scan.ts';
 import { type EditedEntry, editRun, journalLine } from '../fixtures/edit-journal.ts';
 import { demo, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startRecord } from '../../src/app/record.ts';
+import { startRecord } from '../../src/app/run/record.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { demo, finished, fixture, usePlace } from './cli.ts';
 

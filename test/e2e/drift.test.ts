@@ -2,7 +2,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Finding } from '../../src/app/drift.ts';
+import type { Finding } from '../../src/app/sessions/drift.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';

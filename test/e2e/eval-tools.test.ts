@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type OpenTools, openTools } from '../../src/app/eval-tools.ts';
+import { type OpenTools, openTools } from '../../src/app/evals/tools.ts';
 import { call, transcript } from '../build-transcript.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { grade } from '../grade.ts';

@@ -11,11 +11,11 @@ import {
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { verifyRun } from '../../src/app/verify.ts';
+import { verifyRun } from '../../src/app/runs/verify.ts';
+import { listSegments } from '../../src/store/journal/scan.ts';
+import { bury } from '../../src/store/journal/tombstones.ts';
 import { takeLock } from '../../src/store/lock.ts';
-import { listSegments } from '../../src/store/scan.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
-import { bury } from '../../src/store/tombstones.ts';
 import { type EditedEntry, editRun } from '../fixtures/edit-journal.ts';
 import { demo, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { endTree, startOf } from '../../src/capture/process-tree.ts';
+import { endTree, startOf } from '../../src/capture/source/process-tree.ts';
 import { verifies } from './verifies.ts';
 
 /** Counts its interrupts; at each it starts another process of its group, as agents do when they wind up. */

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { serve } from '../../src/app/serve.ts';
-import { readSession } from '../../src/store/journal-read.ts';
+import { serve } from '../../src/app/live/serve.ts';
+import { readSession } from '../../src/store/journal/read.ts';
 import { acks, control, isError, isType, message, request } from '../live-client.ts';
 import { many, running, start, subscribe, subscribed } from '../live-running.ts';
 import { until } from './cli.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { readText } from '../../src/live/messages.ts';
+import { readText } from '../../src/live/protocol/messages.ts';
 import { connectSocket, control, type Message } from '../live-client.ts';
 import { startServe, storedIn } from '../serve-process.ts';
 import { demo, finished, kill, linesOf, root, until, usePlace } from './cli.ts';

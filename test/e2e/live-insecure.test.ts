@@ -83,7 +83,7 @@ test('a name of this machine that leads elsewhere is refused before it is dialle
   const mounted = [...wrap, 'sh', '-c', `mount --bind ${hosts} /etc/hosts && exec "$@"`, 'sh'];
   const [program, ...args] = mounted as [string, ...string[]];
   if (!succeeds([program, ...args, 'true'], 'names that lead elsewhere')) return;
-  const dial = join(import.meta.dirname, '../../src/live/dial.ts');
+  const dial = join(import.meta.dirname, '../../src/live/transports/dial.ts');
   const text = `import { dial } from ${JSON.stringify(dial)};
     const address = { kind: 'tcp', host: 'localhost', port: 7070, tls: false };
     await dial(address, { wait_ms: 5_000 }).catch((error) => console.log(error.message));`;

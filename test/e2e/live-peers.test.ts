@@ -1,7 +1,7 @@
 /** Peers of a collector that keep to the protocol badly or oddly: roles, their own credits, clocks, silence. */
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { serve } from '../../src/app/serve.ts';
+import { serve } from '../../src/app/live/serve.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import {
   acks,

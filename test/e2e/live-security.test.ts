@@ -13,8 +13,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
-import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
-import { parseTokens } from '../../src/live/auth.ts';
+import { type ServeOptions, type Serving, serve } from '../../src/app/live/serve.ts';
+import { parseTokens } from '../../src/live/collector/auth.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import {
   acks,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { sendTo, startBare } from '../../bench/live-peers.ts';
-import { readAll } from '../../src/store/journal-read.ts';
+import { readAll } from '../../src/store/journal/read.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { connectSocket, control, hello, type Message, message } from '../live-client.ts';
 import { residentMb, startServe } from '../serve-process.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { type Serving, serve } from '../../src/app/serve.ts';
+import { type Serving, serve } from '../../src/app/live/serve.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { acks, connectSocket, type LiveClient, request } from '../live-client.ts';
 import { bin, until } from './cli.ts';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
-import { readBoard, type SessionBoard } from '../../src/app/live-board.ts';
-import { livePaths } from '../../src/app/live-paths.ts';
-import { type ServeOptions, type Serving, serve } from '../../src/app/serve.ts';
+import { readBoard, type SessionBoard } from '../../src/app/live/board.ts';
+import { livePaths } from '../../src/app/live/paths.ts';
+import { type ServeOptions, type Serving, serve } from '../../src/app/live/serve.ts';
 import { listenTcp } from '../../src/live/transports/tcp.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { readSession } from '../../src/store/journal-read.ts';
+import { readSession } from '../../src/store/journal/read.ts';
 import {
   acks,
   clientOf,

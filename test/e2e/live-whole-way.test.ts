@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { allAgents } from '../../src/agents/registry.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
 import type { RunOutcome } from '../../src/model/outcome.ts';
-import { createLiveProjector } from '../../src/projections/live.ts';
+import { createLiveProjector } from '../../src/projections/live/live.ts';
 import {
   connectSocket,
   control,

@@ -1,10 +1,10 @@
 /** A run with more events than are recorded of one: it has its end, is listed, and blocks nothing. */
 import { expect } from 'vitest';
-import { prepareRun } from '../../src/app/request.ts';
-import { startRun } from '../../src/app/run.ts';
-import { verifyRun } from '../../src/app/verify.ts';
+import { prepareRun } from '../../src/app/run/request.ts';
+import { startRun } from '../../src/app/run/run.ts';
+import { verifyRun } from '../../src/app/runs/verify.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
-import { openIndex } from '../../src/store/index-db.ts';
+import { openIndex } from '../../src/store/index/index-db.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';

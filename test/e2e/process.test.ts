@@ -16,15 +16,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { psTable } from '../../src/capture/process-table.ts';
-import { endTree, listTree, startOf, type TreeRoot } from '../../src/capture/process-tree.ts';
+import { psTable } from '../../src/capture/source/process-table.ts';
+import {
+  endTree,
+  listTree,
+  startOf,
+  type TreeRoot,
+} from '../../src/capture/source/process-tree.ts';
 import {
   type AgentProcess,
   findProgram,
   lookUpProgram,
   type ResolvedLaunch,
   spawnAgent,
-} from '../../src/capture/spawn.ts';
+} from '../../src/capture/source/spawn.ts';
 import { verifies } from './verifies.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tacho-process-'));

@@ -2,10 +2,10 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
-import { createBoard } from '../../src/app/live-board.ts';
-import { livePaths } from '../../src/app/live-paths.ts';
-import { readText } from '../../src/live/messages.ts';
-import { openJournal } from '../../src/store/journal.ts';
+import { createBoard } from '../../src/app/live/board.ts';
+import { livePaths } from '../../src/app/live/paths.ts';
+import { readText } from '../../src/live/protocol/messages.ts';
+import { openJournal } from '../../src/store/journal/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { transcript } from '../build-transcript.ts';
 import { bin, filesBelow, type Result, root, usePlace } from './cli.ts';

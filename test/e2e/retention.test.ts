@@ -10,12 +10,12 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { livePaths } from '../../src/app/live-paths.ts';
-import { openIndex } from '../../src/store/index-db.ts';
+import { livePaths } from '../../src/app/live/paths.ts';
+import { openIndex } from '../../src/store/index/index-db.ts';
+import { bury } from '../../src/store/journal/tombstones.ts';
 import { takeLock } from '../../src/store/lock.ts';
-import { outboxPath } from '../../src/store/outbox.ts';
+import { outboxPath } from '../../src/store/outbox/outbox.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
-import { bury } from '../../src/store/tombstones.ts';
 import { demo, filesBelow, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { waitBefore } from '../../src/app/attempts.ts';
+import { waitBefore } from '../../src/app/run/retry.ts';
 import { demo, finished, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 

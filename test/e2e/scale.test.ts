@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
-import { openIndex } from '../../src/store/index-db.ts';
-import { openJournal } from '../../src/store/journal.ts';
+import { openIndex } from '../../src/store/index/index-db.ts';
+import { openJournal } from '../../src/store/journal/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { verifies } from './verifies.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { SPOOL_MARK } from '../../src/store/spool.ts';
+import { SPOOL_MARK } from '../../src/store/spool/spool.ts';
 import { demo, filesBelow, finished, kill, linesOf, spools, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 

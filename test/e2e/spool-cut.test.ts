@@ -4,9 +4,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { prepareRun } from '../../src/app/request.ts';
-import { startRun } from '../../src/app/run.ts';
-import { drainsFor, settleDrains } from '../../src/capture/drain.ts';
+import { prepareRun } from '../../src/app/run/request.ts';
+import { startRun } from '../../src/app/run/run.ts';
+import { drainsFor, settleDrains } from '../../src/capture/source/drain.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import type { Event } from '../../src/model/event.ts';
 import { finished, isRunning, kill, linesOf, type Row, spools, until, usePlace } from './cli.ts';

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { spawnAgent } from '../../src/capture/spawn.ts';
-import { createTail, type Tail, waitForChange } from '../../src/capture/tail.ts';
+import { spawnAgent } from '../../src/capture/source/spawn.ts';
+import { createTail, type Tail, waitForChange } from '../../src/capture/source/tail.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { verifies } from './verifies.ts';
 

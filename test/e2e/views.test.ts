@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { demo as demoAgent } from '../../src/agents/demo/index.ts';
-import { openDesk } from '../../src/app/desk.ts';
-import type { View } from '../../src/app/recorder.ts';
-import { journalledEvents } from '../../src/app/replay.ts';
-import { prepareRun, type RunOptions } from '../../src/app/request.ts';
-import { startRun } from '../../src/app/run.ts';
-import { verifyRun } from '../../src/app/verify.ts';
+import type { View } from '../../src/app/run/recorder.ts';
+import { openDesk } from '../../src/app/run/recording.ts';
+import { prepareRun, type RunOptions } from '../../src/app/run/request.ts';
+import { startRun } from '../../src/app/run/run.ts';
+import { journalledEvents } from '../../src/app/runs/replay.ts';
+import { verifyRun } from '../../src/app/runs/verify.ts';
 import type { Event } from '../../src/model/event.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { createMaker } from '../build-events.ts';

@@ -3,7 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diffWorktrees, snapshotWorktree, type Worktree } from '../../src/capture/worktree.ts';
+import {
+  diffWorktrees,
+  snapshotWorktree,
+  type Worktree,
+} from '../../src/capture/source/worktree.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { demo, usePlace } from './cli.ts';

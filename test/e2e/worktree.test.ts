@@ -23,7 +23,7 @@ import {
   type FileChange,
   snapshotWorktree,
   type Worktree,
-} from '../../src/capture/worktree.ts';
+} from '../../src/capture/source/worktree.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { verifies } from './verifies.ts';
 

@@ -1,6 +1,6 @@
 /** Mutated lines of the live protocol for a collector; another peer must not notice. */
-import { type Serving, serve } from '../../src/app/serve.ts';
-import { readMessage } from '../../src/live/messages.ts';
+import { type Serving, serve } from '../../src/app/live/serve.ts';
+import { readMessage } from '../../src/live/protocol/messages.ts';
 import {
   acks,
   connectSocket,

@@ -1,7 +1,7 @@
 /** Both ends of a live connection, disturbed: `tacho emit` and `run --live` as the sender, `tacho serve` as the collector. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readAll } from '../../src/store/journal-read.ts';
+import { readAll } from '../../src/store/journal/read.ts';
 import type { Injection } from './inject.ts';
 import type { Lane, Ran } from './lane.ts';
 import type { Scenario } from './scenario.ts';

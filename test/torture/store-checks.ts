@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { verifyRun } from '../../src/app/verify.ts';
-import { readSession } from '../../src/store/journal-read.ts';
+import { verifyRun } from '../../src/app/runs/verify.ts';
+import { readSession } from '../../src/store/journal/read.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 import type { Lane, Ran } from './lane.ts';

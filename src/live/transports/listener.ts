@@ -1,7 +1,7 @@
 /** What the server sides of the transports have in common: they carry bytes and know no message. */
 import type { Server, Socket } from 'node:net';
-import type { Address } from '../address.ts';
-import type { Wire } from '../hub.ts';
+import type { Wire } from '../collector/hub.ts';
+import type { Address } from '../protocol/address.ts';
 
 export type Accept = (wire: Wire) => void;
 

@@ -1,0 +1,172 @@
+/**
+ * Consent to what files of a repository make tacho do. A file asks by its content; the user agrees on a terminal, by
+ * `tacho trust`, or with `--trust` for one command. Consent covers the content that was shown: a changed file asks again.
+ */
+import { dirname } from 'node:path';
+import { TachoError } from '../../lib/errors.ts';
+import { bytesText, durationText } from '../../lib/figures.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
+import { knownSecrets } from '../../redact/values.ts';
+import type { RetentionPolicy } from '../../store/journal/retention.ts';
+import { isKnown, remember } from '../../store/user-state.ts';
+import type { Config, Target } from './config.ts';
+import type { Acting } from './own-state.ts';
+import { openRedactor, passingHash } from './redaction.ts';
+
+export interface Asking {
+  /** Absolute, without symbolic links. */
+  path: string;
+  /** Hash of all that its effects depend on. */
+  sha256: string;
+  /** Everything the file asks for. */
+  effects: string[];
+  /** What of it this command uses; default: everything. */
+  used?: string[];
+}
+
+export interface Consenting extends Acting {
+  /** Null: there is nobody to ask. */
+  ask(question: string): boolean | null;
+}
+
+const EFFECT_CHARS_MAX = 300;
+const EFFECTS_SHOWN_MAX = 50;
+
+const fact = ({ path, sha256 }: Asking) => ({ kind: 'config' as const, path, key: sha256 });
+const lines = ({ effects }: Asking) => [
+  ...effects.slice(0, EFFECTS_SHOWN_MAX).map(shown),
+  ...(effects.length > EFFECTS_SHOWN_MAX
+    ? [`and ${effects.length - EFFECTS_SHOWN_MAX} more: read the file before you agree`]
+    : []),
+];
+
+/** A harmless beginning must not hide that there is more. */
+export function shown(effect: string): string {
+  const text = oneLine(effect, EFFECT_CHARS_MAX);
+  const more = oneLine(effect, Number.POSITIVE_INFINITY).length - text.length;
+  return more > 0 ? `${text} (${more} more characters: read the file before you agree)` : text;
+}
+
+/** False where the user's own state cannot be written. */
+export function rememberConsent(asking: Asking): boolean {
+  return remember({ ...fact(asking), notes: lines(asking) });
+}
+
+export const hasConsent = (asking: Asking): boolean => isKnown(fact(asking));
+
+/** Returns when the user agrees, and says what the file does; else throws a TachoError that says how to agree. */
+export function needConsent(asking: Asking, consenting: Consenting): void {
+  const { path, effects, used = effects } = asking;
+  if (used.length === 0) return;
+  if (!consenting.trust && !hasConsent(asking)) askFor(asking, consenting);
+  consenting.say(`note: ${path}: ${used.join('; ')} (trusted)`);
+}
+
+function askFor(asking: Asking, consenting: Consenting): void {
+  const path = oneLine(asking.path, EFFECT_CHARS_MAX);
+  const what = `${path} asks for what needs your consent:\n${lines(asking)
+    .map((line) => `  ${line}\n`)
+    .join('')}`;
+  const answer = consenting.ask(`${what}Allow this, also later while the file is unchanged?`);
+  if (answer === true) {
+    rememberConsent(asking);
+    return;
+  }
+  const ways = `tacho trust ${oneLine(dirname(asking.path), EFFECT_CHARS_MAX)} remembers it; --trust or TACHO_TRUST=1 agrees for one command`;
+  throw new TachoError('untrusted', `${what}Read the file first. To agree: ${ways}.`, {
+    stage: 'consent',
+  });
+}
+
+/** Words of a command as one would type them, more or less. */
+export const words = (list: readonly string[]) =>
+  list.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
+
+/** What applies of a table of effects. */
+function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of: T): string {
+  const all = Object.values(table).map((effect) => effect(of));
+  return all.filter((effect) => effect !== false).join(', ');
+}
+
+/**
+ * Fields of a target that need consent. Those that are not here choose no program, reach no file and widen no right:
+ * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, retries, stream_log.
+ */
+const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false } = {
+  agent: ({ agent, command }) => command === null && `runs the agent ${agent}`,
+  command: ({ agent, command }) =>
+    command !== null && `starts ${words(command)} as the agent ${agent}`,
+  model: ({ model }) => model !== null && `with the model ${words([model])}`,
+  args: ({ args }) => args.length > 0 && `adds the arguments ${words(args)}`,
+  env: ({ env }) => {
+    // The values may be secrets.
+    const names = Object.keys(env);
+    return names.length > 0 && `sets the variables ${words(names)} to values that are not shown`;
+  },
+  cwd: ({ cwd }) => cwd !== null && `works in ${words([cwd])}`,
+  approve: ({ approve }) => approve !== null && `with approve: ${approve}`,
+};
+
+export const targetEffects = (name: string, target: Target) =>
+  `target ${words([name])}: ${parts(TARGET_EFFECTS, target)}`;
+
+/** `redact` needs no consent: it only takes away. The effects that are used come first: of many, the rest is not shown. */
+export function configAsking(config: Config, used?: string[]): Asking {
+  const { path, sha256, targets } = config;
+  const all = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
+  const effects = [...new Set([...(used ?? []), ...all, ...retentionEffects(config)])];
+  return {
+    path,
+    sha256,
+    effects: withoutSecrets(effects),
+    ...(used && { used: withoutSecrets(used) }),
+  };
+}
+
+/** No white space, and nothing that a shell acts on. */
+const SECRET_CHARS = /[\w.~+/=:@-]+/g;
+const HIDDEN = '(parts are hidden: read the file before you agree)';
+
+/**
+ * Effects are printed and stored, and an argument may be a secret. The file writes the text and must not hide a command in
+ * it: its own patterns do not count, and a known shape is looked for in one word at a time. Values of the user's
+ * environment are replaced wherever they are.
+ */
+export function withoutSecrets(effects: string[]): string[] {
+  if (effects.length === 0) return effects;
+  const { env } = process;
+  const redactor = openRedactor({ env, redact: [], hash: passingHash(undefined, env) });
+  const values = knownSecrets(env, []).values.map(
+    (value) => [value, redactor.text(value)] as const,
+  );
+  const forms = values.flatMap(([value, mark]) =>
+    [value, JSON.stringify(value).slice(1, -1)].map((form) => [form, mark] as const),
+  );
+  return effects.map((effect) => {
+    let safe = effect;
+    for (const [form, mark] of forms) safe = safe.replaceAll(form, () => mark);
+    safe = safe.replace(SECRET_CHARS, (word) => redactor.text(word));
+    return safe === effect ? effect : `${safe} ${HIDDEN}`;
+  });
+}
+
+const POLICY_EFFECTS: Record<keyof RetentionPolicy, (policy: RetentionPolicy) => string | false> = {
+  age_ms_max: ({ age_ms_max: ms }) => ms !== null && `max_age: ${durationText(ms)}`,
+  runs_max: ({ runs_max }) => runs_max !== null && `max_runs: ${runs_max}`,
+  bytes_max: ({ bytes_max: bytes }) => bytes !== null && `max_size: ${bytesText(bytes)}`,
+  archive: ({ archive }) => !archive && 'without an archive',
+  agent: ({ agent }) => agent !== null && `agent: ${words([agent])}`,
+  status: ({ status }) => status !== null && `status: ${status}`,
+  labels: ({ labels }) => {
+    const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    return pairs.length > 0 && `label: ${words(pairs)}`;
+  },
+  keep_failed: ({ keep_failed }) => keep_failed && 'not failed ones',
+  keep_successful: ({ keep_successful }) => keep_successful && 'not successful ones',
+  name: ({ name }) => `named ${words([name])}`,
+};
+
+export const retentionEffects = ({ retention }: Config) =>
+  retention.map(
+    (policy) => `retention: tacho runs gc removes runs, ${parts(POLICY_EFFECTS, policy)}`,
+  );

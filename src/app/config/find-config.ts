@@ -1,0 +1,61 @@
+/** Where the `tacho.yaml` of a folder is: never above the repository or the home folder, never from other users' hands. */
+import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { TachoError } from '../../lib/errors.ts';
+import { homeFolder } from '../../lib/home.ts';
+
+const NAME = 'tacho.yaml';
+
+/** Why somebody else could have written it; null: only this user and the system administrator could. */
+export function writableByOthers({ uid, gid, mode }: Stats): string | null {
+  if (process.getuid === undefined) return null;
+  const own = process.getuid();
+  if (uid !== own && uid !== 0) return `belongs to another user (uid ${uid})`;
+  if ((mode & 0o002) !== 0) return 'can be written by every user';
+  // A group of the user's own, by the usual numbering: the umask of many systems lets it write.
+  const private_group = own !== 0 && gid === own;
+  return (mode & 0o020) !== 0 && !private_group ? `can be written by group ${gid}` : null;
+}
+
+const untrusted = (text: string) => new TachoError('untrusted', text, { stage: 'config' });
+
+export const notRead = (path: string, why: string) =>
+  untrusted(
+    `${path}: ${why}: it is not read; make it yours alone (chown, chmod go-w) or remove it`,
+  );
+
+export const linked = (path: string) =>
+  untrusted(
+    `${path}: is a link to a file outside of its repository or folder: it is not read; replace it by a copy`,
+  );
+
+/**
+ * The nearest `tacho.yaml` from `cwd` upwards; null when there is none. The search ends at the top of the repository, at the
+ * home folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` is told
+ * that it is ignored.
+ */
+export function findConfig(cwd: string, say: (text: string) => void = () => {}): string | null {
+  const work = realpathSync(cwd);
+  const home = realHome();
+  for (let folder = work; ; folder = dirname(folder)) {
+    const path = join(folder, NAME);
+    const found = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+    const why = writableByOthers(lstatSync(folder));
+    if (why !== null && found) {
+      if (folder === work) throw notRead(path, `its folder ${why}`);
+      say(`warning: ${path} is ignored: its folder ${why}`);
+    }
+    if (why !== null) return null;
+    if (found) return path;
+    if (folder === home || existsSync(join(folder, '.git')) || dirname(folder) === folder)
+      return null;
+  }
+}
+
+function realHome(): string | null {
+  try {
+    return realpathSync(homeFolder());
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The redactor of every command: the secrets of an environment, known shapes, and patterns of `tacho.yaml` and of flags.
+ * Contract: whatever stores, prints or sends a conversation gets its redactor here, so that all of them find the same.
+ */
+import { existsSync } from 'node:fs';
+import { AGENT_IDS } from '../../agents/registry.ts';
+import type { Agent } from '../../model/agent.ts';
+import { createRedactor, type Redactor } from '../../redact/redact.ts';
+import { openSecretHash, randomSecretHash, type SecretHash } from '../../store/journal/hash.ts';
+import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
+import { keyPath } from '../../store/state-mark.ts';
+import { findConfig } from './find-config.ts';
+
+export interface RedactionOptions {
+  /** The environment that the conversation may show. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Patterns, beyond the known shapes. */
+  redact: readonly string[];
+  /** Variables that one agent or several keep secrets in. */
+  agents?: readonly Pick<Agent, 'secret_env'>[];
+  hash: SecretHash;
+}
+
+export function openRedactor({ env, redact, agents = [], hash }: RedactionOptions): Redactor {
+  const secret_env = agents.flatMap((agent) => [...agent.secret_env]);
+  return createRedactor({ env, secret_env, patterns: redact, hash });
+}
+
+/**
+ * For commands that print or send and store nothing: marks are those of the state folder where it has a key. Without one
+ * they are made up for this command, since a hash without a key could be tried against guesses.
+ */
+export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): SecretHash {
+  const path = resolveStateDir({ flag, env, cwd: process.cwd() });
+  if (!existsSync(keyPath(path))) return randomSecretHash();
+  return openSecretHash(stateDirAt(path));
+}
+
+interface Passing {
+  state_dir?: string | undefined;
+  /** Patterns beyond those of `tacho.yaml`. */
+  redact?: readonly string[] | undefined;
+  agents?: RedactionOptions['agents'];
+}
+
+/** The redactor of such a command, with the settings of the folder that it works in. */
+export async function passingRedactor(
+  env: NodeJS.ProcessEnv,
+  { state_dir, redact, agents = [] }: Passing = {},
+): Promise<Redactor> {
+  const patterns = await patternsIn(process.cwd(), redact);
+  return openRedactor({ env, redact: patterns, agents, hash: passingHash(state_dir, env) });
+}
+
+/**
+ * A message about a failure: it may name files and quote texts of others. Settings that cannot be read must not hide it. A
+ * request for consent is without secrets already, and the patterns of the file that asks must not hide a part of it.
+ */
+export async function redactedMessage(
+  { message, code }: { message: string; code?: string },
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  if (code === 'untrusted') return message;
+  const fallback = () => openRedactor({ env, redact: [], hash: randomSecretHash() });
+  return (await passingRedactor(env).catch(fallback)).text(message);
+}
+
+/** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */
+export async function patternsIn(cwd: string, given: readonly string[] = []): Promise<string[]> {
+  const path = findConfig(cwd);
+  if (path === null) return [...given];
+  const { loadConfig } = await import('./config.ts');
+  const { redact } = await loadConfig(path, AGENT_IDS);
+  return [...redact, ...given];
+}

@@ -1,0 +1,161 @@
+/** What graders may do beside thinking: match a pattern in bounded time, run a command, ask a model. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { endTree, RUN_ID_VARIABLE, startOf } from '../../capture/source/process-tree.ts';
+import type { CommandResult, Tools } from '../../evals/types.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { askModel } from './ask-model.ts';
+
+/** A pattern that runs forever cannot be stopped where it runs, so it runs where it can be ended. */
+const MATCHER = `
+const { parentPort } = require('node:worker_threads');
+parentPort.on('message', ({ pattern, flags, text }) => {
+  try {
+    parentPort.postMessage({ matched: new RegExp(pattern, flags).test(text), failure: null });
+  } catch (error) {
+    parentPort.postMessage({ matched: false, failure: 'the pattern failed: ' + error.message });
+  }
+});`;
+
+interface Match {
+  matched: boolean;
+  failure: string | null;
+}
+
+class Matcher {
+  #worker: Worker | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  /** One at a time: the limit is the pattern's own. */
+  match(pattern: string, flags: string, text: string): Promise<Match> {
+    const result = this.#queue.then(() => this.#match({ pattern, flags, text }));
+    this.#queue = result;
+    return result;
+  }
+
+  async #match(job: { pattern: string; flags: string; text: string }): Promise<Match> {
+    this.#worker ??= new Worker(MATCHER, { eval: true, stdout: false });
+    const worker = this.#worker;
+    const { promise, resolve } = Promise.withResolvers<Match>();
+    const fail = (why: string) => resolve({ matched: false, failure: why });
+    const onError = (error: Error) => fail(`the pattern failed: ${error.message}`);
+    const timer = setTimeout(
+      () => fail(`the pattern took more than ${LIMITS.regex_ms_max} ms`),
+      LIMITS.regex_ms_max,
+    );
+    worker.on('message', resolve).on('error', onError);
+    worker.postMessage(job);
+    const match = await promise;
+    clearTimeout(timer);
+    worker.off('message', resolve).off('error', onError);
+    if (match.failure !== null) await this.close();
+    return match;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
+  }
+}
+
+/** Bytes of one stream up to a limit. */
+function collect(
+  stream: NodeJS.ReadableStream,
+  bytes_max: number,
+  onFull: () => void,
+): { text(): string } {
+  const pieces: Buffer[] = [];
+  let held = 0;
+  stream.on('data', (piece: Buffer) => {
+    if (held >= bytes_max) return onFull();
+    pieces.push(piece.subarray(0, bytes_max - held));
+    held += piece.length;
+  });
+  return { text: () => Buffer.concat(pieces).toString('utf8') };
+}
+
+/** A missing folder looks like a missing program. */
+const startError = (error: Error, cwd: string | null) =>
+  cwd === null || existsSync(cwd) ? error.message : `there is no folder ${cwd}`;
+
+/** What a program needs to work at all. Everything else may be a secret: a grader gets it only by name. */
+const USUAL =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TMP|TEMP|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i;
+
+function graderEnvironment(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
+  const given = Object.entries(env).filter(([name]) => USUAL.test(name) || names.includes(name));
+  return Object.fromEntries(given);
+}
+
+type CommandRequest = Parameters<Tools['run']>[0];
+
+/**
+ * The verdict is there when the grader itself has ended. What it started and left is ended then: its group, its session,
+ * and daemons, which carry its mark.
+ */
+export function runCommand(
+  { command, cwd, timeout_ms, input, env: names }: CommandRequest,
+  env: NodeJS.ProcessEnv,
+): Promise<CommandResult> {
+  const [program = '', ...args] = command;
+  const run_id = `grader-${randomUUID()}`;
+  const child = spawn(program, args, {
+    cwd: cwd ?? process.cwd(),
+    env: { ...graderEnvironment(env, names), [RUN_ID_VARIABLE]: run_id },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own, so that what it started ends with it.
+    detached: true,
+  });
+  const root = { pid: child.pid ?? 0, run_id, start: startOf(child.pid ?? 0) };
+  let failure: string | null = null;
+  const end = (why: string) => {
+    failure ??= why;
+    // The grader itself at once; the rest of its tree when it is gone.
+    child.kill('SIGKILL');
+  };
+  const most = LIMITS.grader_output_bytes_max;
+  const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
+  const stderr = collect(child.stderr, LIMITS.excerpt_read_bytes, () => {});
+  const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
+  // One that does not read what it is told may still answer.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const result = (code: number | null, why: string | null): CommandResult => {
+    clearTimeout(timer);
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text() };
+  };
+  return new Promise<CommandResult>((resolve) => {
+    const closed = new Promise<void>((done) => child.on('close', () => done()));
+    child.on('error', (error) =>
+      resolve(result(null, `could not be started: ${startError(error, cwd)}`)),
+    );
+    child.on('exit', async (code, signal) => {
+      clearTimeout(timer);
+      await endTree(root, { grace_ms: 0, signal: 'SIGTERM' }).catch(() => {});
+      // What it printed is in the pipes; whoever still holds them open is not waited for.
+      await Promise.race([closed, sleep(LIMITS.grader_drain_ms, undefined, { ref: false })]);
+      const killed = code === null ? `was ended by ${signal}` : null;
+      resolve(result(code, failure ?? killed));
+    });
+  });
+}
+
+export interface OpenTools extends Tools {
+  close(): Promise<void>;
+}
+
+export function openTools(env: NodeJS.ProcessEnv): OpenTools {
+  const matcher = new Matcher();
+  return {
+    safe: (value) => value,
+    matches: (pattern, flags, text) => matcher.match(pattern, flags, text),
+    run: (request) => runCommand(request, env),
+    ask: (request) => askModel(request, env),
+    close: () => matcher.close(),
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * The collector's board (CF-4): what the rules have counted so far, overall and by session, and the failing messages whole.
+ * Contract: never throws and never holds up the collector for long; what it cannot write is said on the board.
+ */
+import { createJudge, type Judge } from '../../conformance/judge.ts';
+import type { Failure, Report, RuleInfo } from '../../conformance/types.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { type ReadMessage, readText } from '../../live/protocol/messages.ts';
+import { readPrivate, startPrivate } from '../../store/files.ts';
+import { createFailingLog } from './failing-log.ts';
+import type { LivePaths } from './paths.ts';
+
+export interface TakeContext {
+  /** Null: not known. */
+  received_ms: number | null;
+  /** Which connection it came on, as people may read it; null: none. */
+  connection: string | null;
+}
+
+export interface SessionBoard {
+  session_id: string;
+  messages: number;
+  faulty: number;
+  /** Failures by rule. */
+  failed: Record<string, number>;
+  last_ms: number;
+}
+
+export interface BoardState {
+  pid: number;
+  started_at: string;
+  updated_at: string;
+  report: Report;
+  sessions: SessionBoard[];
+  /** Sessions that are only in the sums. */
+  sessions_left_out: number;
+  /** Lines that were refused, by the code of the answer: no rule has judged them, and no session counts them. */
+  refused: Record<string, number>;
+  /** Failing messages written to the log, and those that could not be. */
+  failing_written: number;
+  failing_lost: number;
+}
+
+export interface Board {
+  /** A message that came in. */
+  take(read: ReadMessage, context: TakeContext): void;
+  /** A message that the collector sent: acknowledgements, answers, handshakes. */
+  sent(text: string): void;
+  /** A line that was refused. */
+  refused(code: string): void;
+  /** Whether a peer sends for the session from now on. */
+  held(session_id: string, held: boolean): void;
+  state(): BoardState;
+  /** Writes the board a last time. */
+  close(): void;
+}
+
+/** Failures of one message are told together. */
+interface Told {
+  rule: string;
+  why: string;
+}
+
+export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board {
+  const told: Told[] = [];
+  const judge: Judge = createJudge({
+    live: true,
+    onFailure: ({ id }: RuleInfo, { why }: Failure) => void told.push({ rule: id, why }),
+  });
+  const sessions = new SessionBoards(judge);
+  const log = createFailingLog(paths.failing);
+  const started_at = new Date(clock.now()).toISOString();
+  /** Memory before the first message. */
+  const at_first = process.memoryUsage.rss();
+  const refused = new Map<string, number>();
+  let lines = 0;
+  let written_ms = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | null = null;
+
+  function state(): BoardState {
+    return {
+      pid: process.pid,
+      started_at,
+      updated_at: new Date(clock.now()).toISOString(),
+      report: judge.report(),
+      sessions: sessions.list(),
+      sessions_left_out: sessions.left_out,
+      refused: Object.fromEntries(refused),
+      failing_written: log.written,
+      failing_lost: log.lost,
+    };
+  }
+
+  function write(): void {
+    timer = null;
+    written_ms = clock.now();
+    try {
+      // Asking for the memory opens a file, too: there may be no descriptor left.
+      judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
+      const file = startPrivate(paths.board, 'board', false);
+      try {
+        file.write(Buffer.from(`${JSON.stringify(state())}\n`));
+        file.commit();
+      } finally {
+        file.abandon();
+      }
+    } catch {
+      // Only a view: the next writing tries again.
+    }
+  }
+
+  function writeSoon(): void {
+    if (timer !== null) return;
+    const wait_ms = Math.max(0, written_ms + LIMITS.board_write_ms - clock.now());
+    timer = setTimeout(write, wait_ms);
+    timer.unref();
+  }
+
+  return {
+    take(read, { received_ms, connection }) {
+      lines += 1;
+      told.length = 0;
+      const now_ms = received_ms ?? clock.now();
+      judge.push({ ...read, line: lines, received_ms, sender: connection ?? '' });
+      sessions.count(read, now_ms, told);
+      if (told.length > 0)
+        log.add(
+          { received_at: new Date(now_ms).toISOString(), connection, failed: told },
+          withoutToken(read),
+        );
+      writeSoon();
+    },
+    sent(text) {
+      lines += 1;
+      told.length = 0;
+      judge.push({ ...readText(text), line: lines });
+      writeSoon();
+    },
+    refused(code) {
+      refused.set(code, (refused.get(code) ?? 0) + 1);
+      writeSoon();
+    },
+    held: judge.hold,
+    state,
+    close() {
+      if (timer !== null) clearTimeout(timer);
+      write();
+      log.close();
+    },
+  };
+}
+
+/** As many sessions as may be open, of which those used last are listed; of the others only the sums are known. */
+class SessionBoards {
+  readonly #all = new Map<string, SessionBoard>();
+  readonly #judge: Judge;
+  #dropped = 0;
+
+  constructor(judge: Judge) {
+    this.#judge = judge;
+  }
+
+  get left_out(): number {
+    return this.#dropped + Math.max(0, this.#all.size - LIMITS.board_sessions_max);
+  }
+
+  list(): SessionBoard[] {
+    return [...this.#all.values()].slice(-LIMITS.board_sessions_max);
+  }
+
+  count(read: ReadMessage, received_ms: number, told: readonly Told[]): void {
+    const id = read.message?.session_id;
+    if (typeof id !== 'string' || id === '') return;
+    const session = this.#of(id);
+    session.messages += 1;
+    if (read.fault !== null) session.faulty += 1;
+    session.last_ms = received_ms;
+    for (const { rule } of told) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
+  }
+
+  #of(id: string): SessionBoard {
+    const known = this.#all.get(id);
+    if (known === undefined && this.#all.size >= LIMITS.live_sessions_max) {
+      // One that is open keeps its counters, however long it is silent.
+      const [oldest] = this.#all.keys();
+      const over = this.#all.keys().find((other) => !this.#judge.isOpen(other));
+      this.#all.delete(over ?? (oldest as string));
+      this.#dropped += 1;
+    }
+    const session = known ?? { session_id: id, messages: 0, faulty: 0, failed: {}, last_ms: 0 };
+    // The one unused longest goes first.
+    this.#all.delete(id);
+    this.#all.set(id, session);
+    return session;
+  }
+}
+
+const HIDDEN = '[REDACTED:token]';
+
+/** What is kept of a line: all of it, but for the token of a handshake. */
+function withoutToken({ message, text }: ReadMessage): string {
+  if (message === null)
+    return text.includes('handshake_request')
+      ? text.replace(/("token"\s*:\s*)"(?:[^"\\]|\\.)*/g, `$1"${HIDDEN}`)
+      : text;
+  const data = message.data as { token?: unknown } | null | undefined;
+  if (message.type !== 'handshake_request' || typeof data?.token !== 'string') return text;
+  return JSON.stringify({ ...message, data: { ...data, token: HIDDEN } });
+}
+
+/** The board as a collector wrote it last. */
+export function readBoard(path: string): BoardState {
+  let text: string;
+  try {
+    text = readPrivate(path).toString('utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'board');
+    const say = `${path}: no collector has written its board here: start one with tacho serve`;
+    throw new TachoError('not_found', say, { stage: 'board' });
+  }
+  try {
+    return JSON.parse(text) as BoardState;
+  } catch (cause) {
+    throw new TachoError('input_unreadable', `${path}: is no board: remove it`, {
+      stage: 'board',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,20 @@
+/** At every start: what another tacho could not deliver goes out in the background, beside the work. */
+import { LIMITS } from '../../lib/limits.ts';
+import { leftIn } from '../../store/state-mark.ts';
+import { type Acting, mayAct } from '../config/own-state.ts';
+import type { DeliverOptions } from './deliver.ts';
+
+/** Returns what is called at the end; it waits a moment at most. Nothing is loaded where nothing is left. */
+export function deliverLeft(
+  state_dir: string,
+  options: Acting & Omit<DeliverOptions, 'say'>,
+): () => Promise<void> {
+  const { outboxes } = leftIn(state_dir);
+  if (outboxes.length === 0) return async () => {};
+  if (!mayAct(state_dir, 'the messages in its outbox are not sent', options)) return async () => {};
+  const delivering = import('./deliver.ts').then(({ deliver }) => deliver(state_dir, options));
+  delivering.catch(() => {});
+  return async () => {
+    await delivering.then((begun) => begun.finish(LIMITS.live_deliver_ms)).catch(() => {});
+  };
+}

@@ -1,0 +1,174 @@
+/** What a killed or cut-off sender left in the outbox is delivered by the next tacho (LP-8). */
+
+import { systemClock } from '../../lib/clock.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  listOutboxes,
+  type Outbox,
+  type OutboxTarget,
+  takeOutbox,
+} from '../../store/outbox/outbox.ts';
+import { isOwnTarget } from '../config/own-state.ts';
+import { livePaths } from './paths.ts';
+import type { LiveSender, Undelivered } from './sender.ts';
+
+export interface Delivered {
+  session_id: string;
+  messages: number;
+}
+
+export interface Delivering {
+  /** Everything that could be delivered is, or nothing more is tried. */
+  done: Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
+  /** Waits at most so long, then gives up until the next time. */
+  finish(wait_ms: number): Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
+}
+
+export interface DeliverOptions {
+  /** A session that somebody else delivers. */
+  except?: string | undefined;
+  /** The destination of this command's own flags. Others must be ones that the user named before, for this state folder. */
+  target?: OutboxTarget | null | undefined;
+  /** Called with each destination before it is dialled, and with those that are not. */
+  say(text: string): void;
+}
+
+/**
+ * Begins at once and in the background. Contract: the state folder is the user's own (`mayAct`); never throws and never
+ * rejects; one collector that is away keeps no other from its messages.
+ */
+export function deliver(state_dir: string, options: DeliverOptions): Delivering {
+  const stop = new AbortController();
+  const work: Work = { signal: stop.signal, under_way: new Set(), delivered: [], left: [] };
+  const done = deliverAll(state_dir, work, options)
+    .catch(() => {})
+    .then(() => ({ delivered: work.delivered, left: work.left }));
+  return {
+    done,
+    async finish(wait_ms) {
+      const timers = [
+        setTimeout(() => stop.abort(), wait_ms),
+        setTimeout(() => {
+          if (![...work.under_way].some(({ connected }) => connected)) stop.abort();
+        }, LIMITS.live_deliver_away_ms),
+      ];
+      try {
+        return await done;
+      } finally {
+        for (const timer of timers) clearTimeout(timer);
+      }
+    },
+  };
+}
+
+interface Work {
+  signal: AbortSignal;
+  under_way: Set<LiveSender>;
+  delivered: Delivered[];
+  left: Undelivered[];
+}
+
+async function deliverAll(state_dir: string, work: Work, options: DeliverOptions) {
+  const taken = listOutboxes(livePaths(state_dir).outbox)
+    .map((path) => takeOutbox(path))
+    .filter((outbox) => outbox !== null)
+    .filter((outbox) => wanted(outbox, options.except));
+  // By collector, so that one that is away holds up its own only; a pipe takes one connection at a time.
+  const groups = Map.groupBy(taken, ({ target }) => JSON.stringify(target));
+  await Promise.all(
+    [...groups.values()].map(async (group) => {
+      if (!announced(state_dir, group, options)) {
+        for (const outbox of group) {
+          work.left.push(leftOf(outbox));
+          outbox.close();
+        }
+        return;
+      }
+      // Nobody there: the others are given back too, or whoever goes on with one of them could not have it.
+      let away = false;
+      for (const outbox of group) {
+        if (work.signal.aborted || away) {
+          work.left.push(leftOf(outbox));
+          outbox.close();
+        } else away = (await deliverOne(outbox, work)) === 'away';
+      }
+    }),
+  );
+}
+
+/** Says where the messages of a group go; false where the user never named that destination. */
+function announced(state_dir: string, group: Outbox[], { target, say }: DeliverOptions): boolean {
+  const [{ target: wanted_target }] = group as [Outbox];
+  const { url, token_file, ca } = wanted_target;
+  const messages = group.reduce((sum, outbox) => sum + leftOf(outbox).messages, 0);
+  const many = `${messages} ${messages === 1 ? 'message' : 'messages'} left in the outbox`;
+  const named = target?.url === url && target.token_file === token_file && target.ca === ca;
+  if (named || isOwnTarget(state_dir, wanted_target)) {
+    say(`note: sending ${many} to ${url}`);
+    return true;
+  }
+  const flags = [
+    `--live or --to ${url}`,
+    ...(token_file === null ? [] : [`--live-token-file or --token-file ${token_file}`]),
+    ...(ca === null ? [] : [`--live-ca or --ca ${ca}`]),
+  ];
+  say(
+    `warning: ${many} not sent to ${url}, which you did not name for this state folder: if you know it, send them with the flags ${flags.join(', ')}`,
+  );
+  return false;
+}
+
+/** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */
+function wanted(outbox: Outbox, except: string | undefined): boolean {
+  const nothing = outbox.acked >= outbox.last_seq && !outbox.ended;
+  // Our own standard streams are not where it was to go.
+  const nowhere = outbox.target.url === 'stdio:' || outbox.session_id === except;
+  if (!nothing && !nowhere) return true;
+  const idle_ms = systemClock.now() - outbox.changed_ms;
+  if (nothing && idle_ms > LIMITS.live_outbox_idle_ms) outbox.remove();
+  else outbox.close();
+  return false;
+}
+
+const leftOf = ({ session_id, last_seq, first_seq, acked }: Outbox): Undelivered => ({
+  session_id,
+  messages: last_seq - Math.max(acked, first_seq - 1),
+  refused: null,
+  path: null,
+});
+
+/** A connection for each, so that one that is refused keeps no other from its place. */
+async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'> {
+  const { session_id, target, first_seq, last_seq } = outbox;
+  const { openLive } = await import('./sender.ts');
+  const lost = new AbortController();
+  try {
+    const live = openLive({
+      ...target,
+      outbox: '',
+      onNotice: ({ kind }) => {
+        if (kind === 'lost') lost.abort();
+      },
+    });
+    live.adopt(outbox);
+    work.under_way.add(live);
+    const stop = AbortSignal.any([work.signal, lost.signal]);
+    await Promise.race([live.settled(LIMITS.timeout_ms_max), aborted(stop)]);
+    work.under_way.delete(live);
+    const left = await live.close();
+    if (left.length === 0) work.delivered.push({ session_id, messages: last_seq - first_seq + 1 });
+    work.left.push(...left);
+    return lost.signal.aborted ? 'away' : 'tried';
+  } catch {
+    // A target that cannot even be parsed, or a token that is gone: the next may know better.
+    work.left.push(leftOf(outbox));
+    outbox.close();
+    return 'tried';
+  }
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,248 @@
+/**
+ * Lines of any program as messages of the live protocol: complete ones pass unchanged, short ones are completed.
+ * Contract: a bad line is told with its number and field, and the rest goes on.
+ */
+
+import type { Clock } from '../../lib/clock.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createLines } from '../../lib/lines.ts';
+import { isUtf8 } from '../../lib/utf8.ts';
+import { compose, correlationOf, messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
+import { readText, type WireMessage } from '../../live/protocol/messages.ts';
+import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../../model/live-words.ts';
+import type { LiveRedaction } from './redaction.ts';
+import type { LiveSender, OutSession } from './sender.ts';
+
+/** What an agent's side may send; `error` is numbered like the others. */
+const SENDABLE: ReadonlySet<string> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
+
+export interface Emitted {
+  lines: number;
+  messages: number;
+  bad: number;
+}
+
+export interface EmitOptions {
+  live: LiveSender;
+  /** For messages that name no session. */
+  session_id: string;
+  /** Whether that one was made up just now, so that nobody can know it. */
+  new_session: boolean;
+  clock: Clock;
+  /** Null: messages are sent as they are. */
+  redaction: LiveRedaction | null;
+  /** Whether sessions that were begun here are ended here. */
+  end: boolean;
+  onBad(line: number, why: string): void;
+}
+
+export async function emit(
+  input: AsyncIterable<Uint8Array>,
+  options: EmitOptions,
+): Promise<Emitted> {
+  const emitter = new Emitter(options);
+  let read: (() => Promise<void> | void)[] = [];
+  const lines = createLines(
+    {
+      line: (bytes, start, end, { line }) => {
+        const some = bytes.subarray(start, end);
+        const text = isUtf8(some) ? some.toString('utf8').trim() : null;
+        if (text === null) read.push(() => emitter.bad(line, 'the line is not UTF-8'));
+        else read.push(() => emitter.line(text, line));
+      },
+      oversize: ({ line, bytes }) =>
+        void read.push(() => emitter.bad(line, `${bytes} bytes are over the limit`)),
+    },
+    LIMITS.live_message_bytes_max,
+  );
+  const take = async () => {
+    const some = read;
+    read = [];
+    for (const one of some) await one();
+  };
+  for await (const chunk of input) {
+    lines.push(Buffer.from(chunk));
+    await take();
+    await options.live.room();
+  }
+  lines.end();
+  await take();
+  emitter.rest();
+  if (options.end) emitter.end();
+  return emitter.counts;
+}
+
+interface Track {
+  out: OutSession;
+  /** Whether its first message was ours. */
+  begun: boolean;
+  at_ms: number;
+  open: Set<string>;
+}
+
+class Emitter {
+  readonly counts: Emitted = { lines: 0, messages: 0, bad: 0 };
+  readonly #options: EmitOptions;
+  readonly #tracks = new Map<string, Track>();
+
+  constructor(options: EmitOptions) {
+    this.#options = options;
+  }
+
+  bad(line: number, why: string): void {
+    this.counts.lines += 1;
+    this.counts.bad += 1;
+    // It may quote the line.
+    this.#options.onBad(line, this.#options.redaction?.text(why) ?? why);
+  }
+
+  async line(text: string, line: number): Promise<void> {
+    if (text === '') return;
+    const why = await this.#take(text);
+    if (why === null) this.counts.lines += 1;
+    else this.bad(line, why);
+  }
+
+  /** Null, or what is wrong with it. */
+  async #take(text: string): Promise<string | null> {
+    const read = readText(text);
+    if (read.message === null) return read.fault?.message ?? 'no message';
+    const given = read.message as Record<string, unknown>;
+    if (typeof given.type === 'string' && read.fault?.code !== 'INVALID_MESSAGE_TYPE') {
+      if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
+    } else return read.fault?.message ?? 'no message';
+    const safe = this.#options.redaction?.envelope(given) ?? given;
+    const whole = read.fault === null && isNumbered(read.message as unknown as WireMessage);
+    if (!whole) return this.#complete(safe);
+    return this.#pass(safe as unknown as WireMessage, safe === given ? text : null);
+  }
+
+  /** `text`: the line, where the message is as it was given. */
+  async #pass(message: WireMessage, text: string | null): Promise<string | null> {
+    const { session_id, seq } = message as { session_id: string; seq: number };
+    const track = await this.#track(session_id, seq);
+    // What is held back of a text comes before the end, which then has another number.
+    if (message.type === 'session_end') this.#sayHeld(track);
+    if (seq !== track.out.next_seq)
+      return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
+    const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
+    const same = data === undefined || data === message.data;
+    const line = same && text !== null ? text : JSON.stringify({ ...message, data });
+    this.#put(track, message, line);
+    return null;
+  }
+
+  async #complete(given: Record<string, unknown>): Promise<string | null> {
+    const { type } = given as { type: string };
+    const session_id =
+      typeof given.session_id === 'string' && given.session_id !== ''
+        ? given.session_id
+        : this.#options.session_id;
+    const track = await this.#track(session_id, null);
+    const seq = track.out.next_seq;
+    if (given.seq != null && given.seq !== seq)
+      return `the field seq must be ${seq}, the next of session ${session_id}, not ${given.seq}`;
+    const { redaction } = this.#options;
+    const data = given.data as Record<string, unknown> | null | undefined;
+    const whole = typeof data === 'object' && data !== null && !Array.isArray(data);
+    if (redaction === null || !whole) return this.#say(track, given);
+    // Checked first as it was given: a bad line must not change what is held back of a text.
+    const wrong = this.#say(track, given, false);
+    if (wrong !== null) return wrong;
+    const parts = redaction.messages(session_id, type, data);
+    const last = parts.pop();
+    for (const part of parts) this.#say(track, part);
+    return this.#say(track, { ...given, ...last });
+  }
+
+  /** Completes a message, checks it, and puts it into the outbox unless it is only to be checked. */
+  #say(track: Track, given: Record<string, unknown>, put = true): string | null {
+    const { type } = given as { type: string };
+    const { session_id, next_seq: seq } = track.out;
+    const { call_id } = (given.data ?? {}) as { call_id?: unknown };
+    const linked = CALL_MESSAGE_TYPES.has(type) && typeof call_id === 'string';
+    const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
+    const message = {
+      type,
+      timestamp: timestampOf(at_ms),
+      correlation_id: linked ? correlationOf(session_id, call_id) : null,
+      message_id: messageIdOf(session_id, seq),
+      ack_required: true,
+      trace: null,
+      data: {},
+      ...withoutNull(given),
+      session_id,
+      seq,
+    };
+    const text = JSON.stringify(message);
+    const { fault } = readText(text);
+    if (fault !== null) return fault.message;
+    if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
+      return `the message is over ${LIMITS.live_message_bytes_max} bytes`;
+    if (put) this.#put(track, message as unknown as WireMessage, text);
+    return null;
+  }
+
+  /** `first_seq` null: as the outbox or the collector knows; without both it is a new session. */
+  async #track(session_id: string, first_seq: number | null): Promise<Track> {
+    const known = this.#tracks.get(session_id);
+    if (known !== undefined) return known;
+    const { live, new_session } = this.#options;
+    const asked = first_seq === null && !(new_session && session_id === this.#options.session_id);
+    const out = live.open(session_id, first_seq ?? (asked ? await live.where(session_id) : 1));
+    const begun = out.next_seq === 1;
+    const track = { out, begun, at_ms: 0, open: new Set<string>() };
+    this.#tracks.set(session_id, track);
+    return track;
+  }
+
+  #put(track: Track, message: WireMessage, text: string): void {
+    const { type, data, timestamp } = message;
+    track.out.put([{ seq: track.out.next_seq, type, text }]);
+    track.at_ms = Math.max(track.at_ms, isoTime(timestamp) ?? 0);
+    const { call_id } = data as { call_id?: string };
+    if (type === 'tool_call_request') track.open.add(call_id as string);
+    if (type === 'tool_call_response') track.open.delete(call_id as string);
+    this.counts.messages += 1;
+  }
+
+  /** Texts that did not end are sent in full. */
+  rest(): void {
+    for (const track of this.#tracks.values()) this.#sayHeld(track);
+  }
+
+  #sayHeld(track: Track): void {
+    if (track.out.outbox.ended) return;
+    const held = this.#options.redaction?.held(track.out.session_id) ?? [];
+    for (const part of held) this.#say(track, part);
+  }
+
+  /** Every open call is answered before the session ends (LP-4). */
+  end(): void {
+    for (const track of this.#tracks.values()) {
+      const { out, begun, open } = track;
+      // One of which every line was bad is none.
+      if (!begun || out.outbox.ended || out.next_seq === 1) continue;
+      const { session_id } = out;
+      const at_ms = Math.max(this.#options.clock.now(), track.at_ms);
+      const numbered = { session_id, seq: 0, at_ms };
+      const cut = open.size > 0;
+      const reason = cut ? 'the input ended before every call was answered' : null;
+      const cancelled = { code: 'CANCELLED', message: reason };
+      out.say([
+        ...[...open].map((call_id) =>
+          compose('tool_call_response', { call_id, result: null, error: cancelled }, numbered),
+        ),
+        compose('session_end', { status: cut ? 'incomplete' : 'ok', reason }, numbered),
+      ]);
+      this.counts.messages += open.size + 1;
+    }
+  }
+}
+
+const isNumbered = ({ session_id, message_id, seq }: WireMessage) =>
+  Boolean(session_id) && Boolean(message_id) && seq != null && seq > 0;
+
+const withoutNull = (given: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));

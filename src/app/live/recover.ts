@@ -1,0 +1,88 @@
+/** The live session of a run whose tacho was killed, finished from the run's events after what is in the outbox already. */
+import { messageIdOf } from '../../live/protocol/compose.ts';
+import type { Event } from '../../model/event.ts';
+import type { LiveMessage } from '../../model/live.ts';
+import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
+import { type Outbox, openOutbox } from '../../store/outbox/outbox.ts';
+import type { EventSink } from '../run/recorder.ts';
+import { livePaths } from './paths.ts';
+import type { LiveRunConfig } from './sent-run.ts';
+
+export interface ResumedLive {
+  /** Takes all events of the run, from the first on. Never throws: the record is what counts. */
+  sink: EventSink;
+  /** Leaves the outbox for `deliver`. */
+  close(): void;
+}
+
+const NOTHING: ResumedLive = { sink: () => {}, close: () => {} };
+
+export function resumeLiveRun(
+  state_dir: string,
+  run_id: string,
+  config: LiveRunConfig | null | undefined,
+): ResumedLive {
+  if (config == null) return NOTHING;
+  try {
+    const { url, token_file, ca } = config;
+    const start = { session_id: run_id, url, token_file, ca };
+    const outbox = openOutbox(livePaths(state_dir).outbox, start);
+    return outbox === null ? NOTHING : resumed(outbox, config);
+  } catch {
+    return NOTHING;
+  }
+}
+
+function resumed(outbox: Outbox, { call_timeout_ms, trace }: LiveRunConfig): ResumedLive {
+  const { session_id } = outbox;
+  const projector = createLiveProjector({ session_id, call_timeout_ms, trace });
+  const { seq: last, messages: whole } = outbox.last_event;
+  let open = !outbox.ended;
+
+  async function take(event: Event): Promise<void> {
+    const by_time = projector.tick(event.at_ms - 1);
+    const messages = projector.push(event);
+    if (event.seq > last) {
+      put(outbox, by_time, 0);
+      put(outbox, messages, event.seq);
+    } else if (event.seq === last) {
+      // Killed in the middle of an event's messages: the rest of them.
+      put(outbox, messages.slice(whole), event.seq);
+      await restore(projector, outbox);
+    }
+  }
+
+  return {
+    async sink(events) {
+      try {
+        for (const event of events) if (open) await take(event);
+      } catch {
+        open = false;
+      }
+    },
+    close: () => outbox.close(),
+  };
+}
+
+function put(outbox: Outbox, messages: readonly LiveMessage[], event: number): void {
+  const from = outbox.last_seq + 1;
+  outbox.append(
+    messages.map((message, i) => {
+      const seq = from + i;
+      const mine = { ...message, seq, message_id: messageIdOf(outbox.session_id, seq) };
+      return { event, seq, type: message.type, text: JSON.stringify(mine) };
+    }),
+  );
+}
+
+/** The numbers, times and answers that are in the outbox already are not given twice. */
+async function restore(projector: LiveProjector, outbox: Outbox): Promise<void> {
+  for (let from = outbox.first_seq; ; ) {
+    const some = await outbox.read(from);
+    if (some.length === 0) return;
+    for (const { type, text, seq } of some)
+      if (type === 'tool_call_response' || seq === outbox.last_seq)
+        projector.restore(JSON.parse(text) as LiveMessage);
+    from += some.length;
+  }
+}

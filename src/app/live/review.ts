@@ -1,0 +1,135 @@
+/** Manual verification (CF-5): one of a hundred stored messages is shown to a person, who accepts or rejects it. */
+import { closeSync, existsSync } from 'node:fs';
+import { isSampled } from '../../conformance/sample.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { nativeOf, textOf } from '../../lib/foreign.ts';
+import { openAppend, readPrivate, writeAll } from '../../store/files.ts';
+import { readAll, readSession } from '../../store/journal/read.ts';
+import { ownFolder } from '../../store/own-folder.ts';
+import { stateDirAt } from '../../store/state-dir.ts';
+import { livePaths } from './paths.ts';
+
+export const REVIEW_VERDICTS = ['accepted', 'rejected'] as const;
+export type ReviewVerdict = (typeof REVIEW_VERDICTS)[number];
+
+export interface Review {
+  session_id: string;
+  seq: number;
+  verdict: ReviewVerdict;
+  note: string | null;
+  at: string;
+}
+
+export interface Sampled {
+  session_id: string;
+  seq: number;
+  /** The line as it was received. */
+  text: string;
+  /** What a person said of it; null: nobody looked yet. */
+  review: Review | null;
+}
+
+export interface ReviewTally {
+  sampled: number;
+  accepted: number;
+  rejected: number;
+  open: number;
+}
+
+const STAGE = 'review';
+const LIVE_SOURCE = 'live';
+const keyOf = (session_id: string, seq: number) => `${session_id}\n${seq}`;
+
+function reviewOf(line: string): Review | null {
+  try {
+    const found = nativeOf(JSON.parse(line));
+    const { session_id, seq, verdict, note, at } = found ?? {};
+    if (typeof session_id !== 'string' || typeof seq !== 'number') return null;
+    if (!(REVIEW_VERDICTS as readonly unknown[]).includes(verdict)) return null;
+    return {
+      session_id,
+      seq,
+      verdict: verdict as ReviewVerdict,
+      note: textOf(note),
+      at: textOf(at) ?? '',
+    };
+  } catch {
+    // A line that was cut off when its writer died: the person is asked again.
+    return null;
+  }
+}
+
+/** What was said, by message; the last word counts. */
+function readReviews(path: string): Map<string, Review> {
+  const reviews = new Map<string, Review>();
+  if (!existsSync(path)) return reviews;
+  try {
+    for (const line of readPrivate(path).toString('utf8').split('\n')) {
+      const review = line === '' ? null : reviewOf(line);
+      if (review !== null) reviews.set(keyOf(review.session_id, review.seq), review);
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+  return reviews;
+}
+
+/** The sampled messages of what a collector stored, in its order, each once. */
+export async function* sampledMessages(
+  state_dir: string,
+  session: string | null = null,
+): AsyncGenerator<Sampled> {
+  const { dir, review } = livePaths(state_dir);
+  const { journal } = stateDirAt(dir);
+  const reviews = readReviews(review);
+  const given = new Set<string>();
+  const stored = session === null ? readAll(journal) : readSession(journal, session);
+  for await (const { session: session_id, source, seq, body } of stored) {
+    if (source !== LIVE_SOURCE || !isSampled(session_id, seq)) continue;
+    const key = keyOf(session_id, seq);
+    if (given.has(key)) continue;
+    given.add(key);
+    yield { session_id, seq, text: body, review: reviews.get(key) ?? null };
+  }
+}
+
+export async function reviewTally(
+  state_dir: string,
+  session: string | null = null,
+): Promise<ReviewTally> {
+  const tally: ReviewTally = { sampled: 0, accepted: 0, rejected: 0, open: 0 };
+  for await (const { review } of sampledMessages(state_dir, session)) {
+    tally.sampled += 1;
+    tally[review === null ? 'open' : review.verdict] += 1;
+  }
+  return tally;
+}
+
+/** Refuses what was not drawn: the sample is not the reviewer's to choose. */
+export async function findSampled(
+  state_dir: string,
+  session_id: string,
+  seq: number,
+): Promise<Sampled> {
+  if (isSampled(session_id, seq))
+    for await (const sampled of sampledMessages(state_dir, session_id))
+      if (sampled.seq === seq) return sampled;
+  const text = `number ${seq} of ${session_id} is not one of those drawn: see tacho review --list`;
+  throw new TachoError('not_found', text, { stage: STAGE });
+}
+
+/** Appends one word on one message; an earlier one on the same stays in the file and counts no more. */
+export function saveReview(state_dir: string, review: Review): void {
+  const { dir, review: path } = livePaths(state_dir);
+  ownFolder(dir, false);
+  try {
+    const fd = openAppend(path);
+    try {
+      writeAll(fd, Buffer.from(`${JSON.stringify(review)}\n`));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}

@@ -1,0 +1,248 @@
+/** A sender with its outboxes: what a session says is on disk first, then on its way (LP-8). */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { type RandomSource, systemRandom } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { parseAddress } from '../../live/protocol/address.ts';
+import { messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
+import type { WireMessage } from '../../live/protocol/messages.ts';
+import {
+  type InputAnswer,
+  type Notice,
+  Sender,
+  type SenderSession,
+  type SenderTimes,
+} from '../../live/sender/sender.ts';
+import { dial } from '../../live/transports/dial.ts';
+import type { LiveMessage } from '../../model/live.ts';
+import { takeLock } from '../../store/lock.ts';
+import {
+  type Outbox,
+  type OutboxTarget,
+  openOutbox,
+  outboxPath,
+} from '../../store/outbox/outbox.ts';
+import { rememberTarget } from '../config/own-state.ts';
+import { packageRoot } from '../config/paths.ts';
+
+export interface LiveTarget {
+  url: string;
+  token_file?: string | null | undefined;
+  /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
+  token?: string | null | undefined;
+  ca?: string | null | undefined;
+}
+
+export interface LiveOptions extends LiveTarget {
+  /** Folder of the outboxes. */
+  outbox: string;
+  clock?: Clock | undefined;
+  random?: RandomSource | undefined;
+  times?: Partial<SenderTimes> | undefined;
+  onInput?: ((message: WireMessage) => InputAnswer | Promise<InputAnswer>) | undefined;
+  onNotice?: ((notice: Notice) => void) | undefined;
+}
+
+export interface OutSession {
+  readonly session_id: string;
+  /** The number of the next message. */
+  readonly next_seq: number;
+  readonly outbox: Outbox;
+  readonly sender: SenderSession;
+  /** Writes the messages as they are, to disk, and rings the sender. */
+  put(messages: readonly { seq: number; type: string; text: string }[], event?: number): void;
+  /** Numbers and dates our own messages, then puts them. */
+  say(messages: readonly LiveMessage[], event?: number): void;
+}
+
+export interface LiveSender {
+  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
+  open(session_id: string, first_seq?: number): OutSession;
+  /** One that was left. */
+  adopt(outbox: Outbox): OutSession;
+  /** The number with which a session goes on: by the outbox, else by the collector where one answers soon, else 1. */
+  where(session_id: string): Promise<number>;
+  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
+  room(): Promise<void>;
+  readonly sessions: readonly OutSession[];
+  readonly connected: boolean;
+  /** Waits until all is acknowledged, at most so long. */
+  settled(wait_ms: number): Promise<boolean>;
+  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
+  close(): Promise<Undelivered[]>;
+}
+
+export interface Undelivered {
+  session_id: string;
+  /** Messages without an acknowledgement. */
+  messages: number;
+  /** Why no collector will ever take them; null: the next tacho tries again. */
+  refused: string | null;
+  /** Where refused ones are kept. */
+  path: string | null;
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
+
+/** A token file for a sender holds the bare token. */
+export function readToken(path: string): string {
+  let text: string;
+  try {
+    const { mode } = statSync(path);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+      throw usage(`${path}: others may read this token: chmod 600 ${path}`);
+    text = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw fileError(cause, path, 'live');
+  }
+  if (text === '') throw usage(`${path}: holds no token`);
+  return text;
+}
+
+export function openLive(options: LiveOptions): LiveSender {
+  return new OutboxSender(options);
+}
+
+class OutboxSender implements LiveSender {
+  readonly sessions: OutSession[] = [];
+  readonly #sender: Sender;
+  readonly #target: OutboxTarget;
+  readonly #dir: string;
+
+  constructor(options: LiveOptions) {
+    const { url, token_file, ca, onInput, onNotice, times } = options;
+    const address = parseAddress(url);
+    this.#dir = options.outbox;
+    this.#target = { url, token_file: token_file ?? null, ca: ca ?? null };
+    const { version } = JSON.parse(readFileSync(`${packageRoot()}/package.json`, 'utf8'));
+    this.#sender = new Sender({
+      dial: (signal) => dial(address, { ca, signal, lock: takeLock }),
+      token: options.token ?? (token_file ? readToken(token_file) : null),
+      client: { name: 'tacho', version, capabilities: onInput === undefined ? [] : ['input'] },
+      clock: options.clock ?? systemClock,
+      random: options.random ?? systemRandom,
+      ...(times && { times }),
+      ...(onInput && { onInput }),
+      ...(onNotice && { onNotice }),
+    });
+  }
+
+  get connected(): boolean {
+    return this.#sender.connected;
+  }
+
+  open(session_id: string, first_seq = 1): OutSession {
+    const known = this.sessions.find((session) => session.session_id === session_id);
+    if (known !== undefined) return known;
+    rememberTarget(dirname(this.#dir), this.#target);
+    const outbox = openOutbox(this.#dir, { ...this.#target, session_id, first_seq });
+    if (outbox !== null) return this.adopt(outbox);
+    const text = `another process sends for session ${session_id}: wait for its end, or give another --session`;
+    throw new TachoError('busy', text, { stage: 'live', retryable: true });
+  }
+
+  async where(session_id: string): Promise<number> {
+    if (existsSync(outboxPath(this.#dir, session_id))) return 1;
+    return (await this.#sender.where(session_id, LIMITS.live_where_ms)) ?? 1;
+  }
+
+  async room(): Promise<void> {
+    for (const { outbox, sender } of this.sessions)
+      while (outbox.bytes > LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
+        outbox.trim(sender.acked);
+        if (!(await sender.moved(LIMITS.live_where_ms))) break;
+      }
+  }
+
+  adopt(outbox: Outbox): OutSession {
+    const session = new FileSession(outbox, this.#sender.add(outbox));
+    this.sessions.push(session);
+    return session;
+  }
+
+  async settled(wait_ms: number): Promise<boolean> {
+    const all = await Promise.all(this.sessions.map(({ sender }) => sender.settled(wait_ms)));
+    return !all.includes(false);
+  }
+
+  async close(): Promise<Undelivered[]> {
+    await this.#sender.close();
+    return this.sessions.map(leave).filter((left) => left !== null);
+  }
+}
+
+/** Whether a refusal is about the session itself; one of the sender (a wrong token) may be mended. */
+const FOR_GOOD = (error_code: string) => error_code !== 'AUTH_FAILED';
+
+/** A sender that is done with a session: the file goes, stays, or is set aside. */
+function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
+  const { done, failure, acked } = sender;
+  const messages = outbox.last_seq - acked;
+  if (done && outbox.ended) outbox.remove();
+  else if (failure !== null && FOR_GOOD(failure.error_code)) {
+    const refused = `${failure.error_code}: ${failure.message}`;
+    return { session_id, messages, refused, path: outbox.setAside() };
+  } else {
+    // A run that was killed is finished by what is in its outbox.
+    if (done && outbox.last_event.seq === 0) outbox.trim(acked);
+    outbox.close(acked);
+  }
+  return done ? null : { session_id, messages, refused: null, path: null };
+}
+
+class FileSession implements OutSession {
+  readonly outbox: Outbox;
+  readonly sender: SenderSession;
+
+  constructor(outbox: Outbox, sender: SenderSession) {
+    this.outbox = outbox;
+    this.sender = sender;
+  }
+
+  get session_id(): string {
+    return this.outbox.session_id;
+  }
+
+  get next_seq(): number {
+    return this.outbox.last_seq + 1;
+  }
+
+  put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
+    if (this.outbox.bytes > LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
+    this.outbox.append(messages.map((message) => ({ ...message, event })));
+    this.sender.wake();
+  }
+
+  say(messages: readonly LiveMessage[], event = 0): void {
+    const numbered = messages.map((message, i) => {
+      const seq = this.next_seq + i;
+      const mine = { ...message, seq, message_id: messageIdOf(this.session_id, seq) };
+      return { seq, type: message.type, text: JSON.stringify(mine) };
+    });
+    this.put(numbered, event);
+  }
+}
+
+/** In words, for stderr. */
+export function undeliveredText({ session_id, messages, refused, path }: Undelivered): string {
+  const many = `${messages} ${messages === 1 ? 'message' : 'messages'} of session ${session_id}`;
+  return refused === null
+    ? `${many} not delivered yet: kept in the outbox, the next tacho sends them`
+    : `${many} refused (${refused}): kept in ${path}`;
+}
+
+/** A notice in words; null where nobody needs to read it. */
+export function noticeText(notice: Notice): string | null {
+  switch (notice.kind) {
+    case 'lost':
+      return `no collector: ${notice.why}; trying again`;
+    case 'skew':
+      return `the collector's clock differs from ours by ${notice.skew_ms} ms (at ${timestampOf(Date.now())})`;
+    case 'refused':
+      return `the collector says ${notice.error_code}: ${notice.message}`;
+    default:
+      return null;
+  }
+}

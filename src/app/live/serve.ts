@@ -1,0 +1,209 @@
+/** A collector on this machine: the transports, the journal of the state folder, one at a time for each folder. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import type { FdWriter } from '../../lib/fd-writer.ts';
+import { newRunId, systemRandom } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createCollecting } from '../../lib/memory.ts';
+import { othersMax } from '../../live/collector/admission.ts';
+import { readTokenFile } from '../../live/collector/auth.ts';
+import { type Collector, createCollector } from '../../live/collector/collector.ts';
+import type { CollectorLimits } from '../../live/collector/hub.ts';
+import { addressText, isLoopback, parseHostPort, socketPath } from '../../live/protocol/address.ts';
+import type { Accept, Listener } from '../../live/transports/listener.ts';
+import { listenPipe } from '../../live/transports/pipe.ts';
+import { listenStdio } from '../../live/transports/stdio.ts';
+import { listenTcp } from '../../live/transports/tcp.ts';
+import { listenUnix } from '../../live/transports/unix.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { openJournal } from '../../store/journal/journal.ts';
+import { heldError, takeLock } from '../../store/lock.ts';
+import { openStateDir } from '../../store/state-dir.ts';
+import { createBoard } from './board.ts';
+import { deliverLeft } from './deliver-left.ts';
+import { livePaths } from './paths.ts';
+import { createLiveReader } from './reader.ts';
+
+export interface ServeOptions {
+  state_dir: string;
+  version: string;
+  /** Where to listen; without any of these: the socket of the state folder. */
+  socket?: string | undefined;
+  /** HOST:PORT. */
+  tcp?: string | undefined;
+  pipe?: string | undefined;
+  stdio?: { input: Readable; out: FdWriter } | undefined;
+  token_file?: string | undefined;
+  tls_cert?: string | undefined;
+  tls_key?: string | undefined;
+  limits?: Partial<CollectorLimits> | undefined;
+  /** The user agreed to act on a state folder that is not known as the user's own. */
+  trust?: boolean | undefined;
+  /** Called with what is sent to others, and with what is left undone. */
+  say?: ((text: string) => void) | undefined;
+  clock?: Clock | undefined;
+  /** Take the state folder over from a collector that holds it. */
+  force?: boolean | undefined;
+}
+
+export interface Serving {
+  listening: string[];
+  /** Where a damaged index was put; the new one is filled from the journal. */
+  moved_to: string | null;
+  collector: Collector;
+  /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
+  ended: Promise<void>;
+  /** Takes nothing more, makes durable what came, acknowledges it, closes. */
+  stop(): Promise<void>;
+}
+
+export async function serve(options: ServeOptions): Promise<Serving> {
+  // Mistakes of the caller show before anything is made.
+  const plan = planOf(options);
+  const paths = livePaths(options.state_dir);
+  openStateDir(options.state_dir);
+  const state = openStateDir(paths.dir);
+  const lock = join(paths.dir, 'collector.lock');
+  const release = takeLock(lock, { force: options.force });
+  if (release === null) throw heldError(lock, `the collector of ${options.state_dir}`, 'live');
+  const clock = options.clock ?? systemClock;
+  const index = openIndex(state);
+  const journal = openJournal(state.journal, { index, clock });
+  const board = createBoard(paths, clock);
+  const collector = createCollector({
+    journal,
+    reader: createLiveReader(state.journal, index),
+    clock,
+    newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
+    version: options.version,
+    tokens: plan.tokens,
+    board,
+    limits: { connections_max: plan.connections_max, ...options.limits },
+  });
+  const listeners: Listener[] = [];
+  const stop = async () => {
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await collector.stop();
+    await journal.close();
+    board.close();
+    index.close();
+    release();
+  };
+  try {
+    const read = createCollecting(LIMITS.live_collect_bytes);
+    const accept = (wire: Parameters<Accept>[0]) => {
+      collector.accept(wire);
+      wire.stream.on('data', (chunk: Buffer) => read(chunk.length));
+    };
+    for (const listen of transports(options, plan, paths.socket)) {
+      listeners.push(await listen(accept));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const { trust = false, say = () => {} } = options;
+  const left = deliverLeft(options.state_dir, { trust, say });
+  const listening = listeners.map(({ address }) => addressText(address));
+  const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
+  const { moved_to } = index;
+  return { listening, moved_to, collector, ended, stop: () => left().then(stop) };
+}
+
+type Tls = { cert: string; key: string } | null;
+
+/** Anything but this machine's own addresses needs a token and TLS (LP-13). */
+function planOf(options: ServeOptions) {
+  const { tcp, token_file, tls_cert, tls_key } = options;
+  for (const name of ['socket', 'pipe', 'token_file', 'tls_cert', 'tls_key'] as const)
+    if (options[name] === '') throw usage(`--${name.replace('_', '-')}: give a path`);
+  if ((tls_cert === undefined) !== (tls_key === undefined))
+    throw usage('give --tls-cert and --tls-key together');
+  if (tls_cert !== undefined && tcp === undefined)
+    throw usage('--tls-cert and --tls-key are for --tcp: give its HOST:PORT');
+  if (tcp !== undefined && !isLoopback(parseHostPort(tcp).host)) {
+    const missing = [
+      ...(token_file === undefined ? ['--token-file'] : []),
+      ...(tls_cert === undefined ? ['--tls-cert', '--tls-key'] : []),
+    ];
+    if (missing.length > 0)
+      throw usage(`--tcp ${tcp}: others can reach this address: it needs ${missing.join(', ')}`);
+  }
+  const tls: Tls =
+    tls_cert === undefined || tls_key === undefined
+      ? null
+      : { cert: textOf(tls_cert), key: textOf(tls_key) };
+  return {
+    tls,
+    tokens: token_file === undefined ? null : readTokenFile(token_file),
+    connections_max: connectionsMax(),
+  };
+}
+
+interface Plan {
+  tls: Tls;
+  connections_max: number;
+}
+
+/** Sockets beyond the collector's connections: of peers that are told that there are too many. */
+const SPARE_SOCKETS = 16;
+
+function transports(options: ServeOptions, { tls, connections_max }: Plan, default_socket: string) {
+  const { tcp, pipe, stdio } = options;
+  const sockets_max = connections_max + SPARE_SOCKETS;
+  const alone = tcp === undefined && pipe === undefined && stdio === undefined;
+  const socket = options.socket ?? (alone ? default_socket : undefined);
+  const list: ((accept: Accept) => Promise<Listener> | Listener)[] = [];
+  if (socket !== undefined) {
+    const path = socketPath(socket);
+    list.push((accept) => listenUnix({ path, lock: takeLock, sockets_max }, accept));
+  }
+  if (tcp !== undefined) {
+    const others_max = othersMax(connections_max, LIMITS.live_private_connections);
+    const where = {
+      ...parseHostPort(tcp),
+      tls,
+      sockets_max: others_max + SPARE_SOCKETS,
+      unfinished_max: Math.min(LIMITS.live_ungreeted_max, others_max),
+    };
+    list.push((accept) => listenTcp(where, accept));
+  }
+  if (pipe !== undefined) list.push((accept) => listenPipe(pipe, accept));
+  if (stdio !== undefined) list.push((accept) => listenStdio(stdio.input, stdio.out, accept));
+  return list;
+}
+
+/** For the journal, the index, and what else a process has open. */
+const OWN_FILES = 64;
+
+/** Peers must not use up the files that the collector itself needs; one that reads the journal costs two. */
+function connectionsMax(): number {
+  const room = Math.floor((openFilesMax() - OWN_FILES) / 2) - SPARE_SOCKETS;
+  return Math.min(LIMITS.live_connections_max, Math.max(MIN_CONNECTIONS, room));
+}
+
+const MIN_CONNECTIONS = 8;
+
+/** How many files this process may open; where the system does not say, as many as it likes. */
+function openFilesMax(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const found = /^Max open files\s+(\d+)/m.exec(limits);
+    return found === null ? Number.POSITIVE_INFINITY : Number(found[1]);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw fileError(cause, path, 'live');
+  }
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });

@@ -1,0 +1,263 @@
+/** Watching a collector as a client: over lost connections, in order, each message once (LP-10, LP-11). */
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { Places } from '../../live/collector/read-cursors.ts';
+import { type Address, addressText } from '../../live/protocol/address.ts';
+import { control } from '../../live/protocol/compose.ts';
+import { readText, type WireMessage } from '../../live/protocol/messages.ts';
+import { Link, Refused } from '../../live/sender/link.ts';
+import { dial } from '../../live/transports/dial.ts';
+import type { LiveDataOf } from '../../model/live.ts';
+import { LIVE_VERSION } from '../../model/live-words.ts';
+import { readAll } from '../../store/journal/read.ts';
+import { takeLock } from '../../store/lock.ts';
+import { stateDirAt } from '../../store/state-dir.ts';
+import { livePaths } from './paths.ts';
+
+export type Shown = (message: WireMessage, text: string) => Promise<void>;
+
+export interface TailFilter {
+  /** Ids, or of one that tacho made its beginning or the end that is shown; null: of all. */
+  sessions: readonly string[] | null;
+  /** From this number of every session on; null: only what comes from now on. */
+  from: number | null;
+  types: ReadonlySet<string> | null;
+}
+
+export interface TailOptions extends TailFilter {
+  address: Address;
+  version: string;
+  token: string | null;
+  ca: string | null;
+  /** Whether it goes on when everything that is stored has come. */
+  follow: boolean;
+  signal: AbortSignal;
+  show: Shown;
+  /** What the watcher should know of the connection itself. */
+  note(text: string): void;
+  clock?: Clock;
+  retry_ms?: number;
+}
+
+/** What a collector stored in a state folder, from its files: nobody needs to serve. */
+export async function tailStored(
+  state_dir: string,
+  filter: TailFilter,
+  show: (message: WireMessage, text: string) => Promise<boolean>,
+): Promise<void> {
+  const { journal } = stateDirAt(livePaths(state_dir).dir);
+  const last = new Map<string, number>();
+  for await (const { session, source, seq, body } of readAll(journal)) {
+    if (source !== LIVE_SOURCE || seq < (filter.from ?? 0)) continue;
+    if (!isOf(filter, session)) continue;
+    // A line that was written twice is one message.
+    if (seq <= (last.get(session) ?? 0)) continue;
+    last.set(session, seq);
+    const read = readText(body);
+    if (read.fault !== null || !wanted(filter, read.message.type)) continue;
+    if (!(await show(read.message, body))) return;
+  }
+}
+
+const LIVE_SOURCE = 'live';
+
+const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
+const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
+
+/** Whether only we can tell which sessions are meant. */
+const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
+
+function isOf({ sessions }: TailFilter, session_id: string): boolean {
+  if (sessions === null || sessions.includes(session_id)) return true;
+  if (!MADE_ID.test(session_id)) return false;
+  return sessions.some(
+    (id) =>
+      isPart(id) &&
+      (session_id.endsWith(id) || session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id)),
+  );
+}
+
+const wanted = ({ types }: TailFilter, type: string) => types === null || types.has(type);
+
+/** Until the signal comes, or everything stored has been told; a first connection that fails is an error. */
+export async function tail(options: TailOptions): Promise<void> {
+  const { signal, note, address, retry_ms = LIMITS.live_retry_ms } = options;
+  const watcher = new Watcher(options);
+  let wait_ms = retry_ms;
+  for (let first = true; !signal.aborted; first = false) {
+    try {
+      const why = await watcher.watch(first);
+      if (why === null) break;
+      wait_ms = retry_ms;
+      note(`${addressText(address)}: ${why.message}; trying again`);
+    } catch (error) {
+      const final = error instanceof Refused && !error.retryable;
+      if (signal.aborted) break;
+      if (first || final) throw error;
+      wait_ms = Math.min(wait_ms * 2, LIMITS.live_retry_ms_max);
+    }
+    await sleep(wait_ms, undefined, { signal }).catch(() => {});
+  }
+  await watcher.shown();
+}
+
+class Watcher {
+  readonly #options: TailOptions;
+  readonly #clock: Clock;
+  readonly #places = new Places();
+  #shown: Promise<void> = Promise.resolve();
+  #waiting_bytes = 0;
+  /** How far sessions go that the collector told of, where it ends with what is stored. */
+  readonly #stored = new Map<string, number>();
+  #count = 0;
+
+  constructor(options: TailOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Everything that has come is on the screen. */
+  shown(): Promise<void> {
+    return this.#shown;
+  }
+
+  /** One connection, to its end: why it ended, null when there is nothing more to wait for. */
+  async watch(first: boolean): Promise<Error | null> {
+    await this.#shown;
+    const { address, ca, signal } = this.#options;
+    const wire = await dial(address, { ca, lock: takeLock });
+    const state = { told_ms: 0, behind: new Set<string>() };
+    const link = new Link(wire, {
+      hello: this.#hello(),
+      clock: this.#clock,
+      hello_ms: LIMITS.live_hello_ms,
+      name: `tail-${process.pid}`,
+      onSkew: () => undefined,
+      onMessage: (message, text) => {
+        state.told_ms = this.#clock.elapsed();
+        this.#take(message, text, { link, wire, first, behind: state.behind });
+      },
+    });
+    const stop = () => link.close(new Error('stopped'));
+    signal.addEventListener('abort', stop);
+    try {
+      await link.open();
+      state.told_ms = this.#clock.elapsed();
+      this.#subscribe(link, first);
+      const all_told = this.#options.follow ? null : this.#quiet(state, link);
+      const why = await (all_told === null ? link.ended : Promise.race([link.ended, all_told]));
+      return signal.aborted ? null : why;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      stop();
+    }
+  }
+
+  #hello(): LiveDataOf<'handshake_request'> {
+    const { version, token } = this.#options;
+    return {
+      version: LIVE_VERSION,
+      role: 'client',
+      client_info: { name: 'tacho', version, capabilities: [] },
+      resume: null,
+      token,
+    };
+  }
+
+  #subscribe(link: Link, first: boolean): void {
+    const { sessions, from } = this.#options;
+    const session_ids = sessions?.some(isPart) ? null : (sessions?.slice() ?? null);
+    this.#say(link, { session_ids, types: null, from_seq: from });
+    if (first || from !== null) return;
+    // Only what comes from now on was asked for: what came while nobody listened is asked for by number.
+    this.#places.settle();
+    this.#catchUp(link, this.#places.unfinished());
+  }
+
+  #catchUp(link: Link, session_ids: string[]): void {
+    if (session_ids.length === 0) return;
+    const from_seq = Math.min(...session_ids.map((id) => this.#places.have(id))) + 1;
+    this.#say(link, { session_ids, types: null, from_seq });
+  }
+
+  #say(link: Link, filter: NonNullable<LiveDataOf<'subscribe_events'>['filter']>): void {
+    this.#count += 1;
+    const message_id = `tail-${process.pid}-s${this.#count}`;
+    const at_ms = this.#clock.now();
+    link.send(JSON.stringify(control('subscribe_events', { filter }, { at_ms, message_id })));
+  }
+
+  #take(message: WireMessage, text: string, on: On): void {
+    const { type, session_id, seq } = message;
+    if (session_id != null && !isOf(this.#options, session_id)) return;
+    if (session_id == null || seq == null) {
+      this.#aside(message, text, on);
+      return;
+    }
+    const passed = this.#places.pass(session_id, seq, type);
+    if (passed === 'early' && !on.behind.has(session_id)) {
+      on.behind.add(session_id);
+      if (on.behind.size > CATCH_UPS_MAX) on.link.close(new Error('too much was missed'));
+      else this.#catchUp(on.link, [session_id]);
+    }
+    if (passed !== 'new' || !wanted(this.#options, type)) return;
+    this.#show(message, text, on.wire);
+  }
+
+  /** What the collector says itself. */
+  #aside(message: WireMessage, text: string, on: On): void {
+    const { type, session_id, data } = message;
+    if (type === 'error') this.#options.note(`the collector says: ${data.message}`);
+    if (type !== 'session_state' || session_id == null) return;
+    const last_seq = Number(data.last_seq);
+    if (data.status === 'lost' && wanted(this.#options, type)) this.#show(message, text, on.wire);
+    const { from, follow } = this.#options;
+    if (!follow && last_seq >= (from ?? 0)) this.#stored.set(session_id, last_seq);
+    if (from !== null) return;
+    if (on.first) this.#places.begin(session_id, last_seq);
+    else if (last_seq > this.#places.have(session_id) && !on.behind.has(session_id)) {
+      on.behind.add(session_id);
+      this.#catchUp(on.link, [session_id]);
+    }
+  }
+
+  /** In order; while too much waits for the screen, nothing more is read. */
+  #show(message: WireMessage, text: string, wire: Duplex): void {
+    this.#waiting_bytes += text.length;
+    if (this.#waiting_bytes > LIMITS.live_unshown_bytes_max) wire.pause();
+    this.#shown = this.#shown.then(async () => {
+      if (!this.#options.signal.aborted) await this.#options.show(message, text);
+      this.#waiting_bytes -= text.length;
+      if (wire.isPaused() && this.#waiting_bytes <= LIMITS.live_unshown_bytes_max / 2)
+        wire.resume();
+    });
+  }
+
+  /** Null when the collector has had nothing to tell for a while; a longer one where it knows of more. */
+  async #quiet(state: { told_ms: number }, link: Link): Promise<null> {
+    while (!link.gone) {
+      const more = [...this.#stored].some(([id, seq]) => this.#places.have(id) < seq);
+      const enough_ms = more ? LIMITS.live_told_all_ms_max : LIMITS.live_told_all_ms;
+      const quiet_ms = this.#clock.elapsed() - state.told_ms;
+      if (quiet_ms >= enough_ms && this.#waiting_bytes === 0) break;
+      await sleep(QUIET_LOOK_MS);
+    }
+    return null;
+  }
+}
+
+/** Between two looks whether the collector has told everything. */
+const QUIET_LOOK_MS = 100;
+
+interface On {
+  link: Link;
+  wire: Duplex;
+  first: boolean;
+  /** Sessions for which what is missing has been asked for. */
+  behind: Set<string>;
+}
+
+/** Far below the subscriptions that a connection may have. */
+const CATCH_UPS_MAX = 32;

@@ -1,0 +1,225 @@
+/** `tacho validate`: reads a stream and has it judged, in flat memory. */
+import { isUtf8 } from 'node:buffer';
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createJudge, type Judge } from '../../conformance/judge.ts';
+import { createRecordJudge, type RecordLine } from '../../conformance/records.ts';
+import { RUN_EVENT_RULES } from '../../conformance/run-event-rules.ts';
+import { type Against, createAgainst } from '../../conformance/sent-stream.ts';
+import { TRANSCRIPT_RULES } from '../../conformance/transcript-rules.ts';
+import type { Report } from '../../conformance/types.ts';
+import { fileError } from '../../lib/errors.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { jsonFault } from '../../lib/json.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createLines, type LineSink, type Lines } from '../../lib/lines.ts';
+import { inFlatMemory } from '../../lib/memory.ts';
+import { schemaFault } from '../../lib/schema-fault.ts';
+import { shown } from '../../live/protocol/fault.ts';
+import { type ReadMessage, readMessage, readText } from '../../live/protocol/messages.ts';
+import { checkRunEvent, checkTranscript } from '../../model/generated/checks.ts';
+import { readAll, readSession } from '../../store/journal/read.ts';
+import { stateDirAt } from '../../store/state-dir.ts';
+import { packageRoot } from '../config/paths.ts';
+import { livePaths } from './paths.ts';
+
+export const VALIDATE_FORMATS = ['live', 'run-event', 'transcript'] as const;
+export type ValidateFormat = (typeof VALIDATE_FORMATS)[number];
+
+/** A file, or the bytes themselves. */
+export type ValidateInput = string | AsyncIterable<Uint8Array>;
+
+/** What judges one format, line by line. */
+interface Reader {
+  line(bytes: Buffer, start: number, end: number, line: number): void;
+  oversize(line: number, bytes: number, head: string): void;
+  report(): Report;
+}
+
+const STAGE = 'validate';
+
+/** A message as the judge takes it; `received_at` is what a receiver may have noted on it. */
+function pushMessage(judge: Judge, read: ReadMessage, line: number): void {
+  const noted = (read.message as { received_at?: unknown } | null)?.received_at;
+  const received_ms = typeof noted === 'string' ? (isoTime(noted) ?? null) : null;
+  judge.push({ ...read, line, received_ms });
+}
+
+function tooLarge(bytes: number, head: string): ReadMessage {
+  const message = `the line has ${bytes} bytes, ${LIMITS.live_message_bytes_max} are allowed`;
+  return {
+    fault: { code: 'MESSAGE_TOO_LARGE', field: null, message, details: { bytes } },
+    message: null,
+    text: head,
+  };
+}
+
+function liveReader(against: Against | null): Reader {
+  const judge = createJudge({ against });
+  return {
+    line: (bytes, start, end, line) => pushMessage(judge, readMessage(bytes, start, end), line),
+    oversize: (line, bytes, head) => pushMessage(judge, tooLarge(bytes, head), line),
+    report: () => judge.report(),
+  };
+}
+
+type JsonSchema = Parameters<typeof schemaFault>[0];
+
+const schemaOf = (name: string): JsonSchema =>
+  JSON.parse(readFileSync(join(packageRoot(), 'schema', `${name}.json`), 'utf8'));
+
+/** The alternative that is meant: the one with the record's type. */
+function alternative(schema: JsonSchema, { type }: Record<string, unknown>): JsonSchema | null {
+  if (schema.anyOf === undefined) return schema;
+  return schema.anyOf.find(({ properties }) => properties?.type?.const === type) ?? null;
+}
+
+const RECORDS = {
+  'run-event': { rules: RUN_EVENT_RULES, check: checkRunEvent },
+  transcript: { rules: TRANSCRIPT_RULES, check: checkTranscript },
+} as const;
+
+function recordReader(format: keyof typeof RECORDS): Reader {
+  const { rules, check } = RECORDS[format];
+  const judge = createRecordJudge(format, rules);
+  let schema: JsonSchema | null = null;
+
+  function faultOf(value: Record<string, unknown>): string | null {
+    if (check(value)) return null;
+    schema ??= schemaOf(format);
+    const meant = alternative(schema, value);
+    if (meant === null) return `there is no type ${shown(value.type)}`;
+    return schemaFault(meant, value) ?? 'it has a field too many, or a text of another form';
+  }
+
+  const bad = (line: number, fault: string): RecordLine => ({
+    line,
+    value: null,
+    fault,
+    schema_fault: null,
+  });
+
+  return {
+    line(bytes, start, end, line) {
+      const { value, fault } = parsed(bytes.subarray(start, end));
+      if (value === null) judge.push(bad(line, fault));
+      else judge.push({ line, value, fault: null, schema_fault: faultOf(value) });
+    },
+    oversize: (line, bytes) => judge.push(bad(line, `${bytes} bytes are over the limit`)),
+    report: () => judge.report(),
+  };
+}
+
+function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: string } {
+  if (!isUtf8(bytes)) return { value: null, fault: 'the line is not UTF-8' };
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { value: value as Record<string, unknown>, fault: '' };
+    return { value: null, fault: 'it is no JSON object' };
+  } catch (error) {
+    return { value: null, fault: jsonFault(error) };
+  }
+}
+
+const VERSION = /"schema_version"\s*:\s*"(tacho\.transcript|openagent\.run_event)\./;
+
+/** By the beginning of the first line; what is no record of another kind is judged as a message. */
+export function formatOf(head: string): ValidateFormat {
+  const found = VERSION.exec(head.trimStart().split('\n', 1)[0] ?? '');
+  if (found === null) return 'live';
+  return found[1] === 'tacho.transcript' ? 'transcript' : 'run-event';
+}
+
+const chunksOf = (input: ValidateInput): AsyncIterable<Buffer> =>
+  typeof input === 'string'
+    ? createReadStream(input, { highWaterMark: LIMITS.read_chunk_bytes })
+    : (input as AsyncIterable<Buffer>);
+
+async function eachChunk(input: ValidateInput, take: (chunk: Buffer) => void): Promise<void> {
+  try {
+    for await (const chunk of inFlatMemory(chunksOf(input))) take(chunk);
+  } catch (cause) {
+    throw fileError(cause, typeof input === 'string' ? input : 'standard input', STAGE);
+  }
+}
+
+async function readAgainst(input: ValidateInput): Promise<Against> {
+  const against = createAgainst();
+  const lines = createLines({
+    line(bytes, start, end) {
+      const read = readMessage(bytes, start, end);
+      if (read.fault === null) against.add(read.message);
+    },
+    oversize() {},
+  });
+  await eachChunk(input, (chunk) => lines.push(chunk));
+  lines.end();
+  return against;
+}
+
+/** A line of these may be as long as a whole run. */
+const LINE_BYTES_MAX: Readonly<Record<ValidateFormat, number>> = {
+  live: LIMITS.live_message_bytes_max,
+  'run-event': LIMITS.line_bytes_max,
+  transcript: LIMITS.transcript_line_bytes_max,
+};
+
+export interface ValidateOptions {
+  /** Null: found by the first line. */
+  format: ValidateFormat | null;
+  /** The stream as it was sent. */
+  against: ValidateInput | null;
+}
+
+/** Enough of a stream to tell its format. */
+const HEAD_BYTES = 4096;
+
+export async function validateInput(
+  input: ValidateInput,
+  options: ValidateOptions,
+): Promise<Report> {
+  const against = options.against === null ? null : await readAgainst(options.against);
+  let held = Buffer.alloc(0);
+  let opened: { reader: Reader; lines: Lines } | null = null;
+
+  function open() {
+    const format = options.format ?? formatOf(held.toString('utf8', 0, HEAD_BYTES));
+    const reader = format === 'live' ? liveReader(against) : recordReader(format);
+    const sink: LineSink = {
+      line: (bytes, start, end, { line }) => reader.line(bytes, start, end, line),
+      oversize: ({ line, bytes, head }) => reader.oversize(line, bytes, head.toString('utf8')),
+    };
+    const lines = createLines(sink, LINE_BYTES_MAX[format]);
+    lines.push(held);
+    return { reader, lines };
+  }
+
+  await eachChunk(input, (chunk) => {
+    if (opened !== null) opened.lines.push(chunk);
+    else {
+      held = Buffer.concat([held, chunk]);
+      if (held.length >= HEAD_BYTES) opened = open();
+    }
+  });
+  const { reader, lines } = opened ?? open();
+  lines.end();
+  return reader.report();
+}
+
+/** The journal's source of what was taken; beside it lies what was refused because its number was taken already. */
+const LIVE_SOURCE = 'live';
+
+/** What the collector of a state folder has stored: one session, or all. */
+export async function validateStored(state_dir: string, session: string | null): Promise<Report> {
+  const { journal } = stateDirAt(livePaths(state_dir).dir);
+  const judge = createJudge();
+  const stored = session === null ? readAll(journal) : readSession(journal, session);
+  let line = 0;
+  for await (const { source, body } of stored) {
+    if (source !== LIVE_SOURCE) continue;
+    line += 1;
+    pushMessage(judge, readText(body), line);
+  }
+  return judge.report();
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { createMaker } from '../../../test/build-events.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { fitEvent } from './cut-event.ts';
+
+test('an event that fits is left as it is', () => {
+  const event = createMaker()('message_finished', { text: 'short' });
+  const body = JSON.stringify(event);
+  expect(fitEvent(event, body)).toEqual({ event, body, cut: false });
+});
+
+test('an event over the limit of an entry keeps the beginnings of its texts, and says so', () => {
+  const output = `${'é'.repeat(LIMITS.entry_bytes_max / 2)}x`;
+  const event = createMaker()('call_finished', { call_id: 'c1', output });
+  const { body, cut } = fitEvent(event, JSON.stringify(event));
+  expect(cut).toBe(true);
+  expect(body.length).toBeLessThan(LIMITS.cut_text_chars + 1_000);
+  const kept = JSON.parse(body);
+  expect(kept).toMatchObject({ seq: event.seq, data: { call_id: 'c1' } });
+  const rest = output.length - LIMITS.cut_text_chars;
+  expect(kept.data.output).toMatch(
+    new RegExp(`^é+… \\[${rest} more characters were not recorded\\]$`),
+  );
+});

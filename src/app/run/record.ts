@@ -1,0 +1,65 @@
+/** Messages of an agent's SDK, recorded like a run: the same decoder, journal and outcome, without a process of its own. */
+import { NO_LIMITS } from '../../capture/budget.ts';
+import { newRunId } from '../../lib/ids.ts';
+import { closeRun } from './close-run.ts';
+import type { View } from './recorder.ts';
+import { openDesk } from './recording.ts';
+import { prepareRecord, type RecordOptions } from './request.ts';
+import type { RunResult } from './run.ts';
+import { pipelineOf } from './run.ts';
+
+export interface RecordControl {
+  result: Promise<RunResult>;
+  abort(cause: string): void;
+}
+
+/** Takes the messages one by one, waiting for the journal; what `abort` leaves unread is not read. */
+export async function startRecord(
+  options: RecordOptions,
+  messages: AsyncIterable<unknown> | Iterable<unknown>,
+  views: readonly View[],
+): Promise<RecordControl> {
+  const request = await prepareRecord(options);
+  const started_ms = request.clock.now();
+  const started_elapsed = request.clock.elapsed();
+  const desk = openDesk(request, newRunId(started_ms, request.random), views);
+  desk.journal.begin(desk.run_id);
+  const pipeline = pipelineOf({ ...request, started_ms }, desk);
+  let cause: string | null = null;
+
+  async function record(): Promise<RunResult> {
+    let line = 0;
+    try {
+      for await (const message of messages) {
+        line += 1;
+        const raw = { channel: 'stdout' as const, line, offset: line };
+        await desk.recorder.take(pipeline.record(message, raw));
+        if (cause !== null) break;
+      }
+    } catch (error) {
+      const data = {
+        exit_reason: 'agent_error' as const,
+        error: String(error),
+        evidence: 'none' as const,
+      };
+      await desk.recorder.take(pipeline.draft({ kind: 'agent_ended', data }, null));
+    }
+    const nothing = {
+      spool: null,
+      exit: null,
+      left: [],
+      before: null,
+      limit: null,
+      elapsed_ms: () => request.clock.elapsed() - started_elapsed,
+    };
+    const limits = NO_LIMITS;
+    return closeRun({ request, desk, pipeline, cause, limits, started_ms, ...nothing });
+  }
+
+  return {
+    result: record(),
+    abort(why) {
+      cause ??= why;
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/**
+ * The gate between capture and everything else: redacts, journals, and only then shows (ST-2, ST-7).
+ * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun.
+ */
+import { createHash } from 'node:crypto';
+import type { Event, EventOf } from '../../model/event.ts';
+import { redactEvent } from '../../redact/event.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import type { Journal } from '../../store/journal/journal.ts';
+import { fitEvent } from './cut-event.ts';
+
+/** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
+export type EventSink = (events: readonly Event[]) => void | Promise<void>;
+
+/** One that takes the events of a run. Contract: one that fails is dropped and reported; the run is recorded all the same. */
+export interface View {
+  /** For people: "the transcript". */
+  name: string;
+  take: EventSink;
+}
+
+export interface FailedView {
+  view: string;
+  why: string;
+}
+
+/** The journal source of a run's own capture. */
+export const CAPTURE_SOURCE = 'capture';
+
+export interface RecorderOptions {
+  run_id: string;
+  journal: Journal;
+  redactor: Redactor;
+  views: readonly View[];
+}
+
+/** An event and its text in the journal. */
+export interface JournalledEvent {
+  event: Event;
+  body: string;
+}
+
+export interface Recorder {
+  take(events: readonly Event[]): Promise<void>;
+  /** Takes the next entries that are in the journal already, a batch at a time. */
+  resume(entries: readonly JournalledEvent[]): Promise<void>;
+  /** What keeps the journal from taking more; null while it works. */
+  readonly failure: Error | null;
+  /** What was recorded is not there any more: nothing more is recorded. */
+  fail(error: Error): void;
+  /** Views that failed and get no more events. */
+  readonly failed: readonly FailedView[];
+  /** Events that were too large for the journal and lost a part of their texts. */
+  readonly cut: number;
+  /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
+  endWithout(finished: EventOf<'run_finished'>): Promise<void>;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new JournalRecorder(options);
+}
+
+class JournalRecorder implements Recorder {
+  failure: Error | null = null;
+  cut = 0;
+  readonly failed: FailedView[] = [];
+  readonly #options: RecorderOptions;
+  #views: readonly View[];
+  readonly #digest = createHash('sha256');
+  #count = 0;
+  #last: Event | null = null;
+  /** Calls that were shown and are not finished. */
+  readonly #open = new Map<string, string>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#views = options.views;
+  }
+
+  async take(events: readonly Event[]): Promise<void> {
+    if (events.length === 0 || this.failure !== null) return;
+    const { run_id, journal, redactor } = this.#options;
+    const kept: Event[] = [];
+    const entries = events.map((event) => {
+      const whole = this.#sealed(redactEvent(event, redactor));
+      const { event: safe, body, cut } = fitEvent(whole, JSON.stringify(whole));
+      if (cut) this.cut += 1;
+      this.#digest.update(body).update('\n');
+      this.#count += 1;
+      kept.push(safe);
+      return { session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body };
+    });
+    try {
+      const results = await journal.append(entries);
+      const refused = results.find((result) => result === 'gap' || result === 'conflict');
+      if (refused !== undefined)
+        throw new Error(`the journal has another record of this run (${refused})`);
+    } catch (error) {
+      this.failure = error as Error;
+      return;
+    }
+    await this.#show(kept);
+  }
+
+  fail(error: Error): void {
+    this.failure ??= error;
+  }
+
+  async resume(entries: readonly JournalledEvent[]): Promise<void> {
+    for (const { body } of entries) this.#digest.update(body).update('\n');
+    this.#count += entries.length;
+    await this.#show(entries.map(({ event }) => event));
+  }
+
+  async endWithout(unsafe: EventOf<'run_finished'>): Promise<void> {
+    const finished = redactEvent(unsafe, this.#options.redactor);
+    const last = this.#last;
+    const base = { v: 1, run_id: finished.run_id, at_source: 'clamped', raw: null } as const;
+    const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);
+    const step = last?.step ?? 0;
+    let seq = last?.seq ?? 0;
+    const events: Event[] = [...this.#open].map(([call_id, tool]) => {
+      const nothing = { exit_code: null, duration_ms: null, output: null };
+      const data = { call_id, tool, ok: false, status: 'cancelled' as const, ...nothing };
+      seq += 1;
+      return { ...base, seq, at_ms, step, kind: 'call_finished', data };
+    });
+    await this.#show([...events, { ...finished, seq: seq + 1, at_ms, step }]);
+  }
+
+  /** The end says what the journal holds and what was taken out of it. */
+  #sealed(event: Event): Event {
+    if (event.kind !== 'run_finished') return event;
+    const sha256 = this.#digest.copy().digest('hex');
+    const redactions = this.#options.redactor.counts();
+    return {
+      ...event,
+      data: { ...event.data, redactions, digest: { events: this.#count, sha256 } },
+    };
+  }
+
+  async #show(events: readonly Event[]): Promise<void> {
+    for (const event of events) {
+      if (event.kind === 'call_started') this.#open.set(event.data.call_id, event.data.tool);
+      else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
+    }
+    this.#last = events.at(-1) ?? this.#last;
+    for (const view of this.#views) {
+      try {
+        await view.take(events);
+      } catch (error) {
+        this.#views = this.#views.filter((other) => other !== view);
+        this.failed.push({ view: view.name, why: whyOf(error) });
+      }
+    }
+  }
+}
+
+/** Whatever was thrown, in one line. */
+export function whyOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return text.split('\n', 1)[0] as string;
+}

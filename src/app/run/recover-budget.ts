@@ -1,0 +1,69 @@
+/**
+ * What the automatic recovery of a new run may take: time, bytes, and attempts per spool. Contract: an attempt is noted
+ * in the spool before it begins, so that one that ends its process counts too.
+ */
+import { closeSync, fsyncSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { bytesText } from '../../lib/figures.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { openAppend, unlinkQuietly, writeAll } from '../../store/files.ts';
+import type { Spool } from '../../store/spool/spool.ts';
+
+export interface AutoBudget {
+  /** No spool is begun after this moment of `performance.now()`. */
+  until_ms: number;
+}
+
+const bytesAt = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** One byte per attempt. */
+const attemptsAt = (spool: Spool) => join(spool.path, 'attempts');
+
+/** Only `tacho runs recover` tries this spool again. */
+export function triedEnough(spool: Spool): boolean {
+  return bytesAt(attemptsAt(spool)) >= LIMITS.auto_recover_attempts_max;
+}
+
+function whyNotAuto(spool: Spool): string | null {
+  if (triedEnough(spool))
+    return `the automatic recovery failed ${LIMITS.auto_recover_attempts_max} times`;
+  const bytes = [spool.stdout, spool.stderr, spool.meta].reduce((sum, at) => sum + bytesAt(at), 0);
+  if (bytes <= LIMITS.auto_recover_bytes_max) return null;
+  return `its ${bytesText(bytes)} are over the limit of the automatic recovery`;
+}
+
+/** Notes an automatic attempt. Returns why there must be none; null: go. */
+export function attemptAllowed(spool: Spool, auto: AutoBudget | null): string | null {
+  if (auto === null) return null;
+  const why = whyNotAuto(spool);
+  if (why !== null) return why;
+  if (performance.now() > auto.until_ms) return 'the time for automatic recoveries is used up';
+  try {
+    const fd = openAppend(attemptsAt(spool));
+    try {
+      writeAll(fd, Buffer.from('x'));
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    return null;
+  } catch (error) {
+    return `the attempt cannot be noted: ${(error as Error).message}`;
+  }
+}
+
+/** The attempt did not fail. */
+export function attemptOver(spool: Spool): void {
+  unlinkQuietly(attemptsAt(spool));
+}
+
+/** How long a run may take between its spool and the note of what it is about to start. */
+const BEGINNING_MS = 60_000;
+
+/** Of a spool without meta.json: its run may just be starting. */
+export function isBeginning(spool: Spool): boolean {
+  const at = (path: string) => lstatSync(path, { throwIfNoEntry: false });
+  // Not the folder's change time: locks and notes of attempts change it.
+  const made = at(spool.stdout)?.mtimeMs ?? at(spool.path)?.birthtimeMs ?? 0;
+  return Date.now() - made < BEGINNING_MS;
+}

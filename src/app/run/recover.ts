@@ -1,0 +1,310 @@
+/** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
+import { existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { findAgent } from '../../agents/registry.ts';
+import { findMarked } from '../../capture/source/process-tree.ts';
+import { durationText } from '../../lib/figures.ts';
+import { isRunId } from '../../lib/ids.ts';
+import type { EventOf } from '../../model/event.ts';
+import type { RunConfig } from '../../model/parts.ts';
+import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
+import { createCatalogue } from '../../store/index/catalogue.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import { readSession } from '../../store/journal/read.ts';
+import { newReport } from '../../store/journal/scan.ts';
+import { mayGrow } from '../../store/journal/segment.ts';
+import { isDeleted, readTombstones } from '../../store/journal/tombstones.ts';
+import { heldError, takeLock } from '../../store/lock.ts';
+import { mayLive, thisOwner } from '../../store/owner.ts';
+import { logPath, transcriptPath } from '../../store/spool/run-files.ts';
+import {
+  hasOutput,
+  listSpools,
+  removeSpool,
+  type Spool,
+  spoolAt,
+  sweepRemoved,
+} from '../../store/spool/spool.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { sweepUnfinished } from '../../store/sweep.ts';
+import { sweepTemporary } from '../../store/temporary.ts';
+import { eventIn } from '../runs/journal-events.ts';
+import { CAPTURE_SOURCE } from './recorder.ts';
+import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
+import { finishRun } from './recover-run.ts';
+import type { RunResult } from './run.ts';
+import {
+  agentRuns,
+  closeSpool,
+  type KnownSpool,
+  readSpoolMeta,
+  type SpoolMeta,
+  type UnknownSpool,
+} from './spool-meta.ts';
+
+export type Recovery =
+  | { state: 'recovered'; run_id: string; result: RunResult }
+  /** It could not be recorded or listed; a later recovery tries again. */
+  | { state: 'failed'; run_id: string; why: string }
+  /** Its tacho, or another recovery, is at work on it; `why` names that one. */
+  | { state: 'busy'; run_id: string; why: string }
+  /** The agent still runs and waiting was not asked for. */
+  | { state: 'running'; run_id: string; pid: number }
+  /** Over the budget of the automatic recovery. */
+  | { state: 'left'; run_id: string; why: string }
+  | { state: 'unreadable'; run_id: string; why: string };
+
+export interface RecoverOptions {
+  /** Wait for agents that still run. */
+  wait: boolean;
+  signal?: AbortSignal;
+  /** Take a run from another recovery that holds it. */
+  force?: boolean | undefined;
+  /** Only this run. */
+  run_id?: string | undefined;
+  /** Only what this budget allows, and only spools; null: everything that is unfinished. */
+  auto?: AutoBudget | null;
+}
+
+export async function* recoverAll(
+  state: StateDir,
+  options: RecoverOptions,
+): AsyncGenerator<Recovery> {
+  sweepRemoved(state);
+  sweepTemporary(state.tmp);
+  for (const spool of listSpools(state)) {
+    if (options.run_id !== undefined && spool.name !== options.run_id) continue;
+    const recovery = await recoverOne(state, spool, options);
+    if (recovery !== null) yield recovery;
+  }
+  if (options.auto != null) return;
+  sweepUnfinished(state.path);
+  yield* recoverOrphans(state, options);
+}
+
+async function recoverOne(
+  state: StateDir,
+  spool: Spool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const run_id = spool.name;
+  try {
+    const read = await readSpoolMeta(spool);
+    if ('fault' in read && read.later === true)
+      return { state: 'unreadable', run_id, why: read.fault ?? '' };
+    if ('meta' in read && mayLive(read.meta.owner, state.journal))
+      return { state: 'busy', run_id, why: recordedBy(spool, read.meta) };
+    const at = join(spool.path, 'recovering');
+    const lock = takeLock(at, { force: options.force });
+    // A folder that takes no lock may be one that cannot be used at all.
+    if (lock === null && 'fault' in read && read.fault !== null)
+      return { state: 'unreadable', run_id, why: read.fault };
+    if (lock === null)
+      return { state: 'busy', run_id, why: heldError(at, 'its recovery', 'recover').message };
+    try {
+      return await underLock(state, spool, read, options);
+    } finally {
+      lock();
+    }
+  } catch (error) {
+    // Another recovery finished it and removed it meanwhile.
+    if (!existsSync(spool.path)) return null;
+    // One spool that cannot be finished must not keep the others, or a new run, from their turn.
+    return { state: 'unreadable', run_id, why: (error as Error).message };
+  }
+}
+
+function recordedBy({ meta: file }: Spool, { owner, started_ms }: SpoolMeta): string {
+  const { pid, host } = owner;
+  const who = `process ${pid}${host === undefined ? '' : ` on ${host}`}`;
+  const age = durationText(Date.now() - started_ms);
+  return `is being recorded by a running tacho (${who}, for ${age}; file: ${file})`;
+}
+
+/** What came of a run that was finished; null: another command has deleted it meanwhile. */
+function recoveryOf(state: StateDir, run_id: string, result: RunResult): Recovery | null {
+  const { recorded, unlisted, outcome } = result;
+  if (recorded && unlisted === null) return { state: 'recovered', run_id, result };
+  if (isDeleted(state, run_id)) return null;
+  const why = unlisted ?? outcome.error_details?.message ?? 'the run could not be recorded';
+  return { state: 'failed', run_id, why };
+}
+
+async function underLock(
+  state: StateDir,
+  spool: Spool,
+  read: KnownSpool | UnknownSpool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const run_id = spool.name;
+  // Deleted by a command that was killed before it removed the spool.
+  if (isDeleted(state, run_id)) {
+    removeSpool(spool);
+    return null;
+  }
+  if (isClosed(state, run_id, read)) {
+    closeSpool(spool, !('meta' in read) || read.meta.keep_raw);
+    return null;
+  }
+  const refused = attemptAllowed(spool, options.auto ?? null);
+  if (refused !== null) return { state: 'left', run_id, why: refused };
+  if ('fault' in read) return closeUnknown(state, spool, read, options);
+  // Killed between the agent's start and the note of it: the mark in its environment finds it.
+  read.meta.agent ??= await findMarked(run_id);
+  if (!options.wait && agentRuns(read.meta)) {
+    attemptOver(spool);
+    return { state: 'running', run_id, pid: read.meta.agent?.pid ?? 0 };
+  }
+  const { signal } = options;
+  const result = await finishRun(state, { ...read, spool, journal_only: null, signal });
+  const recovery = recoveryOf(state, run_id, result);
+  if (recovery?.state === 'recovered') attemptOver(spool);
+  return recovery;
+}
+
+/** Listed, with all its files: nothing is left to do. */
+function isClosed(state: StateDir, run_id: string, read: KnownSpool | UnknownSpool): boolean {
+  const index = openIndex(state);
+  try {
+    const outcome = index.getRun(run_id);
+    if (outcome === null) return false;
+    const meta = 'meta' in read ? read.meta : null;
+    const log = meta?.stream_log ? logPath(state, outcome.agent, run_id) : null;
+    const transcript = transcriptPath(state, outcome.agent, run_id);
+    const files = [transcript, log].every((path) => path === null || existsSync(path));
+    return files && meta?.live == null;
+  } finally {
+    index.close();
+  }
+}
+
+/** A spool without a usable meta.json: what the journal has of the run is closed, the raw output stays. */
+async function closeUnknown(
+  state: StateDir,
+  spool: Spool,
+  { fault }: UnknownSpool,
+  options: RecoverOptions,
+): Promise<Recovery | null> {
+  const run_id = spool.name;
+  const why = fault ?? `${spool.meta} is missing`;
+  const raw = [spool.stdout, spool.stderr].some(hasOutput);
+  const found = await findInJournal(state, run_id);
+  if (found === null) {
+    if (fault !== null || raw) return { state: 'unreadable', run_id, why };
+    // The agent starts only after `meta.json` is written: without it there is nothing to recover.
+    attemptOver(spool);
+    if (isBeginning(spool))
+      return { state: 'busy', run_id, why: `is perhaps just being started (${spool.path})` };
+    removeSpool(spool);
+    return null;
+  }
+  if (found === 'busy') {
+    attemptOver(spool);
+    const why = `is being recorded by a running tacho, which writes the journal in ${state.journal}`;
+    return { state: 'busy', run_id, why };
+  }
+  const kept = raw ? `; its raw output is kept in ${spool.path}` : '';
+  const detail = `${why}: the run was closed with what the journal has${kept}`;
+  const known = { meta: { ...found.meta, keep_raw: raw }, agent: found.agent };
+  const { signal } = options;
+  const run = { ...known, spool, journal_only: detail, signal };
+  return recoveryOf(state, run_id, await finishRun(state, run));
+}
+
+/** Runs that the journal has without an end and without a spool, and nobody writes any more. */
+async function* recoverOrphans(
+  state: StateDir,
+  { run_id: only, signal, force }: RecoverOptions,
+): AsyncGenerator<Recovery> {
+  const lock = takeLock(join(state.spool, '.recovering'), { force });
+  if (lock === null) return;
+  try {
+    for (const run_id of await orphans(state)) {
+      if (only !== undefined && run_id !== only) continue;
+      const recovery = await closeOrphan(state, run_id, signal).catch(({ message: why }: Error) =>
+        // Its entries may be gone already.
+        isDeleted(state, run_id) ? null : { state: 'unreadable' as const, run_id, why },
+      );
+      if (recovery !== null) yield recovery;
+    }
+  } finally {
+    lock();
+  }
+}
+
+async function orphans(state: StateDir): Promise<string[]> {
+  const index = openIndex(state);
+  try {
+    await createCatalogue(state.journal, index).refresh(newReport());
+    const deleted = readTombstones(state);
+    const hasSpool = (id: string) =>
+      lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
+    return index
+      .unlistedSessions()
+      .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
+      .sort();
+  } finally {
+    index.close();
+  }
+}
+
+async function closeOrphan(
+  state: StateDir,
+  run_id: string,
+  signal: AbortSignal | undefined,
+): Promise<Recovery | null> {
+  const found = await findInJournal(state, run_id);
+  // An import that was cut short is continued by the next import of its file.
+  if (found === null || found === 'busy' || found.imported) return null;
+  const detail = 'the spool is gone: the run was closed with what the journal has';
+  const run = { ...found, spool: null, journal_only: detail, signal };
+  return recoveryOf(state, run_id, await finishRun(state, run));
+}
+
+interface Journalled extends KnownSpool {
+  imported: boolean;
+}
+
+/** A run by its first event; null: the journal does not know it; busy: its writer may live. */
+async function findInJournal(state: StateDir, run_id: string): Promise<Journalled | 'busy' | null> {
+  const index = openIndex(state);
+  try {
+    const started = await firstEvent(state, run_id, index);
+    if (started === null) return null;
+    const segments = index.getPositions(run_id).map(({ segment }) => segment);
+    if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
+    const { agent: id, cwd, prompt, config } = started.data;
+    const agent = await findAgent(id);
+    if (agent === undefined)
+      throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
+    const meta = {
+      version: 1 as const,
+      run_id,
+      config: config ?? ({ agent: id, model: null } as RunConfig),
+      prompt: prompt ?? '',
+      cwd: cwd ?? process.cwd(),
+      started_ms: started.at_ms,
+      keep_raw: false,
+      redact: [],
+      secrets: {},
+      owner: thisOwner(),
+      agent: null,
+    };
+    return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
+  } finally {
+    index.close();
+  }
+}
+
+async function firstEvent(
+  state: StateDir,
+  run_id: string,
+  index: Index,
+): Promise<EventOf<'run_started'> | null> {
+  for await (const { source, body } of readSession(state.journal, run_id, { index })) {
+    if (source !== CAPTURE_SOURCE) continue;
+    const event = eventIn(body, run_id);
+    if (event?.kind === 'run_started') return event;
+  }
+  return null;
+}

@@ -1,0 +1,52 @@
+/** Attempts at a run (RO-9): which failures are worth another, after how long, and what it knows of those before. */
+import type { RandomSource } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { DataOf, Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import type { RunAttempt } from '../../model/parts.ts';
+
+export const FIRST_ATTEMPT: RunAttempt = { number: 1, earlier_ms: 0, first_run_id: null };
+
+export function attemptAfter(attempt: RunAttempt, { run_id, metrics }: RunOutcome): RunAttempt {
+  return {
+    number: attempt.number + 1,
+    earlier_ms: attempt.earlier_ms + (metrics.duration_ms ?? 0),
+    first_run_id: attempt.first_run_id ?? run_id,
+  };
+}
+
+type ProviderFailure = DataOf<'provider_failed'>;
+
+/** Sees the events of an attempt and tells afterwards whether another is worth it. */
+export interface AttemptWatch {
+  sink(events: readonly Event[]): void;
+  worthAnother(outcome: RunOutcome): boolean;
+}
+
+export function watchAttempt(): AttemptWatch {
+  let failure: ProviderFailure | null = null;
+  return {
+    sink(events) {
+      for (const event of events) if (event.kind === 'provider_failed') failure = event.data;
+    },
+    worthAnother({ exit_reason, metrics }) {
+      if (exit_reason === 'provider_error') return failure === null || mayPass(failure);
+      // It died before it did anything: what was never begun can be begun again.
+      return exit_reason === 'incomplete' && metrics.tool_calls_count === 0;
+    },
+  };
+}
+
+/** Answers of a provider that say: not now. */
+const PASSING_STATUSES = new Set([408, 409, 425, 429]);
+
+function mayPass({ retryable, status }: ProviderFailure): boolean {
+  // An agent that has given up says of an overloaded model that it is not to be retried: its status says more.
+  return status === null ? retryable !== false : status >= 500 || PASSING_STATUSES.has(status);
+}
+
+/** Doubles with each attempt, and differs by up to a quarter so that many runs do not come back at once. */
+export function waitBefore(attempt: number, first_ms: number, random: RandomSource): number {
+  const whole = Math.min(first_ms * 2 ** (attempt - 2), LIMITS.retry_wait_ms_max);
+  return Math.round(whole * (0.75 + ((random(1)[0] ?? 0) / 255) * 0.5));
+}

@@ -1,0 +1,134 @@
+/**
+ * What others say to a running agent (LP-14). Its stdin stays open for that until it rests and nothing is waiting.
+ * Contract: nothing here blocks or throws; what is taken stands in the record, by the agent's own word or by a note.
+ */
+import type { Writable } from 'node:stream';
+import { newUuid, type RandomSource } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { utf8Bytes } from '../../lib/utf8.ts';
+import type { Agent, Confirmation, InputTalk } from '../../model/agent.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { Event } from '../../model/event.ts';
+
+export type InputAnswer =
+  | { taken: true }
+  /** `allowed`: the states in which it would be taken; none: never in this run. */
+  | { taken: false; why: string; state: InputState; allowed: InputState[] };
+
+/** `closed`: the run takes no input at all. `ending`: the agent has all it will get. */
+export type InputState = 'starting' | 'running' | 'ending' | 'ended' | 'closed';
+
+const TAKEN: InputAnswer = { taken: true };
+
+export function refused(state: InputState, why: string): InputAnswer {
+  return { taken: false, why, state, allowed: state === 'closed' ? [] : ['running'] };
+}
+
+export interface RunInputOptions {
+  agent: Agent;
+  /** Whether the run was started for it. */
+  accepted: boolean;
+  /** The prompt, in the agent's own form. */
+  first: string | null;
+  /** The agent's stdin; null: it has all it will get. */
+  stdin: Writable | null;
+  random: RandomSource;
+}
+
+export class RunInput {
+  readonly #options: RunInputOptions;
+  readonly #stdin: Writable | null;
+  readonly #talk: InputTalk | null;
+  #state: InputState;
+  #notes: Draft[] = [];
+  #unread: NodeJS.Timeout | null = null;
+
+  constructor(options: RunInputOptions) {
+    const { agent, accepted, first, stdin } = options;
+    this.#options = options;
+    this.#stdin = stdin;
+    this.#talk = accepted && stdin !== null ? (agent.input?.() ?? null) : null;
+    this.#state = this.#talk === null ? 'closed' : 'running';
+    if (first !== null) stdin?.write(first);
+    if (this.#talk === null) stdin?.end();
+  }
+
+  say(text: string): InputAnswer {
+    const { random } = this.#options;
+    if (this.#talk === null || this.#state !== 'running') return this.#restricted();
+    if (text.trim() === '') return refused('running', 'there is nothing in it to say');
+    if (utf8Bytes(text) > LIMITS.input_bytes_max)
+      return refused('running', `a text may have at most ${LIMITS.input_bytes_max} bytes`);
+    if (this.#talk.waiting.length >= LIMITS.input_waiting_max)
+      return refused('running', 'the agent has not taken up what was said before: wait for it');
+    return this.#write(this.#talk.say(text, newUuid(random)));
+  }
+
+  interrupt(reason: string | null): InputAnswer {
+    if (this.#talk === null || this.#state !== 'running') return this.#restricted();
+    this.#note('interrupt', reason);
+    return this.#write(this.#talk.interrupt());
+  }
+
+  confirm(answer: Confirmation): InputAnswer {
+    if (this.#talk === null || this.#state !== 'running') return this.#restricted();
+    const { title } = this.#options.agent;
+    if (this.#talk.confirm === undefined)
+      return refused('closed', `${title} asks nobody whether a call may run: see --approve`);
+    const line = this.#talk.confirm(answer);
+    if (line === null) return refused('running', `${title} does not ask about ${answer.call_id}`);
+    return this.#write(line);
+  }
+
+  /** Closes the agent's stdin once it has nothing more to do; without that it would wait for ever. */
+  watch(events: readonly Event[]): void {
+    const talk = this.#talk;
+    if (talk === null || this.#state !== 'running' || events.length === 0) return;
+    for (const event of events) talk.event(event);
+    if (this.#unread !== null) clearTimeout(this.#unread);
+    this.#unread = null;
+    if (!talk.resting) return;
+    if (talk.waiting.length === 0) this.close();
+    else this.#unread = setTimeout(() => this.close(), LIMITS.input_wait_ms);
+  }
+
+  /** The agent gets no more. */
+  close(): void {
+    if (this.#state === 'running') this.#state = 'ending';
+    if (this.#unread !== null) clearTimeout(this.#unread);
+    this.#stdin?.end();
+  }
+
+  /** The agent has gone: what it never took up is said in the record. */
+  end(): void {
+    this.close();
+    if (this.#talk === null) return;
+    this.#state = 'ended';
+    this.#stdin?.destroy();
+    for (const text of this.#talk.waiting) this.#note('input_unread', text);
+  }
+
+  /** What the agent's own events do not show, since the last time. */
+  notes(): Draft[] {
+    const notes = this.#notes;
+    this.#notes = [];
+    return notes;
+  }
+
+  #note(code: string, text: string | null): void {
+    this.#notes.push({ kind: 'notice', data: { code, text } });
+  }
+
+  #write(line: string): InputAnswer {
+    this.#stdin?.write(line);
+    return TAKEN;
+  }
+
+  #restricted(): InputAnswer {
+    const { agent, accepted } = this.#options;
+    if (!accepted) return refused('closed', 'the run takes no input: start it with --accept-input');
+    if (agent.input === undefined)
+      return refused('closed', `${agent.title} takes no input while it runs`);
+    return refused(this.#state, 'the agent has ended its work and takes no more input');
+  }
+}

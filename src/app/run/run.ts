@@ -1,0 +1,383 @@
+/** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
+import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../../capture/budget.ts';
+import { problem } from '../../capture/decode.ts';
+import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { type Drain, drainsFor, leftUnread, settleDrains } from '../../capture/source/drain.ts';
+import {
+  endTree,
+  listTree,
+  RUN_ID_VARIABLE,
+  type TreeRoot,
+} from '../../capture/source/process-tree.ts';
+import { readInto } from '../../capture/source/read-into.ts';
+import { type AgentProcess, spawnAgent } from '../../capture/source/spawn.ts';
+import { createTail, type Tail, waitForChange } from '../../capture/source/tail.ts';
+import { snapshotWorktree } from '../../capture/source/worktree.ts';
+import { newRunId } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import type { RunLimits } from '../../model/parts.ts';
+import type { ExitReason } from '../../model/words.ts';
+import { draftRedaction } from '../../redact/event.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import {
+  createSpool,
+  removeSpool,
+  SPOOL_MARK,
+  type Spool,
+  writeMeta,
+  writeStdin,
+} from '../../store/spool/spool.ts';
+import { rememberTarget } from '../config/own-state.ts';
+import { type Closing, closeRun } from './close-run.ts';
+import { fingerprint } from './fingerprint.ts';
+import { type FailedView, type View, whyOf } from './recorder.ts';
+import { type Desk, openDesk } from './recording.ts';
+import { type RunRequest, takesInput } from './request.ts';
+import { type InputAnswer, RunInput } from './run-input.ts';
+import { keepRaw, metaOf } from './spool-meta.ts';
+
+export interface RunResult {
+  run_id: string;
+  outcome: RunOutcome;
+  exit_reason: ExitReason;
+  /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
+  cause: string | null;
+  /** Whether the journal has the whole record. */
+  recorded: boolean;
+  /** Why the recorded run is not in the list of runs; null when it is. */
+  unlisted: string | null;
+  /** What was made of the events and failed: the record itself is whole. */
+  failed_views: FailedView[];
+}
+
+export interface RunControl {
+  run_id: string;
+  /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
+  result: Promise<RunResult>;
+  /** Ends the agent's process tree; a second call kills it at once. */
+  abort(cause: string): void;
+  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
+  say(text: string): InputAnswer;
+  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
+  interrupt(reason: string | null): InputAnswer;
+  /** Answers the agent's question whether a call may run. */
+  confirm(call_id: string, confirmed: boolean, message: string | null): InputAnswer;
+}
+
+/** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
+export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
+  const run_id = newRunId(request.clock.now(), request.random);
+  const desk = openDesk(request, run_id, views);
+  let spool: Spool | null = null;
+  try {
+    // Before the agent does any work: without an index the run could not be listed.
+    openIndex(desk.state).close();
+    // Before anything is on disk that would be sent later.
+    if (request.live !== null) rememberTarget(desk.state.path, request.live);
+    desk.journal.begin(run_id);
+    const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
+    spool = createSpool(desk.state, run_id);
+    const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
+    const { input } = live;
+    return {
+      run_id,
+      abort: (cause) => live.abort(cause),
+      say: (text) => input.say(text),
+      interrupt: (reason) => input.interrupt(reason),
+      confirm: (call_id, confirmed, message) => input.confirm({ call_id, confirmed, message }),
+      result: live.recordOrEnd(before),
+    };
+  } catch (error) {
+    await dropAll(desk, spool);
+    throw error;
+  }
+}
+
+/** No agent was started. What cannot be removed now is removed by a recovery. */
+async function dropAll(desk: Desk, spool: Spool | null): Promise<void> {
+  try {
+    if (spool !== null) removeSpool(spool);
+    await desk.close();
+  } catch {
+    // The error that brought us here is the one to report.
+  }
+}
+
+interface Launched {
+  agent: AgentProcess;
+  drains: readonly Drain[];
+  started_ms: number;
+  /** The same moment by the clock that cannot be set. */
+  started_elapsed: number;
+  problems: readonly Draft[];
+}
+
+/** Rejects only where no agent was started. */
+async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
+  const { plan, cwd } = request;
+  const stdin_open = takesInput(request.agent, request.config);
+  const in_file = plan.stdin !== null && !stdin_open;
+  if (in_file) writeStdin(spool, plan.stdin as string);
+  const started_ms = request.clock.now();
+  const started_elapsed = request.clock.elapsed();
+  const launched = {
+    command: plan.command,
+    args: plan.args,
+    env: { ...request.env, [RUN_ID_VARIABLE]: run_id },
+    cwd,
+    stdin_path: in_file ? spool.stdin : null,
+    stdin_open,
+    stdout_path: spool.stdout,
+    stderr_path: spool.stderr,
+  };
+  const drains = drainsFor(launched) ?? [];
+  const output_fds = drains.map(({ pipe }) => pipe.fd);
+  const closePipes = () => {
+    for (const { pipe } of drains) pipe.close();
+  };
+  const noted = { request, run_id, started_ms, drains };
+  let agent: AgentProcess;
+  try {
+    writeMeta(spool, metaOf({ ...noted, agent: null }));
+    agent = spawnAgent({ ...launched, output_fds });
+  } catch (error) {
+    closePipes();
+    throw error;
+  }
+  // A drain ends when the last write end of its pipe is closed.
+  agent.exited.then(closePipes);
+  await agent.started;
+  const problems: Draft[] = [];
+  try {
+    writeMeta(spool, metaOf({ ...noted, agent }));
+  } catch (error) {
+    // The agent works already. A recovery finds it by the mark in its environment.
+    const detail = `the agent's process could not be noted in the spool: ${whyOf(error)}`;
+    problems.push(problem('store', 'spool_unusable', detail));
+  }
+  return { agent, drains, started_ms, started_elapsed, problems };
+}
+
+export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
+  started_ms: number;
+};
+
+export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
+  const { agent, prompt, cwd, config, clock, started_ms } = request;
+  return createPipeline({
+    agent,
+    primary: 'stdout',
+    now: clock.now,
+    elapsed: clock.elapsed,
+    ...draftRedaction(redactor),
+    info: {
+      run_id,
+      agent: agent.id,
+      cwd,
+      prompt,
+      config,
+      started_ms,
+      model: config.model,
+      agent_version: null,
+      session_id: null,
+      fingerprint: (session) => fingerprint({ config, prompt, ...session }),
+    },
+  });
+}
+
+const CHANNELS = ['stdout', 'stderr'] as const;
+type Tails = Record<(typeof CHANNELS)[number], Tail>;
+/** Offsets behind which nothing is read. */
+type Ends = Record<(typeof CHANNELS)[number], number>;
+const NO_END: Ends = { stdout: Number.POSITIVE_INFINITY, stderr: Number.POSITIVE_INFINITY };
+
+class LiveRun {
+  readonly input: RunInput;
+  readonly #request: RunRequest;
+  readonly #desk: Desk;
+  readonly #spool: Spool;
+  readonly #agent: AgentProcess;
+  readonly #drains: readonly Drain[];
+  readonly #problems: readonly Draft[];
+  readonly #root: TreeRoot;
+  readonly #pipeline: Pipeline;
+  readonly #started_ms: number;
+  readonly #started_elapsed: number;
+  readonly #limits: RunLimits;
+  readonly #loops: LoopGuard | null;
+  #cause: string | null = null;
+  #limit: string | null = null;
+  #ending: Promise<unknown> = Promise.resolve();
+  /** One for all reads: a new one for each would be garbage by the hundred. */
+  readonly #buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+
+  constructor(request: RunRequest, desk: Desk, spool: Spool, launched: Launched) {
+    const { agent, started_ms } = launched;
+    this.#request = request;
+    this.#desk = desk;
+    this.#spool = spool;
+    this.#agent = agent;
+    this.#drains = launched.drains;
+    this.#problems = launched.problems;
+    this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
+    this.#started_ms = started_ms;
+    this.#started_elapsed = launched.started_elapsed;
+    this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
+    this.#limits = request.config.limits ?? NO_LIMITS;
+    const { same_calls } = this.#limits;
+    this.#loops = same_calls === null ? null : createLoopGuard(same_calls);
+    const accepted = request.config.accept_input === true;
+    const { stdin } = agent;
+    const first = stdin === null ? null : request.plan.stdin;
+    this.input = new RunInput({ ...request, accepted, first, stdin });
+  }
+
+  abort(cause: string): void {
+    const again = this.#cause !== null;
+    this.#cause ??= cause;
+    this.input.close();
+    const grace_ms = again ? 0 : LIMITS.kill_grace_ms;
+    const signal = cause === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
+    this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
+  }
+
+  /** A run that cannot be read further is ended and closed with what it has; its raw output stays. */
+  async recordOrEnd(before: Closing['before']): Promise<RunResult> {
+    try {
+      return await this.#record(before);
+    } catch (error) {
+      await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
+      if (this.#pipeline.state.finished) throw error;
+      // A recovery reads it in the file.
+      keepRaw(this.#spool);
+      const closing = await this.#closing([], before);
+      const request = { ...closing.request, keep_raw: true };
+      return closeRun({ ...closing, request, unreadable: whyOf(error) });
+    }
+  }
+
+  async #record(before: Closing['before']): Promise<RunResult> {
+    const { config } = this.#request;
+    const timer =
+      config.timeout_ms === null
+        ? null
+        : setTimeout(() => this.abort('timeout'), config.timeout_ms);
+    const behindMark = { from: SPOOL_MARK.length, mark: SPOOL_MARK };
+    const tails = {
+      stdout: createTail(this.#spool.stdout, behindMark),
+      stderr: createTail(this.#spool.stderr, behindMark),
+    };
+    const exited = new AbortController();
+    this.#agent.exited.finally(() => exited.abort());
+    await this.#readUntil(tails, exited.signal);
+    if (timer !== null) clearTimeout(timer);
+    this.input.end();
+    const { left, problems } = await this.#readLeftovers(tails);
+    for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
+    await Promise.all([tails.stdout.close(), tails.stderr.close()]);
+    return closeRun(await this.#closing(left, before));
+  }
+
+  async #closing(left: string[], before: Closing['before']): Promise<Closing> {
+    return {
+      request: this.#request,
+      desk: this.#desk,
+      spool: this.#spool,
+      pipeline: this.#pipeline,
+      exit: await this.#agent.exited,
+      cause: this.#cause,
+      limits: this.#limits,
+      limit: this.#limit,
+      left,
+      before,
+      started_ms: this.#started_ms,
+      elapsed_ms: () => this.#request.clock.elapsed() - this.#started_elapsed,
+    };
+  }
+
+  /** Reads both channels until the agent has ended. */
+  async #readUntil(tails: Tails, ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      if (await this.#read(tails)) continue;
+      await waitForChange([tails.stdout, tails.stderr], ended, LIMITS.tail_poll_ms * 10);
+    }
+  }
+
+  /** Reads what the channels have now: another process may write faster than anybody reads. */
+  async #readRest(tails: Tails, most: Ends): Promise<void> {
+    for (const channel of CHANNELS) tails[channel].stop(most[channel]);
+    let more = true;
+    while (more) more = await this.#read(tails);
+  }
+
+  /** One read of each channel; false: there was nothing. */
+  async #read(tails: Tails): Promise<boolean> {
+    let got = false;
+    for (const channel of CHANNELS) {
+      const events = await readInto(this.#pipeline, channel, tails[channel], this.#buffer);
+      if (events === null) continue;
+      got = true;
+      await this.#desk.recorder.take(events);
+      this.#watch(events);
+      this.input.watch(events);
+    }
+    for (const note of this.input.notes())
+      await this.#desk.recorder.take(this.#pipeline.draft(note, null));
+    if (!got) await this.#desk.recorder.take(this.#pipeline.pause());
+    return got;
+  }
+
+  /** Ends the run when it is over a limit. */
+  #watch(events: readonly Event[]): void {
+    if (this.#cause !== null) return;
+    this.#limit =
+      overLimit(this.#limits, this.#pipeline.state) ?? this.#loops?.push(events) ?? null;
+    if (this.#limit !== null) this.abort('limit');
+  }
+
+  /**
+   * Reads what is left at the end of the agent: its own last output, and a bounded part of what others write. They are
+   * ended meanwhile: they may write faster than anybody reads.
+   */
+  async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
+    const most = {
+      stdout: tails.stdout.size() + LIMITS.leftover_bytes_max,
+      stderr: tails.stderr.size() + LIMITS.leftover_bytes_max,
+    };
+    const full = { stdout: new AbortController(), stderr: new AbortController() };
+    const enough = { stdout: full.stdout.signal, stderr: full.stderr.signal };
+    const timer = setInterval(() => {
+      for (const channel of CHANNELS)
+        if (tails[channel].size() > most[channel]) full[channel].abort();
+    }, LIMITS.tree_poll_ms);
+    try {
+      const ending = this.#endLeftovers(tails, AbortSignal.any(Object.values(enough)));
+      const [left] = await Promise.all([ending, this.#readRest(tails, NO_END)]);
+      const problems = await settleDrains(this.#drains, enough);
+      await this.#readRest(tails, most);
+      const rest = CHANNELS.flatMap((channel) => leftUnread(channel, tails[channel]));
+      return { left, problems: [...this.#problems, ...problems, ...rest] };
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Processes that outlive the agent may still write; they get a moment, then they are ended. */
+  async #endLeftovers(tails: Tails, enough: AbortSignal): Promise<string[]> {
+    await this.#ending;
+    const names = (await listTree(this.#root)).map((process) => process.name);
+    if (names.length === 0) return [];
+    const waited = AbortSignal.any([AbortSignal.timeout(LIMITS.leftover_wait_ms), enough]);
+    while (!waited.aborted && (await listTree(this.#root)).length > 0) {
+      await waitForChange([tails.stdout, tails.stderr], waited, LIMITS.tree_poll_ms * 4);
+    }
+    const { names: ended } = await endTree(this.#root, {
+      grace_ms: enough.aborted ? 0 : LIMITS.kill_grace_ms,
+      signal: 'SIGTERM',
+    });
+    return ended;
+  }
+}

@@ -1,0 +1,130 @@
+/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+import { rmSync } from 'node:fs';
+import { findAgent } from '../../agents/registry.ts';
+import type { DrainMark } from '../../capture/source/drain.ts';
+import { startOf } from '../../capture/source/process-tree.ts';
+import type { AgentProcess } from '../../capture/source/spawn.ts';
+import type { Agent } from '../../model/agent.ts';
+import { knownSecrets } from '../../redact/values.ts';
+import { thisOwner } from '../../store/owner.ts';
+import {
+  markRecorded,
+  readMeta,
+  removeMark,
+  removeSpool,
+  SPOOL_MARK,
+  type Spool,
+  spoolName,
+  writeMeta,
+} from '../../store/spool/spool.ts';
+import { stateDirAt } from '../../store/state-dir.ts';
+import type { RunRequest } from './request.ts';
+import { checkMeta, type SpoolMeta } from './spool-check.ts';
+
+export type { SpoolMeta } from './spool-check.ts';
+
+export function metaOf(parts: {
+  request: RunRequest;
+  run_id: string;
+  started_ms: number;
+  agent: AgentProcess | null;
+  drains: readonly DrainMark[];
+}): SpoolMeta {
+  const { request, run_id, started_ms, agent, drains } = parts;
+  const { config, prompt, cwd, keep_raw, stream_log, redact, live } = request;
+  return {
+    version: 1,
+    run_id,
+    config,
+    prompt,
+    cwd,
+    started_ms,
+    keep_raw,
+    stream_log,
+    redact,
+    live,
+    secrets: secretsOf(request),
+    owner: thisOwner(stateDirAt(request.state_dir).journal),
+    agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },
+    drains: drains.map(({ pid, start }) => ({ pid, start })),
+  };
+}
+
+/** What the files of this spool began with. */
+export function markOf({ drains }: SpoolMeta): Buffer {
+  return drains === undefined ? Buffer.alloc(0) : SPOOL_MARK;
+}
+
+export function agentRuns({ agent }: SpoolMeta): boolean {
+  return agent !== null && agent.start !== null && startOf(agent.pid) === agent.start;
+}
+
+function secretsOf({ env, agent }: RunRequest): Record<string, string> {
+  const values = new Set(knownSecrets(env, agent.secret_env).values);
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
+}
+
+/** From now on nobody removes the raw output: not all of it is in the record. */
+export function keepRaw(spool: Spool): void {
+  try {
+    const read = metaIn(spool);
+    if ('meta' in read) writeMeta(spool, { ...read.meta, keep_raw: true });
+  } catch {
+    // The disk fails. What is known of the run is recorded all the same.
+  }
+}
+
+/**
+ * The run is recorded: its spool is removed, or, kept on request, loses the secrets noted beside it and is not sent
+ * again. A meta.json that cannot be used is removed: nothing of it is needed any more.
+ */
+export function closeSpool(spool: Spool, keep_raw: boolean): void {
+  if (!keep_raw) {
+    removeSpool(spool);
+    return;
+  }
+  for (const path of [spool.stdout, spool.stderr]) removeMark(path);
+  markRecorded(spool);
+  const read = metaIn(spool);
+  if (!('meta' in read)) {
+    rmSync(spool.meta, { recursive: true, force: true });
+    return;
+  }
+  const { meta } = read;
+  if (Object.keys(meta.secrets).length > 0 || meta.live != null)
+    writeMeta(spool, { ...meta, secrets: {}, live: null });
+}
+
+export type KnownSpool = { meta: SpoolMeta; agent: Agent };
+
+/** Why the meta file cannot be used, with its name; null: there is none. `later`: the system may read it the next time. */
+export type UnknownSpool = { fault: string | null; later?: boolean };
+
+/** Errors that say nothing of the file itself. */
+const PASSING = new Set(['EACCES', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
+
+function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
+  let value: unknown;
+  try {
+    value = readMeta(spool);
+  } catch (error) {
+    const { cause } = error as { cause?: NodeJS.ErrnoException };
+    return { fault: (error as Error).message, later: PASSING.has(cause?.code ?? '') };
+  }
+  if (value === undefined) return { fault: null };
+  const checked = checkMeta(value);
+  if ('fault' in checked) return { fault: `${spool.meta}: ${checked.fault}` };
+  // A folder speaks for its own run only.
+  if (spoolName(checked.meta.run_id) !== spool.name)
+    return { fault: `${spool.meta}: run_id is not the run of this folder` };
+  return checked;
+}
+
+export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | UnknownSpool> {
+  const read = metaIn(spool);
+  if (!('meta' in read)) return read;
+  const agent = await findAgent(read.meta.config.agent);
+  if (agent !== undefined) return { ...read, agent };
+  const name = JSON.stringify(read.meta.config.agent.slice(0, 64));
+  return { fault: `${spool.meta}: ${name} is not an agent that this version knows` };
+}

@@ -1,0 +1,122 @@
+/** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
+import { spawn } from 'node:child_process';
+import { allAgents } from '../../agents/registry.ts';
+import { lookUpProgram } from '../../capture/source/spawn.ts';
+import type { Agent, Capabilities } from '../../model/agent.ts';
+import { agentOf } from '../config/agent-of.ts';
+
+export interface AgentReport {
+  id: string;
+  title: string;
+  installed: boolean;
+  built_in: boolean;
+  path: string | null;
+  version: string | null;
+  /** Whether the installed version is one the adapter was checked against; null when it is not known. */
+  version_checked: boolean | null;
+  checked_versions: readonly string[];
+  install: string;
+  capabilities: Capabilities;
+}
+
+/** A program that needs its runtime warmed up answers in a second or two. */
+const VERSION_WAIT_MS = 10_000;
+const VERSION_CHARS_MAX = 64 * 1024;
+
+/** What the program says its version is; null when it does not answer. */
+function versionOf(path: string, args: readonly string[]): Promise<string | null> {
+  return new Promise((resolve) => {
+    // A group of its own, so that whatever a hanging program has started ends with it.
+    const child = spawn(path, [...args], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    let said = '';
+    const stop = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const timer = setTimeout(stop, VERSION_WAIT_MS);
+    child.stdout.on('data', (piece: Buffer) => {
+      said += piece.toString('latin1');
+      if (said.length > VERSION_CHARS_MAX) stop();
+    });
+    child.on('error', () => {
+      clearTimeout(timer);
+      resolve(null);
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      const match = /\d+\.\d+(?:[\w.+-]*\w)?/.exec(said);
+      resolve(code !== 0 || match === null ? null : match[0]);
+    });
+  });
+}
+
+async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentReport> {
+  const { id, title, install, capabilities, checked_versions } = agent;
+  const built_in = agent.binaries.length === 0;
+  const found = agent.binaries
+    .map((name) => lookUpProgram(name, env.PATH, process.cwd()))
+    .find((one) => one.state === 'found');
+  const path = found?.state === 'found' ? found.path : null;
+  const version = built_in
+    ? (checked_versions[0] ?? null)
+    : path === null
+      ? null
+      : await versionOf(path, agent.version_args);
+  return {
+    id,
+    title,
+    installed: built_in || path !== null,
+    built_in,
+    path,
+    version,
+    version_checked: version === null ? null : checked_versions.includes(version),
+    checked_versions,
+    install,
+    capabilities,
+  };
+}
+
+export async function agentReports(
+  id: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<AgentReport[]> {
+  const agents = id === undefined ? await allAgents() : [await agentOf(id)];
+  return Promise.all(agents.map((agent) => reportOf(agent, env)));
+}
+
+function stateText(report: AgentReport): string {
+  if (report.built_in) return `built in, version ${report.version}`;
+  if (!report.installed) return `not installed: ${report.install}`;
+  if (report.version === null) return `installed at ${report.path}, version not known`;
+  const checked = report.version_checked
+    ? 'checked'
+    : `checked were ${report.checked_versions.join(', ')}`;
+  return `version ${report.version} (${checked}), ${report.path}`;
+}
+
+export function agentsText(reports: readonly AgentReport[]): string {
+  const width = Math.max(...reports.map((report) => report.id.length));
+  const lines = reports.map(
+    (report) => `${report.id.padEnd(width)}  ${report.title}: ${stateText(report)}`,
+  );
+  if (reports.length === 1) lines.push('', ...capabilityLines(reports[0] as AgentReport));
+  else lines.push('', 'What each can tell: tacho agents ID');
+  return `${lines.join('\n')}\n`;
+}
+
+const WHEN_TEXT = {
+  live: 'live',
+  after: 'after the run, from its session file',
+  never: 'never',
+} as const;
+
+function capabilityLines({ capabilities }: AgentReport): string[] {
+  const names = Object.keys(capabilities) as (keyof Capabilities)[];
+  const width = Math.max(...names.map((name) => name.length));
+  return names.map(
+    (name) => `  ${name.replaceAll('_', ' ').padEnd(width)}  ${WHEN_TEXT[capabilities[name]]}`,
+  );
+}

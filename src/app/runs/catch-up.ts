@@ -1,0 +1,70 @@
+/** Before runs are read, the index learns what it lacks of the journal: it may have been lost, or its writer killed. */
+import { bytesText, plural } from '../../lib/figures.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
+import { mayGrow } from '../../store/journal/segment.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { tryStoreLock } from '../../store/store-lock.ts';
+
+export type Say = (text: string) => void;
+
+/**
+ * Sizes of the segments that hold more than is settled. Where no run is listed, nothing counts as settled: somebody may
+ * have emptied the list. A segment that a running tacho writes is left to that one, which
+ * saves its outcomes itself.
+ */
+export function settleable(state: StateDir, index: Index): Map<string, number> {
+  const segments = listSegments(state.journal);
+  const settled = index.runIds(1).length === 0 ? new Map<string, number>() : index.settled();
+  const found = new Map<string, number>();
+  for (const segment of segments) {
+    const bytes = segmentBytes(state.journal, segment);
+    if (bytes > (settled.get(segment) ?? 0) && !mayGrow(state.journal, segment))
+      found.set(segment, bytes);
+  }
+  return found;
+}
+
+/** Adds what is missing and says so. */
+export async function catchUp(state: StateDir, index: Index, say: Say): Promise<void> {
+  const moved_to = index.moved_to;
+  const found = settleable(state, index);
+  if (moved_to !== null)
+    say(`warning: the index was damaged and is now ${forTerminal(moved_to)}; it is rebuilt`);
+  if (found.size === 0) return;
+  const release = tryStoreLock(state);
+  if (release === null) {
+    say('note: another command changes the store just now; the list may lack runs');
+    return;
+  }
+  try {
+    const bytes = [...found.values()].reduce((sum, one) => sum + one, 0);
+    if (bytes > LIMITS.catch_up_quiet_bytes)
+      say(`note: the index lacks part of the journal; reading ${bytesText(bytes)}`);
+    // Loaded here: a complete index, as it usually is, needs nothing of it.
+    const { settle } = await import('./settle.ts');
+    const { added, foreign, report } = await settle(state, index, found);
+    if (added.length > 0)
+      say(`note: ${plural(added.length, 'run')} missing in the index, added from the journal`);
+    if (report.unreadable > 0)
+      say(
+        `warning: ${plural(report.unreadable, 'segment')} of the journal cannot be read; runs in them are not listed`,
+      );
+    if (foreign > 0)
+      say(`warning: ${plural(foreign, 'run')} with damaged entries: see tacho runs verify`);
+  } finally {
+    release();
+  }
+}
+
+/** Makes the index of a state folder complete, for commands that read runs. */
+export async function catchUpState(state: StateDir, say: Say): Promise<void> {
+  const index = openIndex(state);
+  try {
+    await catchUp(state, index, say);
+  } finally {
+    index.close();
+  }
+}

@@ -1,0 +1,82 @@
+/** Texts that wait for the end of a run: read back one by one and in lists, from memory and from the file. */
+import { expect, onTestFinished, test } from 'vitest';
+import { testFolder } from '../../../test/fixtures/folder.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createSpill, inPieces, type Spill } from './disk-list.ts';
+
+/** Two and a half times of what is held in memory, so that lists meet the end of the file. */
+const BYTES = LIMITS.spill_memory_bytes * 2.5;
+const textOf = (index: number, bytes: number) => `${index}:${'é'.repeat(bytes / 2 + (index % 7))}`;
+
+/** Pairs in reverse order now and then, as calls end that were made together; some numbers have no text. */
+function numbersOf(count: number): number[] {
+  const numbers = Array.from({ length: count }, (_, index) => index);
+  for (let at = 0; at + 1 < count; at += 900)
+    [numbers[at], numbers[at + 1]] = [at + 1, at] as [number, number];
+  return numbers.filter((index) => index % 31 !== 30 || index > 1000);
+}
+
+function filled(bytes: number): { spill: Spill; numbers: number[] } {
+  const spill = createSpill(testFolder(), 'utf8');
+  onTestFinished(() => spill.close());
+  const numbers = numbersOf(Math.ceil(BYTES / bytes));
+  for (const index of numbers) spill.put(textOf(index, bytes), index);
+  return { spill, numbers: numbers.sort((a, b) => a - b) };
+}
+
+test.each([50_000, 900])('lists of texts of %i bytes hold every text once, in order', (bytes) => {
+  const { spill, numbers } = filled(bytes);
+  const lists: string[] = [];
+  const listed: number[] = [];
+  for (let index = 0; index < spill.count; ) {
+    const list = spill.list(index, (next) => next % 1000 !== 0);
+    if (list !== null) {
+      lists.push(list.bytes.toString('utf8'));
+      expect(list.bytes.length).toBeLessThanOrEqual(256 * 1024);
+      for (let each = index; each < list.next; each++) listed.push(each);
+    }
+    index = list?.next ?? index + 1;
+  }
+  expect(listed).toEqual(numbers);
+  expect(lists.join(',') === numbers.map((index) => textOf(index, bytes)).join(',')).toBe(true);
+  // Several texts at once, and none over a number that was refused.
+  expect(lists.length).toBeLessThan(numbers.length / 2);
+  for (const text of lists) expect(text).not.toMatch(/,\d*000:/);
+});
+
+test('one text is read back by its number', () => {
+  const { spill, numbers } = filled(50_000);
+  const last = numbers.at(-1) as number;
+  for (const index of [last, 0, 1, 9, 10, 50])
+    expect(spill.get(index)?.toString('utf8') === textOf(index, 50_000)).toBe(true);
+  expect([spill.get(30), spill.get(last + 1), spill.get(last * 1000)]).toEqual([null, null, null]);
+});
+
+test('a file is bounded: what goes beyond it is refused, so that its maker is dropped', () => {
+  const before = { ...LIMITS };
+  Object.assign(LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
+  try {
+    const spill = createSpill(testFolder(), 'utf8');
+    onTestFinished(() => spill.close());
+    const put = (index: number) => spill.put('x'.repeat(60_000), index);
+    for (let index = 0; index < 5; index++) put(index);
+    expect(() => put(5)).toThrow('it takes more than 300000 bytes');
+  } finally {
+    Object.assign(LIMITS, before);
+  }
+});
+
+test('pieces have the same bytes, small parts together and large ones by themselves', () => {
+  const parts = [
+    'a',
+    'é'.repeat(10),
+    Buffer.alloc(300_000, 'x'),
+    ',',
+    Buffer.alloc(140_000, 'y'),
+    'end',
+  ];
+  const pieces = Array.from(inPieces(parts), (piece) => Buffer.from(piece));
+  const whole = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  expect(Buffer.concat(pieces).equals(whole)).toBe(true);
+  expect(pieces.map(({ length }) => length)).toEqual([21, 300_000, 1, 140_000, 3]);
+});

@@ -1,0 +1,204 @@
+/** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { lookUpProgram } from '../../capture/source/spawn.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { bytesText } from '../../lib/figures.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { listOutboxes, takeOutbox } from '../../store/outbox/outbox.ts';
+import { isRecorded, listSpools } from '../../store/spool/spool.ts';
+import { openStateDir, type StateDir, stateDirAt } from '../../store/state-dir.ts';
+import { isOwnState } from '../../store/state-mark.ts';
+import { foreignState, NOT_RECOVERED } from '../config/own-state.ts';
+import { livePaths } from '../live/paths.ts';
+import { agentReports } from './agents.ts';
+
+export interface Finding {
+  name: string;
+  /** false: runs cannot be recorded; null: they can, but something is missing. */
+  ok: boolean | null;
+  detail: string;
+}
+
+const DISK_LEAST_BYTES = 100 * 1024 * 1024;
+const CLOCK_MOST_MS = 60_000;
+
+export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const findings: Finding[] = [{ name: 'node', ok: true, detail: process.versions.node }];
+  const state = openState(state_dir, findings);
+  if (state !== null)
+    findings.push(
+      writing(state),
+      disk(state),
+      clock(state),
+      index(state),
+      await spool(state),
+      ...live(state),
+    );
+  findings.push(processes(), git(env), ...(await agents(env)));
+  return findings;
+}
+
+function openState(path: string, findings: Finding[]): StateDir | null {
+  try {
+    const state = openStateDir(path);
+    const own = isOwnState(state.path);
+    const foreign = foreignState(state.path, `${NOT_RECOVERED}, and nothing of it is sent`);
+    findings.push({ name: 'state folder', ok: own || null, detail: own ? state.path : foreign });
+    return state;
+  } catch (error) {
+    findings.push({ name: 'state folder', ok: false, detail: (error as Error).message });
+    return null;
+  }
+}
+
+/** Writes, reads and removes a file where the journal lies. */
+function writing({ journal }: StateDir): Finding {
+  const path = join(journal, `doctor-${process.pid}`);
+  try {
+    writeFileSync(path, 'x', { mode: 0o600, flag: 'wx' });
+    const same = readFileSync(path, 'utf8') === 'x';
+    unlinkSync(path);
+    return {
+      name: 'writing',
+      ok: same,
+      detail: same ? 'files can be written and read' : `${path} came back changed`,
+    };
+  } catch (error) {
+    return { name: 'writing', ok: false, detail: `${journal}: ${(error as Error).message}` };
+  }
+}
+
+function disk({ path }: StateDir): Finding {
+  const { bavail, bsize } = statfsSync(path);
+  const free = bavail * bsize;
+  const detail = `${(free / 1e9).toFixed(1)} GB free`;
+  return { name: 'disk', ok: free < DISK_LEAST_BYTES ? null : true, detail };
+}
+
+/** The file system's clock beside ours: a shared folder's may be another machine's. */
+function clock({ journal }: StateDir): Finding {
+  const path = join(journal, `doctor-clock-${process.pid}`);
+  try {
+    writeFileSync(path, '', { mode: 0o600, flag: 'wx' });
+    const apart = Math.abs(statSync(path).mtimeMs - Date.now());
+    unlinkSync(path);
+    const near = apart < CLOCK_MOST_MS;
+    const detail = near
+      ? new Date().toISOString()
+      : `files are stamped ${Math.round(apart / 1000)} s off this clock`;
+    return { name: 'clock', ok: near ? true : null, detail };
+  } catch (error) {
+    return { name: 'clock', ok: null, detail: (error as Error).message };
+  }
+}
+
+function index(state: StateDir): Finding {
+  try {
+    const opened = openIndex(state);
+    const { runs } = opened.stats();
+    const moved = opened.moved_to;
+    opened.close();
+    if (moved === null) return { name: 'index', ok: true, detail: `${runs} runs` };
+    return {
+      name: 'index',
+      ok: null,
+      detail: `was damaged and put aside as ${moved}: run tacho runs reindex`,
+    };
+  } catch (error) {
+    if (!(error instanceof TachoError)) throw error;
+    return { name: 'index', ok: false, detail: error.message };
+  }
+}
+
+async function spool(state: StateDir): Promise<Finding> {
+  const spools = listSpools(state).filter((one) => !isRecorded(one));
+  if (spools.length === 0)
+    return { name: 'unfinished', ok: true, detail: 'no capture waits to be finished' };
+  const { readSpoolMeta } = await import('../run/spool-meta.ts');
+  const faults: string[] = [];
+  for (const one of spools) {
+    const read = await readSpoolMeta(one);
+    if ('fault' in read && read.fault !== null) faults.push(read.fault);
+  }
+  const detail = `${spools.length} captures are running or wait for: tacho runs recover`;
+  return { name: 'unfinished', ok: null, detail: [detail, ...faults.slice(0, 5)].join('; ') };
+}
+
+/** Only where there is something of it. */
+function live({ path }: StateDir): Finding[] {
+  const paths = livePaths(path);
+  const waiting = waitingIn(paths.outbox);
+  const bytes = bytesOf(stateDirAt(paths.dir).journal);
+  const refused = filesIn(paths.outbox).filter((name) => name.endsWith('.refused')).length;
+  const sent = `${waiting} sessions are going out or wait for their collectors`;
+  const kept = `${refused} refused ones are kept in ${paths.outbox}`;
+  return [
+    ...(waiting > 0 ? [{ name: 'outbox', ok: null, detail: sent }] : []),
+    ...(refused > 0 ? [{ name: 'refused', ok: null, detail: kept }] : []),
+    ...(bytes > 0 ? [{ name: 'collected', ok: true, detail: bytesText(bytes) }] : []),
+  ];
+}
+
+const filesIn = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+
+const bytesOf = (folder: string) =>
+  filesIn(folder).reduce(
+    (sum, name) => sum + (lstatSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+
+/** Open sessions of which all is delivered wait for nothing. */
+function waitingIn(folder: string): number {
+  let count = 0;
+  for (const path of listOutboxes(folder)) {
+    const outbox = takeOutbox(path);
+    if (outbox === null || outbox.acked < outbox.last_seq) count += 1;
+    outbox?.close();
+  }
+  return count;
+}
+
+function processes(): Finding {
+  const there = statSync('/proc/self/stat', { throwIfNoEntry: false }) !== undefined;
+  const detail = there
+    ? "an agent's whole process tree can be seen"
+    : 'no /proc: daemons that leave the agent’s session are not found';
+  return { name: 'processes', ok: there ? true : null, detail };
+}
+
+function git(env: NodeJS.ProcessEnv): Finding {
+  const found = lookUpProgram('git', env.PATH, process.cwd());
+  if (found.state === 'found') return { name: 'git', ok: true, detail: found.path };
+  return {
+    name: 'git',
+    ok: null,
+    detail: 'not installed: files changed outside of tool calls are not seen',
+  };
+}
+
+async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  return (await agentReports(undefined, env)).map((report) => {
+    const name = `agent ${report.id}`;
+    if (!report.installed) return { name, ok: null, detail: `not installed: ${report.install}` };
+    const unchecked =
+      report.version_checked === false
+        ? `, checked were ${report.checked_versions.join(', ')}`
+        : '';
+    return {
+      name,
+      // One that does not tell its version may not run at all.
+      ok: report.version !== null && unchecked === '' ? true : null,
+      detail: `version ${report.version ?? 'not known'}${unchecked}`,
+    };
+  });
+}

@@ -1,0 +1,53 @@
+/** An outcome with any number of calls, written in flat memory: finished calls are spilled and read back at the end. */
+import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
+import type { CallPatch } from '../../projections/outcome.ts';
+import { createSpill, inPieces } from './disk-list.ts';
+
+export interface CallSpill {
+  put(call: OutcomeCall, index: number): void;
+  /**
+   * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
+   * nothing may be put after.
+   */
+  pieces(outcome: RunOutcome, patches: ReadonlyMap<number, CallPatch>): Generator<Buffer, void>;
+  close(): void;
+}
+
+/** `tmp`: where many calls are held until the end; `byte_text`: what the calls hold. */
+export function createCallSpill(tmp: string, byte_text: boolean): CallSpill {
+  const spill = createSpill(tmp, byte_text ? 'latin1' : 'utf8');
+  function* parts(
+    outcome: RunOutcome,
+    patches: ReadonlyMap<number, CallPatch>,
+  ): Generator<string | Buffer, void> {
+    const { tool_calls: _, ...rest } = outcome;
+    yield `${JSON.stringify(rest).slice(0, -1)},"tool_calls":[`;
+    const unchanged = (index: number) => !patches.has(index);
+    let separator = '';
+    for (let index = 0; index < spill.count; ) {
+      const patch = patches.get(index);
+      const calls = spill.list(index, patch === undefined ? unchanged : () => false);
+      index = calls?.next ?? index + 1;
+      if (calls === null) continue;
+      yield separator;
+      separator = ',';
+      yield patch === undefined ? calls.bytes : patchedText(calls.bytes, patch);
+    }
+    yield ']}';
+  }
+  return {
+    put: (call, index) => spill.put(JSON.stringify(call), index),
+    pieces: (outcome, patches) => inPieces(parts(outcome, patches)),
+    close: () => spill.close(),
+  };
+}
+
+/** A call as JSON text with what became known of it later. */
+export function patchedText(bytes: Buffer, { status, exit_code }: CallPatch): string {
+  const call = JSON.parse(bytes.toString('utf8')) as OutcomeCall;
+  return JSON.stringify({
+    ...call,
+    status: status ?? call.status,
+    exit_code: exit_code ?? call.exit_code,
+  });
+}

@@ -1,0 +1,95 @@
+/** A run's outcome and transcript made again from its journal: both are a fold over events and nothing else. */
+import { existsSync } from 'node:fs';
+import type { Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { createOutcomeFold } from '../../projections/outcome.ts';
+import type { Index } from '../../store/index/index-db.ts';
+import { type ReadReport, readSession } from '../../store/journal/read.ts';
+import { transcriptPath } from '../../store/spool/run-files.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { createEventReader, type EventReader } from './journal-events.ts';
+import {
+  createTranscriptWriter,
+  saveTranscript,
+  type TranscriptWriter,
+} from './transcript-writer.ts';
+
+/** One run's outcome, and its transcript where that is missing. */
+export class Rebuilt {
+  readonly #state: StateDir;
+  readonly #fold = createOutcomeFold({ keepIo: false });
+  readonly #events: EventReader;
+  #transcript: TranscriptWriter | null = null;
+  #last: Event | null = null;
+
+  constructor(state: StateDir, run_id: string) {
+    this.#state = state;
+    this.#events = createEventReader(run_id);
+  }
+
+  get begun(): boolean {
+    return this.#last !== null;
+  }
+
+  /** Entries that are no events. */
+  get foreign(): number {
+    return this.#events.foreign;
+  }
+
+  /** An entry of the run's own capture. */
+  push(entry: { seq: number; body: string }): void {
+    for (const event of this.#events.read(entry)) this.#take(event);
+  }
+
+  #take(event: Event): void {
+    if (this.#last === null && event.kind === 'run_started') {
+      const path = transcriptPath(this.#state, event.data.agent, event.run_id);
+      if (!existsSync(path)) this.#transcript = createTranscriptWriter({ tmp: this.#state.tmp });
+    }
+    this.#last = event;
+    this.#fold.push(event);
+    this.#transcript?.push(event);
+  }
+
+  /** Null for a run that has no end. */
+  finish(): RunOutcome | null {
+    try {
+      if (this.#last?.kind !== 'run_finished') return null;
+      const outcome = this.#fold.finish();
+      if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
+      return outcome;
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#transcript?.close();
+    this.#transcript = null;
+  }
+}
+
+export interface RebuiltRun {
+  /** Null for a run that has no end. */
+  outcome: RunOutcome | null;
+  begun: boolean;
+  foreign: number;
+  report: ReadReport;
+}
+
+export async function rebuildRun(
+  state: StateDir,
+  index: Index,
+  run_id: string,
+): Promise<RebuiltRun> {
+  const entries = readSession(state.journal, run_id, { index });
+  const run = new Rebuilt(state, run_id);
+  try {
+    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) run.push(entry);
+    const outcome = run.finish();
+    return { outcome, begun: run.begun, foreign: run.foreign, report: entries.report };
+  } finally {
+    run.close();
+  }
+}

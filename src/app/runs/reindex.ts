@@ -1,0 +1,74 @@
+/**
+ * The index and missing transcripts made again from the journal. Contract: the new index is built in a file beside the
+ * old one and replaces it in one transaction: killed at any moment, the old one or the new one is there. What runs save
+ * in the meantime stays.
+ */
+import { randomBytes } from 'node:crypto';
+import { dieHere, failsAt } from '../../store/failpoint.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
+import { readTombstones } from '../../store/journal/tombstones.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
+import { SCRATCH, sweepScratch } from '../../store/sweep.ts';
+import { settle } from './settle.ts';
+
+export interface Reindexed {
+  runs: number;
+  /** Runs that have no end record yet: still being recorded, or to be recovered. */
+  unfinished: number;
+  deleted: number;
+  /** Runs with entries that are no events of theirs. */
+  foreign: number;
+  /** Lines of the journal that cannot be read any more. */
+  damaged: number;
+  torn: number;
+  /** Segments that cannot be read: rows of runs in them stay as they were. */
+  unreadable: string[];
+}
+
+export function reindex(state: StateDir, options: StoreLockOptions = {}): Promise<Reindexed> {
+  return withStoreLock(state, options, () => rebuild(state));
+}
+
+async function rebuild(state: StateDir): Promise<Reindexed> {
+  sweepScratch(state);
+  const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
+  const index = openIndex(state);
+  const fresh = openIndex({ ...state, db: path });
+  try {
+    const before = { runs: index.runIds(), segments: [...index.settled().keys()] };
+    const names = listSegments(state.journal);
+    const sizes = new Map(names.map((name) => [name, segmentBytes(state.journal, name)]));
+    const { added, unfinished, foreign, unread, report } = await settle(state, fresh, sizes);
+    const deleted = readTombstones(state);
+    const unsure = unread.size === 0 ? new Set<string>() : runsIn(unread, index, fresh);
+    const stay = new Set(before.runs).intersection(unsure).difference(deleted);
+    // What the rest of the journal says of a run is no more than a part of it.
+    fresh.deleteRuns([...stay]);
+    for (const segment of unread) fresh.forgetSegment(segment);
+    fresh.close();
+    if (failsAt('before_merge')) dieHere();
+    index.mergeFrom(path, {
+      runs: before.runs.filter((run_id) => !stay.has(run_id)),
+      segments: before.segments.filter((segment) => !unread.has(segment)),
+    });
+    const { corrupt: damaged, torn } = report;
+    return {
+      runs: stay.union(new Set(added)).size,
+      ...{ unfinished, deleted: deleted.size, foreign, damaged, torn },
+      unreadable: [...unread],
+    };
+  } finally {
+    fresh.close();
+    index.close();
+    sweepScratch(state);
+  }
+}
+
+/** Listed runs that may have entries in these segments: those that the old index found there, and those found nowhere. */
+function runsIn(segments: ReadonlySet<string>, index: Index, fresh: Index): Set<string> {
+  const there = [...segments].flatMap((segment) => index.sessionsIn(segment));
+  const nowhere = index.runIds().filter((run_id) => fresh.getPositions(run_id).length === 0);
+  return new Set([...there, ...nowhere]);
+}

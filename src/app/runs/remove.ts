@@ -1,0 +1,99 @@
+/** Deletes runs for good: rows, files, spool, messages for a collector, and their bytes in the journal. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { unlinkQuietly } from '../../store/files.ts';
+import { createCatalogue } from '../../store/index/catalogue.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { freeDeleted } from '../../store/journal/free.ts';
+import { newReport } from '../../store/journal/scan.ts';
+import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
+import { takeLock } from '../../store/lock.ts';
+import { outboxPath } from '../../store/outbox/outbox.ts';
+import { mayLive, type Owner } from '../../store/owner.ts';
+import { readMeta, type Spool, spoolAt } from '../../store/spool/spool.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
+import { sweepLeftovers } from '../../store/sweep.ts';
+import { livePaths } from '../live/paths.ts';
+
+export interface Removed {
+  deleted: string[];
+  missing: string[];
+  /** Runs that a running tacho records. */
+  running: string[];
+  /** Segments that still hold deleted runs: the next gc that can frees them. */
+  left: string[];
+  /** Runs with messages that another process is sending just now. */
+  sending: string[];
+}
+
+export function removeRuns(
+  state: StateDir,
+  run_ids: readonly string[],
+  options: StoreLockOptions = {},
+): Promise<Removed> {
+  return withStoreLock(state, options, () => removeLocked(state, run_ids));
+}
+
+async function removeLocked(state: StateDir, run_ids: readonly string[]): Promise<Removed> {
+  const index = openIndex(state);
+  try {
+    sweepLeftovers(state);
+    await createCatalogue(state.journal, index).refresh(newReport());
+    const removed: Removed = { deleted: [], missing: [], running: [], left: [], sending: [] };
+    const gone = readTombstones(state);
+    for (const run_id of new Set(run_ids)) {
+      const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
+      const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
+      if (isRecorded(state, run_id)) removed.running.push(run_id);
+      else if (!held && !known) removed.missing.push(run_id);
+      else if (removeMessages(state, run_id)) removed.deleted.push(run_id);
+      else removed.sending.push(run_id);
+    }
+    deleteRuns(state, index, removed.deleted);
+    const { left } = await freeDeleted(state, index);
+    if (removed.deleted.length > 0) index.compact();
+    return { ...removed, left };
+  } finally {
+    index.close();
+  }
+}
+
+/** Removes what no collector has taken of a run. False: another process has it. */
+function removeMessages(state: StateDir, run_id: string): boolean {
+  const path = outboxPath(livePaths(state.path).outbox, run_id);
+  const files = [path, `${path}.refused`].filter((file) => existsSync(file));
+  if (files.length === 0) return true;
+  const release = takeLock(`${path}.lock`);
+  if (release !== null) for (const file of files) unlinkQuietly(file);
+  release?.();
+  return release !== null;
+}
+
+/** Whether the tacho that records it, or a recovery, may be at work on it. */
+function isRecorded(state: StateDir, run_id: string): boolean {
+  const spool = spoolAt(state, run_id);
+  const owner = ownerOf(spool);
+  if (owner !== null && mayLive(owner, state.journal)) return true;
+  const recovering = join(spool.path, 'recovering');
+  if (!existsSync(recovering)) return false;
+  try {
+    const release = takeLock(recovering);
+    release?.();
+    return release === null;
+  } catch {
+    // Something else in the place of the lock: nobody holds it.
+    return false;
+  }
+}
+
+/** Null: not known. The agent can write the file too. */
+function ownerOf(spool: Spool): Owner | null {
+  try {
+    const meta = readMeta(spool) as { owner?: unknown } | null | undefined;
+    return typeof meta?.owner === 'object' ? (meta.owner as Owner | null) : null;
+  } catch {
+    return null;
+  }
+}

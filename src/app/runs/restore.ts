@@ -1,0 +1,245 @@
+/**
+ * Archived runs put back. The archive is read twice: first to check all of it, then to store it. Contract: nothing is
+ * written before the archive is known to be within bounds; a run that is not whole is left out; a run becomes visible once
+ * all of it is durable, so a restore that was killed can be repeated; each entry counts once, however often the archive has
+ * it.
+ */
+import { existsSync, statfsSync } from 'node:fs';
+import { TachoError } from '../../lib/errors.ts';
+import { bytesText } from '../../lib/figures.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { dieHere, failsAt } from '../../store/failpoint.ts';
+import { createCatalogue } from '../../store/index/catalogue.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import {
+  type ArchiveEntry,
+  type ArchiveRead,
+  readArchive,
+  refused,
+} from '../../store/journal/archive.ts';
+import { freeDeleted } from '../../store/journal/free.ts';
+import { type Journal, type JournalEntry, openJournal } from '../../store/journal/journal.ts';
+import { createSift } from '../../store/journal/read.ts';
+import { newReport } from '../../store/journal/scan.ts';
+import { bury, readTombstones } from '../../store/journal/tombstones.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
+import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { Ledger } from '../sessions/import-ledger.ts';
+import { Rebuilt } from './rebuilt.ts';
+import { WholeRun } from './whole-run.ts';
+
+export interface RestoreOptions extends StoreLockOptions {
+  /** Only these runs; empty: all of the archive. */
+  runs: readonly string[];
+  /** Without the limit on how much an archive of its size may unpack to. */
+  any_size?: boolean | undefined;
+}
+
+export interface Restored {
+  restored: string[];
+  /** Runs that are in the store already. */
+  known: string[];
+  /** Imports that another run of their session takes the place of, as after an import; some may have been there before. */
+  replaced: string[];
+  /** Runs that were left out, and why. */
+  left_out: { run_id: string; why: string }[];
+  /** Lines of the archive that are damaged. */
+  damaged: number;
+}
+
+export function restore(state: StateDir, path: string, options: RestoreOptions): Promise<Restored> {
+  if (!existsSync(path))
+    throw new TachoError('not_found', `${path}: there is no such archive`, { stage: 'archive' });
+  return withStoreLock(state, options, () => restoreLocked(state, path, options));
+}
+
+async function restoreLocked(
+  state: StateDir,
+  path: string,
+  { runs, any_size = false }: RestoreOptions,
+): Promise<Restored> {
+  const index = openIndex(state);
+  try {
+    const wanted = runs.length === 0 ? null : new Set(runs);
+    const reading = { path, any_size, wanted };
+    const { found, read } = await look(reading);
+    checkRoom(state, path, read.bytes);
+    const left_out: Restored['left_out'] = [];
+    const plan = new Map<string, number>();
+    const known: string[] = [];
+    const deleted = readTombstones(state);
+    for (const [run_id, run] of found) {
+      const fault = run.fault();
+      if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
+      else if (fault === null) plan.set(run_id, run.entries);
+      else left_out.push({ run_id, why: `the archive ${fault}` });
+    }
+    await hide(state, index, plan.keys(), deleted);
+    if (plan.size > 0) await store(state, index, reading, plan);
+    const replaced = await countOnce(state, index, [...plan.keys()]);
+    const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
+    return { restored, known, replaced, left_out, damaged: read.damaged };
+  } finally {
+    index.close();
+  }
+}
+
+/**
+ * Runs of which the store holds nothing yet count as deleted until all of them is stored: a restore that is killed leaves
+ * no part of a run for others to find. A run that the journal has a part of is left as it is.
+ */
+async function hide(
+  state: StateDir,
+  index: Index,
+  run_ids: Iterable<string>,
+  deleted: ReadonlySet<string>,
+): Promise<void> {
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const isNew = (run_id: string) => !deleted.has(run_id) && index.getPositions(run_id).length === 0;
+  bury(state, [...run_ids].filter(isNew));
+}
+
+/** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
+async function countOnce(
+  state: StateDir,
+  index: Index,
+  run_ids: readonly string[],
+): Promise<string[]> {
+  if (run_ids.length === 0) return [];
+  const ledger = new Ledger(state, index);
+  const replaced = run_ids
+    .map((run_id) => index.getRun(run_id))
+    .flatMap((run) => (run === null ? [] : ledger.settle(run.agent, run.session_id)));
+  if (replaced.length > 0) await freeDeleted(state, index);
+  return replaced;
+}
+
+interface Reading {
+  path: string;
+  any_size: boolean;
+  /** Null: every run. */
+  wanted: ReadonlySet<string> | null;
+}
+
+/** Reads all of the archive and stores nothing. */
+async function look(
+  reading: Reading,
+): Promise<{ found: Map<string, WholeRun>; read: ArchiveRead }> {
+  const read: ArchiveRead = { damaged: 0, bytes: 0 };
+  const found = new Map<string, WholeRun>();
+  for await (const entry of entriesOnce(reading, read)) {
+    const run = found.get(entry.session) ?? new WholeRun(entry.session);
+    found.set(entry.session, run);
+    run.push(entry);
+  }
+  return { found, read };
+}
+
+const tooMany = (path: string) =>
+  refused(
+    `${path}: holds more than ${LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
+  );
+
+/** Each entry of the wanted runs once, under the source it counts under. */
+async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator<ArchiveEntry> {
+  const sifts = new Map<string, ReturnType<typeof createSift>>();
+  for await (const entry of readArchive(reading.path, read, reading.any_size)) {
+    const { session } = entry;
+    if (reading.wanted?.has(session) === false) continue;
+    const sift = sifts.get(session) ?? createSift(newReport());
+    sifts.set(session, sift);
+    if (sifts.size > LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);
+    const source = sift(entry);
+    if (source !== null) yield { ...entry, source };
+  }
+}
+
+function checkRoom(state: StateDir, path: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(state.journal);
+  const free = bavail * bsize;
+  if (bytes > free)
+    throw refused(
+      `${path}: unpacks to ${bytesText(bytes)}, and ${bytesText(free)} of the disk are free`,
+    );
+}
+
+/** Stores the runs of the plan, which says how many entries each has. */
+async function store(
+  state: StateDir,
+  index: Index,
+  reading: Reading,
+  plan: ReadonlyMap<string, number>,
+): Promise<void> {
+  const journal = openJournal(state.journal, { index });
+  const batch = new Batch({ state, index, journal });
+  const open = new Map<string, { run: Rebuilt; left: number }>();
+  try {
+    for await (const entry of entriesOnce(reading, { damaged: 0, bytes: 0 })) {
+      const { session, seq, body } = entry;
+      const entries = plan.get(session);
+      if (entries === undefined) continue;
+      const one = open.get(session) ?? { run: new Rebuilt(state, session), left: entries };
+      open.set(session, one);
+      one.left -= 1;
+      // The journal finds conflicts itself.
+      await batch.add({ session, source: CAPTURE_SOURCE, seq, body });
+      if (entry.source === CAPTURE_SOURCE) one.run.push(entry);
+      if (one.left > 0) continue;
+      open.delete(session);
+      const outcome = one.run.finish();
+      if (outcome !== null) await batch.end(outcome);
+    }
+    await batch.flush();
+  } finally {
+    for (const { run } of open.values()) run.close();
+    await journal.close();
+  }
+}
+
+/** Entries on their way to the journal, and runs that become visible behind them. */
+class Batch {
+  readonly #to: { state: StateDir; index: Index; journal: Journal };
+  #entries: JournalEntry[] = [];
+  #bytes = 0;
+  #outcomes: RunOutcome[] = [];
+
+  constructor(to: { state: StateDir; index: Index; journal: Journal }) {
+    this.#to = to;
+  }
+
+  async add(entry: JournalEntry): Promise<void> {
+    this.#entries.push(entry);
+    this.#bytes += entry.body.length;
+    const { restore_flush_bytes, restore_flush_entries } = LIMITS;
+    if (this.#bytes >= restore_flush_bytes || this.#entries.length >= restore_flush_entries)
+      await this.#write();
+  }
+
+  async end(outcome: RunOutcome): Promise<void> {
+    this.#outcomes.push(outcome);
+    if (this.#outcomes.length >= LIMITS.restore_flush_runs) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    await this.#write();
+    const { state, index } = this.#to;
+    const ids = this.#outcomes.map(({ run_id }) => run_id);
+    if (failsAt('before_visible')) dieHere();
+    bury(state, ids, 'restored');
+    index.saveOutcomes(this.#outcomes);
+    this.#outcomes = [];
+  }
+
+  async #write(): Promise<void> {
+    const entries = this.#entries;
+    this.#entries = [];
+    this.#bytes = 0;
+    const results = await this.#to.journal.append(entries);
+    const at = results.indexOf('gap');
+    if (at < 0) return;
+    const { session, seq } = entries[at] as JournalEntry;
+    throw refused(`${session}: entry ${seq} does not follow what the journal has of the run`);
+  }
+}

@@ -1,0 +1,81 @@
+/** Commands that change what is stored do so one at a time. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../../../test/e2e/verifies.ts';
+import { testFolder } from '../../../test/fixtures/folder.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { openStateDir, type StateDir } from '../../store/state-dir.ts';
+import { lockStore, tryStoreLock, withStoreLock } from '../../store/store-lock.ts';
+import { importSessions } from '../sessions/import.ts';
+import { reindex } from './reindex.ts';
+import { removeRuns } from './remove.ts';
+import { restore } from './restore.ts';
+import { collect } from './retention.ts';
+
+const RUN = 'r_01m7fgscfd0000000000000001';
+
+function archive(state: StateDir): string {
+  const path = join(state.path, 'a.jsonl.zst');
+  writeFileSync(path, '');
+  return path;
+}
+
+const COMMANDS: Record<string, (state: StateDir) => Promise<unknown>> = {
+  rm: (state) => removeRuns(state, [RUN]),
+  gc: (state) => collect(state, [], { now_ms: 0, dry_run: false }),
+  reindex: (state) => reindex(state),
+  restore: (state) => restore(state, archive(state), { runs: [] }),
+  import: (state) => importSessions([], { state_dir: state.path, env: {}, redact: [] }).next(),
+};
+
+function withoutWaiting(): void {
+  const { lock_wait_ms } = LIMITS;
+  Object.assign(LIMITS, { lock_wait_ms: 0 });
+  onTestFinished(() => void Object.assign(LIMITS, { lock_wait_ms }));
+}
+
+for (const [name, command] of Object.entries(COMMANDS))
+  verifies('ST-6', `${name} is refused while another command changes the store`, async () => {
+    withoutWaiting();
+    const state = openStateDir(join(testFolder(), 'state'));
+    const release = await lockStore(state, {});
+    const lock_file = join(state.path, 'store.lock');
+    await expect(command(state)).rejects.toMatchObject({
+      code: 'busy',
+      message: expect.stringMatching(
+        new RegExp(
+          `^the store in ${state.path} is in use by .*--force \\(lock file: ${lock_file}\\)$`,
+        ),
+      ),
+    });
+    release();
+    tryStoreLock(state)?.();
+  });
+
+verifies(
+  'ST-6',
+  'a command waits for the one before, says so, and follows when it fails',
+  async () => {
+    const state = openStateDir(join(testFolder(), 'state'));
+    const order: string[] = [];
+    const said: string[] = [];
+    const first = withStoreLock(state, {}, async () => {
+      order.push('first begins');
+      while (said.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      order.push('first ends');
+      throw new Error('failed');
+    });
+    const say = (text: string) => void said.push(text);
+    const second = withStoreLock(state, { say }, async () => void order.push('second'));
+    await expect(first).rejects.toThrow('failed');
+    await second;
+    expect(order).toEqual(['first begins', 'first ends', 'second']);
+    expect(said).toEqual([
+      expect.stringMatching(/^note: the store in .* is in use by .*; waiting$/),
+    ]);
+    const release = tryStoreLock(state);
+    expect([release === null, tryStoreLock(state)]).toEqual([false, null]);
+    release?.();
+  },
+);

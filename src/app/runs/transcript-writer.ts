@@ -1,0 +1,186 @@
+/** A transcript of any length, written in flat memory: finished messages and calls are spilled and read back at the end. */
+import { fromByteText } from '../../lib/byte-text.ts';
+import type { Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import type { TranscriptCall, TranscriptMessage } from '../../model/transcript.ts';
+import { createOutcomeFold } from '../../projections/outcome.ts';
+import {
+  createTranscriptFold,
+  type MessageHead,
+  placesOf,
+  type TranscriptFacts,
+  type TranscriptFold,
+  type TranscriptView,
+} from '../../projections/transcript.ts';
+import { redactRecord } from '../../redact/event.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import { startPrivate } from '../../store/files.ts';
+import { transcriptFile } from '../../store/spool/run-files.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { createSpill, inPieces, type Spill } from './disk-list.ts';
+import { patchedText } from './outcome-writer.ts';
+
+export interface TranscriptWriter {
+  push(event: Event): void;
+  /** Ends the transcript. `outcome`: of the same events, in real text. Nothing may be pushed after. */
+  finish(outcome: RunOutcome): FinishedTranscript;
+  close(): void;
+}
+
+export interface FinishedTranscript {
+  view: TranscriptView;
+  /** One line of JSON. A piece is valid until the next is asked for. */
+  pieces(): Generator<Buffer, void>;
+}
+
+export interface WriterOptions {
+  /** Where a long one is held until it is finished: `tmp` of a state folder. */
+  tmp: string;
+  /** Events hold byte text. */
+  byte_text?: boolean;
+  /** For events that are not redacted yet. */
+  redactor?: Redactor;
+  /** The file that is converted. */
+  path?: string | null;
+}
+
+export function createTranscriptWriter(options: WriterOptions): TranscriptWriter {
+  return new SpilledTranscript(options);
+}
+
+class SpilledTranscript implements TranscriptWriter {
+  readonly #options: WriterOptions;
+  readonly #heads: Spill;
+  readonly #calls: Spill;
+  readonly #fold: TranscriptFold;
+
+  constructor(options: WriterOptions) {
+    const encoding = options.byte_text ? 'latin1' : 'utf8';
+    this.#options = options;
+    this.#heads = createSpill(options.tmp, encoding);
+    this.#calls = createSpill(options.tmp, encoding);
+    this.#fold = createTranscriptFold({
+      message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
+      call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
+    });
+  }
+
+  push(event: Event): void {
+    this.#fold.push(event);
+  }
+
+  finish(outcome: RunOutcome): FinishedTranscript {
+    const facts = this.#facts(outcome);
+    const places = placesOf(this.#heads.count, this.#fold.moved);
+    const at = (index: number) => this.#message(places[index] as number, index);
+    return {
+      view: { facts, count: places.length, at },
+      pieces: () => inPieces(this.#parts(facts, places)),
+    };
+  }
+
+  close(): void {
+    this.#heads.close();
+    this.#calls.close();
+  }
+
+  #safe<T>(value: T): T {
+    const { redactor } = this.#options;
+    return redactor === undefined ? value : redactRecord(value, redactor);
+  }
+
+  /** The outcome is in real text and redacted; what the events said is not. */
+  #facts(outcome: RunOutcome): TranscriptFacts {
+    const { byte_text, path } = this.#options;
+    const facts = this.#fold.finish(outcome);
+    const { target, source } = facts;
+    const own = { target, source: { ...source, path: path ?? source.path } };
+    return { ...facts, ...this.#safe(byte_text ? fromByteText(own) : own) };
+  }
+
+  #head(place: number): MessageHead {
+    return JSON.parse((this.#heads.get(place) as Buffer).toString('utf8')) as MessageHead;
+  }
+
+  /** A call as JSON text, valid until the next is asked for. */
+  #call(index: number): Buffer | string {
+    const bytes = this.#calls.get(index) as Buffer;
+    const patch = this.#fold.patches.get(index);
+    return patch === undefined ? bytes : patchedText(bytes, patch);
+  }
+
+  #message(place: number, index: number): TranscriptMessage {
+    const { calls, ...head } = this.#head(place);
+    const tool_calls = calls.map(
+      (at) => JSON.parse(this.#call(at).toString('utf8')) as TranscriptCall,
+    );
+    return { index, ...head, tool_calls };
+  }
+
+  *#parts(facts: TranscriptFacts, places: readonly number[]): Generator<string | Buffer, void> {
+    yield `${JSON.stringify(facts).slice(0, -1)},"messages":[`;
+    for (const [index, place] of places.entries()) {
+      const { calls, ...head } = this.#head(place);
+      const text = JSON.stringify({ index, ...head }).slice(0, -1);
+      yield `${index === 0 ? '' : ','}${text},"tool_calls":[`;
+      for (const [at, call] of calls.entries()) {
+        if (at > 0) yield ',';
+        yield this.#call(call);
+      }
+      yield ']}';
+    }
+    yield ']}\n';
+  }
+}
+
+/** Puts the transcript where it belongs, as a whole or not at all. The journal can always make it again. */
+export function saveTranscript(
+  state: StateDir,
+  outcome: RunOutcome,
+  writer: TranscriptWriter,
+): void {
+  const path = transcriptFile(state, outcome.agent, outcome.run_id);
+  const file = startPrivate(path, 'transcript', false);
+  try {
+    for (const piece of writer.finish(outcome).pieces()) file.write(piece);
+    file.commit();
+  } finally {
+    file.abandon();
+  }
+}
+
+/** Writes the transcript of a run again; `outcome` and `events` are what its journal says. */
+export async function rebuildTranscript(
+  state: StateDir,
+  outcome: RunOutcome,
+  events: AsyncIterable<Event> | Iterable<Event>,
+): Promise<void> {
+  const writer = createTranscriptWriter({ tmp: state.tmp });
+  try {
+    for await (const event of events) writer.push(event);
+    saveTranscript(state, outcome, writer);
+  } finally {
+    writer.close();
+  }
+}
+
+/** The transcript that these events make, as one line of JSON in pieces; `outcome` is told their outcome first. */
+export async function* transcriptPieces(
+  { tmp }: Pick<StateDir, 'tmp'>,
+  events: AsyncIterable<Event> | Iterable<Event>,
+  outcome: (outcome: RunOutcome) => void = () => undefined,
+): AsyncGenerator<Buffer, void> {
+  const writer = createTranscriptWriter({ tmp });
+  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+  try {
+    for await (const event of events) {
+      fold.push(event);
+      writer.push(event);
+    }
+    const made = fold.finish();
+    outcome(made);
+    yield* writer.finish(made).pieces();
+  } finally {
+    writer.close();
+  }
+}

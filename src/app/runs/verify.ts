@@ -1,0 +1,127 @@
+/** Whether a run's record is whole: sequence, hashes, form, completeness, transcript (ST-10). */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Event } from '../../model/event.ts';
+import type { Completeness } from '../../model/parts.ts';
+import { openRead } from '../../store/files.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { type ReadReport, readSession, type StoredEntry } from '../../store/journal/read.ts';
+import { transcriptPath } from '../../store/spool/run-files.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { eventOf } from './journal-events.ts';
+import { findRunId, journalledEvents } from './replay.ts';
+import { transcriptPieces } from './transcript-writer.ts';
+
+export interface Verification {
+  run_id: string;
+  ok: boolean;
+  events: number;
+  /** What is wrong, in words. */
+  faults: string[];
+  completeness: Completeness | null;
+  journal: ReadReport;
+}
+
+const FAULTS_MAX = 50;
+
+export async function verifyRun(state: StateDir, run: string): Promise<Verification> {
+  const run_id = await findRunId(state, run);
+  const index = openIndex(state);
+  const entries = readSession(state.journal, run_id, { index });
+  const check = new RecordCheck(run_id);
+  try {
+    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry);
+  } finally {
+    index.close();
+  }
+  check.end();
+  const { report } = entries;
+  if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
+  // A cause, no fault: which run a damaged line is of is not known, and a line that is missing shows above.
+  else if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
+  if (report.conflicts > 0)
+    check.fault(`${report.conflicts} entries with a second, different content`);
+  const { faults, count, completeness } = check;
+  return { run_id, ok: faults.length === 0, events: count, faults, completeness, journal: report };
+}
+
+/** Whether the run's transcript is what its journal makes of it. */
+async function checkTranscriptFile(
+  state: StateDir,
+  run_id: string,
+  check: RecordCheck,
+): Promise<void> {
+  const made = createHash('sha256');
+  let path = '';
+  for await (const piece of transcriptPieces(state, journalledEvents(state, run_id), (outcome) => {
+    path = transcriptPath(state, outcome.agent, run_id);
+  }))
+    made.update(piece);
+  const cure = `remove it and make it again with: tacho runs reindex`;
+  const found = await digestOf(path);
+  if (found === null)
+    check.fault(`its transcript is missing; make it again with: tacho runs reindex`);
+  else if (found !== made.digest('hex'))
+    check.fault(`its transcript ${path} is not what the journal says; ${cure}`);
+}
+
+/** Null for a file that is not there, or not ours to read. */
+async function digestOf(path: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    const fd = openRead(path);
+    for await (const chunk of createReadStream(path, { fd })) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  } catch {
+    return null;
+  }
+}
+
+class RecordCheck {
+  readonly faults: string[] = [];
+  completeness: Completeness | null = null;
+  count = 0;
+  readonly #run_id: string;
+  readonly #digest = createHash('sha256');
+  #at_ms = 0;
+  #finished = false;
+
+  constructor(run_id: string) {
+    this.#run_id = run_id;
+  }
+
+  fault(text: string): void {
+    if (this.faults.length < FAULTS_MAX) this.faults.push(text);
+  }
+
+  take({ body, segment, offset }: StoredEntry): void {
+    this.count += 1;
+    const event = eventOf(body);
+    const place = `${segment}, byte ${offset}`;
+    if (event !== null) this.#check(event);
+    else this.fault(`event ${this.count} is not of the form tacho.event.v1 (${place})`);
+    this.#digest.update(body).update('\n');
+  }
+
+  #check(event: Event): void {
+    if (event.seq !== this.count) this.fault(`event ${this.count} has the number ${event.seq}`);
+    if (event.run_id !== this.#run_id) this.fault(`event ${this.count} is of run ${event.run_id}`);
+    if (event.at_ms < this.#at_ms) this.fault(`event ${this.count} goes back in time`);
+    if (this.#finished) this.fault(`event ${this.count} comes after the end record`);
+    this.#at_ms = event.at_ms;
+    if (event.kind === 'run_finished') {
+      this.#finished = true;
+      this.completeness = event.data.completeness;
+      const { digest } = event.data;
+      const sha256 = this.#digest.copy().digest('hex');
+      if (digest === null) this.fault('the end record has no digest');
+      else if (digest.sha256 !== sha256 || digest.events !== this.count - 1)
+        this.fault('the digest of the end record is not that of the events');
+    }
+  }
+
+  end(): void {
+    if (!this.#finished) this.fault('there is no end record');
+  }
+}

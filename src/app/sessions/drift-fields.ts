@@ -1,0 +1,124 @@
+/** New and missing fields of records, against what an agent's folder declares (AG-19). Memory: the declaration and the findings. */
+import { LIMITS } from '../../lib/limits.ts';
+import { type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
+import type { Decoder, RecordShapes, SessionPart } from '../../model/agent.ts';
+import type { Draft } from '../../model/draft.ts';
+
+type Native = Readonly<Record<string, unknown>>;
+
+/** The code of the notice by which a new field tells its line. */
+export const NEW_FIELD = 'new_field';
+
+/** The decoder, and every whole record shown to `see` before it. */
+export function watched(decoder: Decoder, see: (record: Native, out: Draft[]) => void): Decoder {
+  let drafts: Draft[] = [];
+  const each = (value: unknown) => {
+    if (Array.isArray(value)) value.forEach(each);
+    else if (typeof value === 'object' && value !== null) see(value as Native, drafts);
+  };
+  decoder.onPiece = each;
+  const text = decoder.text?.bind(decoder);
+  return {
+    ...(decoder.plain_text !== undefined && { plain_text: decoder.plain_text }),
+    record(value: unknown, out: Draft[], part?: SessionPart) {
+      drafts = out;
+      each(value);
+      decoder.record(value, out, part);
+    },
+    ...(text && {
+      text(line: string, out: Draft[]) {
+        drafts = out;
+        return text(line, out);
+      },
+    }),
+    end(out: Draft[]) {
+      drafts = out;
+      decoder.end(out);
+    },
+  };
+}
+
+export class FieldWatch {
+  /** New fields by place, and how often each was seen. */
+  readonly fresh = new Map<string, number>();
+  /** New fields beyond the limit. */
+  readonly left_out = new Set<string>();
+  readonly #shapes: RecordShapes;
+  readonly #kinds = new Map<string, Shape>();
+  /** Objects seen of each kind and place, and which of their fields were never missing from all. */
+  readonly #seen = new Map<Fields, { count: number; names: Set<string> }>();
+
+  readonly #cut: (text: string) => string;
+
+  /** `cut` makes a place of a readable length. */
+  constructor(shapes: RecordShapes, channel: 'stdout' | 'session', cut: (text: string) => string) {
+    this.#shapes = shapes;
+    this.#cut = cut;
+    for (const [kind, text] of Object.entries(shapes[channel]))
+      this.#kinds.set(kind, parseShape(text, `${kind}: `));
+  }
+
+  record(record: Native, out: Draft[]): void {
+    const shape = this.#kinds.get(this.#shapes.kindOf(record));
+    const fields = shape?.get('');
+    if (fields !== undefined) this.#object(record, fields, out);
+  }
+
+  /** Fields that every record had and none has now, with the number of objects that lack them. */
+  *gone(): Generator<{ what: string; count: number }> {
+    for (const [{ path, fields }, { count, names }] of this.#seen) {
+      for (const [name, { always }] of fields) {
+        if (always && !names.has(name)) yield { what: join(path, name), count };
+      }
+    }
+  }
+
+  #object(value: Native, declared: Fields, out: Draft[]): void {
+    const seen = this.#seen.get(declared) ?? { count: 0, names: new Set() };
+    if (seen.count === 0) this.#seen.set(declared, seen);
+    seen.count += 1;
+    for (const name of Object.keys(value)) {
+      const field = declared.fields.get(name);
+      if (field === undefined) this.#new(join(declared.path, name), out);
+      else {
+        if (field.always) seen.names.add(name);
+        if (field.inner !== null) this.#inside(value[name], field.inner, out);
+      }
+    }
+  }
+
+  #inside(value: unknown, shape: Shape, out: Draft[]): void {
+    if (Array.isArray(value)) {
+      for (const item of value) this.#inside(item, shape, out);
+      return;
+    }
+    const object = objectOf(value);
+    if (object === null) return;
+    // Where objects have no kind in any recording, all are alike.
+    const plain = shape.size === 1 ? shape.get('') : undefined;
+    const fields = plain ?? shape.get(this.#shapes.kindOf(object));
+    if (fields !== undefined) this.#object(object, fields, out);
+  }
+
+  #new(place: string, out: Draft[]): void {
+    const what = place.length > LIMITS.drift_text_chars_max ? this.#cut(place) : place;
+    const count = this.fresh.get(what);
+    if (count === undefined && this.fresh.size >= LIMITS.drift_findings_max) {
+      if (this.left_out.size < LIMITS.drift_findings_max) this.left_out.add(what);
+      return;
+    }
+    if (count === undefined) out.push({ kind: 'notice', data: { code: NEW_FIELD, text: what } });
+    this.fresh.set(what, (count ?? 0) + 1);
+  }
+}
+
+/** An object, or the one that a text holds as JSON. */
+export function objectOf(value: unknown): Native | null {
+  if (typeof value === 'object') return value as Native | null;
+  if (typeof value !== 'string' || !value.startsWith('{')) return null;
+  try {
+    return JSON.parse(value) as Native;
+  } catch {
+    return null;
+  }
+}

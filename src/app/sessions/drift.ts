@@ -1,0 +1,118 @@
+/** What a recording holds that the agent's adapter does not know, or misses (AG-19). */
+
+import { fromByteText } from '../../lib/byte-text.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
+import type { Event, EventOf } from '../../model/event.ts';
+import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
+import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
+
+/** In the order in which they are listed. */
+export const DRIFT_CODES = [
+  'unknown_record',
+  'bad_record',
+  'decoder_fault',
+  'new_field',
+  'gone_field',
+  'bad_line',
+] as const;
+
+/** Problems by which an adapter says that the agent speaks otherwise than it knows, and lines that are no records. */
+const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code']>> = {
+  unknown_record: 'unknown_record',
+  bad_record: 'bad_record',
+  decoder_fault: 'decoder_fault',
+  not_json: 'bad_line',
+  torn_line: 'bad_line',
+  oversize_line: 'bad_line',
+  too_deep: 'bad_line',
+  invalid_utf8: 'bad_line',
+  salvaged_line: 'bad_line',
+};
+
+export interface Finding {
+  code: (typeof DRIFT_CODES)[number];
+  /** The type of the record, what it lacks, or the field: `assistant: message.content<text>.text`. */
+  what: string;
+  count: number;
+  /** Where it stands first: line 3 is the third line of the file. */
+  line: number | null;
+  /** The session file it stands first in, where a session has several. */
+  file: string | null;
+}
+
+export interface Drift {
+  findings: Finding[];
+  /** Kinds of findings beyond the limit. */
+  left_out: number;
+}
+
+/** With a redactor, texts are redacted before they are cut. */
+export async function driftIn(options: ConvertOptions): Promise<Drift> {
+  const { agent, from, redactor } = options;
+  const list = new Findings();
+  const shapes = await agent.shapes?.();
+  const cut = (text: string) =>
+    redactor?.head(text, LIMITS.drift_text_chars_max) ?? text.slice(0, LIMITS.drift_text_chars_max);
+  const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
+  const own = decoderFor(agent, from);
+  const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
+  const byte_text = redactor?.bytes_too ?? true;
+  const read = { ...options, decoder, byte_text, whole_texts: true, every_line: true };
+  const given = byte_text ? fromByteText<string> : (text: string) => text;
+  for await (const events of eventsOf(read)) {
+    for (const event of events) note(event, list, given);
+  }
+  // Keys of records are byte text too, but for a decoder that is given real text.
+  const real = own.plain_text === true ? (text: string) => text : given;
+  for (const [what, count] of watch?.fresh ?? []) list.add('new_field', real(what), null, count);
+  for (const { what, count } of watch?.gone() ?? []) list.add('gone_field', what, null, count);
+  return list.sorted(watch?.left_out.size ?? 0);
+}
+
+function note(event: Event, list: Findings, given: (text: string) => string): void {
+  if (event.kind === 'notice' && event.data.code === NEW_FIELD)
+    list.add('new_field', given(event.data.text ?? ''), event.raw, 0);
+  if (event.kind !== 'problem') return;
+  const code = own(PROBLEMS, event.data.code);
+  if (code !== undefined) list.add(code, given(event.data.detail), event.raw, 1);
+}
+
+class Findings {
+  readonly #all = new Map<string, Finding>();
+  readonly #left_out = new Set<string>();
+
+  add(code: Finding['code'], what: string, raw: Event['raw'], count: number): void {
+    const key = `${code} ${what}`;
+    const known = this.#all.get(key);
+    if (known !== undefined) known.count += count;
+    else if (this.#all.size < LIMITS.drift_findings_max) {
+      const { line = null, file = null } = raw ?? {};
+      this.#all.set(key, { code, what, count, line, file });
+    } else if (this.#left_out.size < LIMITS.drift_findings_max) this.#left_out.add(key);
+  }
+
+  sorted(more: number): Drift {
+    const order = (finding: Finding) => DRIFT_CODES.indexOf(finding.code);
+    const findings = [...this.#all.values()].sort(
+      (a, b) => order(a) - order(b) || b.count - a.count,
+    );
+    return { findings, left_out: this.#left_out.size + more };
+  }
+}
+
+/** The newest session file that the agent keeps. */
+export async function lastSession(
+  { title, session }: ConvertOptions['agent'],
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  let newest: { path: string; modified_ms: number } | null = null;
+  for await (const file of session?.list?.({ env }) ?? []) {
+    if (newest === null || file.modified_ms > newest.modified_ms) newest = file;
+  }
+  if (newest !== null) return newest.path;
+  throw new TachoError('not_found', `there is no session of ${title} where it would keep it`, {
+    stage: 'drift',
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * Forked sessions: the new file begins with a copy of the old one's records, times and all. Only what follows the copy is
+ * the fork's own; the copy is counted with the session that was imported first.
+ */
+import type { Event } from '../../model/event.ts';
+import { redactEvent } from '../../redact/event.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { journalledEvents } from '../runs/replay.ts';
+import { type ReadOptions, runEvents, type SessionSource } from './import-source.ts';
+
+/** What people and models said and did; the rest may differ by the session's id. */
+const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', 'call_finished']);
+
+const wordsOf = ({ kind, at_ms, data }: Event) => JSON.stringify([kind, at_ms, data]);
+
+async function* comparedOf(
+  source: SessionSource,
+  redactor: Redactor,
+  since_ms: number | null,
+): AsyncGenerator<Event> {
+  const options: ReadOptions = { run_id: '', config: null, redactor, since_ms };
+  for await (const events of runEvents(source, options)) {
+    for (const event of events) {
+      if (COMPARED.has(event.kind)) yield redactEvent(event, redactor);
+    }
+  }
+}
+
+async function nextCompared(events: AsyncGenerator<Event>): Promise<Event | null> {
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done) return null;
+    if (COMPARED.has(value.kind)) return value;
+  }
+}
+
+/**
+ * Where `source` goes its own way after a beginning that it shares with the recorded run: the time of its first event of
+ * its own; `all` when it has none; null when nothing is shared.
+ */
+export async function ownPart(
+  source: SessionSource,
+  since_ms: number | null,
+  other: { state: StateDir; run_id: string; redactor: Redactor },
+): Promise<number | 'all' | null> {
+  const own = comparedOf(source, other.redactor, since_ms);
+  const theirs = journalledEvents(other.state, other.run_id);
+  let shared = 0;
+  try {
+    for (;;) {
+      const [mine, other_one] = [await nextCompared(own), await nextCompared(theirs)];
+      if (mine === null) return 'all';
+      if (other_one === null || wordsOf(mine) !== wordsOf(other_one))
+        return shared === 0 ? null : mine.at_ms;
+      shared += 1;
+    }
+  } finally {
+    await own.return(undefined);
+    await theirs.return(undefined);
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Which runs a state folder has of which session, so that nothing is counted twice. An import is known by its id, which
+ * follows from the content's digest in its labels: a label that somebody gave by hand makes no import of a run.
+ */
+import { newRunId, seededRandom } from '../../lib/ids.ts';
+import type { Index } from '../../store/index/index-db.ts';
+import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+
+export const DIGEST_LABEL = 'imported_sha256';
+/** How often a deleted import was asked for by name again. */
+const AGAIN_LABEL = 'imported_again';
+
+export interface Entry {
+  run_id: string;
+  agent: string;
+  session_id: string | null;
+  started_ms: number;
+  finished_ms: number;
+  steps: number;
+  tool_calls: number;
+  /** Of an import; null for a run that was recorded while it went on. */
+  sha256: string | null;
+}
+
+export interface NewId {
+  run_id: string;
+  labels: Record<string, string>;
+}
+
+function idOf(agent: string, sha256: string, again: number, started_ms: number): string {
+  return newRunId(started_ms, seededRandom(`import:${agent}:${sha256}:${again}`));
+}
+
+/** The part of a run id that is not its time. */
+const chanceOf = (run_id: string) => run_id.slice(-16);
+
+type Row = Omit<Entry, 'sha256' | 'started_ms' | 'finished_ms'> & {
+  started_ms: number | null;
+  finished_ms: number | null;
+  labels: Record<string, string>;
+};
+
+export function entryOf(row: Row): Entry {
+  const { run_id, agent, session_id, steps, tool_calls, labels } = row;
+  const sha256 = labels[DIGEST_LABEL] ?? '';
+  const id = idOf(agent, sha256, Number(labels[AGAIN_LABEL] ?? 0), 0);
+  const started_ms = row.started_ms ?? 0;
+  return {
+    run_id,
+    agent,
+    session_id,
+    steps,
+    tool_calls,
+    started_ms,
+    finished_ms: row.finished_ms ?? started_ms,
+    sha256: chanceOf(id) === chanceOf(run_id) ? sha256 : null,
+  };
+}
+
+/** The later state of a session comes first. */
+function later(a: Entry, b: Entry): number {
+  return (
+    b.finished_ms - a.finished_ms ||
+    b.steps - a.steps ||
+    b.tool_calls - a.tool_calls ||
+    (a.run_id < b.run_id ? -1 : 1)
+  );
+}
+
+const keysOf = ({ agent, session_id, started_ms, sha256 }: Entry) => [
+  `session:${agent}:${session_id}`,
+  `start:${agent}:${started_ms}`,
+  `digest:${agent}:${sha256}`,
+];
+
+export class Ledger {
+  readonly #state: StateDir;
+  readonly #index: Index;
+  readonly #deleted: Set<string>;
+  /** By session, by start and by digest. */
+  readonly #entries = new Map<string, Entry[]>();
+
+  constructor(state: StateDir, index: Index) {
+    this.#state = state;
+    this.#index = index;
+    this.#deleted = readTombstones(state);
+    for (const row of index.listRuns()) this.add(entryOf(row));
+  }
+
+  add(entry: Entry): void {
+    for (const key of keysOf(entry)) {
+      const there = this.#entries.get(key);
+      if (there === undefined) this.#entries.set(key, [entry]);
+      else there.push(entry);
+    }
+  }
+
+  /** The import of exactly this content. */
+  imported(agent: string, sha256: string): Entry | null {
+    return this.#at(`digest:${agent}:${sha256}`)[0] ?? null;
+  }
+
+  /** The last run of the session that was recorded while it went on. */
+  recorded(agent: string, session_id: string | null): Entry | null {
+    return this.#ofSession(agent, session_id).find((entry) => entry.sha256 === null) ?? null;
+  }
+
+  /** Imports of other sessions that begin at the same moment: one of the two may hold a copy of the other's beginning. */
+  begunAt(agent: string, session_id: string | null, started_ms: number): Entry[] {
+    // Two unknown moments are not the same.
+    if (started_ms === 0) return [];
+    return this.#at(`start:${agent}:${started_ms}`).filter(
+      (entry) => entry.sha256 !== null && entry.session_id !== session_id,
+    );
+  }
+
+  /** The id of a new import; null when it was deleted and is not asked for by name. */
+  newId(
+    { agent, sha256 }: { agent: string; sha256: string },
+    started_ms: number,
+    by_name: boolean,
+  ): NewId | null {
+    for (let again = 0; ; again++) {
+      const run_id = idOf(agent, sha256, again, started_ms);
+      const repeated = again === 0 ? {} : { [AGAIN_LABEL]: String(again) };
+      if (!this.#deleted.has(run_id))
+        return { run_id, labels: { [DIGEST_LABEL]: sha256, ...repeated } };
+      if (!by_name) return null;
+    }
+  }
+
+  /**
+   * Removes imports that another run of the session holds too: what was imported while tacho recorded it, and all but
+   * the latest state of what came after the last recorded run. Gives their ids.
+   */
+  settle(agent: string, session_id: string | null): string[] {
+    const entries = this.#ofSession(agent, session_id);
+    const recorded = entries.filter((entry) => entry.sha256 === null);
+    const since_ms = Math.max(0, ...recorded.map((entry) => entry.finished_ms));
+    const covered: Entry[] = [];
+    const after: Entry[] = [];
+    for (const entry of entries) {
+      const { started_ms, sha256 } = entry;
+      if (sha256 === null) continue;
+      if (recorded.some((run) => started_ms >= run.started_ms && started_ms <= run.finished_ms))
+        covered.push(entry);
+      else if (started_ms >= since_ms) after.push(entry);
+    }
+    const removed = [...covered, ...after.slice(1)];
+    for (const entry of removed) this.#remove(entry);
+    return removed.map((entry) => entry.run_id);
+  }
+
+  #remove(entry: Entry): void {
+    deleteRuns(this.#state, this.#index, [entry.run_id]);
+    this.#deleted.add(entry.run_id);
+    for (const key of keysOf(entry)) {
+      this.#entries.set(
+        key,
+        this.#at(key).filter((other) => other !== entry),
+      );
+    }
+  }
+
+  /** The latest first. */
+  #ofSession(agent: string, session_id: string | null): Entry[] {
+    if (session_id === null) return [];
+    return [...this.#at(`session:${agent}:${session_id}`)].sort(later);
+  }
+
+  #at(key: string): Entry[] {
+    return this.#entries.get(key) ?? [];
+  }
+}

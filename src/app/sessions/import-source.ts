@@ -1,0 +1,111 @@
+/** One session's files as an import reads them: what they are, and everything they say from a moment on. */
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { inFlatMemory } from '../../lib/memory.ts';
+import type { Agent } from '../../model/agent.ts';
+import type { Event } from '../../model/event.ts';
+import type { RunConfig } from '../../model/parts.ts';
+import { draftRedaction } from '../../redact/event.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import { partsOf, sessionChunks, sessionEvents } from './session-source.ts';
+
+export interface SessionSource {
+  agent: Agent;
+  /** The main file. */
+  path: string;
+}
+
+/** The content of the main file and of its sub-agents' files: the same session in the same state has the same digest. */
+export async function digestOf({ agent, path }: SessionSource): Promise<string> {
+  const hash = createHash('sha256');
+  for (const part of (await partsOf(agent, path)).parts) {
+    const own = createHash('sha256');
+    for await (const chunk of inFlatMemory(sessionChunks(agent, part.path))) own.update(chunk);
+    // A sub-agent's name can say whose it is; the main file may lie anywhere.
+    hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
+  }
+  return hash.digest('hex');
+}
+
+export interface ReadOptions {
+  run_id: string;
+  config: RunConfig | null;
+  redactor: Redactor | null;
+  /** Only what happened from then on. */
+  since_ms: number | null;
+}
+
+/** Between the clock of the machine that recorded a session and ours. */
+const CLOCKS_DIFFER_MS = 86_400_000;
+
+const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, redactor: null };
+
+function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
+  const { run_id, config, redactor, since_ms } = options;
+  return createPipeline({
+    agent,
+    primary: 'session',
+    now: null,
+    ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
+    ...(redactor && draftRedaction(redactor)),
+    info: {
+      run_id,
+      agent: agent.id,
+      cwd: null,
+      prompt: null,
+      config,
+      started_ms: null,
+      // A session of the year 9999 would be the last run for ever.
+      latest_ms: Date.now() + CLOCKS_DIFFER_MS,
+      model: null,
+      agent_version: null,
+      session_id: null,
+      fingerprint: () => null,
+    },
+  });
+}
+
+export async function* runEvents(
+  source: SessionSource,
+  options: ReadOptions,
+): AsyncGenerator<Event[]> {
+  const pipeline = pipelineOf(source, options);
+  yield* sessionEvents(source.agent, source.path, pipeline, options.redactor);
+  yield pipeline.finish();
+}
+
+export interface Head {
+  session_id: string | null;
+  started_ms: number;
+  /** Whether anybody says or does something in it. */
+  speaks: boolean;
+  /** Lines that could not be read, as far as the file was looked at. */
+  problems: number;
+}
+
+const SPEAKING = new Set<Event['kind']>(['step_started', 'message_finished', 'call_requested']);
+/** Stages whose problems are of the line itself. */
+const UNREAD = new Set<string>(['frame', 'decode']);
+
+/** What the beginning of the main file tells; all of it is read only where that is silent. */
+export async function headOf(source: SessionSource, since_ms: number | null): Promise<Head> {
+  const pipeline = pipelineOf(source, { ...PROBING, since_ms });
+  const { state } = pipeline;
+  const head: Head = { session_id: null, started_ms: 0, speaks: false, problems: 0 };
+  const take = (events: readonly Event[]) => {
+    for (const { kind, data } of events) {
+      head.speaks ||= SPEAKING.has(kind);
+      if (kind === 'problem' && UNREAD.has(data.stage)) head.problems += 1;
+    }
+    head.session_id = state.session_id;
+    head.started_ms = state.started_at_ms ?? 0;
+    return head.speaks && head.session_id !== null && state.started_at_ms !== null;
+  };
+  for await (const chunk of inFlatMemory(sessionChunks(source.agent, source.path))) {
+    if (take(pipeline.push('session', chunk))) return head;
+  }
+  take(pipeline.endOfInput('session'));
+  take(pipeline.finish());
+  return head;
+}

@@ -1,0 +1,79 @@
+/** Which session files an import is about. */
+import { resolve } from 'node:path';
+import { allAgents } from '../../agents/registry.ts';
+import { TachoError } from '../../lib/errors.ts';
+import type { Agent, SessionFile } from '../../model/agent.ts';
+import { agentOf } from '../config/agent-of.ts';
+import type { ImportTarget } from './import.ts';
+
+export type Selection =
+  | { what: 'files'; paths: readonly string[] }
+  | { what: 'session'; session_id: string }
+  | { what: 'last' | 'all'; since_ms: number | null };
+
+/** Contract: throws a TachoError where nothing can be meant. */
+export async function findTargets(
+  agent_id: string | null,
+  selection: Selection,
+  env: NodeJS.ProcessEnv,
+): Promise<ImportTarget[]> {
+  const agents = await agentsOf(agent_id);
+  switch (selection.what) {
+    case 'files':
+      return namedFiles(agents, selection.paths);
+    case 'session':
+      return [await namedSession(agents, selection.session_id, env)];
+    default: {
+      const found = await listed(agents, selection.since_ms, env);
+      return selection.what === 'last' ? found.slice(-1) : found;
+    }
+  }
+}
+
+async function agentsOf(agent_id: string | null): Promise<Agent[]> {
+  if (agent_id === null) return (await allAgents()).filter((agent) => agent.session !== null);
+  const agent = await agentOf(agent_id);
+  if (agent.session === null) throw usage(`${agent.title} keeps no session files`);
+  return [agent];
+}
+
+function usage(text: string): TachoError {
+  return new TachoError('usage', text, { stage: 'request' });
+}
+
+function namedFiles(agents: readonly Agent[], paths: readonly string[]): ImportTarget[] {
+  const [agent, another] = agents;
+  if (agent === undefined || another !== undefined)
+    throw usage('say which agent made the files: tacho import AGENT FILE…');
+  return paths.map((path) => ({ agent, path: resolve(path), by_name: true }));
+}
+
+async function namedSession(
+  agents: readonly Agent[],
+  session_id: string,
+  env: NodeJS.ProcessEnv,
+): Promise<ImportTarget> {
+  for (const agent of agents) {
+    const path = await agent.session?.find({ session_id, cwd: process.cwd(), env });
+    if (path != null) return { agent, path, by_name: true };
+  }
+  const where = agents.map((agent) => agent.title).join(', ');
+  const text = `no session "${session_id}" where ${where} would keep it`;
+  throw new TachoError('not_found', text, { stage: 'request' });
+}
+
+/** Oldest first, over all agents: what a fork has copied is then counted with the session it comes from. */
+async function listed(
+  agents: readonly Agent[],
+  since_ms: number | null,
+  env: NodeJS.ProcessEnv,
+): Promise<ImportTarget[]> {
+  const found: { agent: Agent; file: SessionFile }[] = [];
+  for (const agent of agents) {
+    for await (const file of agent.session?.list?.({ env }) ?? []) {
+      if (since_ms === null || file.modified_ms >= since_ms) found.push({ agent, file });
+    }
+  }
+  found.sort((a, b) => a.file.modified_ms - b.file.modified_ms);
+  return found.map(({ agent, file }) => ({ agent, path: file.path, by_name: false }));
+}

@@ -1,0 +1,256 @@
+/**
+ * Pipes in front of the spool, for programs that would truncate a file: the agent writes into a pipe, and a `cat` appends
+ * all of it to the spool file. The drain is a process of its own, so it finishes its work when tacho is killed.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Draft, DraftOf } from '../../model/draft.ts';
+import { problem } from '../decode.ts';
+import { isShell } from '../shells.ts';
+import { startOf } from './process-tree.ts';
+import { findProgram, type ResolvedLaunch } from './spawn.ts';
+import type { Tail } from './tail.ts';
+
+/** What any later tacho needs to find a drain. */
+export interface DrainMark {
+  pid: number;
+  /** Start time by the system's own count, the guard against pid reuse. */
+  start: string | null;
+}
+
+export interface Drain extends DrainMark {
+  name: 'stdout' | 'stderr';
+  /** How it ended; never rejects. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  pipe: Pipe;
+}
+
+/** Our own write end of a pipe, held while the agent lives. */
+interface Pipe {
+  readonly fd: number;
+  close(): void;
+  /** Whether the pipe may have refused output. To be asked after the end of its drain. */
+  hasRefused(): boolean;
+}
+
+const TOOL_PATH = '/usr/bin:/bin:/usr/local/bin';
+
+/** The user's PATH only for systems that keep their tools elsewhere, and never a relative entry of it. */
+function tool(name: string): string | null {
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  return findProgram(name, [TOOL_PATH, ...folders].join(':'), '/');
+}
+
+/**
+ * Drains for an agent that is a shell; null where the agent gets the files themselves. That is every other program (a
+ * Node program that exits with output pending loses what a pipe had no room for), and every system that lacks what a
+ * drain needs. Only Linux truncates the file that `/dev/stdout` leads to.
+ */
+export function drainsFor(plan: ResolvedLaunch): readonly [Drain, Drain] | null {
+  if (process.platform !== 'linux') return null;
+  const program = findProgram(plan.command, plan.env.PATH, plan.cwd);
+  if (program === null || !isShell(program, plan.args)) return null;
+  return openDrains(plan.stdout_path, plan.stderr_path);
+}
+
+function openDrains(stdout_path: string, stderr_path: string): readonly [Drain, Drain] | null {
+  const cat = tool('cat');
+  const mkfifo = tool('mkfifo');
+  if (cat === null || mkfifo === null) return null;
+  const folder = dirname(stdout_path);
+  const fifos = [join(folder, 'stdout.pipe'), join(folder, 'stderr.pipe')] as const;
+  let out: Drain | null = null;
+  try {
+    const made = spawnSync(mkfifo, ['-m', '600', ...fifos], { env: {}, stdio: 'ignore' });
+    if (made.status !== 0) return null;
+    out = startDrain(cat, fifos[0], stdout_path);
+    return [out, startDrain(cat, fifos[1], stderr_path)];
+  } catch {
+    // A drain that was started ends by itself: its pipe has no writer.
+    out?.pipe.close();
+    return null;
+  } finally {
+    for (const fifo of fifos) unlinkQuietly(fifo);
+  }
+}
+
+function startDrain(cat: string, fifo: string, path: string): Drain {
+  const { O_RDWR, O_RDONLY, O_WRONLY, O_APPEND, O_NOFOLLOW } = constants;
+  const held: number[] = [];
+  const open = (name: string, flags: number) => {
+    const fd = openSync(name, flags | O_NOFOLLOW);
+    held.push(fd);
+    return fd;
+  };
+  try {
+    // With both ends open, neither of the other two blocks; and none of them is non-blocking for the agent.
+    open(fifo, O_RDWR);
+    const from = open(fifo, O_RDONLY);
+    const into = open(path, O_WRONLY | O_APPEND);
+    // In a session of its own: Ctrl-C at the terminal is not for it. Nothing of our environment is its business.
+    const child = spawn(cat, [], {
+      cwd: '/',
+      env: {},
+      detached: true,
+      stdio: [from, into, 'ignore'],
+    });
+    child.unref();
+    const mark = followed(child);
+    const pipe = keptBlocking(openSync(fifo, O_WRONLY | O_NOFOLLOW), path);
+    return { ...mark, name: basename(path) as Drain['name'], pipe };
+  } finally {
+    for (const fd of held) closeSync(fd);
+  }
+}
+
+function followed(child: ChildProcess): Omit<Drain, 'name' | 'pipe'> {
+  const ended = Promise.withResolvers<Awaited<Drain['ended']>>();
+  child.once('error', () => ended.resolve({ code: null, signal: null }));
+  child.once('exit', (code, signal) => ended.resolve({ code, signal }));
+  if (child.pid === undefined) throw new Error('the drain could not be started');
+  return { pid: child.pid, start: startOf(child.pid), ended: ended.promise };
+}
+
+/**
+ * Keeps a pipe blocking. A Node program makes a pipe that is its stdout or stderr non-blocking, and the flag belongs to
+ * the open file: it holds for all programs that share the pipe, also after the Node program was killed. A full pipe then
+ * refuses what they write. Node can clear the flag only by a method of the handle.
+ */
+function keptBlocking(fd: number, path: string): Pipe {
+  const end = new Socket({ fd, readable: false, writable: true }) as Socket & { _handle?: Handle };
+  /** The size of the spool file when the pipe was blocking. */
+  let before = 0;
+  let found = false;
+  let refused = false;
+  // A pipe was full only where as much came out of it since then.
+  const hasRefused = () => {
+    refused ||= found && sizeOf(path) - before >= LIMITS.pipe_full_bytes_min;
+    return refused;
+  };
+  const look = () => {
+    hasRefused();
+    found = isNonBlocking(fd);
+    end._handle?.setBlocking?.(true);
+    if (!found) before = sizeOf(path);
+  };
+  // The socket has made it non-blocking itself.
+  end._handle?.setBlocking?.(true);
+  const timer = setInterval(look, LIMITS.pipe_poll_ms).unref();
+  const close = () => {
+    clearInterval(timer);
+    look();
+    end.destroy();
+  };
+  return { fd, close, hasRefused };
+}
+
+/** 0: not known. The agent can remove or replace it. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
+  }
+}
+
+type Handle = { setBlocking?: (blocking: boolean) => number } | null;
+
+function isNonBlocking(fd: number): boolean {
+  try {
+    const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1');
+    const flags = /^flags:\s*(\d+)/m.exec(text)?.[1] ?? '';
+    return (Number.parseInt(flags, 8) & constants.O_NONBLOCK) !== 0;
+  } catch {
+    // Not known without /proc.
+    return false;
+  }
+}
+
+/**
+ * Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. `enough`: all that the
+ * channel gets from now on is of other processes.
+ */
+export async function settleDrains(
+  drains: readonly Drain[],
+  enough: Readonly<Record<Drain['name'], AbortSignal>>,
+): Promise<DraftOf<'problem'>[]> {
+  const all = drains.map((drain) => settleDrain(drain, enough[drain.name]));
+  const problems = (await Promise.all(all)).filter((problem) => problem !== null);
+  const refused = drains.filter(({ pipe }) => pipe.hasRefused());
+  return [...problems, ...refused.map(({ name }) => mayHaveRefused(name))];
+}
+
+function mayHaveRefused(name: string): DraftOf<'problem'> {
+  const detail = `a program made the agent's ${name} non-blocking while much was written to it: output of other programs may have been refused`;
+  return problem('process', 'output_refused', detail);
+}
+
+async function settleDrain(
+  { name, pid, ended }: Drain,
+  enough: AbortSignal,
+): Promise<DraftOf<'problem'> | null> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, enough]);
+  const late = sleep(LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
+  // A drain with all its writers ended needs a moment for what is in the pipe.
+  const moment = () => sleep(LIMITS.tree_poll_ms, null);
+  const end = (await Promise.race([ended, late])) ?? (await Promise.race([ended, moment()]));
+  over.abort();
+  if (end === null) {
+    send(pid);
+    // The timer keeps us alive meanwhile: a drain does not.
+    await Promise.race([ended, moment()]);
+    return heldOpen(name);
+  }
+  if (end.code === 0) return null;
+  const how = end.signal ?? `exit code ${end.code}`;
+  const detail = `the process that writes ${name} to the spool failed (${how}); output after that is lost`;
+  return problem('process', 'drain_failed', detail);
+}
+
+/** The same for a run of another tacho, which is dead: only the marks of its drains are known. */
+export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf<'problem'>[]> {
+  const until = performance.now() + LIMITS.drain_wait_ms;
+  while (marks.some(isDraining) && performance.now() < until) await sleep(LIMITS.tree_poll_ms);
+  const stuck = marks.filter(isDraining);
+  for (const { pid } of stuck) send(pid);
+  return stuck.map(() => heldOpen('output'));
+}
+
+/** Without a start time the pid may be anybody's. */
+function isDraining({ pid, start }: DrainMark): boolean {
+  return start !== null && startOf(pid) === start;
+}
+
+/** For output that is in the spool and behind all that is read of it; empty where all was read. */
+export function leftUnread(name: string, tail: Tail): Draft[] {
+  const bytes = tail.size() - tail.position;
+  if (bytes <= 0) return [];
+  const detail = `processes that outlived the agent wrote too much to its ${name}: the last ${bytes} bytes are not recorded`;
+  return [problem('process', 'drain_failed', detail)];
+}
+
+function heldOpen(name: string): DraftOf<'problem'> {
+  const detail = `a process that outlived the agent keeps its ${name} open; what it writes from now on is not recorded`;
+  return problem('process', 'drain_failed', detail);
+}
+
+function send(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function unlinkQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Not made.
+  }
+}

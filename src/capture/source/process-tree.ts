@@ -1,0 +1,202 @@
+/** Everything an agent started, found and ended: its session, its group, its descendants, its marked daemons. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../lib/limits.ts';
+import { type ProcessTable, systemTable, type TreeProcess } from './process-table.ts';
+
+export type { TreeProcess } from './process-table.ts';
+
+/** The variable that marks an agent's processes, so that a daemon that left its session is found too. */
+export const RUN_ID_VARIABLE = 'TACHO_RUN_ID';
+
+export interface TreeRoot {
+  /** The agent's process, leader of its own group and session. */
+  pid: number;
+  run_id: string;
+  /** The agent's start time (`startOf`); without it a reused pid cannot be told from the agent's. */
+  start?: string | null;
+}
+
+export interface TreeEnd {
+  /** Ended when asked to. */
+  ended: number;
+  /** Had to be killed. */
+  killed: number;
+  /** Still there after the kill (another user's, or stuck in the kernel). */
+  left: number;
+  /** Program names of all of them, without repeats. */
+  names: string[];
+}
+
+/** The start time of a running process; null when it is not known. */
+export function startOf(pid: number): string | null {
+  return systemTable.startOf(pid);
+}
+
+/** The first process of a run, when all that is known of it is the mark its processes carry. */
+export async function findMarked(
+  run_id: string,
+  table: ProcessTable = systemTable,
+): Promise<TreeProcess | null> {
+  let first: TreeProcess | null = null;
+  for (const one of await table.list()) {
+    if (!(await table.hasEnv(one.pid, `${RUN_ID_VARIABLE}=${run_id}`))) continue;
+    if (first === null || table.notEarlier(first.start, one.start)) first = one;
+  }
+  return first;
+}
+
+/** Without ourselves and our ancestors, whatever they look like. */
+export async function listTree(
+  root: TreeRoot,
+  table: ProcessTable = systemTable,
+): Promise<TreeProcess[]> {
+  return (await lookAt(root, new Map(), table)).list;
+}
+
+interface Look {
+  list: TreeProcess[];
+  /** We or an ancestor are in the agent's group: it must not be signalled as one. */
+  shared_group: boolean;
+}
+
+const keyOf = (one: TreeProcess) => `${one.pid}:${one.start}`;
+
+function ourselves(all: ReadonlyMap<number, TreeProcess>): Set<number> {
+  const ours = new Set([0, 1]);
+  for (let pid = process.pid; !ours.has(pid); pid = all.get(pid)?.ppid ?? 0) ours.add(pid);
+  return ours.add(process.ppid);
+}
+
+/** `known`: processes seen in the tree before; what they have started since belongs to it too. */
+async function lookAt(
+  root: TreeRoot,
+  known: ReadonlyMap<string, TreeProcess>,
+  table: ProcessTable,
+): Promise<Look> {
+  // 0 and 1 are the kernel's and the system's own groups and sessions; below it, the end of everything.
+  if (!Number.isSafeInteger(root.pid) || root.pid <= 1) return { list: [], shared_group: true };
+  const everything = await table.list();
+  const all = new Map(everything.map((one) => [one.pid, one]));
+  const ours = ourselves(all);
+  const start = root.start ?? null;
+  const leader = all.get(root.pid);
+  // A pid is not given out again while a group or session has its number: another leader means ours are all gone.
+  const reused = start !== null && leader !== undefined && leader.start !== start;
+  const others = everything.filter(
+    (one) => !ours.has(one.pid) && (start === null || table.notEarlier(one.start, start)),
+  );
+  const found = new Map<number, TreeProcess>();
+  for (const one of others) {
+    const related = !reused && [one.pid, one.pgid, one.session].includes(root.pid);
+    if (related || known.has(keyOf(one))) found.set(one.pid, one);
+  }
+  for (const one of others) {
+    if (found.has(one.pid)) continue;
+    if (await table.hasEnv(one.pid, `${RUN_ID_VARIABLE}=${root.run_id}`)) found.set(one.pid, one);
+  }
+  addDescendants(found, others);
+  return {
+    list: [...found.values()].sort((a, b) => a.pid - b.pid),
+    shared_group: [...ours].some((pid) => all.get(pid)?.pgid === root.pid),
+  };
+}
+
+function addDescendants(found: Map<number, TreeProcess>, others: readonly TreeProcess[]): void {
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const one of others) {
+      if (found.has(one.ppid)) found.set(one.pid, one);
+    }
+  }
+}
+
+/** One ending of a tree: who was seen, who was already asked. */
+interface Ending {
+  root: TreeRoot;
+  table: ProcessTable;
+  known: Map<string, TreeProcess>;
+  signalled: Map<string, Set<NodeJS.Signals>>;
+  /** Signals that the group as a whole has had. */
+  groups: Set<NodeJS.Signals>;
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    // Gone meanwhile, or not ours to signal; the next look tells.
+    return false;
+  }
+}
+
+/**
+ * Asks each process once per signal; a process that appears later is asked when it is seen, by itself: the group is not
+ * asked again, since an agent takes a second interrupt for an order to give up its last words. An interrupt goes to the
+ * agent's group alone, as from a terminal, while the agent lives; what it leaves behind is asked to end.
+ */
+function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
+  const { root, table, signalled } = ending;
+  const alone = asked === 'SIGINT' && look.list.some((one) => one.pid === root.pid);
+  const signal = asked === 'SIGINT' && !alone ? 'SIGTERM' : asked;
+  const inGroup = (one: TreeProcess) => !look.shared_group && one.pgid === root.pid;
+  const fresh = look.list.filter(
+    (one) => !signalled.get(keyOf(one))?.has(signal) && (!alone || inGroup(one)),
+  );
+  // The group in one call, so that none of it can fork away in between.
+  const as_group = !ending.groups.has(signal) && fresh.some(inGroup);
+  if (as_group) {
+    ending.groups.add(signal);
+    send(-root.pid, signal);
+  }
+  for (const one of fresh) {
+    const seen = signalled.get(keyOf(one)) ?? new Set();
+    signalled.set(keyOf(one), seen.add(signal));
+    if (as_group && inGroup(one)) continue;
+    const now = table.startOf(one.pid);
+    if (now === null || now === one.start) send(one.pid, signal);
+  }
+  // A stopped process takes no other signal than KILL before it goes on.
+  if (signal !== 'SIGKILL') for (const one of fresh) send(one.pid, 'SIGCONT');
+}
+
+/** Signals the tree until nothing of it is left or `ms` are over; returns what is left. */
+async function signalUntilGone(
+  ending: Ending,
+  signal: NodeJS.Signals,
+  ms: number,
+): Promise<TreeProcess[]> {
+  const until = performance.now() + ms;
+  for (let pause = 2; ; pause = Math.min(pause * 2, LIMITS.tree_poll_ms)) {
+    const look = await lookAt(ending.root, ending.known, ending.table);
+    const { list } = look;
+    for (const one of list) ending.known.set(keyOf(one), one);
+    signalAll(ending, look, signal);
+    const rest = until - performance.now();
+    if (list.length === 0 || rest <= 0) return list;
+    await sleep(Math.min(pause, Math.max(rest, 1)));
+  }
+}
+
+/**
+ * Asks the whole tree to end, waits `grace_ms` at most, then kills what is left, with everything that
+ * appears meanwhile. Returns within `grace_ms + LIMITS.kill_wait_ms` and the time of a few looks.
+ */
+export async function endTree(
+  root: TreeRoot,
+  options: { grace_ms: number; signal: 'SIGTERM' | 'SIGINT' },
+  table: ProcessTable = systemTable,
+): Promise<TreeEnd> {
+  const ending: Ending = { root, table, known: new Map(), signalled: new Map(), groups: new Set() };
+  let left = await signalUntilGone(ending, options.signal, options.grace_ms);
+  if (left.length > 0) left = await signalUntilGone(ending, 'SIGKILL', LIMITS.kill_wait_ms);
+  const wereKilled = [...ending.known.keys()].filter((key) =>
+    ending.signalled.get(key)?.has('SIGKILL'),
+  );
+  const killed = wereKilled.length - left.length;
+  return {
+    ended: ending.known.size - wereKilled.length,
+    killed: Math.max(killed, 0),
+    left: left.length,
+    names: [...new Set([...ending.known.values()].map((one) => one.name))].sort(),
+  };
+}

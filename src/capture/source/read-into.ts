@@ -1,0 +1,60 @@
+/** From a spool file into the pipeline: what is new, and what happened to the file meanwhile. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import type { Event } from '../../model/event.ts';
+import type { Channel } from '../../model/words.ts';
+import type { Pipeline } from '../pipeline.ts';
+import { type Cut, createTail, type Tail } from './tail.ts';
+
+/** Null when there is nothing new. */
+export async function readInto(
+  pipeline: Pipeline,
+  channel: Channel,
+  tail: Tail,
+  buffer: Buffer,
+): Promise<Event[] | null> {
+  const bytes = await tail.read(buffer);
+  const cut = tail.takeCut();
+  if (cut === null) return bytes === null ? null : pipeline.push(channel, bytes);
+  const events = pipeline.cut(channel, cut);
+  return bytes === null ? events : events.concat(pipeline.push(channel, bytes));
+}
+
+/**
+ * For a recovery: a tail from the beginning of a spool file. Events: the file does not hold what the killed recorder had
+ * read of it. `mark`: the bytes with which the file was made; empty in spools of earlier versions.
+ */
+export function resumeTail(
+  pipeline: Pipeline,
+  channel: Channel,
+  path: string,
+  mark: Buffer,
+): { tail: Tail; events: Event[] } {
+  // Once cut, a file has no mark.
+  const expected = pipeline.wasCut(channel) ? Buffer.alloc(0) : mark;
+  const at = pipeline.resumesAt(channel) ?? 0;
+  const cut = findCut(path, expected, at);
+  const begins = cut?.kind === 'truncated' ? Buffer.alloc(0) : expected;
+  const tail = createTail(path, { from: begins.length, mark: begins });
+  return { tail, events: cut === null ? [] : pipeline.cut(channel, cut) };
+}
+
+const LF = 10;
+
+/** `at`: where behind the mark the last known line begins, which is behind the end of another; 0: nothing is known. */
+function findCut(path: string, mark: Buffer, at: number): Cut | null {
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    const position = mark.length + at;
+    const head = Buffer.alloc(mark.length);
+    readSync(fd, head, 0, head.length, 0);
+    if (!head.equals(mark)) return { kind: 'truncated', position, size };
+    if (at === 0) return null;
+    const before = Buffer.alloc(1);
+    readSync(fd, before, 0, 1, position - 1);
+    if (size > position && before[0] === LF) return null;
+    return { kind: mark.length > 0 ? 'shortened' : 'truncated', position, size };
+  } finally {
+    closeSync(fd);
+  }
+}

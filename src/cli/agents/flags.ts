@@ -1,0 +1,20 @@
+/** `tacho agents`: what is installed, what each adapter was checked against, what it can tell and when. */
+import type { Command } from 'commander';
+import type { Io } from '../io.ts';
+
+export function defineAgents(program: Command, io: Io): void {
+  program
+    .command('agents')
+    .description(
+      'list the agents: installed or not, versions, and what of a run is known live, after it, or never',
+    )
+    .argument('[id]', 'only this agent, with its capability table')
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  $ tacho agents\n  $ tacho agents claude')
+    .action(async (id: string | undefined, flags: { json?: true }) => {
+      const { agentReports, agentsText } = await import('../../app/runs/agents.ts');
+      const reports = await agentReports(id, io.env);
+      if (flags.json) await io.out.json(`${JSON.stringify(reports, null, 2)}\n`);
+      else await io.out.write(agentsText(reports));
+    });
+}

@@ -1,0 +1,170 @@
+/** What `tacho emit` does. */
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { openRedactor, patternsIn } from '../../app/config/redaction.ts';
+import { deliverLeft } from '../../app/live/deliver-left.ts';
+import { type Emitted, emit } from '../../app/live/emit.ts';
+import { livePaths } from '../../app/live/paths.ts';
+import { createLiveRedaction, type LiveRedaction } from '../../app/live/redaction.ts';
+import { type LiveSender, noticeText, openLive, undeliveredText } from '../../app/live/sender.ts';
+import { EXIT_LATER } from '../../app/run/exit-codes.ts';
+import { clockOf, randomOf } from '../../app/run/request.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { newRunId } from '../../lib/ids.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
+import { sendingUrl } from '../../live/protocol/address.ts';
+import { openSecretHash } from '../../store/journal/hash.ts';
+import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
+import { actingOf } from '../acting.ts';
+import { warnInsecure } from '../insecure.ts';
+import type { Io } from '../io.ts';
+import type { EmitFlags } from './flags.ts';
+
+export interface EmitRequest {
+  file: string | undefined;
+  flags: EmitFlags;
+  state_dir: string | undefined;
+}
+
+const SAY_CHARS_MAX = 500;
+/** Bad lines that are told one by one; all are counted. */
+const BAD_TOLD_MAX = 100;
+
+export async function emitCommand(
+  { file, flags, state_dir }: EmitRequest,
+  io: Io,
+): Promise<number> {
+  if (flags.to === 'stdio:' && isStdin(file))
+    throw new TachoError('usage', '--to stdio: reads the answers on standard input: give a FILE', {
+      stage: 'live',
+    });
+  const path = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
+  const state = openStateDir(path);
+  const redaction = await redactionOf(flags, state, io);
+  const { socket, outbox } = livePaths(state.path);
+  const say = (text: string) =>
+    io.err.write(`tacho: ${oneLine(redaction?.text(text) ?? text, SAY_CHARS_MAX)}\n`);
+  const told = new Set<string>();
+  const url = sendingUrl(flags.to ?? `unix:${socket}`, flags.insecure ?? false);
+  await warnInsecure(url, io);
+  const target = {
+    url,
+    token_file: flags.tokenFile === undefined ? null : resolve(flags.tokenFile),
+    ca: flags.ca === undefined ? null : resolve(flags.ca),
+  };
+  const live = openLive({
+    ...target,
+    outbox,
+    onNotice: (notice) => {
+      const text = noticeText(notice);
+      // The same trouble again and again is one trouble.
+      if (text === null || told.has(notice.kind)) return;
+      if (notice.kind !== 'refused') told.add(notice.kind);
+      void say(text);
+    },
+  });
+  const { signal: stop, release } = firstSignal();
+  let others: (() => Promise<void>) | null = null;
+  try {
+    const counts = await sent(live, { file, flags, stop, redaction }, io);
+    // Not before: a session that was left may be one that the input goes on with.
+    others = deliverLeft(path, { ...actingOf(flags.trust, io), target });
+    return await finish(live, { flags, counts, say }, io);
+  } finally {
+    await live.close();
+    await others?.();
+    release();
+  }
+}
+
+async function redactionOf(
+  { redact }: EmitFlags,
+  state: StateDir,
+  { env }: Io,
+): Promise<LiveRedaction | null> {
+  if (redact === false) return null;
+  const patterns = await patternsIn(process.cwd(), redact);
+  const hash = openSecretHash(state);
+  return createLiveRedaction(openRedactor({ env, redact: patterns, hash }));
+}
+
+type Sending = Pick<EmitRequest, 'file' | 'flags'> & {
+  stop: AbortSignal;
+  redaction: LiveRedaction | null;
+};
+
+function sent(
+  live: LiveSender,
+  { file, flags, stop, redaction }: Sending,
+  io: Io,
+): Promise<Emitted> {
+  const clock = clockOf(io.env);
+  let bad = 0;
+  return emit(inputOf(file, stop), {
+    live,
+    clock,
+    redaction,
+    new_session: flags.session === undefined,
+    session_id: flags.session ?? newRunId(clock.now(), randomOf(io.env)).replace(/^r_/, 's_'),
+    end: flags.end,
+    onBad: (line, why) => {
+      bad += 1;
+      if (bad <= BAD_TOLD_MAX) void io.err.write(`line ${line}: ${oneLine(why, SAY_CHARS_MAX)}\n`);
+    },
+  });
+}
+
+const isStdin = (file: string | undefined) => file === undefined || file === '-';
+
+async function* inputOf(file: string | undefined, stop: AbortSignal): AsyncGenerator<Uint8Array> {
+  const name = file as string;
+  const stream = isStdin(file) ? process.stdin : createReadStream(name);
+  const end = () => void stream.destroy();
+  stop.addEventListener('abort', end);
+  try {
+    yield* stream as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    if (!stop.aborted) throw fileError(cause, isStdin(file) ? 'standard input' : name, 'input');
+  } finally {
+    stop.removeEventListener('abort', end);
+  }
+}
+
+/** A terminal may tell us twice at once. */
+const SAME_SIGNAL_MS = 300;
+
+/** The first signal ends the input, and with it the sessions in good order; the next ends the process. */
+function firstSignal(): { signal: AbortSignal; release: () => void } {
+  const first = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const release = () => {
+    for (const name of signals) process.off(name, onSignal);
+  };
+  const onSignal = () => {
+    if (!first.signal.aborted) setTimeout(release, SAME_SIGNAL_MS).unref();
+    first.abort();
+  };
+  for (const name of signals) process.on(name, onSignal);
+  return { signal: first.signal, release };
+}
+
+async function finish(
+  live: LiveSender,
+  { flags, counts, say }: { flags: EmitFlags; counts: Emitted; say(text: string): Promise<void> },
+  io: Io,
+): Promise<number> {
+  await live.settled(Math.min(flags.wait * 1000, 2 ** 31 - 1));
+  const sessions = live.sessions.map(({ session_id, outbox, sender }) => ({
+    session_id,
+    last_seq: outbox.last_seq,
+    acked: sender.acked,
+    error: sender.failure,
+  }));
+  const left = await live.close();
+  for (const one of left) await say(undeliveredText(one));
+  if (flags.json) await io.out.json(`${JSON.stringify({ ...counts, sessions })}\n`);
+  const refused = sessions.some(({ error }) => error !== null);
+  if (counts.bad > 0) await io.err.write(`tacho: ${counts.bad} bad of ${counts.lines} lines\n`);
+  if (counts.bad > 0 || refused) return 1;
+  return left.length > 0 ? EXIT_LATER : 0;
+}

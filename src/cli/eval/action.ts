@@ -1,0 +1,234 @@
+/** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { type Asking, needConsent } from '../../app/config/consent.ts';
+import { passingRedactor } from '../../app/config/redaction.ts';
+import { type EvalResult, type Graded, runEval } from '../../app/evals/eval.ts';
+import { checkInput, type LoadedEval, loadEvalFile } from '../../app/evals/files.ts';
+import { redactedRow, redactedSubjects, redactedTools } from '../../app/evals/redaction.ts';
+import { openResults, type ResultsFile, readResults } from '../../app/evals/results.ts';
+import {
+  type OnProblem,
+  type Subject,
+  transcriptOfRun,
+  transcriptsIn,
+} from '../../app/evals/subjects.ts';
+import { openTools } from '../../app/evals/tools.ts';
+import { randomOf } from '../../app/run/request.ts';
+import { startSweep } from '../../app/run/sweep.ts';
+import { catchUpState } from '../../app/runs/catch-up.ts';
+import type { EvalReport, EvalRow } from '../../evals/results.ts';
+import type { EvalFile, EvalTest } from '../../evals/types.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+import { EVAL_TEST_LABEL } from '../../model/words.ts';
+import { annotationLines } from '../../projections/github.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import { openStateDir, resolveStateDir } from '../../store/state-dir.ts';
+import { actingOf } from '../acting.ts';
+import type { Io } from '../io.ts';
+import { optionsOf } from '../run/action.ts';
+import { sayTo } from '../state.ts';
+import type { EvalFlags } from './flags.ts';
+import { createProgress } from './progress.ts';
+import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './text.ts';
+
+export interface EvalInput {
+  files: string[];
+  flags: EvalFlags;
+  state_dir: string | undefined;
+  io: Io;
+}
+
+const EXIT_CANCELLED = 130;
+const RETRY_WAIT_MS = 2_000;
+const GRADINGS_AT_ONCE = 4;
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' });
+
+function checkFlags({ files, flags }: EvalInput): void {
+  if (files.length === 0) throw usage('name at least one eval file');
+  const given = [flags.target, flags.agent, flags.transcript, flags.run];
+  if (given.filter((flag) => flag !== undefined).length > 1)
+    throw usage('give one of --target, --agent, --transcript and --run');
+  if (flags.each && flags.transcript === undefined && flags.run === undefined)
+    throw usage('--each goes with --transcript or --run');
+  if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
+    throw usage('--resume goes on with its own file: leave out --results');
+  for (const path of flags.transcript ?? []) checkInput(path);
+}
+
+function gradedOf(input: EvalInput, redactor: Redactor): Graded {
+  const { transcript, run, each = false } = input.flags;
+  if (transcript === undefined && run === undefined)
+    return { kind: 'runs', live: (test) => liveOf(input, test) };
+  const subjects = (problem: OnProblem) => redactedSubjects(subjectsOf(input, problem), redactor);
+  return { kind: 'transcripts', each, subjects };
+}
+
+async function* subjectsOf(
+  { flags, io, state_dir }: EvalInput,
+  problem: OnProblem,
+): AsyncGenerator<Subject> {
+  for (const path of flags.transcript ?? []) yield* transcriptsIn(path, problem);
+  if (flags.run === undefined) return;
+  const state = openStateDir(resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() }));
+  await catchUpState(state, sayTo(io));
+  for (const name of flags.run) yield* transcriptOfRun(state, name, problem);
+}
+
+/** As `tacho run --target` would have it. */
+async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
+  const prompt = test.input.map(({ content }) => content).join('\n\n');
+  if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
+  const { agent } = flags;
+  const target = agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined;
+  const { options, retries } = await optionsOf({
+    prompt: prompt === '-' ? '- ' : prompt,
+    args: [],
+    flags: {
+      output: 'json',
+      label: { [EVAL_TEST_LABEL]: test.id },
+      ...(target !== undefined && { target }),
+      ...(agent !== undefined && { agent }),
+      ...(test.timeout_ms !== null && { timeout: test.timeout_ms / 1000 }),
+      ...(flags.trust && { trust: true as const }),
+    },
+    state_dir,
+    io,
+  });
+  return { options, retries, retry_wait_ms: RETRY_WAIT_MS, random: randomOf(io.env) };
+}
+
+/** A signal ends the eval in good order: running agents are ended, what is graded is kept. */
+function catchSignals(): { signal: AbortSignal; release(): void } {
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    signal: stop.signal,
+    release() {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}
+
+async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
+  const consenting = actingOf(flags.trust, io);
+  const agree = (asking: Asking) => needConsent(asking, consenting);
+  const loaded: LoadedEval[] = [];
+  const mistakes: string[] = [];
+  for (const path of files) {
+    try {
+      loaded.push(await loadEvalFile(path, io.env, agree));
+    } catch (error) {
+      if (!(error instanceof TachoError)) throw error;
+      mistakes.push(error.message);
+    }
+  }
+  if (mistakes.length > 0)
+    throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
+  for (const { asking } of loaded) agree(asking);
+  for (const { file } of loaded)
+    for (const note of file.notes) await io.err.write(`note: ${note}\n`);
+  return loaded.map(({ file }) => file);
+}
+
+export async function evalCommand(input: EvalInput): Promise<number> {
+  const { flags } = input;
+  checkFlags(input);
+  const files = await loadAll(input);
+  const path = flags.resume ?? flags.results;
+  const again = flags.resume !== undefined && existsSync(flags.resume);
+  const before = again ? readResults(flags.resume as string) : [];
+  const results = path === undefined ? null : openResults(path, again);
+  const signals = catchSignals();
+  try {
+    const result = await evaluate(input, { files, before, results, signal: signals.signal });
+    await tell(input, files, result);
+    return signals.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
+  } finally {
+    signals.release();
+    results?.close();
+  }
+}
+
+interface Work {
+  files: EvalFile[];
+  before: EvalRow[];
+  results: ResultsFile | null;
+  signal: AbortSignal;
+}
+
+async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
+  const { flags, io } = input;
+  const redactor = await passingRedactor(io.env, { state_dir: input.state_dir });
+  const graded = gradedOf(input, redactor);
+  const live = graded.kind === 'runs';
+  const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
+  const swept = live ? await startSweep(state_dir, actingOf(flags.trust, io)) : null;
+  const { files } = work;
+  const runs = files.flatMap(({ tests }) =>
+    tests.map(({ repeat }) => flags.repeat ?? repeat.count),
+  );
+  const total = live ? runs.reduce((sum, count) => sum + count, 0) : null;
+  const progress = createProgress(io, total);
+  const rowText = createRowText(io, files);
+  const human = flags.output === 'human';
+  const tools = redactedTools(openTools(io.env), redactor);
+  try {
+    return await runEval({
+      files,
+      graded,
+      tools,
+      threshold: flags.threshold ?? null,
+      repeat: flags.repeat ?? null,
+      workers: flags.workers ?? (live ? 1 : GRADINGS_AT_ONCE),
+      fail_fast: flags.failFast ?? false,
+      signal: work.signal,
+      before: work.before,
+      redacted: (row) => redactedRow(row, redactor),
+      onStart: (name) => progress.start(name),
+      onRow(row, name) {
+        work.results?.add(row);
+        progress.end(name);
+        if (human) progress.print(rowText(row, name));
+      },
+      onProblem: (say) => void io.err.write(`error: ${forTerminal(redactor.text(say))}\n`),
+    });
+  } finally {
+    progress.close();
+    if (swept !== null) await io.err.write(await swept());
+    await tools.close();
+  }
+}
+
+async function tell(input: EvalInput, files: readonly EvalFile[], result: EvalResult) {
+  const { flags, io } = input;
+  const { report } = result;
+  if (flags.output === 'json') await io.out.json(`${JSON.stringify(report)}\n`);
+  else await io.out.write(totalsText(result, io));
+  if (flags.junit !== undefined) write(flags.junit, junitOf(files, report));
+  if (flags.github ?? io.env.GITHUB_ACTIONS === 'true') await tellGithub(report, input);
+}
+
+/** Commands are read from either stream; stdout in json mode is the object and nothing else. */
+async function tellGithub(report: EvalReport, { flags, io }: EvalInput): Promise<void> {
+  const stream = flags.output === 'json' ? io.err : io.out;
+  const root = io.env.GITHUB_WORKSPACE || process.cwd();
+  const placed = (path: string) => relative(root, resolve(path));
+  await stream.own(annotationLines(annotationsOf(report, placed)));
+  const path = io.env.GITHUB_STEP_SUMMARY;
+  if (path) write(path, stepSummaryOf(report), true);
+}
+
+function write(path: string, text: string, append = false): void {
+  try {
+    if (append) appendFileSync(path, text);
+    else writeFileSync(path, text);
+  } catch (cause) {
+    const { message } = fileError(cause, path, 'output');
+    throw new TachoError('output_unwritable', message, { stage: 'output', cause });
+  }
+}

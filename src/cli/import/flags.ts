@@ -1,0 +1,56 @@
+/** `tacho import`: sessions that agents kept → runs. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { redactOption } from '../arguments.ts';
+import type { Io } from '../io.ts';
+import type { Done } from '../program.ts';
+import { stateFlag } from '../state.ts';
+
+export interface ImportFlags {
+  session?: string;
+  last?: true;
+  all?: true;
+  since?: number;
+  force?: true;
+  redact?: string[];
+  json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  $ tacho import --last                         the session that was used last, of any agent
+  $ tacho import claude --all --since 2026-11-01
+  $ tacho import pi session.jsonl`;
+
+function date(text: string): number {
+  const at_ms = Date.parse(text);
+  if (Number.isNaN(at_ms))
+    throw new InvalidArgumentError('Give a date, as 2026-11-01 or 2026-11-01T12:00:00Z.');
+  return at_ms;
+}
+
+export function defineImport(program: Command, io: Io, done: Done): void {
+  program
+    .command('import')
+    .description(
+      'store sessions that agents kept as runs; importing again adds nothing; exit 1 when one could not be read',
+    )
+    .argument('[agent]', 'whose sessions; default: those of all agents')
+    .argument('[files...]', 'session files, wherever they lie')
+    .option('--session <id>', 'the session with this id')
+    .option('--last', 'the session that was used last')
+    .option('--all', 'all sessions where the agents keep them')
+    .option('--since <date>', 'with --all or --last: only those used since then', date)
+    .option(
+      '--force',
+      'take the store over from a command that holds it; if that one lives, runs may be lost',
+    )
+    .addOption(redactOption())
+    .option('--json', 'as JSON lines')
+    .addHelpText('after', EXAMPLES)
+    .action(
+      async (agent: string | undefined, files: string[], flags: ImportFlags, command: Command) => {
+        const { importCommand } = await import('./action.ts');
+        done(await importCommand({ agent, files, flags, state_flag: stateFlag(command) }, io));
+      },
+    );
+}

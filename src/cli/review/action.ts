@@ -1,0 +1,163 @@
+/** What `tacho review` does. */
+import type { Command } from 'commander';
+import { passingRedactor } from '../../app/config/redaction.ts';
+import {
+  findSampled,
+  type ReviewVerdict,
+  reviewTally,
+  type Sampled,
+  sampledMessages,
+  saveReview,
+} from '../../app/live/review.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { plural } from '../../lib/figures.ts';
+import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
+import { redactRecord } from '../../redact/event.ts';
+import type { Redactor } from '../../redact/redact.ts';
+import { resolveStateDir } from '../../store/state-dir.ts';
+import type { Io } from '../io.ts';
+import { stateFlag } from '../state.ts';
+import type { ReviewFlags } from './flags.ts';
+
+const TEXT_CHARS_MAX = 20_000;
+const ANSWER_CHARS_MAX = 10_000;
+
+const stateOf = (command: Command, io: Io) =>
+  resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
+
+export interface SayRequest {
+  session_id: string;
+  seq: number;
+  verdict: ReviewVerdict;
+  note: string | null;
+  command: Command;
+}
+
+export async function sayCommand(request: SayRequest, io: Io): Promise<number> {
+  const { session_id, seq, verdict, note, command } = request;
+  const state_dir = stateOf(command, io);
+  await findSampled(state_dir, session_id, seq);
+  saveReview(state_dir, { session_id, seq, verdict, note, at: new Date().toISOString() });
+  await io.out.write(`${forTerminal(session_id)} ${seq} ${verdict}\n`);
+  return 0;
+}
+
+export async function reviewCommand(
+  { flags, command }: { flags: ReviewFlags; command: Command },
+  io: Io,
+): Promise<number> {
+  const state_dir = stateOf(command, io);
+  const session = flags.session ?? null;
+  const redactor = await passingRedactor(io.env, { state_dir: stateFlag(command) });
+  if (flags.list || flags.json)
+    return list(sampledMessages(state_dir, session), flags, io, redactor);
+  if (!io.in_is_terminal || !io.out_is_terminal)
+    throw new TachoError(
+      'not_a_terminal',
+      'there is nobody to ask: use --list, and tacho review accept|reject SESSION SEQ',
+      { stage: 'review' },
+    );
+  await ask(state_dir, session, io, redactor);
+  const { sampled, accepted, rejected, open } = await reviewTally(state_dir, session);
+  const counts = `${accepted} accepted, ${rejected} rejected, ${open} open`;
+  await io.out.write(`${plural(sampled, 'sampled message')}: ${counts}\n`);
+  return 0;
+}
+
+async function list(
+  messages: AsyncIterable<Sampled>,
+  flags: ReviewFlags,
+  io: Io,
+  redactor: Redactor,
+): Promise<number> {
+  for await (const message of messages) {
+    if (io.out.gone) break;
+    const sampled = redactRecord(message, redactor);
+    if (flags.json) await io.out.json(`${JSON.stringify(sampled)}\n`);
+    else await io.out.write(rowOf(sampled));
+  }
+  return 0;
+}
+
+function rowOf({ session_id, seq, text, review }: Sampled): string {
+  const note = review?.note ? ` (${oneLine(review.note, 60)})` : '';
+  const word = review?.verdict ?? 'open';
+  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}${note}  ${oneLine(text, 80)}\n`;
+}
+
+/** Readable, and harmless whatever stands in it. */
+function shown({ session_id, seq, text }: Sampled): string {
+  let pretty = text;
+  try {
+    pretty = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // Shown as it came.
+  }
+  const more = pretty.length - TEXT_CHARS_MAX;
+  const cut = more > 0 ? `${pretty.slice(0, TEXT_CHARS_MAX)}\n… ${more} characters more` : pretty;
+  return `\n${forTerminal(session_id)}, number ${seq}\n${forTerminal(cut)}\n`;
+}
+
+type Word = ReviewVerdict | 'skip' | 'quit';
+
+/** Whole words or their first letters: a note that was typed too early is no verdict. */
+const WORDS: ReadonlyMap<string, Word> = new Map([
+  ...['a', 'accept'].map((word) => [word, 'accepted'] as const),
+  ...['r', 'reject'].map((word) => [word, 'rejected'] as const),
+  ...['s', 'skip'].map((word) => [word, 'skip'] as const),
+  ...['q', 'quit'].map((word) => [word, 'quit'] as const),
+]);
+
+async function ask(
+  state_dir: string,
+  session: string | null,
+  io: Io,
+  redactor: Redactor,
+): Promise<void> {
+  const answers = typedLines();
+  const answer = async (question: string): Promise<string | null> => {
+    await io.out.write(question);
+    const { value, done } = await answers.next();
+    return done ? null : value.trim();
+  };
+  try {
+    for await (const sampled of sampledMessages(state_dir, session)) {
+      if (sampled.review !== null) continue;
+      await io.out.write(shown(redactRecord(sampled, redactor)));
+      const word = await verdictOf(answer);
+      if (word === 'quit') return;
+      if (word === 'skip') continue;
+      const note = (await answer('note (may be empty): ')) || null;
+      const { session_id, seq } = sampled;
+      saveReview(state_dir, {
+        session_id,
+        seq,
+        verdict: word,
+        note,
+        at: new Date().toISOString(),
+      });
+    }
+  } finally {
+    await answers.return(undefined);
+  }
+}
+
+async function verdictOf(answer: (question: string) => Promise<string | null>): Promise<Word> {
+  for (;;) {
+    const word = await answer('accept, reject, skip or quit? [a/r/s/q] ');
+    if (word === null) return 'quit';
+    const meant = WORDS.get(word.toLowerCase());
+    if (meant !== undefined) return meant;
+  }
+}
+
+/** What is typed, line by line. */
+async function* typedLines(): AsyncGenerator<string, undefined> {
+  let held = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    held = (held + chunk).slice(-ANSWER_CHARS_MAX);
+    const lines = held.split('\n');
+    held = lines.pop() ?? '';
+    yield* lines;
+  }
+}

@@ -1,0 +1,185 @@
+/** `tacho runs …`: the recorded runs. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Check, duration, size } from '../../app/config/checks.ts';
+import { countFrom } from '../arguments.ts';
+import type { Io } from '../io.ts';
+import type { Done } from '../program.ts';
+import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
+import type { GcFlags, RestoreFlags } from './keep.ts';
+
+const count = countFrom(1);
+const FORCE =
+  'take the store over from a command that holds it; if that one lives, runs may be lost';
+
+export function defineRuns(program: Command, io: Io, done: Done): void {
+  const runs = program
+    .command('runs')
+    .description(
+      'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
+    );
+  defineReading(runs, io, done);
+  defineKeeping(runs, io, done);
+  defineRetention(runs, io, done);
+}
+
+function defineReading(runs: Command, io: Io, done: Done): void {
+  runs
+    .command('list')
+    .description('list runs, newest first')
+    .option('--limit <n>', 'at most so many', count, 20)
+    .option('--agent <id>', 'only of this agent')
+    .option('--status <status>', 'ok, failed, or an exit reason')
+    .option('--json', 'as JSON lines')
+    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .action(
+      async (
+        flags: { limit: number; agent?: string; status?: string; json?: true },
+        command: Command,
+      ) => {
+        const { listRuns } = await import('./action.ts');
+        await listRuns(await stateIfAny(command, io), flags, io);
+      },
+    );
+  runs
+    .command('show')
+    .description("show a run's outcome")
+    .argument('<run>', 'run id, the beginning of one, or "last"')
+    .option('--json', 'the outcome as JSON')
+    .addHelpText('after', '\nExample:\n  $ tacho runs show last --json')
+    .action(async (run: string, flags: { json?: true }, command: Command) => {
+      const { showRun } = await import('./action.ts');
+      await showRun(await runsOf(command, io), run, flags, io);
+    });
+  runs
+    .command('verify')
+    .description(
+      "check a run's record: sequence, hashes, form, completeness; exit 1 when something is wrong",
+    )
+    .argument('<run>', 'run id, the beginning of one, or "last"')
+    .option('--json', 'the report as JSON')
+    .addHelpText('after', '\nExample:\n  $ tacho runs verify last')
+    .action(async (run: string, flags: { json?: true }, command: Command) => {
+      const { verify } = await import('./action.ts');
+      done(await verify(await runsOf(command, io), run, flags, io));
+    });
+}
+
+interface RecoverFlags {
+  wait: boolean;
+  auto?: true;
+  force?: true;
+  trust?: true;
+  json?: true;
+}
+
+function defineKeeping(runs: Command, io: Io, done: Done): void {
+  runs
+    .command('recover')
+    .description('finish captures whose tacho was killed; waits for agents that still run')
+    .argument('[run]', 'only this run')
+    .option('--no-wait', 'leave agents that still run alone')
+    .option(
+      '--auto',
+      'only what tacho run recovers by itself: small spools that did not fail before',
+    )
+    .option(
+      '--force',
+      'take a run over from another recovery that holds it; if that one lives, the record may be damaged',
+    )
+    .option('--json', 'as JSON lines')
+    .option(...TRUST_FLAG)
+    .addHelpText('after', '\nExample:\n  $ tacho runs recover')
+    .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
+      const { recover, recoverInBackground } = await import('./action.ts');
+      const state = await stateOf(command, io);
+      const { wait, trust, force, json = false } = flags;
+      const options = { run_id: run, wait, json, trust, force };
+      done(
+        await (flags.auto ? recoverInBackground(state, trust, io) : recover(state, options, io)),
+      );
+    });
+  runs
+    .command('reindex')
+    .description('make the index again from the journal')
+    .option('--force', FORCE)
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
+    .action(async (flags: { json?: true; force?: true }, command: Command) => {
+      const { reindexRuns } = await import('./action.ts');
+      done(await reindexRuns(await stateOf(command, io), flags, io));
+    });
+  runs
+    .command('rm')
+    .description(
+      'delete runs for good: their rows, files and bytes in the journal; archives, and what a collector has stored, are not touched',
+    )
+    .argument('<runs...>', 'run ids, or beginnings of them')
+    .option('--force', FORCE)
+    .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
+    .action(async (names: string[], flags: { force?: true }, command: Command) => {
+      const { removeNamed } = await import('./action.ts');
+      done(await removeNamed(await runsOf(command, io), names, flags, io));
+    });
+}
+
+const GC_EXAMPLES = `
+Without these limits the policies of tacho.yaml count (see the guide: keeping the store small).
+
+Examples:
+  $ tacho runs gc --max-age 30d --keep-failed --dry-run
+  $ tacho runs gc --max-runs 1000
+  $ tacho runs gc`;
+
+function defineRetention(runs: Command, io: Io, done: Done): void {
+  runs
+    .command('gc')
+    .description('remove runs that a policy lets go: archived first, unless told otherwise')
+    .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', duration))
+    .option('--max-runs <n>', 'the newest so many stay', countFrom(0))
+    .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', size))
+    .option('--agent <id>', 'only of this agent')
+    .option('--status <status>', 'only those: ok, failed, or an exit reason')
+    .option('--keep-failed', 'leave runs that failed alone')
+    .option('--keep-successful', 'leave runs that succeeded alone')
+    .option('--no-archive', 'delete without keeping a compressed copy')
+    .option('--dry-run', 'only say what would go')
+    .option('--force', FORCE)
+    .option('--json', 'the result as JSON')
+    .option(...TRUST_FLAG)
+    .addHelpText('after', GC_EXAMPLES)
+    .action(async (flags: GcFlags, command: Command) => {
+      const { gcRuns } = await import('./keep.ts');
+      done(await gcRuns(await stateOf(command, io), flags, io));
+    });
+  runs
+    .command('restore')
+    .description('put archived runs back')
+    .argument('<archive>', 'a file in the archive folder of the state folder')
+    .argument('[runs...]', 'only these')
+    .option('--any-size', 'without a limit on what it unpacks to')
+    .option('--force', FORCE)
+    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .action(async (archive: string, runs: string[], flags: RestoreFlags, command: Command) => {
+      const { restoreRuns } = await import('./keep.ts');
+      done(await restoreRuns(await runsOf(command, io), { archive, runs, flags }, io));
+    });
+  runs
+    .command('stats')
+    .description('how many runs there are, what they cost and how much room they take')
+    .option('--days <n>', 'so many days one by one', count, 14)
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  $ tacho runs stats')
+    .action(async (flags: { days: number; json?: true }, command: Command) => {
+      const { showStats } = await import('./keep.ts');
+      await showStats(await stateIfAny(command, io), flags, io);
+    });
+}
+
+/** An option whose text must pass the same check as in tacho.yaml. */
+function checked(flags: string, text: string, rule: Check): Option {
+  return new Option(flags, text).argParser((value: string) => {
+    const wrong = rule(value);
+    if (wrong !== null) throw new InvalidArgumentError(`It ${wrong}.`);
+    return value;
+  });
+}

@@ -1,0 +1,198 @@
+/** What `runs gc`, `runs restore` and `runs stats` do. */
+import { AGENT_IDS } from '../../agents/registry.ts';
+import { findConfig, loadConfig } from '../../app/config/config.ts';
+import { policyOf } from '../../app/config/retention.ts';
+import { catchUpState } from '../../app/runs/catch-up.ts';
+import { collect, NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { bytesText, costText, countText, plural } from '../../lib/figures.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+import type { KeptRun } from '../../store/journal/gc.ts';
+import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { actingOf } from '../acting.ts';
+import type { Io } from '../io.ts';
+import { sayTo } from '../state.ts';
+
+export interface GcFlags {
+  maxAge?: string;
+  maxRuns?: number;
+  maxSize?: string;
+  agent?: string;
+  status?: string;
+  keepFailed?: true;
+  keepSuccessful?: true;
+  archive: boolean;
+  dryRun?: true;
+  force?: true;
+  json?: true;
+  trust?: true;
+}
+
+export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
+  const policies = await policiesOf(flags, io);
+  const dry_run = flags.dryRun ?? false;
+  const { leaving, done } = await collect(state, policies, {
+    now_ms: Date.now(),
+    dry_run,
+    force: flags.force,
+    say: sayTo(io),
+  });
+  const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
+  const kept = done?.kept ?? [];
+  if (kept.length > 0) await io.err.write(keptText(kept));
+  const code = kept.length === 0 ? 0 : 1;
+  if (flags.json) {
+    const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
+    await io.out.json(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
+    return code;
+  }
+  if (dry_run) await io.out.write(leaving.map(leavingText).join(''));
+  const what = `${plural(leaving.length, 'run')}, ${bytesText(bytes)}`;
+  if (done === null) await io.out.write(`${what} would go\n`);
+  else if (leaving.length + kept.length === 0) await io.out.write('nothing to remove\n');
+  else {
+    const where = done.archive === null ? '' : `, archived in ${forTerminal(done.archive)}`;
+    await io.out.write(`${what} removed${where}\n`);
+  }
+  return code;
+}
+
+const KEPT_SHOWN = 20;
+
+function keptText(kept: readonly KeptRun[]): string {
+  const lines = kept
+    .slice(0, KEPT_SHOWN)
+    .map(({ run_id, why }) => `warning: ${run_id} was not removed: ${forTerminal(why)}\n`);
+  const more = kept.length - lines.length;
+  if (more > 0) lines.push(`warning: ${plural(more, 'more run')} not removed: see --json\n`);
+  lines.push('note: no archive can hold what is kept; --no-archive removes it without a copy\n');
+  return lines.join('');
+}
+
+function leavingText({ run, bytes, why, archive }: Leaving): string {
+  const end = archive ? ' (archived)' : '';
+  return `${run.run_id}  ${run.agent.padEnd(8)} ${run.exit_reason.padEnd(17)} ${bytesText(bytes).padStart(9)}  ${forTerminal(why)}${end}\n`;
+}
+
+/** Flags make a policy of their own, which goes before those of tacho.yaml. */
+async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
+  const fields = {
+    name: 'flags',
+    agent: flags.agent,
+    status: flags.status,
+    max_age: flags.maxAge,
+    max_runs: flags.maxRuns,
+    max_size: flags.maxSize,
+    keep_failed: flags.keepFailed,
+    keep_successful: flags.keepSuccessful,
+    archive: flags.archive,
+  };
+  const given = policyOf(fields, 0);
+  if (given !== null) return [given];
+  const consenting = actingOf(flags.trust, io);
+  const path = findConfig(process.cwd(), consenting.say);
+  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
+  if (config !== null && config.retention.length > 0) {
+    const { configAsking, needConsent, retentionEffects } = await import(
+      '../../app/config/consent.ts'
+    );
+    needConsent(configAsking(config, retentionEffects(config)), consenting);
+    return config.retention;
+  }
+  throw new TachoError(
+    'usage',
+    'no policy: give --max-age, --max-runs or --max-size, or write retention: into tacho.yaml',
+    { stage: 'gc' },
+  );
+}
+
+export interface RestoreFlags {
+  anySize?: true;
+  force?: true;
+}
+
+export interface RestoreRequest {
+  archive: string;
+  runs: readonly string[];
+  flags: RestoreFlags;
+}
+
+export async function restoreRuns(
+  state: StateDir,
+  { archive, runs, flags }: RestoreRequest,
+  io: Io,
+): Promise<number> {
+  const { restore } = await import('../../app/runs/restore.ts');
+  const options = { runs, any_size: flags.anySize, force: flags.force, say: sayTo(io) };
+  const { restored, known, replaced, left_out, damaged } = await restore(state, archive, options);
+  const path = forTerminal(archive);
+  for (const run_id of restored) await io.out.write(`${run_id} restored\n`);
+  for (const run_id of known) await io.out.write(`${run_id} is there already\n`);
+  for (const run_id of replaced)
+    await io.out.write(`${run_id} is not kept: another run holds its session\n`);
+  for (const { run_id, why } of left_out)
+    await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
+  if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
+  const found = new Set([
+    ...restored,
+    ...known,
+    ...replaced,
+    ...left_out.map(({ run_id }) => run_id),
+  ]);
+  const missing = runs.filter((run_id) => !found.has(run_id));
+  for (const run_id of missing)
+    await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);
+  return missing.length + left_out.length === 0 ? 0 : 1;
+}
+
+export async function showStats(
+  state: StateDir | null,
+  flags: { days: number; json?: true },
+  io: Io,
+): Promise<void> {
+  if (state !== null) await catchUpState(state, sayTo(io));
+  const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
+  if (flags.json) await io.out.json(`${JSON.stringify(stats)}\n`);
+  else await io.out.write(statsText(stats, io));
+}
+
+const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
+
+function statsText({ total, by_agent, by_day }: Stats, io: Io): string {
+  if (total.runs === 0) return 'No runs yet. Try: tacho run --agent demo "try it"\n';
+  const parts = [by_agent, by_day, [total]];
+  const rows = parts.flat().map(cells);
+  const widths = HEAD.map((head, at) =>
+    Math.max(head.length, ...rows.map((row) => (row[at] as string).length)),
+  );
+  const line = (row: readonly string[], bar = '') =>
+    `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] as number) : cell.padStart(widths[at] as number))).join('  ')}${bar}`.trimEnd();
+  const most = (group: readonly StatsRow[]) => Math.max(...group.map((row) => row.runs));
+  const lines = [line(HEAD)];
+  for (const group of parts) {
+    const top = most(group);
+    for (const row of group)
+      lines.push(line(cells(row), group.length > 1 ? bar(row.runs / top, io) : ''));
+    lines.push('');
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function cells(row: StatsRow): string[] {
+  return [
+    forTerminal(row.name),
+    String(row.runs),
+    `${Math.round((row.ok / row.runs) * 100)}%`,
+    countText(row.tool_calls),
+    row.tokens === null ? '?' : countText(row.tokens),
+    row.cost === null ? '?' : costText(row.cost),
+    bytesText(row.bytes),
+  ];
+}
+
+const BAR_WIDTH = 20;
+
+function bar(share: number, io: Io): string {
+  return `  ${(io.unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * BAR_WIDTH)))}`;
+}

@@ -1,0 +1,61 @@
+/** Long text a screen at a time, through $PAGER or less; as it is where there is neither. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { findProgram } from '../../capture/source/spawn.ts';
+import { createTextFilter, type Io } from '../io.ts';
+
+export interface PagedOutput {
+  /** Text for people, made harmless as on standard output. */
+  write(piece: string): Promise<void>;
+  /** The reader has left. */
+  gone(): boolean;
+  /** Waits until the reader is done. */
+  close(): Promise<void>;
+}
+
+/** Colours shown, text shorter than the screen left standing. */
+const LESS = 'FRX';
+
+function commandOf({ env }: Io): string | null {
+  if (env.PAGER !== undefined) return env.PAGER.trim() === 'cat' ? null : env.PAGER.trim() || null;
+  return findProgram('less', env.PATH, process.cwd()) === null ? null : 'less';
+}
+
+export const plainOutput = ({ out }: Io): PagedOutput => ({
+  write: (piece) => out.write(piece),
+  gone: () => out.gone,
+  close: async () => undefined,
+});
+
+export function openPager(io: Io): PagedOutput {
+  const command = commandOf(io);
+  if (command === null) return plainOutput(io);
+  const harmless = createTextFilter(io.env, () => io.colour);
+  const child = spawn(command, {
+    shell: true,
+    stdio: ['pipe', 'inherit', 'inherit'],
+    env: { LESS, ...io.env },
+  });
+  let gone = false;
+  const leave = () => {
+    gone = true;
+  };
+  child.stdin.on('error', leave);
+  child.on('error', leave);
+  const ended = once(child, 'close').then(leave, leave);
+  // Ctrl-C is the pager's: it comes to both.
+  const ignore = () => undefined;
+  process.on('SIGINT', ignore);
+  return {
+    async write(piece) {
+      if (gone || child.stdin.write(harmless(piece))) return;
+      await Promise.race([once(child.stdin, 'drain').catch(leave), ended]);
+    },
+    gone: () => gone,
+    async close() {
+      child.stdin.end();
+      await ended;
+      process.off('SIGINT', ignore);
+    },
+  };
+}

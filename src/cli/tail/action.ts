@@ -1,0 +1,112 @@
+/** What `tacho tail` does. */
+import pc from 'picocolors';
+import { livePaths } from '../../app/live/paths.ts';
+import { type TailFilter, tail, tailStored } from '../../app/live/tail.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+import {
+  type Address,
+  addressText,
+  parseAddress,
+  sendingUrl,
+  socketPath,
+} from '../../live/protocol/address.ts';
+import type { WireMessage } from '../../live/protocol/messages.ts';
+import { LIVE_TYPES } from '../../model/live-words.ts';
+import { createLiveHuman } from '../../projections/live/human.ts';
+import { resolveStateDir } from '../../store/state-dir.ts';
+import { warnInsecure } from '../insecure.ts';
+import type { Io } from '../io.ts';
+import { VERSION } from '../version.ts';
+import type { TailFlags } from './flags.ts';
+
+export interface TailRequest {
+  flags: TailFlags;
+  state_flag: string | undefined;
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+
+export async function tailCommand({ flags, state_flag }: TailRequest, io: Io): Promise<number> {
+  const state_dir = resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() });
+  const filter = filterOf(flags);
+  const stop = new AbortController();
+  const show = shower(flags, io, stop);
+  const onSignal = () => stop.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  try {
+    if (!flags.follow && flags.to === undefined) {
+      await tailStored(state_dir, filter, async (message, text) => {
+        await show(message, text);
+        return !stop.signal.aborted;
+      });
+      return 0;
+    }
+    const address = addressOf(flags, state_dir);
+    await warnInsecure(addressText(address), io);
+    await tail({
+      ...filter,
+      address,
+      version: VERSION,
+      token: await tokenOf(flags),
+      ca: flags.ca ?? null,
+      follow: flags.follow,
+      signal: stop.signal,
+      show,
+      note: (text) => void io.err.write(`tacho: ${forTerminal(text)}\n`),
+    });
+    return 0;
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
+  const number = from === undefined ? null : Number(from);
+  if (number !== null && !(Number.isSafeInteger(number) && number >= 0))
+    throw usage(`--from ${from}: give the number of a message`);
+  const unknown = type.find((name) => !(LIVE_TYPES as readonly string[]).includes(name));
+  if (unknown !== undefined)
+    throw usage(`--type ${unknown}: there is no such type: give one of ${LIVE_TYPES.join(', ')}`);
+  return {
+    sessions: session ?? null,
+    // What is stored is all that is asked for: then all of it.
+    from: number ?? (follow ? null : 1),
+    types: type.length === 0 ? null : new Set(type),
+  };
+}
+
+function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
+  if (to === undefined) return { kind: 'unix', path: socketPath(livePaths(state_dir).socket) };
+  const address = parseAddress(sendingUrl(to, insecure ?? false));
+  if (address.kind === 'stdio') throw usage('--to stdio: tail prints on standard output itself');
+  return address;
+}
+
+async function tokenOf({ tokenFile }: TailFlags): Promise<string | null> {
+  if (tokenFile === undefined) return null;
+  const { readFile } = await import('node:fs/promises');
+  const { fileError } = await import('../../lib/errors.ts');
+  const text = await readFile(tokenFile, 'utf8').catch((cause: unknown) => {
+    throw fileError(cause, tokenFile, 'request');
+  });
+  const token = text.trim();
+  if (token === '' || /\s/.test(token))
+    throw usage(`${tokenFile}: a token is one word on a line of its own`);
+  return token;
+}
+
+/** Ends the watching when nobody reads any more. */
+function shower(flags: TailFlags, io: Io, stop: AbortController) {
+  const human = createLiveHuman({
+    colour: pc.createColors(io.colour),
+    unicode: io.unicode,
+    width: io.width,
+  });
+  return async (message: WireMessage, text: string): Promise<void> => {
+    if (flags.json) await io.out.json(`${text}\n`);
+    else await io.out.write(human.project(message));
+    if (io.out.gone) stop.abort();
+  };
+}

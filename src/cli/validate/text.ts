@@ -1,0 +1,145 @@
+/** Reports of conformance for people and for CI. */
+import type { BoardState } from '../../app/live/board.ts';
+import type { ReviewTally } from '../../app/live/review.ts';
+import type { Report, RuleReport } from '../../conformance/types.ts';
+import { plural } from '../../lib/figures.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
+import { junitXml } from '../../projections/junit.ts';
+
+const WHY_COLUMNS_MAX = 200;
+const HEAD = ['rule', 'what', 'checked', 'failed', 'rate', 'threshold', 'verdict'];
+/** Columns of figures stand to the right. */
+const FIGURES: ReadonlySet<number> = new Set([2, 3, 4, 5]);
+
+/** Never rounded up to a whole that it is not. */
+const percent = (rate: number) => `${Math.floor(rate * 1e4) / 100} %`;
+
+function rowOf(rule: RuleReport): string[] {
+  const { id, title, checked, failed, rate, threshold, verdict, unjudged } = rule;
+  return [
+    id,
+    title,
+    String(checked),
+    String(failed),
+    rate === null ? '–' : percent(rate),
+    percent(threshold),
+    `${verdict}${unjudged.length > 0 ? ' *' : ''}`,
+  ];
+}
+
+function tableText(rows: readonly (readonly string[])[]): string[] {
+  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  const cell = (text: string, at: number) =>
+    FIGURES.has(at) ? text.padStart(widths[at] as number) : text.padEnd(widths[at] as number);
+  return rows.map((row) => row.map(cell).join('  ').trimEnd());
+}
+
+function failureText({ line, session_id, seq, why }: RuleReport['failures'][number]): string {
+  const place = [
+    line === null ? null : `line ${line}`,
+    session_id === null ? null : `session ${session_id}`,
+    seq === null ? null : `seq ${seq}`,
+  ].filter((part) => part !== null);
+  const where = place.length === 0 ? '' : `${place.join(', ')}: `;
+  return oneLine(`${where}${why}`, WHY_COLUMNS_MAX);
+}
+
+function* remarks(rules: readonly RuleReport[]): Generator<string> {
+  for (const { id, title, failed, failures } of rules) {
+    if (failures.length === 0) continue;
+    yield '';
+    yield `${id} ${title}: ${failed} failed`;
+    for (const failure of failures) yield `  ${failureText(failure)}`;
+    if (failed > failures.length) yield `  and ${failed - failures.length} more`;
+  }
+  const unjudged = rules.filter(
+    ({ reason, unjudged: parts }) => reason !== null || parts.length > 0,
+  );
+  if (unjudged.length === 0) return;
+  yield '';
+  yield 'Not judged (*: in part):';
+  for (const { id, reason, unjudged: parts } of unjudged)
+    for (const why of reason === null ? parts : [reason])
+      yield `  ${id} ${oneLine(why, WHY_COLUMNS_MAX)}`;
+}
+
+function summary(report: Report): string {
+  const { format, verdict, lines, faulty, sessions, duplicates, open_calls } = report;
+  const parts = [
+    plural(lines, 'line'),
+    faulty > 0 ? `${faulty} faulty` : null,
+    format === 'live' ? plural(sessions, 'session') : null,
+    open_calls > 0 ? plural(open_calls, 'open call') : null,
+    duplicates > 0 ? plural(duplicates, 'duplicate') : null,
+    ...report.over_limits,
+  ].filter((part) => part !== null);
+  return `${format}: ${parts.join(', ')}: ${verdict}`;
+}
+
+const reviewText = ({ sampled, accepted, rejected, open }: ReviewTally) =>
+  `review of ${plural(sampled, 'sampled message')}: ${accepted} accepted, ${rejected} rejected, ${open} open`;
+
+export function reportText(report: Report, review: ReviewTally | null = null): string {
+  return `${[
+    ...tableText([HEAD, ...report.rules.map(rowOf)]),
+    ...remarks(report.rules),
+    '',
+    ...(review === null ? [] : [reviewText(review)]),
+    summary(report),
+  ].join('\n')}\n`;
+}
+
+const SESSIONS_SHOWN = 20;
+
+export function boardText(board: BoardState): string {
+  const shown = board.sessions.slice(-SESSIONS_SHOWN).reverse();
+  const rows = shown.map(({ session_id, messages, faulty, failed }) => {
+    const words = Object.entries(failed).map(([rule, count]) => `${rule}: ${count}`);
+    const end = words.length === 0 ? '' : `; failed ${words.join(', ')}`;
+    return `  ${oneLine(`${session_id}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
+  });
+  const more = board.sessions.length - shown.length + board.sessions_left_out;
+  return [
+    `Collector ${board.pid}, since ${board.started_at}, as of ${board.updated_at}`,
+    '',
+    reportText(board.report).trimEnd(),
+    ...(rows.length === 0 ? [] : ['', 'Sessions used last:', ...rows]),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...refusedText(board.refused ?? {}),
+    ...(board.failing_lost > 0
+      ? [`${board.failing_lost} failing messages could not be written to the log`]
+      : []),
+    '',
+  ].join('\n');
+}
+
+/** What strangers sent, and what nobody may send, is judged by no rule. */
+function refusedText(refused: Readonly<Record<string, number>>): string[] {
+  const words = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
+  return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
+}
+
+export function junitOf(report: Report): string {
+  const sections = Map.groupBy(report.rules, ({ section }) => section);
+  return junitXml(
+    `tacho validate: ${report.format}`,
+    [...sections].map(([name, rules]) => ({
+      name,
+      cases: rules.map((rule) => ({
+        name: `${rule.id} ${rule.title}`,
+        classname: `conformance.${report.format}`,
+        duration_ms: null,
+        problem:
+          rule.verdict === 'failed'
+            ? {
+                kind: 'failure' as const,
+                message: `${rule.failed} of ${rule.checked} failed`,
+                text: rule.failures.map(failureText).join('\n'),
+              }
+            : null,
+        skipped: rule.reason,
+        output: rule.unjudged.length === 0 ? null : `not judged: ${rule.unjudged.join('; ')}`,
+      })),
+    })),
+  );
+}

@@ -1,0 +1,155 @@
+/** `tool-trajectory`: whether the calls are those that were expected (EV-4). */
+import { callText } from '../../lib/call-text.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { TranscriptCall } from '../../model/transcript.ts';
+import { broken, type Evidence, fact, type Grade, type Grader, type Tools } from '../types.ts';
+import { type ArgsMatch, argsMatch } from './args-match.ts';
+import { type Assignment, matchAnyOrder, matchInOrder, type Points } from './trajectory-match.ts';
+
+export const TRAJECTORY_MODES = ['exact', 'in_order', 'any_order', 'superset', 'subset'] as const;
+type Mode = (typeof TRAJECTORY_MODES)[number];
+
+export interface Step {
+  tool: string;
+  args?: unknown;
+  args_match?: ArgsMatch;
+  status?: string;
+  max_duration_ms?: number;
+}
+
+interface Trajectory {
+  mode: Mode;
+  expected: readonly Step[];
+  minimums: Readonly<Record<string, number>>;
+  args_match?: ArgsMatch;
+}
+
+const TEXT_CHARS_MAX = 80;
+
+class Comparison {
+  readonly calls: readonly TranscriptCall[];
+  readonly steps: readonly Step[];
+  readonly #how: ArgsMatch;
+  readonly #safe: Tools['safe'];
+
+  constructor(
+    { expected, args_match = 'superset' }: Trajectory,
+    calls: readonly TranscriptCall[],
+    { safe }: Tools,
+  ) {
+    this.calls = calls;
+    this.steps = expected;
+    this.#how = args_match;
+    this.#safe = safe;
+  }
+
+  /** A call as a person recognises it. */
+  shown({ name, input }: TranscriptCall): string {
+    return `${name} ${callText(this.#safe(input), null)}`.trim().slice(0, TEXT_CHARS_MAX);
+  }
+
+  #wanted({ tool, args }: Step): string {
+    if (args === undefined || args === 'any') return tool;
+    return `${tool} ${JSON.stringify(this.#safe(args))}`.slice(0, TEXT_CHARS_MAX);
+  }
+
+  fits(step: Step, call: TranscriptCall): boolean {
+    if (step.tool !== call.name || (step.status ?? call.status) !== call.status) return false;
+    return argsMatch(step.args, call.input, step.args_match ?? this.#how);
+  }
+
+  readonly points: Points = (at, index) => {
+    const step = this.steps[at] as Step;
+    const call = this.calls[index] as TranscriptCall;
+    if (!this.fits(step, call)) return 0;
+    return step.max_duration_ms !== undefined && inTime(step, call) ? 2 : 1;
+  };
+
+  readonly full = (at: number) => (this.steps[at]?.max_duration_ms === undefined ? 1 : 2);
+
+  /** One fact a step, and one more where its time is limited. */
+  evidenceOf(assignment: Assignment): Evidence[] {
+    return this.steps.flatMap((step, at) => {
+      const call = this.calls[assignment[at] as number];
+      const found =
+        call === undefined
+          ? fact(`${this.#wanted(step)}: ${this.#missing(step)}`, false)
+          : fact(`${this.#wanted(step)}: found, ${this.shown(call)}`, true, call.id);
+      return step.max_duration_ms === undefined ? [found] : [found, timeFact(step, call)];
+    });
+  }
+
+  #missing(step: Step): string {
+    const near = this.calls.some((call) => call.name === step.tool);
+    return near ? `not found; ${step.tool} was called otherwise or elsewhere` : 'not found';
+  }
+}
+
+function inTime({ max_duration_ms = 0 }: Step, { duration_ms }: TranscriptCall): boolean {
+  return duration_ms !== null && duration_ms <= max_duration_ms;
+}
+
+function timeFact(step: Step, call: TranscriptCall | undefined): Evidence {
+  const limit = `limit ${step.max_duration_ms} ms`;
+  if (call === undefined) return fact(`${step.tool}: no duration, ${limit}`, false);
+  const took = call.duration_ms === null ? 'duration not known' : `took ${call.duration_ms} ms`;
+  return fact(`${step.tool}: ${took}, ${limit}`, inTime(step, call), call.id);
+}
+
+function minimumFacts(minimums: Trajectory['minimums'], calls: readonly TranscriptCall[]) {
+  return Object.entries(minimums).map(([tool, least]) => {
+    const count = calls.filter(({ name }) => name === tool).length;
+    return fact(`${tool}: called ${count} times, at least ${least} wanted`, count >= least);
+  });
+}
+
+const anyOrder = (one: Comparison): Evidence[] =>
+  one.evidenceOf(matchAnyOrder(one.steps.length, one.calls.length, one.points, one.full));
+
+const COMPARE: Record<Mode, (one: Comparison) => Evidence[]> = {
+  any_order: anyOrder,
+  superset: anyOrder,
+  in_order: (one) =>
+    one.evidenceOf(matchInOrder(one.steps.length, one.calls.length, one.points, one.full)),
+  exact: (one) => {
+    const places = Int32Array.from(one.steps, (step, at) => {
+      const call = one.calls[at];
+      return call !== undefined && one.fits(step, call) ? at : -1;
+    });
+    const extra = one.calls.slice(one.steps.length);
+    return [
+      ...one.evidenceOf(places),
+      ...extra.map((call) => fact(`${one.shown(call)}: not expected`, false, call.id)),
+    ];
+  },
+  subset: (one) =>
+    one.calls.map((call) => {
+      const allowed = one.steps.some((step) => one.fits(step, call));
+      return fact(`${one.shown(call)}: ${allowed ? 'allowed' : 'not allowed'}`, allowed, call.id);
+    }),
+};
+
+function gradeOf(evidence: Evidence[]): Grade {
+  const missed = evidence.filter(({ passed }) => !passed);
+  const score = evidence.length === 0 ? 1 : (evidence.length - missed.length) / evidence.length;
+  const [first] = missed;
+  const more = missed.length > 1 ? ` (and ${missed.length - 1} more)` : '';
+  return {
+    score,
+    reason: first === undefined ? 'the calls are as expected' : `${first.text}${more}`,
+    evidence: evidence.slice(0, LIMITS.evidence_max),
+  };
+}
+
+export const toolTrajectory: Grader = (options, { transcript, tools }) => {
+  const trajectory = { expected: [], minimums: {}, ...options } as unknown as Trajectory;
+  const calls = transcript.messages.flatMap((message) => message.tool_calls);
+  if (calls.length * trajectory.expected.length > LIMITS.trajectory_cells_max)
+    return broken(
+      `${calls.length} calls and ${trajectory.expected.length} expected ones are more than can be compared`,
+    );
+  return gradeOf([
+    ...minimumFacts(trajectory.minimums, calls),
+    ...COMPARE[trajectory.mode](new Comparison(trajectory, calls, tools)),
+  ]);
+};

@@ -1,0 +1,122 @@
+/**
+ * Who may do what at a collector: the tokens of a file.
+ * Contract: a token is compared with every known one in constant time; a file that others can read is refused.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { jsonFault } from '../../lib/json.ts';
+import { LIVE_PERMISSIONS, type LivePermission } from '../../model/live-words.ts';
+
+/** What a connection may do. */
+export interface Grant {
+  permissions: ReadonlySet<LivePermission>;
+  /** Epoch ms; null: never. */
+  expires_ms: number | null;
+  /** Null: all sessions. */
+  sessions: ReadonlySet<string> | null;
+}
+
+/** Where no token is asked for. */
+export const FULL_GRANT: Grant = {
+  permissions: new Set(LIVE_PERMISSIONS),
+  expires_ms: null,
+  sessions: null,
+};
+
+export type Tokens = readonly (Grant & { hash: Buffer })[];
+
+const STAGE = 'live';
+const hashOf = (token: string) => createHash('sha256').update(token, 'utf8').digest();
+const invalid = (text: string) => new TachoError('config_invalid', text, { stage: STAGE });
+
+export function readTokenFile(path: string): Tokens {
+  let fd: number;
+  try {
+    // Opening a pipe would wait for somebody to write to it.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) throw invalid(`${path}: a file of tokens must be a regular file`);
+    if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0)
+      throw invalid(`${path}: others can read these tokens: chmod 600 ${path}`);
+    return parseTokens(readFileSync(fd, 'utf8'), path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** One bare token, or `{ "tokens": [{ "token", "permissions", "expires_at", "sessions" }] }`. */
+export function parseTokens(text: string, path: string): Tokens {
+  const bare = text.trim();
+  if (bare === '') throw invalid(`${path}: holds no token`);
+  if (!bare.startsWith('{')) {
+    if (/\s/.test(bare)) throw invalid(`${path}: one bare token, or a JSON object with "tokens"`);
+    return [{ ...FULL_GRANT, hash: hashOf(bare) }];
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(bare);
+  } catch (error) {
+    throw invalid(`${path}: ${jsonFault(error)}`);
+  }
+  const { tokens } = value as { tokens?: unknown };
+  if (!Array.isArray(tokens) || tokens.length === 0)
+    throw invalid(`${path}: "tokens" must be a list of at least one token`);
+  return tokens.map((item, i) => tokenOf(item, `${path}: tokens[${i}]`));
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+function tokenOf(value: unknown, at: string): Grant & { hash: Buffer } {
+  if (typeof value !== 'object' || value === null) throw invalid(`${at}: must be an object`);
+  const {
+    token,
+    permissions,
+    expires_at = null,
+    sessions = null,
+  } = value as Record<string, unknown>;
+  if (!isText(token)) throw invalid(`${at}.token: must be a non-empty string`);
+  const known = (one: unknown) => LIVE_PERMISSIONS.includes(one as LivePermission);
+  if (!Array.isArray(permissions) || !permissions.every(known))
+    throw invalid(`${at}.permissions: must be a list of ${LIVE_PERMISSIONS.join(', ')}`);
+  const expires_ms = isText(expires_at) ? isoTime(expires_at) : null;
+  if (expires_ms === undefined || (expires_at !== null && expires_ms === null))
+    throw invalid(`${at}.expires_at: must be a time like 2026-03-03T10:00:00.000Z`);
+  if (sessions !== null && !(Array.isArray(sessions) && sessions.every(isText)))
+    throw invalid(`${at}.sessions: must be a list of session ids`);
+  return {
+    hash: hashOf(token),
+    permissions: new Set(permissions as LivePermission[]),
+    expires_ms,
+    sessions: sessions === null ? null : new Set(sessions as string[]),
+  };
+}
+
+/** Null when the token is none of these or has expired. All are compared, whichever matches. */
+export function grantFor(tokens: Tokens, token: string, now_ms: number): Grant | null {
+  const given = hashOf(token);
+  let found: Grant | null = null;
+  for (const known of tokens) if (timingSafeEqual(known.hash, given)) found = known;
+  return found === null || hasExpired(found, now_ms) ? null : found;
+}
+
+export function hasExpired({ expires_ms }: Grant, now_ms: number): boolean {
+  return expires_ms !== null && expires_ms <= now_ms;
+}
+
+/** Null when it is allowed, else what is missing. */
+export function refusalOf(
+  grant: Grant,
+  permission: LivePermission,
+  session_id: string | null,
+): string | null {
+  if (!grant.permissions.has(permission)) return `this token may not ${permission}`;
+  if (session_id !== null && grant.sessions !== null && !grant.sessions.has(session_id))
+    return 'this token is not for this session';
+  return null;
+}

@@ -1,0 +1,53 @@
+/**
+ * Where a session goes on, asked on a connection that is open already: a handshake resumes one session, and a sender has
+ * many. A collector that knows no second handshake says so with an error, or says nothing.
+ */
+
+import type { WireMessage } from '../protocol/messages.ts';
+import type { Failure } from '../sender/delivery.ts';
+import type { Link, Welcome } from '../sender/link.ts';
+
+/** The number that the next message must have; null: nothing is known. */
+export type Answer = (resume_from_seq: number | null, refused: Failure | null) => void;
+
+export class Questions {
+  /** By session. */
+  readonly #open = new Map<string, { id: string; answer: Answer }>();
+
+  ask(link: Link, session: { id: string; last_seq: number }, answer: Answer): void {
+    this.#open.set(session.id, { id: link.resume(session.id, session.last_seq), answer });
+  }
+
+  answered({ data }: WireMessage): void {
+    const { success, session_id, resume_from_seq, error } = data as unknown as Welcome;
+    // A refusal names no session: they are answered in order.
+    const id = success ? (session_id ?? '') : this.#open.keys().next().value;
+    if (id === undefined) return;
+    const { error_code = 'REFUSED', message = 'the collector refused' } = error ?? {};
+    this.#settle(
+      id,
+      success ? (resume_from_seq ?? null) : null,
+      success ? null : { error_code, message },
+    );
+  }
+
+  /** Whether the error was the answer to one of ours. */
+  refused({ data }: WireMessage): boolean {
+    const { message_id } = (data.caused_by ?? {}) as { message_id?: unknown };
+    const found = [...this.#open].find(([, { id }]) => id === message_id);
+    if (found === undefined) return false;
+    this.#settle(found[0], null, null);
+    return true;
+  }
+
+  #settle(session_id: string, resume_from_seq: number | null, refused: Failure | null): void {
+    const question = this.#open.get(session_id);
+    this.#open.delete(session_id);
+    question?.answer(resume_from_seq, refused);
+  }
+
+  /** The connection is lost: nobody will answer. */
+  clear(): void {
+    for (const session_id of [...this.#open.keys()]) this.#settle(session_id, null, null);
+  }
+}

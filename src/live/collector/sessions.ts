@@ -1,0 +1,249 @@
+/** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
+import { LIMITS } from '../../lib/limits.ts';
+import { type Room, RoomMap } from '../../lib/room.ts';
+import type { LiveMessage } from '../../model/live.ts';
+import { readText } from '../protocol/messages.ts';
+import { isCrowded } from './admission.ts';
+import {
+  type Connection,
+  complain,
+  countLimit,
+  type Hub,
+  LIVE_SOURCE,
+  type LiveSession,
+  messageOf,
+  type Subscription,
+  sayIfRoom,
+  type Taken,
+} from './hub.ts';
+
+export type Claim =
+  | { session: LiveSession }
+  /** Another connection sends for it. */
+  | { held_by: Connection }
+  | { full: Full };
+
+export interface Full {
+  message: string;
+  details: { current_capacity: number; max_capacity: number };
+}
+
+/** A session belongs to the connection that sends for it; `take_over`: also when it was another's until now. */
+export function claim(
+  hub: Hub,
+  connection: Connection,
+  id: string,
+  { take_over }: { take_over: boolean },
+): Claim {
+  const known = hub.sessions.get(id);
+  if (known?.owner === connection && isOpen(known)) return { session: known };
+  const owner = known?.owner ?? null;
+  const held_by = owner === null || owner === connection || isLeaving(owner) ? null : owner;
+  if (held_by !== null && !take_over) return { held_by };
+  const full = fullFor(hub, connection, id);
+  if (full !== null) return { full };
+  if (held_by !== null && known !== undefined) dispossess(hub, known, held_by);
+  if (known === undefined) forgetSome(hub);
+  const session = known ?? newSession(id, connection.room);
+  session.owner = connection;
+  hub.options.board?.held(id, true);
+  if (session.status === 'lost') session.status = 'active';
+  // The one used last is forgotten last.
+  hub.sessions.delete(id);
+  hub.sessions.set(id, session);
+  return { session };
+}
+
+/** It will send no more: whoever comes next need not wait for the end of its goodbyes. */
+const isLeaving = ({ phase, ended }: Connection) =>
+  ended || phase === 'closing' || phase === 'closed';
+
+function newSession(id: string, room: Room): LiveSession {
+  const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
+  return {
+    id,
+    owner: null,
+    status: 'active',
+    ending: false,
+    last_seq: 0,
+    calls: new RoomMap(room),
+    calls_told: false,
+    counters,
+  };
+}
+
+/** One that is about to end takes no place: how many there are of these is bounded by what may wait for the journal. */
+const isOpen = ({ owner, status, ending }: LiveSession) =>
+  owner !== null && status !== 'ended' && !ending;
+
+/** Null: the connection may have this session open, beside those that are. */
+function fullFor(hub: Hub, connection: Connection, id: string): Full | null {
+  const { sessions_max, private_sessions } = hub.limits;
+  const { wire } = connection;
+  const own_max = wire.private ? sessions_max : Math.ceil(sessions_max / 4);
+  if (hub.sessions.size < own_max) return null;
+  const open = [...hub.sessions.values()].filter((one) => one.id !== id && isOpen(one));
+  const own = open.filter(({ owner }) => owner === connection).length;
+  const wires = open.map(({ owner }) => (owner as Connection).wire);
+  if (own >= own_max) return tooMany(own, own_max, 'sessions of this connection');
+  if (!isCrowded([...wires, wire], sessions_max, private_sessions)) return null;
+  return tooMany(open.length, sessions_max, 'sessions');
+}
+
+const tooMany = (current_capacity: number, max_capacity: number, what: string): Full => ({
+  message: `${current_capacity} ${what} are open: end one first`,
+  details: { current_capacity, max_capacity },
+});
+
+/** Forgets sessions that nobody sends for or that have ended, until there is room for one more. */
+function forgetSome({ sessions, limits }: Hub): void {
+  for (const { id, owner, status, calls } of sessions.values()) {
+    if (sessions.size < limits.sessions_max) return;
+    if (owner !== null && status !== 'ended') continue;
+    sessions.delete(id);
+    // Messages of it may still be on their way to the journal.
+    calls.leave();
+  }
+}
+
+function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
+  hub.counters.collisions += 1;
+  complain(hub, owner, 'SESSION_COLLISION', {
+    message: 'another connection goes on with this session',
+    session_id: session.id,
+    details: { conflicting_session_id: session.id, existing_session_info: infoOf(session) },
+  });
+}
+
+export const infoOf = ({ status, last_seq }: LiveSession) => ({ status, last_seq });
+
+/** What a stored message changes. */
+export function note(hub: Hub, { session, message, seq }: Taken): void {
+  const { counters, calls } = session;
+  session.last_seq = Math.max(session.last_seq, seq);
+  counters.messages += 1;
+  const { type, data } = message;
+  if (type === 'session_end') {
+    session.status = 'ended';
+    calls.clear();
+  } else if (type === 'session_start') session.status = 'active';
+  if (type === 'tool_call_request') counters.requests += 1;
+  if (type === 'tool_call_response') counters.responses += 1;
+  if (!Object.hasOwn(data, 'call_id')) return;
+  const call_id = data.call_id as string;
+  const now = hub.options.clock.elapsed();
+  if (type === 'tool_call_response') calls.delete(call_id);
+  else if (calls.has(call_id)) calls.set(call_id, now);
+  else if (type === 'tool_call_request') open(hub, session, { call_id, now, message });
+}
+
+function open(
+  hub: Hub,
+  session: LiveSession,
+  { call_id, now, message }: { call_id: string; now: number; message: object },
+): void {
+  const { open_calls_max, calls_max } = hub.limits;
+  const { calls, owner } = session;
+  const full = calls.size >= open_calls_max;
+  if (!full && calls.fits(call_id, now)) {
+    calls.set(call_id, now);
+    session.calls_told = false;
+    return;
+  }
+  countLimit(hub, full ? 'open_calls_max' : 'calls_max');
+  if (owner === null || session.calls_told) return;
+  session.calls_told = true;
+  const who = full ? `the session has ${open_calls_max}` : 'the collector has too many';
+  complain(hub, owner, 'CAPACITY_EXHAUSTED', {
+    message: `${who} open calls: more are stored, and not watched`,
+    about: message,
+    severity: 'warning',
+    details: {
+      current_capacity: full ? calls.size : hub.room.count,
+      max_capacity: full ? open_calls_max : calls_max,
+    },
+  });
+}
+
+/** Gives up calls without a sign of life. */
+export function abandonCalls(hub: Hub): void {
+  const before = hub.options.clock.elapsed() - hub.limits.abandoned_ms;
+  for (const session of hub.sessions.values()) {
+    const given_up = [...session.calls].filter(([, seen_ms]) => seen_ms < before);
+    if (given_up.length === 0) continue;
+    for (const [call_id] of given_up) session.calls.delete(call_id);
+    session.counters.abandoned += given_up.length;
+    hub.counters.abandoned_calls += given_up.length;
+    publish(hub, session, { abandoned_calls: given_up.map(([call_id]) => call_id) });
+  }
+}
+
+/** What a connection leaves behind: its sessions go on with the next that resumes them. */
+export function loseSessions(hub: Hub, connection: Connection): void {
+  for (const session of hub.sessions.values()) {
+    if (session.owner !== connection) continue;
+    session.owner = null;
+    hub.options.board?.held(session.id, false);
+    // One of which nothing was ever stored was only asked for.
+    if (session.last_seq === 0) hub.sessions.delete(session.id);
+    if (session.last_seq === 0 || session.status === 'ended') continue;
+    session.status = 'lost';
+    publish(hub, session);
+  }
+}
+
+export function snapshotOf(
+  hub: Hub,
+  session: LiveSession,
+  more: Record<string, unknown> = {},
+): LiveMessage<'session_state'> {
+  const { id: session_id, status, last_seq, calls, counters } = session;
+  const open_calls = [...calls.keys().take(LIMITS.live_open_calls_named_max)];
+  const data = {
+    status,
+    open_calls,
+    last_seq,
+    counters: { ...counters, open_calls: calls.size },
+    ...more,
+  };
+  return messageOf(hub, 'session_state', data, { session_id });
+}
+
+/**
+ * A session of which nothing came since this collector began, as the journal has it: counted again from its messages, once.
+ * Null when there is none.
+ */
+export async function recall(
+  hub: Hub,
+  { room }: Connection,
+  id: string,
+  signal: AbortSignal,
+): Promise<LiveSession | null> {
+  const session = newSession(id, room);
+  try {
+    for await (const { source, seq, body } of hub.options.reader.session(id)) {
+      if (signal.aborted) return null;
+      if (source !== LIVE_SOURCE) continue;
+      const { message, fault } = readText(body);
+      if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
+    }
+    // Where it has gone on meanwhile, its messages tell.
+    if (hub.sessions.has(id) || session.last_seq === 0) return null;
+    if (session.status === 'active') session.status = 'lost';
+    forgetSome(hub);
+    if (hub.sessions.size < hub.limits.sessions_max) hub.sessions.set(id, session);
+    return session;
+  } finally {
+    if (hub.sessions.get(id) !== session) session.calls.leave();
+  }
+}
+
+export const wantsState = ({ session_ids, types }: Subscription, id: string) =>
+  (session_ids === null || session_ids.has(id)) && (types === null || types.has('session_state'));
+
+function publish(hub: Hub, session: LiveSession, more: Record<string, unknown> = {}): void {
+  for (const connection of hub.connections) {
+    if ([...connection.subscriptions].some((one) => wantsState(one, session.id)))
+      sayIfRoom(hub, connection, snapshotOf(hub, session, more));
+  }
+}

@@ -1,0 +1,73 @@
+/** Messages of our own: numbered, timed, with the ids that belong to them. */
+import { LIMITS } from '../../lib/limits.ts';
+import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
+import { CALL_MESSAGE_TYPES, type LiveType } from '../../model/live-words.ts';
+
+export const timestampOf = (at_ms: number) => new Date(at_ms).toISOString();
+export const correlationOf = (session_id: string, call_id: string) => `${session_id}/${call_id}`;
+export const messageIdOf = (session_id: string, seq: number) => `${session_id}-${seq}`;
+
+export interface Numbered {
+  session_id: string;
+  seq: number;
+  at_ms: number;
+}
+
+/** A session's message, with nothing left out. */
+export function compose<T extends LiveType>(
+  type: T,
+  data: LiveDataOf<T>,
+  { session_id, seq, at_ms }: Numbered,
+): LiveMessage<T> {
+  const { call_id } = data as { call_id?: unknown };
+  return {
+    type,
+    timestamp: timestampOf(at_ms),
+    session_id,
+    correlation_id:
+      CALL_MESSAGE_TYPES.has(type) && typeof call_id === 'string'
+        ? correlationOf(session_id, call_id)
+        : null,
+    message_id: messageIdOf(session_id, seq),
+    seq,
+    // Whoever sends it wants to know when it is stored.
+    ack_required: true,
+    trace: null,
+    data,
+  };
+}
+
+/** A message between the two ends of a connection: it has no number. */
+export function control<T extends LiveType>(
+  type: T,
+  data: LiveDataOf<T>,
+  more: { at_ms: number; message_id: string; session_id?: string | null },
+): LiveMessage<T> {
+  return {
+    type,
+    timestamp: timestampOf(more.at_ms),
+    session_id: more.session_id ?? null,
+    correlation_id: null,
+    message_id: more.message_id,
+    seq: null,
+    ack_required: false,
+    trace: null,
+    data,
+  };
+}
+
+/** Bytes as the protocol carries them: text stays text, everything else is base64 (LP-2). */
+export function withBytes(value: unknown, depth: number = LIMITS.depth_max): unknown {
+  if (value instanceof Uint8Array)
+    return {
+      encoding: 'base64',
+      data: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64'),
+    };
+  if (typeof value !== 'object' || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => withBytes(item, depth - 1));
+  // What knows how to become JSON (a date) does that itself.
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, withBytes(item, depth - 1)]),
+  );
+}

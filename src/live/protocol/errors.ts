@@ -1,0 +1,124 @@
+/** The error codes of the protocol, and the message that carries one. */
+import type { LiveMessage } from '../../model/live.ts';
+import type { SEVERITIES } from '../../model/live-words.ts';
+
+export type Severity = (typeof SEVERITIES)[number];
+
+interface ErrorKind {
+  severity: Severity;
+  /** Whether sending the same again can help. */
+  retriable: boolean;
+}
+
+const error = (retriable: boolean): ErrorKind => ({ severity: 'error', retriable });
+const FATAL: ErrorKind = { severity: 'fatal', retriable: false };
+
+export const LIVE_ERRORS = {
+  INVALID_JSON_FORMAT: error(true),
+  INVALID_NDJSON_FORMAT: error(true),
+  INVALID_MESSAGE_FORMAT: error(false),
+  INVALID_MESSAGE_TYPE: error(false),
+  INVALID_FIELD_TYPE: error(false),
+  MISSING_REQUIRED_FIELD: error(false),
+  MESSAGE_TOO_LARGE: error(false),
+  AUTH_FAILED: FATAL,
+  DUPLICATE_CONFLICT: error(false),
+  SESSION_COLLISION: error(true),
+  SESSION_TIMEOUT: { severity: 'warning', retriable: false },
+  CAPACITY_EXHAUSTED: error(true),
+  FLOW_CONTROL_TIMEOUT: error(true),
+  STDIO_BROKEN_PIPE: FATAL,
+  STDIO_STREAM_CLOSED: FATAL,
+  CONNECTION_LOST: error(true),
+  CONNECTION_TIMEOUT: error(true),
+  CONNECTION_REFUSED: error(true),
+  NAMED_PIPE_DISCONNECTED: error(true),
+  NAMED_PIPE_CREATION_FAILED: FATAL,
+  /** From here to UNSUPPORTED_TOOL: inside `tool_call_response.data.error`. */
+  TOOL_EXECUTION_FAILED: error(true),
+  TOOL_TIMEOUT: error(true),
+  CANCELLED: error(false),
+  PERMISSION_DENIED: error(false),
+  RESOURCE_EXHAUSTED: error(true),
+  INVALID_TOOL_ARGUMENTS: error(false),
+  UNSUPPORTED_TOOL: error(false),
+  INVALID_INPUT_FORMAT: error(false),
+  INPUT_INJECTION_RESTRICTED: error(true),
+  INPUT_PROCESSING_TIMEOUT: error(true),
+  INPUT_BUFFER_OVERFLOW: error(false),
+  INTERRUPT_PROCESSING_FAILED: error(false),
+  INTERRUPT_ACK_TIMEOUT: error(true),
+  /** Tacho's own, of a run: what its agent's model API answered, what could not be read of its output. */
+  PROVIDER_ERROR: error(true),
+  CAPTURE_PROBLEM: { severity: 'warning', retriable: false },
+} as const satisfies Record<string, ErrorKind>;
+
+export type LiveErrorCode = keyof typeof LIVE_ERRORS;
+
+/** Names that others use. */
+const OTHER_NAMES: Readonly<Record<string, LiveErrorCode>> = {
+  UNKNOWN_MESSAGE_TYPE: 'INVALID_MESSAGE_TYPE',
+};
+
+/** The code by any of its names; null for one that the protocol does not have. */
+export function errorCodeOf(name: string): LiveErrorCode | null {
+  if (Object.hasOwn(OTHER_NAMES, name)) return OTHER_NAMES[name] as LiveErrorCode;
+  return Object.hasOwn(LIVE_ERRORS, name) ? (name as LiveErrorCode) : null;
+}
+
+export interface Cause {
+  correlation_id: string | null;
+  message_id: string | null;
+  seq: number | null;
+}
+
+export interface ErrorOptions {
+  /** Epoch ms. */
+  now: number;
+  message_id: string;
+  details?: Record<string, unknown>;
+  caused_by?: Cause | null;
+  session_id?: string | null;
+  severity?: Severity;
+  retriable?: boolean;
+}
+
+export function errorMessage(
+  code: LiveErrorCode,
+  message: string,
+  options: ErrorOptions,
+): LiveMessage<'error'> {
+  const kind = LIVE_ERRORS[code];
+  const caused_by = options.caused_by ?? null;
+  return {
+    type: 'error',
+    timestamp: new Date(options.now).toISOString(),
+    session_id: options.session_id ?? null,
+    correlation_id: caused_by?.correlation_id ?? null,
+    message_id: options.message_id,
+    seq: null,
+    ack_required: false,
+    trace: null,
+    data: {
+      error_code: code,
+      message,
+      details: options.details ?? {},
+      severity: options.severity ?? kind.severity,
+      retriable: options.retriable ?? kind.retriable,
+      caused_by,
+    },
+  };
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : null);
+
+/** The link to a message, as far as it could be parsed. */
+export function causeOf(message: object | null): Cause | null {
+  if (message === null) return null;
+  const { correlation_id, message_id, seq } = message as Record<string, unknown>;
+  return {
+    correlation_id: text(correlation_id),
+    message_id: text(message_id),
+    seq: Number.isInteger(seq) && (seq as number) >= 0 ? (seq as number) : null,
+  };
+}

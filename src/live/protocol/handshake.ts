@@ -1,0 +1,130 @@
+/** The first message of a connection: who it is, what it may do, where a session goes on. */
+import type { LiveDataOf } from '../../model/live.ts';
+import { LIVE_TYPES, LIVE_VERSION } from '../../model/live-words.ts';
+import { FULL_GRANT, type Grant, grantFor, refusalOf } from '../collector/auth.ts';
+import {
+  type Arrival,
+  type Connection,
+  countLimit,
+  type Hub,
+  LIVE_SOURCE,
+  messageOf,
+  say,
+} from '../collector/hub.ts';
+import { judge } from '../collector/judging.ts';
+import { claim } from '../collector/sessions.ts';
+import type { LiveErrorCode } from './errors.ts';
+import type { WireMessage } from './messages.ts';
+import { compareClocks } from './skew.ts';
+
+interface Refusal {
+  error_code: LiveErrorCode;
+  message: string;
+}
+
+type Request = LiveDataOf<'handshake_request'>;
+
+/**
+ * Answers; false when the peer was refused. Waits only for the journal, and only to resume a session.
+ * A handshake on a connection that is open resumes one more session: what the peer may do and send stays as it is.
+ */
+export async function greet(
+  hub: Hub,
+  connection: Connection,
+  arrival: Arrival,
+  again: boolean,
+): Promise<boolean> {
+  const { message } = arrival;
+  const request = message.data as Request;
+  const answer = (more: Partial<LiveDataOf<'handshake_response'>>) =>
+    respond(hub, connection, message, more);
+  const grant = grantOf(hub, connection, request);
+  if ('error_code' in grant) {
+    answer({ success: false, error: { ...grant } });
+    return false;
+  }
+  if (!again) {
+    connection.grant = grant;
+    connection.role = request.role;
+    connection.credits = hub.limits.credits;
+  }
+  const resumed = await resume(hub, connection, request);
+  if (typeof resumed === 'object' && resumed !== null) {
+    answer({ success: false, error: { ...resumed } });
+    return false;
+  }
+  const given = message.session_id || null;
+  const session_id = request.resume?.session_id ?? given ?? hub.options.newSessionId();
+  // It is the connection's: it may name a session that is not the peer's.
+  judge(hub, connection, { ...arrival, message: { ...message, session_id: '' } });
+  answer({ success: true, session_id, resume_from_seq: resumed });
+  compareClocks(hub, connection, message);
+  return true;
+}
+
+function grantOf({ options }: Hub, { wire }: Connection, request: Request): Grant | Refusal {
+  if (!/^1(\.\d+)?$/.test(request.version))
+    return {
+      error_code: 'INVALID_MESSAGE_FORMAT',
+      message: `version ${request.version.slice(0, 20)} is not spoken here: use ${LIVE_VERSION}`,
+    };
+  const { tokens, clock } = options;
+  const token = request.token ?? '';
+  if (tokens === null || (wire.private && token === '')) return FULL_GRANT;
+  const grant = grantFor(tokens, token, clock.now());
+  if (grant !== null) return grant;
+  const why = token === '' ? 'a token is needed here' : 'this token is not known, or has expired';
+  return { error_code: 'AUTH_FAILED', message: why };
+}
+
+/** The number that the next message has to have; null when nothing is resumed. */
+async function resume(
+  hub: Hub,
+  connection: Connection,
+  request: Request,
+): Promise<number | null | Refusal> {
+  const wanted = request.resume ?? null;
+  if (wanted === null) return null;
+  // A client's second handshake as an agent takes no session over.
+  if ([request.role, connection.role].includes('client')) return wanted.last_seq + 1;
+  const refused = refusalOf(connection.grant, 'send', wanted.session_id);
+  if (refused !== null) return { error_code: 'AUTH_FAILED', message: refused };
+  const claimed = claim(hub, connection, wanted.session_id, { take_over: true });
+  if ('full' in claimed) {
+    countLimit(hub, 'sessions_max');
+    return { error_code: 'CAPACITY_EXHAUSTED', message: claimed.full.message };
+  }
+  try {
+    const last = await hub.options.journal.lastSeq(wanted.session_id, LIVE_SOURCE);
+    if ('session' in claimed) claimed.session.last_seq = last;
+    return last + 1;
+  } catch (error) {
+    return { error_code: 'CAPACITY_EXHAUSTED', message: (error as Error).message };
+  }
+}
+
+const FEATURES = ['ack', 'resume', 'subscribe', 'flow_control', 'input', ...LIVE_TYPES];
+
+function respond(
+  hub: Hub,
+  connection: Connection,
+  { message_id = null }: WireMessage,
+  more: Partial<LiveDataOf<'handshake_response'>>,
+): void {
+  const { limits, options } = hub;
+  const data: LiveDataOf<'handshake_response'> = {
+    success: false,
+    session_id: null,
+    server_info: { name: 'tacho', version: options.version, protocol_version: LIVE_VERSION },
+    supported_features: FEATURES,
+    max_message_bytes: limits.message_bytes_max,
+    heartbeat_interval_ms: limits.heartbeat_ms,
+    credits: Math.max(0, connection.credits),
+    resume_from_seq: null,
+    error: null,
+    ...more,
+  };
+  const ids = { session_id: data.session_id ?? null, correlation_id: message_id };
+  if (more.error) options.board?.refused(more.error.error_code as LiveErrorCode);
+  say(hub, connection, messageOf(hub, 'handshake_response', data, ids), data.success);
+}

@@ -1,0 +1,129 @@
+/**
+ * Room for long lines that are not finished. A connection may hold a whole message, so all of them together could hold
+ * gigabytes: only some long lines are read at a time, the others wait with what they have.
+ * Contract: whoever waits gets a place in turn, because one that stalls loses it; places for private transports are kept free.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  type Connection,
+  complain,
+  countLimit,
+  type Hub,
+  type LongLine,
+} from '../collector/hub.ts';
+
+const isLong = ({ lines }: Connection) => lines.held > LIMITS.live_short_line_bytes;
+
+/** To be called when a connection has brought something, or has gone. Returns those that may be read again. */
+export function placeLine(hub: Hub, connection: Connection): Connection[] {
+  const { long_lines, long_lines_waiting } = hub;
+  const place = long_lines.get(connection);
+  const open = connection.phase === 'open' || connection.phase === 'greeting';
+  if (!open || !isLong(connection)) {
+    long_lines_waiting.delete(connection);
+    return long_lines.delete(connection) ? admit(hub) : [];
+  }
+  const now_ms = hub.options.clock.elapsed();
+  if (place !== undefined) {
+    place.heard_ms = now_ms;
+    place.bytes = connection.lines.held;
+    return [];
+  }
+  if (long_lines_waiting.has(connection)) return [];
+  long_lines_waiting.add(connection);
+  const admitted = admit(hub);
+  if (!long_lines_waiting.has(connection)) return admitted;
+  countLimit(hub, 'long_lines_max');
+  if (long_lines_waiting.size > hub.limits.long_lines_waiting_max) {
+    countLimit(hub, 'long_lines_waiting_max');
+    long_lines_waiting.delete(connection);
+    refuseLine(hub, connection, 'too many long lines wait to be read');
+  }
+  return admitted;
+}
+
+/** The line is read on and dropped; the connection stays. */
+function refuseLine(hub: Hub, connection: Connection, why: string): void {
+  const received_bytes = connection.lines.held;
+  connection.lines.giveUp();
+  connection.line_refused = true;
+  complain(hub, connection, 'CAPACITY_EXHAUSTED', {
+    message: `${why}: the line is dropped, send it again`,
+    retriable: true,
+    details: { received_bytes, max_capacity: hub.limits.long_lines_max },
+  });
+}
+
+export const waitsForPlace = ({ long_lines_waiting }: Hub, connection: Connection) =>
+  long_lines_waiting.has(connection);
+
+/** Gives places to those that wait, in turn. */
+function admit(hub: Hub): Connection[] {
+  const { long_lines, long_lines_waiting, limits } = hub;
+  const others_max = Math.max(1, limits.long_lines_max - limits.long_lines_private);
+  const now_ms = hub.options.clock.elapsed();
+  const admitted: Connection[] = [];
+  for (const connection of long_lines_waiting) {
+    if (long_lines.size >= limits.long_lines_max) break;
+    if (!connection.wire.private && othersIn(long_lines) >= others_max) continue;
+    long_lines_waiting.delete(connection);
+    const line = { since_ms: now_ms, heard_ms: now_ms, bytes: connection.lines.held };
+    long_lines.set(connection, line);
+    admitted.push(connection);
+  }
+  return admitted;
+}
+
+function othersIn(long_lines: ReadonlyMap<Connection, LongLine>): number {
+  let found = 0;
+  for (const { wire } of long_lines.keys()) if (!wire.private) found += 1;
+  return found;
+}
+
+/** Looks for lines that stall as long as somebody waits. `resume`: reads a connection on. */
+export function watchLines(hub: Hub, resume: (connection: Connection) => void): void {
+  if (hub.long_lines_timer !== null || hub.long_lines_waiting.size === 0) return;
+  const every_ms = LIMITS.live_line_stall_ms_min;
+  let looked_ms = hub.options.clock.elapsed();
+  const timer = setInterval(() => {
+    const now_ms = hub.options.clock.elapsed();
+    for (const connection of refuseStalled(hub, Math.max(0, now_ms - looked_ms - every_ms)))
+      resume(connection);
+    looked_ms = now_ms;
+    if (hub.long_lines_waiting.size > 0) return;
+    clearInterval(timer);
+    hub.long_lines_timer = null;
+  }, every_ms);
+  hub.long_lines_timer = timer.unref();
+}
+
+/** Refuses long lines that stall while others wait. `late_ms`: for how long this process was held up. */
+function refuseStalled(hub: Hub, late_ms: number): Connection[] {
+  const { long_lines, long_lines_waiting, options } = hub;
+  if (long_lines_waiting.size === 0) return [];
+  const now_ms = options.clock.elapsed();
+  const stall_ms = stallOf(hub);
+  for (const [connection, line] of [...long_lines]) {
+    line.since_ms += late_ms;
+    line.heard_ms += late_ms;
+    if (!isStalled(line, now_ms, stall_ms) || connection.paused) continue;
+    long_lines.delete(connection);
+    refuseLine(hub, connection, 'a line was not finished in time while others waited');
+  }
+  return admit(hub);
+}
+
+function stallOf({ long_lines, long_lines_waiting }: Hub): number {
+  const { live_line_stall_ms, live_line_stall_ms_min } = LIMITS;
+  const share = Math.min(1, long_lines.size / long_lines_waiting.size);
+  return Math.max(live_line_stall_ms_min, live_line_stall_ms * share);
+}
+
+function isStalled(line: LongLine, now_ms: number, stall_ms: number): boolean {
+  const { since_ms, heard_ms, bytes } = line;
+  const { live_line_ms, live_line_bytes_per_ms } = LIMITS;
+  return (
+    now_ms - heard_ms > stall_ms ||
+    now_ms - since_ms > live_line_ms + bytes / live_line_bytes_per_ms
+  );
+}

@@ -1,0 +1,172 @@
+/** Reading one line of the protocol. Contract: never throws; what is wrong is said with the field, nothing is guessed. */
+
+import { isUtf8 } from 'node:buffer';
+import { isoTime } from '../../lib/iso-time.ts';
+import { checkValue, jsonFault, nestsDeeper } from '../../lib/json.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
+import { LIVE_CHECKS } from '../../model/generated/live.ts';
+import type { WireMessage } from '../../model/live.ts';
+import { ACKED_TYPES, LIVE_TYPES } from '../../model/live-words.ts';
+import { type Fault, faultOf, responseFault, shown } from './fault.ts';
+
+export type { WireMessage } from '../../model/live.ts';
+
+export type ReadMessage =
+  | { fault: null; message: WireMessage; text: string }
+  /** `message`: what could be parsed, so that the answer can name its cause. */
+  | { fault: Fault; message: Record<string, unknown> | null; text: string };
+
+/** Reads the line in `bytes[start, end)`. */
+export function readMessage(bytes: Buffer, start = 0, end = bytes.length): ReadMessage {
+  const line = bytes.subarray(start, end);
+  const text = line.toString('utf8');
+  if (!isUtf8(line)) return badLine(text, 'INVALID_NDJSON_FORMAT', 'the line is not UTF-8');
+  return readText(text);
+}
+
+export function readText(text: string): ReadMessage {
+  const long = text.length > LIMITS.depth_scan_from_bytes;
+  if (long && nestsDeeper(text, LIMITS.depth_max)) return tooDeep(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return badLine(text, 'INVALID_JSON_FORMAT', jsonFault(error));
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');
+  const found = { too_deep: false, lossy_number: false };
+  if (!long && checkValue(value, LIMITS.depth_max, found).too_deep) return tooDeep(text);
+  return judged(value as Record<string, unknown>, text);
+}
+
+function judged(value: Record<string, unknown>, text: string): ReadMessage {
+  const long = longIdOf(value);
+  if (long !== null) return { fault: longId(long), message: withoutLong(value), text };
+  const { type } = value;
+  if (typeof type !== 'string' || type === '')
+    return { fault: noType(value), message: value, text };
+  const check = own(LIVE_CHECKS, type);
+  if (check === undefined) return { fault: unknownType(type), message: value, text };
+  if (!check(value)) return { fault: faultOf(type, value), message: value, text };
+  const message = value as unknown as WireMessage;
+  message.data ??= {};
+  const fault = isTime(message.timestamp) ? null : noTime(message.timestamp);
+  const unpaired = type === 'tool_call_response' ? responseFault(message.data) : null;
+  const wrong = fault ?? unpaired;
+  return wrong === null ? { fault: null, message, text } : { fault: wrong, message: value, text };
+}
+
+function badLine(text: string, code: Fault['code'], why: string): ReadMessage {
+  const details =
+    code === 'INVALID_JSON_FORMAT'
+      ? { raw_message: text.slice(0, 200), parse_error: why }
+      : { problematic_line: text.slice(0, 200), issue: why };
+  return { fault: { code, field: null, message: why, details }, message: null, text };
+}
+
+function tooDeep(text: string): ReadMessage {
+  return badLine(text, 'INVALID_NDJSON_FORMAT', `nested deeper than ${LIMITS.depth_max} levels`);
+}
+
+type Fields = Record<string, unknown>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const isLong = (value: unknown) =>
+  typeof value === 'string' && value.length > LIMITS.live_id_chars_max;
+
+const ENVELOPE_IDS = ['session_id', 'correlation_id', 'message_id'] as const;
+
+/** Ids are kept while their calls are open, so they must be short; names the first that is not. */
+function longIdOf(value: Fields): string | null {
+  for (const name of ENVELOPE_IDS) if (isLong(value[name])) return name;
+  const data = fieldsOf(value.data);
+  if (isLong(data.call_id)) return 'data.call_id';
+  if (isLong(data.message_id)) return 'data.message_id';
+  if (isLong(fieldsOf(data.message).id)) return 'data.message.id';
+  if (isLong(fieldsOf(data.resume).session_id)) return 'data.resume.session_id';
+  return isLong(fieldsOf(value.trace).traceparent) ? 'trace.traceparent' : null;
+}
+
+/** What names the message, for the answer. */
+function withoutLong(value: Fields): Fields {
+  const names = ['type', 'timestamp', 'seq', ...ENVELOPE_IDS];
+  return Object.fromEntries(
+    names.filter((name) => !isLong(value[name])).map((name) => [name, value[name]]),
+  );
+}
+
+function longId(field: string): Fault {
+  const expected = `text of at most ${LIMITS.live_id_chars_max} characters`;
+  return {
+    code: 'INVALID_FIELD_TYPE',
+    field,
+    message: `the field ${field} must be ${expected}`,
+    details: { field, expected, received_type: 'string' },
+  };
+}
+
+function noType({ type = '', ...others }: Fields): Fault {
+  const received = type === null ? 'null' : Array.isArray(type) ? 'array' : typeof type;
+  if (type !== '')
+    return {
+      code: 'INVALID_FIELD_TYPE',
+      field: 'type',
+      message: `the field type must be text, not ${received}`,
+      details: { field: 'type', expected: 'text', received_type: received },
+    };
+  return {
+    code: 'MISSING_REQUIRED_FIELD',
+    field: 'type',
+    message: 'the field type is missing',
+    details: {
+      missing_field: 'type',
+      received_fields: Object.keys(others).slice(0, 50),
+      expected_fields: [
+        'type',
+        'timestamp',
+        ...ENVELOPE_IDS,
+        'seq',
+        'ack_required',
+        'trace',
+        'data',
+      ],
+    },
+  };
+}
+
+/** The 30th of February would be read as the 2nd of March. */
+function isTime(text: string): boolean {
+  const at_ms = isoTime(text);
+  return at_ms !== undefined && new Date(at_ms).getUTCDate() === Number(text.slice(8, 10));
+}
+
+function noTime(text: string): Fault {
+  const expected = 'a time like 2026-03-03T10:00:00.037Z';
+  return {
+    code: 'INVALID_FIELD_TYPE',
+    field: 'timestamp',
+    message: `the field timestamp must be ${expected}, not ${shown(text)}`,
+    details: { field: 'timestamp', expected, received_type: 'string' },
+  };
+}
+
+function unknownType(type: string): Fault {
+  return {
+    code: 'INVALID_MESSAGE_TYPE',
+    field: 'type',
+    message: `there is no message type ${shown(type)}`,
+    details: { received_type: type.slice(0, 100), supported_types: LIVE_TYPES },
+  };
+}
+
+/** Whether the sender waits for an acknowledgement. */
+export function wantsAck({
+  type,
+  ack_required,
+}: Pick<WireMessage, 'type' | 'ack_required'>): boolean {
+  return ack_required ?? ACKED_TYPES.has(type);
+}

@@ -1,0 +1,198 @@
+/**
+ * One connection to a collector, from the handshake to its end: frames, heartbeats, the comparison of clocks.
+ * Contract: it ends once, with a reason; a peer that is silent for three heartbeats is gone (LP-11).
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createLines } from '../../lib/lines.ts';
+import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
+import { control } from '../protocol/compose.ts';
+import { readMessage, type WireMessage } from '../protocol/messages.ts';
+
+export type Hello = LiveDataOf<'handshake_request'>;
+export type Welcome = LiveDataOf<'handshake_response'>;
+
+export interface LinkOptions {
+  hello: Hello;
+  clock: Clock;
+  hello_ms: number;
+  /** Names this connection in the ids of its own messages. */
+  name: string;
+  /** `text`: the line as it came. */
+  onMessage(message: WireMessage, text: string): void;
+  /** The collector's clock against ours, in ms: positive when it is ahead (LP-17). */
+  onSkew(skew_ms: number): void;
+}
+
+/** The collector said no to the handshake. */
+export class Refused extends TachoError {
+  readonly error_code: string;
+  readonly reason: string;
+
+  constructor(error_code: string, reason: string) {
+    super('refused', `${error_code}: ${reason}`, {
+      stage: 'live',
+      retryable: error_code !== 'AUTH_FAILED',
+    });
+    this.error_code = error_code;
+    this.reason = reason;
+  }
+}
+
+export class Link {
+  readonly #wire: Duplex;
+  readonly #options: LinkOptions;
+  #welcome: ((welcome: Welcome) => void) | null = null;
+  #seen: number;
+  #beat: NodeJS.Timeout | null = null;
+  #count = 0;
+  #asked = 0;
+  /** How old a time of the collector's is when we read it, as far as the handshake told. */
+  #half_trip_ms = 0;
+  #why: Error | null = null;
+  #drained: (() => void)[] = [];
+  /** Resolves with the reason when the connection has ended. */
+  readonly ended: Promise<Error>;
+  readonly #end: (why: Error) => void;
+
+  constructor(wire: Duplex, options: LinkOptions) {
+    this.#wire = wire;
+    this.#options = options;
+    this.#seen = options.clock.elapsed();
+    let end: (why: Error) => void = () => {};
+    this.ended = new Promise((resolve) => {
+      end = resolve;
+    });
+    this.#end = end;
+    const lines = createLines(
+      {
+        line: (bytes, start, stop) => this.#line(bytes, start, stop),
+        oversize: () => this.close(new Error('the collector sent a message over the limit')),
+      },
+      LIMITS.live_message_bytes_max,
+    );
+    wire.on('data', (chunk: Buffer) => lines.push(chunk));
+    wire.on('drain', () => this.#release());
+    wire.on('error', (error: Error) => this.close(error));
+    wire.on('end', () => this.close(new Error('the collector closed the connection')));
+    wire.on('close', () => this.close(new Error('the connection was closed')));
+  }
+
+  get gone(): boolean {
+    return this.#why !== null;
+  }
+
+  /** Says hello and waits for the answer; rejects with `Refused` when the collector does not want us. */
+  async open(): Promise<Welcome> {
+    const { hello, hello_ms, clock } = this.#options;
+    this.#asked = clock.elapsed();
+    const answer = new Promise<Welcome>((resolve) => {
+      this.#welcome = resolve;
+    });
+    const timer = setTimeout(
+      () => this.close(new Error(`no answer to the handshake in ${hello_ms / 1000} s`)),
+      hello_ms,
+    );
+    this.say('handshake_request', hello);
+    const welcome = await Promise.race([
+      answer,
+      this.ended.then((why) => {
+        throw why;
+      }),
+    ]).finally(() => clearTimeout(timer));
+    if (!welcome.success) {
+      const { error_code = 'REFUSED', message = 'the collector refused' } = welcome.error ?? {};
+      this.close(new Error(message));
+      throw new Refused(error_code, message);
+    }
+    this.#keepAlive(welcome.heartbeat_interval_ms || LIMITS.live_heartbeat_ms);
+    return welcome;
+  }
+
+  #keepAlive(interval_ms: number): void {
+    const { clock } = this.#options;
+    this.#beat = setInterval(() => {
+      if (clock.elapsed() - this.#seen > interval_ms * LIMITS.live_heartbeats_missed_max)
+        this.close(new Error('three heartbeats of the collector were missed'));
+      else this.say('heartbeat', {});
+    }, interval_ms);
+  }
+
+  #line(bytes: Buffer, start: number, end: number): void {
+    if (this.gone) return;
+    this.#seen = this.#options.clock.elapsed();
+    const read = readMessage(bytes, start, end);
+    // What cannot be read is the collector's fault, and nothing that we wait for.
+    if (read.fault !== null) return;
+    const { message } = read;
+    if (message.type === 'handshake_response' && this.#welcome !== null) {
+      this.#half_trip_ms = (this.#seen - this.#asked) / 2;
+      this.#compare(message.timestamp);
+      this.#welcome(message.data as unknown as Welcome);
+      this.#welcome = null;
+    } else if (message.type === 'heartbeat') this.#compare(message.timestamp);
+    else this.#options.onMessage(message, read.text);
+  }
+
+  #compare(timestamp: string): void {
+    const at_ms = isoTime(timestamp);
+    if (at_ms === undefined) return;
+    this.#options.onSkew(Math.round(at_ms + this.#half_trip_ms - this.#options.clock.now()));
+  }
+
+  /** Asks where one more session goes on; the answer is a message like others. Returns the id of the question. */
+  resume(session_id: string, last_seq: number): string {
+    this.say('handshake_request', { ...this.#options.hello, resume: { session_id, last_seq } });
+    return `${this.#options.name}-${this.#count}`;
+  }
+
+  /** Sends a message of the connection itself. */
+  say<T extends 'handshake_request' | 'heartbeat' | 'error'>(
+    type: T,
+    data: LiveDataOf<T>,
+    session_id: string | null = null,
+  ): void {
+    this.#count += 1;
+    const { name, clock } = this.#options;
+    const message_id = `${name}-${this.#count}`;
+    const message: LiveMessage<T> = control(type, data, {
+      at_ms: clock.now(),
+      message_id,
+      session_id,
+    });
+    this.send(JSON.stringify(message));
+  }
+
+  /** False: wait for `drained` before more. */
+  send(text: string): boolean {
+    if (this.gone) return false;
+    return this.#wire.write(`${text}\n`);
+  }
+
+  drained(): Promise<void> {
+    if (this.gone || !this.#wire.writableNeedDrain) return Promise.resolve();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  #release(): void {
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  close(why: Error): void {
+    if (this.#why !== null) return;
+    this.#why = why;
+    if (this.#beat !== null) clearInterval(this.#beat);
+    this.#release();
+    this.#end(why);
+    // What was written still goes out; a peer that takes nothing is not waited for.
+    this.#wire.end();
+    const timer = setTimeout(() => this.#wire.destroy(), LINGER_MS);
+    this.#wire.once('close', () => clearTimeout(timer));
+    this.#wire.once('finish', () => this.#wire.destroy());
+  }
+}
+
+const LINGER_MS = 500;

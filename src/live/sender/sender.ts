@@ -1,0 +1,374 @@
+/**
+ * Delivers sessions to a collector and never gives up: connects, says hello, sends in order what is not acknowledged, as
+ * credits allow, and begins again when the connection is lost (LP-7, LP-8, LP-10, LP-11).
+ * Contract: it holds no messages, it reads them from their source; only a refusal for good ends it.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import { CLIENT_MESSAGE_TYPES, LIVE_VERSION, URGENT_TYPES } from '../../model/live-words.ts';
+import { refusalOf } from '../collector/input.ts';
+import { Questions } from '../collector/resume-requests.ts';
+import type { WireMessage } from '../protocol/messages.ts';
+import { Delivery, type Failure, type MessageSource } from './delivery.ts';
+import { type Hello, Link, Refused } from './link.ts';
+import type { Notice, SenderOptions, SenderSession, SenderTimes } from './types.ts';
+
+export type {
+  InputAnswer,
+  Notice,
+  SenderOptions,
+  SenderSession,
+  SenderTimes,
+} from './types.ts';
+
+const TIMES: SenderTimes = {
+  retry_ms: LIMITS.live_retry_ms,
+  retry_ms_max: LIMITS.live_retry_ms_max,
+  resend_ms: LIMITS.live_resend_ms,
+  resend_ms_max: LIMITS.live_resend_ms_max,
+  hello_ms: LIMITS.live_hello_ms,
+};
+const INPUT_TYPES: ReadonlySet<string> = new Set(CLIENT_MESSAGE_TYPES);
+/** A skew that changed by less is the same one. */
+const SKEW_STEP_MS = 50;
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #times: SenderTimes;
+  readonly #deliveries = new Set<Delivery>();
+  readonly #waiting = new Set<() => void>();
+  #link: Link | null = null;
+  readonly #questions = new Questions();
+  #credits = 0;
+  #connections = 0;
+  #stopped = false;
+  /** The last try to connect failed. */
+  #away = false;
+  readonly #stop = new AbortController();
+  #wake: (() => void) | null = null;
+  #rang = false;
+  #told_skew = 0;
+  #inputs: Promise<void> = Promise.resolve();
+  #failure: Failure | null = null;
+  readonly #running: Promise<void>;
+  /** The collector's clock against ours; null: not known yet. */
+  skew_ms: number | null = null;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#times = { ...TIMES, ...options.times };
+    this.#running = this.#run();
+  }
+
+  add(source: MessageSource): SenderSession {
+    const delivery = new Delivery(source, this.#times);
+    if (this.#failure !== null) delivery.fail(this.#failure);
+    this.#deliveries.add(delivery);
+    this.#ring();
+    return {
+      get acked() {
+        return delivery.acked;
+      },
+      get done() {
+        return delivery.done;
+      },
+      get failure() {
+        return delivery.failure;
+      },
+      wake: () => this.#ring(),
+      settled: (wait_ms) => this.#settled(delivery, wait_ms),
+      moved: (wait_ms) => this.#moved(delivery, wait_ms),
+      drop: () => void this.#deliveries.delete(delivery),
+    };
+  }
+
+  /** The number with which the collector would go on with a session; null: nobody knows, or not in that time. */
+  async where(session_id: string, wait_ms: number): Promise<number | null> {
+    const until = this.#now() + wait_ms;
+    await this.#settles(() => this.connected || this.#away, wait_ms);
+    const link = this.#link;
+    if (link === null || link.gone) return null;
+    let answer: { seq: number | null } | null = null;
+    this.#questions.ask(link, { id: session_id, last_seq: 0 }, (seq) => {
+      answer = { seq };
+      this.#changed();
+    });
+    await this.#settles(() => answer !== null, until - this.#now());
+    return (answer as { seq: number | null } | null)?.seq ?? null;
+  }
+
+  get connected(): boolean {
+    return this.#link !== null && !this.#link.gone;
+  }
+
+  async close(): Promise<void> {
+    this.#stopped = true;
+    this.#stop.abort();
+    this.#link?.close(new Error('closed by us'));
+    this.#ring();
+    this.#changed();
+    await this.#running;
+  }
+
+  #now(): number {
+    return this.#options.clock.elapsed();
+  }
+
+  #ring(): void {
+    this.#rang = true;
+    this.#wake?.();
+  }
+
+  /** Waits for news, at most so long. */
+  async #rest(wait_ms: number | null): Promise<void> {
+    if (this.#rang || this.#stopped) {
+      this.#rang = false;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const timer = wait_ms === null ? null : setTimeout(resolve, Math.max(1, wait_ms));
+      this.#wake = () => {
+        if (timer !== null) clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = null;
+    this.#rang = false;
+  }
+
+  #changed(): void {
+    for (const look of this.#waiting) look();
+  }
+
+  /** Waits until it holds, at most so long; not for one who is closing. */
+  #settles(holds: () => boolean, wait_ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (holds() || this.#stopped) finish();
+      };
+      const finish = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(finish, wait_ms);
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  async #settled(delivery: Delivery, wait_ms: number): Promise<boolean> {
+    await this.#settles(() => delivery.done || delivery.failure !== null, wait_ms);
+    return delivery.done;
+  }
+
+  async #moved(delivery: Delivery, wait_ms: number): Promise<boolean> {
+    const { acked } = delivery;
+    const over = () => delivery.done || delivery.failure !== null || !this.connected;
+    await this.#settles(() => delivery.acked > acked || over(), wait_ms);
+    return delivery.acked > acked;
+  }
+
+  async #run(): Promise<void> {
+    for (let tries = 0; !this.#stopped; tries++) {
+      let why: Error;
+      try {
+        const link = await this.#connect();
+        tries = 0;
+        why = await this.#serve(link);
+      } catch (error) {
+        why = error as Error;
+        if (error instanceof Refused && !error.retryable) return this.#giveUp(error);
+      }
+      if (this.#stopped || this.#failure !== null) return;
+      await this.#pause(why, tries);
+    }
+  }
+
+  /** The wait doubles, and is shorter by up to a quarter so that many do not come back at once. */
+  async #pause(why: Error, tries: number): Promise<void> {
+    const { retry_ms, retry_ms_max } = this.#times;
+    const [chance = 0] = this.#options.random(1);
+    const whole = Math.min(retry_ms * 2 ** Math.min(tries, 30), retry_ms_max);
+    const wait_ms = Math.round(whole * (1 - chance / 1020));
+    this.#away = true;
+    this.#questions.clear();
+    this.#tell({ kind: 'lost', why: why.message, retry_ms: wait_ms });
+    this.#changed();
+    const until = this.#now() + wait_ms;
+    while (!this.#stopped && this.#now() < until) await this.#rest(until - this.#now());
+  }
+
+  async #connect(): Promise<Link> {
+    const { clock, random, dial } = this.#options;
+    const wire = await dial(this.#stop.signal);
+    this.#connections += 1;
+    const resumed = this.#resumed();
+    const resume = resumed && { session_id: resumed.source.session_id, last_seq: resumed.acked };
+    const link = new Link(wire, {
+      hello: this.#hello(resume),
+      clock,
+      hello_ms: this.#times.hello_ms,
+      name: `${Buffer.from(random(6)).toString('hex')}-${this.#connections}`,
+      onMessage: (message) => this.#take(link, message),
+      onSkew: (skew_ms) => this.#skew(skew_ms),
+    });
+    // `close` may have come while we dialled.
+    if (this.#stopped) link.close(new Error('closed by us'));
+    this.#link = link;
+    const welcome = await link.open();
+    this.#credits = welcome.credits;
+    this.#away = false;
+    for (const delivery of this.#deliveries) delivery.begin();
+    resumed?.asked(this.#now());
+    resumed?.answered(welcome.resume_from_seq ?? null);
+    this.#tell({ kind: 'connected' });
+    this.#changed();
+    return link;
+  }
+
+  /** The first handshake has room for one session; the others are asked for one by one. */
+  #resumed(): Delivery | null {
+    const open = [...this.#deliveries].filter(
+      ({ failure, source }) => failure === null && source.last_seq > 0,
+    );
+    return open.find(({ done }) => !done) ?? open[0] ?? null;
+  }
+
+  #hello(resume: { session_id: string; last_seq: number } | null): Hello {
+    const { token, client } = this.#options;
+    return { version: LIVE_VERSION, role: 'agent', client_info: client, resume, token };
+  }
+
+  /** Sends until the connection ends; returns why it did. */
+  async #serve(link: Link): Promise<Error> {
+    link.ended.then(() => this.#ring());
+    while (!link.gone && !this.#stopped) {
+      const now = this.#now();
+      for (const delivery of this.#deliveries) {
+        if (delivery.unasked) this.#askFor(link, delivery);
+        delivery.resend(now);
+      }
+      let sent = false;
+      for (const delivery of this.#deliveries) {
+        if (delivery.ready(now) && (await this.#sendSome(link, delivery))) sent = true;
+        if (link.gone) break;
+      }
+      if (!sent && !link.gone) await this.#rest(this.#restFrom(now));
+    }
+    this.#link = null;
+    return link.ended;
+  }
+
+  /** Asked for the moment at which nothing was ready: for a later one, something could have become so unnoticed. */
+  #restFrom(looked: number): number | null {
+    let next = Infinity;
+    for (const delivery of this.#deliveries)
+      next = Math.min(next, delivery.due(looked) ?? Infinity);
+    return next === Infinity ? null : Math.max(0, next - this.#now());
+  }
+
+  /** One piece of a session; whether anything of it was sent. */
+  async #sendSome(link: Link, delivery: Delivery): Promise<boolean> {
+    const from = delivery.next;
+    const entries = await delivery.source.read(from, PIECE_BYTES);
+    let sent = false;
+    for (const { seq, type, text } of entries) {
+      // An answer that came meanwhile may have moved it.
+      if (delivery.failure !== null || seq !== delivery.next || link.gone) break;
+      if (!delivery.mayGo(seq)) break;
+      const cost = URGENT_TYPES.has(type) ? 0 : 1;
+      if (cost > this.#credits) break;
+      this.#credits -= cost;
+      delivery.sent(seq, this.#now());
+      sent = true;
+      if (!link.send(text)) await link.drained();
+    }
+    return sent;
+  }
+
+  #take(link: Link, message: WireMessage): void {
+    const { type, data } = message;
+    if (type === 'ack') this.#acked(data as { acked: { session_id: string; seq: number }[] });
+    else if (type === 'flow_control') {
+      this.#credits = (data as { available_credits: number }).available_credits;
+      this.#ring();
+    } else if (type === 'handshake_response') {
+      this.#questions.answered(message);
+      this.#ring();
+    } else if (type === 'error') this.#error(message);
+    else if (INPUT_TYPES.has(type))
+      // One after the other: a second text must not overtake the first.
+      this.#inputs = this.#inputs.then(() => this.#input(link, message));
+  }
+
+  #askFor(link: Link, delivery: Delivery): void {
+    delivery.asked(this.#now());
+    const session = { id: delivery.source.session_id, last_seq: delivery.acked };
+    this.#questions.ask(link, session, (resume_from_seq, refused) => {
+      if (refused?.error_code === 'AUTH_FAILED') delivery.fail(refused);
+      else delivery.answered(resume_from_seq);
+      this.#changed();
+    });
+  }
+
+  #acked({ acked }: { acked: { session_id: string; seq: number }[] }): void {
+    const now = this.#now();
+    for (const { session_id, seq } of acked) this.#find(session_id)?.ack(seq, now);
+    this.#changed();
+    this.#ring();
+  }
+
+  #find(session_id: string | null | undefined): Delivery | undefined {
+    for (const delivery of this.#deliveries)
+      if (delivery.source.session_id === session_id) return delivery;
+    return undefined;
+  }
+
+  #error(message: WireMessage): void {
+    const { error_code, message: text } = message.data as unknown as Failure;
+    const failure = { error_code, message: text };
+    const session_id = message.session_id ?? null;
+    if (this.#questions.refused(message)) {
+      this.#ring();
+      return;
+    }
+    if (error_code === 'AUTH_FAILED') {
+      this.#giveUp(new Refused(error_code, text));
+      return;
+    }
+    const final = this.#find(session_id)?.error(message, this.#now()) ?? false;
+    this.#tell({ kind: 'refused', session_id, final, ...failure });
+    this.#changed();
+    this.#ring();
+  }
+
+  #giveUp({ error_code, reason }: Refused): void {
+    this.#failure = { error_code, message: reason };
+    for (const delivery of this.#deliveries) delivery.fail(this.#failure);
+    this.#stopped = true;
+    this.#link?.close(new Error(reason));
+    this.#tell({ kind: 'refused', session_id: null, final: true, ...this.#failure });
+    this.#changed();
+    this.#ring();
+  }
+
+  async #input(link: Link, message: WireMessage): Promise<void> {
+    const refusal = await refusalOf(this.#options.onInput, message);
+    if (refusal !== null) link.say('error', refusal, message.session_id ?? null);
+  }
+
+  #skew(skew_ms: number): void {
+    this.skew_ms = skew_ms;
+    const told = Math.abs(skew_ms) > LIMITS.live_skew_ms_max ? skew_ms : 0;
+    if (Math.abs(told - this.#told_skew) < SKEW_STEP_MS) return;
+    this.#told_skew = told;
+    if (told !== 0) this.#tell({ kind: 'skew', skew_ms });
+  }
+
+  #tell(notice: Notice): void {
+    this.#options.onNotice?.(notice);
+  }
+}
+
+/** What is read of one session before the next has its turn. */
+const PIECE_BYTES = 64 * 1024;

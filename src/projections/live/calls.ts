@@ -1,0 +1,187 @@
+/**
+ * Calls that are open: what they are called on the wire, and what falls due for them (LP-4, LP-6).
+ * Contract: memory is bounded; what is due comes out in the order of time.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import type { Args } from './data.ts';
+
+export interface OpenCall {
+  /** On the wire; differs from the event's only where an id is used again. */
+  id: string;
+  call_id: string;
+  native_call_id: string;
+  tool: string;
+  native_tool: string | null;
+  args: Args;
+  requested_ms: number;
+  /** When the call, or a sub-agent that it started, was heard of last. */
+  alive_ms: number;
+  status_due_ms: number;
+  made_statuses: number;
+  /** Why it was refused. */
+  reason: string | null;
+}
+
+export type Due = { at_ms: number; call: OpenCall } & (
+  | { what: 'status'; last: boolean }
+  | { what: 'timeout' | 'abandoned' }
+);
+
+export interface CallTimes {
+  call_timeout_ms: number | null;
+  abandoned_ms: number | null;
+}
+
+export class LiveCalls {
+  readonly #times: CallTimes;
+  readonly #open = new Map<string, OpenCall>();
+  /** By the agent's own id: some records have no other. */
+  readonly #natives = new Map<string, OpenCall>();
+  /** Answered lately, with the id on the wire. */
+  readonly #answered = new Map<string, string>();
+  /** Answered by us in the agent's place: its own answer may still come. */
+  readonly #given_up = new Map<string, string>();
+  /** Nothing is due before; may be too early, never too late. */
+  #due_ms = Number.POSITIVE_INFINITY;
+  /** Statuses that were due and not made. */
+  left_out = 0;
+
+  constructor(times: CallTimes) {
+    this.#times = times;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get due_ms(): number | null {
+    return this.#open.size === 0 || this.#due_ms === Number.POSITIVE_INFINITY ? null : this.#due_ms;
+  }
+
+  all(): OpenCall[] {
+    return [...this.#open.values()];
+  }
+
+  /** The oldest one. */
+  first(): OpenCall | undefined {
+    for (const call of this.#open.values()) return call;
+    return undefined;
+  }
+
+  get(call_id: string): OpenCall | undefined {
+    return this.#open.get(call_id);
+  }
+
+  find(call_id: string): OpenCall | undefined {
+    return this.#open.get(call_id) ?? this.#natives.get(call_id);
+  }
+
+  /** The id on the wire of a call that was answered. */
+  answered(call_id: string): string | undefined {
+    return this.#given_up.get(call_id) ?? this.#answered.get(call_id);
+  }
+
+  /** An id that is used again gets a name of its own. */
+  newId(call_id: string): string {
+    const earlier = this.answered(call_id);
+    if (earlier === undefined) return call_id === '' ? '(none)' : shortId(call_id);
+    const match = /^(.*)#(\d+)$/s.exec(earlier);
+    return match === null ? `${earlier}#2` : `${match[1]}#${Number(match[2]) + 1}`;
+  }
+
+  add(call: OpenCall): void {
+    this.#given_up.delete(call.call_id);
+    this.#open.set(call.call_id, call);
+    this.#natives.set(call.native_call_id, call);
+    this.#due_ms = Math.min(this.#due_ms, this.#dueOf(call));
+  }
+
+  /** It was heard of; `told`: and those who listen, too. */
+  alive(call: OpenCall, at_ms: number, told: boolean): void {
+    call.alive_ms = at_ms;
+    const first_ms = call.requested_ms + LIMITS.live_status_first_ms;
+    if (told && at_ms >= first_ms) call.status_due_ms = at_ms + LIMITS.live_status_every_ms;
+  }
+
+  /** `by_us`: the agent has not answered it. */
+  close(call: OpenCall, by_us: boolean): void {
+    this.#open.delete(call.call_id);
+    if (this.#natives.get(call.native_call_id) === call) this.#natives.delete(call.native_call_id);
+    if (by_us) {
+      this.#given_up.set(call.call_id, call.id);
+      forget(this.#given_up, LIMITS.live_open_calls_max);
+      return;
+    }
+    this.#answered.set(call.call_id, call.id);
+    forget(this.#answered, LIMITS.calls_remembered_max);
+  }
+
+  /** The agent's own answer came after ours. */
+  late(call_id: string): string | undefined {
+    const id = this.#given_up.get(call_id);
+    if (id === undefined) return undefined;
+    this.#given_up.delete(call_id);
+    this.#answered.set(call_id, id);
+    return id;
+  }
+
+  /** What fell due up to a moment, in order; a call whose time is over is still open. */
+  take(now_ms: number): Due[] {
+    if (now_ms < this.#due_ms) return [];
+    const due: Due[] = [];
+    this.#due_ms = Number.POSITIVE_INFINITY;
+    for (const call of this.#open.values()) {
+      const end = this.#endOf(call);
+      const over = end !== null && end.at_ms <= now_ms;
+      const until_ms = over ? end.at_ms - 1 : now_ms;
+      this.#statuses(call, until_ms, due);
+      if (over) due.push({ ...end, call });
+      else this.#due_ms = Math.min(this.#due_ms, this.#dueOf(call));
+    }
+    return due.sort((a, b) => a.at_ms - b.at_ms);
+  }
+
+  #statuses(call: OpenCall, until_ms: number, due: Due[]): void {
+    while (call.status_due_ms <= until_ms) {
+      if (due.length >= LIMITS.live_statuses_at_once_max) {
+        const rest = Math.floor((until_ms - call.status_due_ms) / LIMITS.live_status_every_ms) + 1;
+        this.left_out += rest;
+        call.status_due_ms += rest * LIMITS.live_status_every_ms;
+        return;
+      }
+      call.made_statuses += 1;
+      const last = call.made_statuses >= LIMITS.live_made_statuses_max;
+      due.push({ at_ms: call.status_due_ms, call, what: 'status', last });
+      call.status_due_ms = last
+        ? Number.POSITIVE_INFINITY
+        : call.status_due_ms + LIMITS.live_status_every_ms;
+    }
+  }
+
+  #endOf(call: OpenCall): { at_ms: number; what: 'timeout' | 'abandoned' } | null {
+    const { call_timeout_ms, abandoned_ms } = this.#times;
+    const timeout = call_timeout_ms === null ? null : call.requested_ms + call_timeout_ms;
+    const abandoned = abandoned_ms === null ? null : call.alive_ms + abandoned_ms;
+    if (timeout !== null && (abandoned === null || timeout <= abandoned))
+      return { at_ms: timeout, what: 'timeout' };
+    return abandoned === null ? null : { at_ms: abandoned, what: 'abandoned' };
+  }
+
+  #dueOf(call: OpenCall): number {
+    return Math.min(call.status_due_ms, this.#endOf(call)?.at_ms ?? Number.POSITIVE_INFINITY);
+  }
+}
+
+function forget(map: Map<string, string>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}
+
+/** With the session's it must fit into an id of the protocol; both ends and the length tell long ones apart. */
+function shortId(id: string): string {
+  const half = Math.floor(LIMITS.live_id_chars_max / 4);
+  if (id.length <= half * 2) return id;
+  return `${id.slice(0, half)}(${id.length})${id.slice(-half)}`.toWellFormed();
+}

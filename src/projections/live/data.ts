@@ -1,0 +1,171 @@
+/** `data` of live messages, made from the events' (LP-2: nothing is cut). */
+
+import { checkValue } from '../../lib/json.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
+import { utf8Bytes } from '../../lib/utf8.ts';
+import type { DataOf, EventOf } from '../../model/event.ts';
+import type { CallStatus } from '../../model/words.ts';
+import type { DataAndMore } from './writer.ts';
+
+/** What one long value may take of a message. */
+const BYTES_MAX = LIMITS.live_message_bytes_max - 64 * 1024;
+/** A call's arguments stand this deep in a message, also wrapped and within a confirmation's request. */
+const ARGS_DEPTH = 4;
+/** A text that says something in passing; two of them fit into a message however they are escaped. */
+const PASSING_CHARS_MAX = 400_000;
+/** A sentence for people beside a value that may fill the message. */
+export const SAID_CHARS_MAX = 4_000;
+
+export interface Args {
+  args: Record<string, unknown>;
+  /** How `args` holds an input that is no object, nests too deep or is too long for a message; null: as it was. */
+  args_wrapped: 'value' | 'json' | 'parts' | null;
+  /** The input's JSON, to be told in parts behind the request. */
+  rest: string | null;
+}
+
+/** Whether a JSON string of this text is too long for one message. */
+export function tooLong(text: string): boolean {
+  // Six bytes a character are the most that JSON makes of one.
+  if (text.length <= LIMITS.live_part_chars_max) return false;
+  return utf8Bytes(JSON.stringify(text)) > BYTES_MAX;
+}
+
+export function argsOf(input: unknown): Args {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  const found = { too_deep: false, lossy_number: false };
+  checkValue(input, LIMITS.depth_max - ARGS_DEPTH, found);
+  const json = JSON.stringify(input) ?? 'null';
+  if (found.too_deep ? tooLong(json) : utf8Bytes(json) > BYTES_MAX)
+    return { args: {}, args_wrapped: 'parts', rest: json };
+  if (found.too_deep) return { args: { json }, args_wrapped: 'json', rest: null };
+  if (isObject) return { args: input as Record<string, unknown>, args_wrapped: null, rest: null };
+  return { args: { value: input ?? null }, args_wrapped: 'value', rest: null };
+}
+
+/** Fields of which no text is longer than a message has room for: of a longer one the beginning, and how long it was. */
+export function passing(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    if (typeof value !== 'string' || value.length <= PASSING_CHARS_MAX) return [[name, value]];
+    return [
+      [name, value.slice(0, PASSING_CHARS_MAX)],
+      [`${name}_chars`, value.length],
+    ];
+  });
+  // fromEntries makes `__proto__` a key like any other.
+  return Object.fromEntries(kept);
+}
+
+export function sessionStart(data: DataOf<'run_started'>): DataAndMore<'session_start'> {
+  const { agent_version, model, cwd, fingerprint, config } = data;
+  return {
+    agent: data.agent || 'unknown',
+    model,
+    cwd,
+    parent_session_id: null,
+    labels: config?.labels ?? null,
+    agent_version,
+    agent_session_id: data.session_id,
+    resumed_session_id: config?.resume ?? null,
+    fingerprint,
+    ...passing({ prompt: data.prompt }),
+  };
+}
+
+export function sessionEnd(
+  data: DataOf<'run_finished'>,
+  counted: Record<string, unknown>,
+): DataAndMore<'session_end'> {
+  return {
+    status: data.exit_reason,
+    reason: data.error === null ? null : data.error.slice(0, PASSING_CHARS_MAX),
+    totals: {
+      tokens: data.usage,
+      cost_usd: data.cost_usd,
+      cost_source: data.cost_source,
+      calls: data.tool_calls,
+      steps: data.steps,
+      duration_ms: data.duration_ms,
+      provider_retries: data.provider_retries,
+      provider_errors: data.provider_errors,
+      redactions: data.redactions,
+      ...counted,
+    },
+    ok: data.ok,
+    model: data.model,
+    agent_session_id: data.session_id,
+    agent_exit_code: data.agent_exit_code,
+    agent_signal: data.agent_signal,
+    terminal_evidence: data.terminal_evidence,
+    completeness: data.completeness,
+    digest: data.digest,
+    ...passing({ final_output: data.final_output }),
+  };
+}
+
+/** How a call that did not succeed is answered; what is `unknown` is no error, as nobody called it one. */
+const FAILURES: Partial<Record<CallStatus, { code: string; retriable: boolean; say: string }>> = {
+  error: { code: 'TOOL_EXECUTION_FAILED', retriable: true, say: 'failed' },
+  timeout: { code: 'TOOL_TIMEOUT', retriable: true, say: 'ran out of time' },
+  denied: { code: 'PERMISSION_DENIED', retriable: false, say: 'was not permitted' },
+  cancelled: { code: 'CANCELLED', retriable: false, say: 'was cancelled' },
+};
+
+/** `output_parts`: how many statuses before it brought the output; 0: it is here. */
+export function responseOf(
+  data: Omit<DataOf<'call_finished'>, 'call_id'>,
+  extra: { call_id: string; reason: string | null; output_parts: number },
+): DataAndMore<'tool_call_response'> {
+  const { tool, status, exit_code, duration_ms } = data;
+  const { call_id, reason, output_parts } = extra;
+  const output = output_parts > 0 ? null : data.output;
+  const told = { output, exit_code, status, ...(output_parts > 0 && { output_parts }) };
+  const execution_time_ms = duration_ms === null ? null : Math.max(0, duration_ms);
+  const failure = own(FAILURES, status);
+  if (failure === undefined) return { call_id, result: told, error: null, execution_time_ms };
+  const { code, retriable, say } = failure;
+  const why = reason !== null && reason !== '' ? `: ${reason.slice(0, SAID_CHARS_MAX)}` : '';
+  const exit = exit_code !== null && exit_code !== 0 ? ` with exit code ${exit_code}` : '';
+  const message = `${tool || 'the tool'} ${say}${exit}${why}`;
+  const error = { code, message, retriable, tool_name: tool, ...told };
+  return { call_id, result: null, error, execution_time_ms };
+}
+
+export function providerError(data: DataOf<'provider_failed'>): DataAndMore<'error'> {
+  const { kind, status, retryable } = data;
+  return {
+    error_code: 'PROVIDER_ERROR',
+    message: data.message.slice(0, PASSING_CHARS_MAX) || 'the provider failed',
+    details: { kind, status, retryable },
+    severity: 'error',
+    retriable: retryable ?? false,
+  };
+}
+
+export function providerRetry(data: DataOf<'provider_retried'>): DataAndMore<'error'> {
+  return {
+    error_code: 'PROVIDER_ERROR',
+    message: 'the agent asks its provider again',
+    details: { ...data },
+    severity: 'warning',
+    retriable: true,
+  };
+}
+
+export function captureProblem({ data, raw }: EventOf<'problem'>): DataAndMore<'error'> {
+  return {
+    error_code: 'CAPTURE_PROBLEM',
+    message: data.detail.slice(0, PASSING_CHARS_MAX) || data.code,
+    details: {
+      stage: data.stage,
+      code: data.code,
+      bytes: data.bytes,
+      sha256: data.sha256,
+      excerpt: data.excerpt,
+      raw,
+    },
+    severity: 'warning',
+    retriable: false,
+  };
+}

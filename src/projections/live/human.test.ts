@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createMaker } from '../../../test/build-events.ts';
+import { LIVE_TYPES } from '../../model/live-words.ts';
+import type { HumanStyle } from '../human-parts.ts';
+import { createLiveHuman, type SeenMessage } from './human.ts';
+import { createLiveProjector } from './live.ts';
+
+const plain = (text: string) => text;
+const colour = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
+const style: HumanStyle = { colour, unicode: false, width: 80 };
+
+test('a session as people read it: time, session, what happened', () => {
+  const make = createMaker();
+  const at = (at_ms: number) => ({ at_ms });
+  const live = createLiveProjector({ session_id: 'r_abcdef', call_timeout_ms: null, trace: null });
+  const human = createLiveHuman(style);
+  const events = [
+    make('run_started', {}, at(0)),
+    make('thinking_finished', { text: 'what now' }, at(1)),
+    make('message_finished', { text: 'I look.\nThen I act.' }, at(2)),
+    make('call_requested', {}, at(10)),
+    make('call_progress', { text: 'building' }, at(20)),
+    make('call_finished', { ok: false, status: 'error', exit_code: 3, output: 'no\n' }, at(6_000)),
+    make(
+      'call_requested',
+      { call_id: 'c2', tool: 'Read', input: { file_path: 'a.txt' } },
+      at(6_001),
+    ),
+    make('permission_asked', { call_id: 'c2', reason: 'Read a.txt?' }, at(6_002)),
+    make('call_decided', { call_id: 'c2', decision: 'deny', reason: 'no' }, at(6_003)),
+    make('call_finished', { call_id: 'c2', ok: false, status: 'denied', output: null }, at(6_004)),
+    make('provider_failed', {}, at(6_005)),
+    make('file_changed', {}, at(6_006)),
+    make('run_finished', {}, at(6_007)),
+  ];
+  const text = events
+    .flatMap((event) => live.push(event))
+    .map((message) => human.project(message as unknown as SeenMessage))
+    .join('');
+  expect(text.split('\n')).toEqual([
+    '00:00:00.000 abcdef demo 1.0 toy /home/user/project',
+    '00:00:00.001 abcdef thinking: what now',
+    '00:00:00.002 abcdef I look.',
+    '00:00:00.002 abcdef Then I act.',
+    '00:00:00.010 abcdef > Bash npm test',
+    '00:00:00.020 abcdef | building',
+    '00:00:05.010 abcdef ... 5.0s Bash npm test',
+    '00:00:06.000 abcdef x Bash npm test (TOOL_EXECUTION_FAILED, exit 3, 12ms)',
+    '00:00:06.000 abcdef   no',
+    '00:00:06.001 abcdef > Read a.txt',
+    '00:00:06.002 abcdef ? Read a.txt: Read a.txt?',
+    '00:00:06.003 abcdef Read a.txt: cancelled no',
+    '00:00:06.004 abcdef - Read a.txt (PERMISSION_DENIED, 12ms)',
+    '00:00:06.004 abcdef   Bash was not permitted: no',
+    '00:00:06.005 abcdef ! PROVIDER_ERROR: Overloaded',
+    '00:00:06.006 abcdef file changed a.txt',
+    '00:00:06.007 abcdef + ok - 1 call - 125 tokens - $0.0123 - 1.2s',
+    '',
+  ]);
+});
+
+test('whatever a sender says, every line is harmless and has an end', () => {
+  const foreign = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\u001b[2J', 'a\r\nb', '\u202e', '\u0000', '\u2028'),
+  );
+  const value = fc.oneof(foreign, fc.integer(), fc.constant(null), fc.array(foreign));
+  const names = [
+    ...['call_id', 'name', 'args', 'status', 'details', 'progress', 'result', 'error', 'text'],
+    ...['delta', 'content_type', 'reason', 'totals', 'news', 'message', 'error_code', 'agent'],
+    ...['prompt', 'content', 'index', 'message_id', 'execution_time_ms'],
+  ];
+  const data = fc.dictionary(
+    fc.constantFrom(...names),
+    fc.oneof(value, fc.dictionary(fc.constantFrom('text', 'kind', 'output', 'code'), value)),
+  );
+  const message = fc.record({
+    type: fc.constantFrom(...LIVE_TYPES),
+    timestamp: fc.constant('2026-03-03T10:00:00.037Z'),
+    session_id: fc.oneof(foreign, fc.constant(null)),
+    data,
+  });
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
+      const human = createLiveHuman(style);
+      for (const one of messages) {
+        const text = human.project(one);
+        expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u);
+        expect(text === '' || text.endsWith('\n')).toBe(true);
+      }
+    }),
+  );
+});

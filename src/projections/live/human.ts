@@ -1,0 +1,227 @@
+/**
+ * Live messages → lines for people: when, which session, what happened.
+ * Contract: no foreign control character is in them; memory is bounded.
+ */
+
+import { callText } from '../../lib/call-text.ts';
+import { costText, countText, durationText, plural } from '../../lib/figures.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { own } from '../../lib/own.ts';
+import type { CallStatus } from '../../model/words.ts';
+import { ellipsisOf, type HumanStyle, headLines, lineOf, markOf } from '../human-parts.ts';
+
+export interface SeenMessage {
+  type: string;
+  timestamp: string;
+  session_id?: string | null;
+  data: Record<string, unknown>;
+}
+
+export interface LiveHuman {
+  /** '' where there is nothing to say. */
+  project(message: SeenMessage): string;
+}
+
+export function createLiveHuman(style: HumanStyle): LiveHuman {
+  const view = new View(style);
+  return { project: (message) => view.project(message) };
+}
+
+interface Call {
+  what: string;
+  at_ms: number;
+}
+
+const OUTPUT_LINES_MAX = 6;
+const TEXT_LINES_MAX = 20;
+/** Of a text that is still being spoken. */
+const TEXT_CHARS_MAX = 64 * 1024;
+const SESSION_CHARS = 6;
+const TIME_CHARS = 12;
+
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+const fields = (value: unknown) =>
+  (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+
+/** A line's content: what it says, in which colour. */
+type Line = (view: View, message: SeenMessage) => string[];
+
+const LINES: Readonly<Record<string, Line>> = {
+  session_start: (view, { data }) => {
+    const facts = [data.agent_version, data.model, data.cwd]
+      .map(text)
+      .filter((fact) => fact !== '');
+    const { bold, dim } = view.style.colour;
+    const rest = facts.length === 0 ? '' : ` ${dim(view.line(facts.join(' ')))}`;
+    return [`${bold(view.line(text(data.agent)))}${rest}`];
+  },
+  session_end: (view, { data }) => [view.end(data)],
+  tool_call_request: (view, message) => view.request(message),
+  tool_call_confirmation: (view, message) => {
+    const { what } = view.callOf(message);
+    return [view.style.colour.yellow(`? ${view.line(`${what}: ${text(message.data.prompt)}`)}`)];
+  },
+  tool_execution_status: (view, message) => view.status(message),
+  tool_call_response: (view, message) => view.response(message),
+  content_block_start: (view, message) => view.begin(message),
+  content_block_delta: (view, message) => view.piece(message),
+  content_block_stop: (view, message) => view.said(message),
+  error: (view, { data }) => {
+    const paint = view.style.colour[data.severity === 'warning' ? 'yellow' : 'red'];
+    return [paint(`! ${view.line(`${text(data.error_code)}: ${text(data.message)}`)}`)];
+  },
+  session_state: (view, { data }) => {
+    const { colour } = view.style;
+    if (data.status === 'lost') return [colour.red('! its sender is gone')];
+    const { kind, ...rest } = fields(data.news);
+    return kind === undefined || QUIET_NEWS.has(text(kind))
+      ? []
+      : [colour.dim(view.line(`${text(kind).replaceAll('_', ' ')} ${callText(rest, null)}`))];
+  },
+  user_input: (view, { data }) => [`> ${view.line(text(data.content))}`],
+  interrupt: (view, { data }) => [
+    view.style.colour.yellow(`! interrupt ${view.line(text(data.reason))}`),
+  ],
+};
+
+/** Said elsewhere, or of no interest while one watches. */
+const QUIET_NEWS: ReadonlySet<string> = new Set(['session_started', 'usage_reported']);
+
+class View {
+  readonly style: HumanStyle;
+  readonly #calls = new Map<string, Call>();
+  readonly #texts = new Map<string, { type: string; text: string }>();
+
+  constructor(style: HumanStyle) {
+    this.style = style;
+  }
+
+  project(message: SeenMessage): string {
+    const make = own(LINES, message.type);
+    if (make === undefined) return '';
+    const time = message.timestamp.slice(11, 11 + TIME_CHARS);
+    const short = (message.session_id ?? '').slice(-SESSION_CHARS);
+    const session = lineOf(short, 0, this.style).padEnd(SESSION_CHARS);
+    const { dim } = this.style.colour;
+    const head = dim(`${lineOf(time, 0, this.style)} ${session}`);
+    return make(this, message)
+      .map((line) => `${head} ${line}\n`)
+      .join('');
+  }
+
+  /** Harmless, and short enough for what is left of the screen's line. */
+  line(foreign: string, used = 0): string {
+    return lineOf(foreign, TIME_CHARS + SESSION_CHARS + 4 + used, this.style);
+  }
+
+  #keyOf({ session_id, data }: SeenMessage): string {
+    return JSON.stringify([session_id ?? null, data.call_id ?? [data.message_id, data.index]]);
+  }
+
+  callOf(message: SeenMessage): Call {
+    const known = this.#calls.get(this.#keyOf(message));
+    return known ?? { what: text(message.data.call_id), at_ms: isoTime(message.timestamp) ?? 0 };
+  }
+
+  request(message: SeenMessage): string[] {
+    const { name, args } = message.data;
+    const what = `${text(name)} ${callText(args, null)}`.slice(0, 4 * this.style.width).trim();
+    if (this.#calls.size < LIMITS.live_open_calls_max)
+      this.#calls.set(this.#keyOf(message), { what, at_ms: isoTime(message.timestamp) ?? 0 });
+    const sign = this.style.unicode ? '→' : '>';
+    return [`${this.style.colour.cyan(sign)} ${this.line(what)}`];
+  }
+
+  status(message: SeenMessage): string[] {
+    const { status, details, progress } = message.data;
+    const { what, at_ms } = this.callOf(message);
+    const { dim, yellow } = this.style.colour;
+    const { decision, reason, made_by, text: said } = fields(details);
+    if (status !== 'running')
+      return [yellow(this.line(`${what}: ${text(status)} ${text(reason)}`.trim()))];
+    if (decision !== undefined) return [];
+    if (text(said) !== '') return [dim(this.line(`| ${text(said)}`))];
+    const elapsed = fields(progress).elapsed_ms ?? (isoTime(message.timestamp) ?? at_ms) - at_ms;
+    if (made_by !== 'tacho' || typeof elapsed !== 'number') return [];
+    const ellipsis = ellipsisOf(this.style);
+    return [dim(`${ellipsis} ${this.line(`${durationText(elapsed)} ${what}`)}`)];
+  }
+
+  response(message: SeenMessage): string[] {
+    const { result, error, execution_time_ms } = message.data;
+    const { what } = this.callOf(message);
+    this.#calls.delete(this.#keyOf(message));
+    const failed = error !== null && error !== undefined;
+    const told = fields(failed ? error : result);
+    const mark = markOf(statusOf(failed, told), this.style);
+    const notes = [
+      failed ? text(told.code) : '',
+      typeof told.exit_code === 'number' && told.exit_code !== 0 ? `exit ${told.exit_code}` : '',
+      typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
+    ].filter((note) => note !== '');
+    const { dim } = this.style.colour;
+    const tail = notes.length === 0 ? '' : ` ${dim(`(${this.line(notes.join(', '))})`)}`;
+    const first = `${mark} ${this.line(what, notes.join(', ').length + 3)}${tail}`;
+    return failed ? [first, ...this.#output(text(told.output) || text(told.message))] : [first];
+  }
+
+  #output(output: string): string[] {
+    const { lines, more } = headLines(output, OUTPUT_LINES_MAX);
+    const shown = lines.map((line) => this.line(line, 2));
+    if (more > 0) shown.push(`${ellipsisOf(this.style)} ${more} more`);
+    return shown.map((line) => this.style.colour.dim(`  ${line}`));
+  }
+
+  begin(message: SeenMessage): string[] {
+    if (this.#texts.size < LIMITS.live_open_texts_max)
+      this.#texts.set(this.#keyOf(message), { type: text(message.data.content_type), text: '' });
+    return [];
+  }
+
+  piece(message: SeenMessage): string[] {
+    const block = this.#texts.get(this.#keyOf(message));
+    const { delta } = message.data;
+    if (block !== undefined && block.text.length < TEXT_CHARS_MAX)
+      block.text += text(delta) || text(fields(delta).text);
+    return [];
+  }
+
+  said(message: SeenMessage): string[] {
+    const key = this.#keyOf(message);
+    const block = this.#texts.get(key);
+    this.#texts.delete(key);
+    const whole = text(message.data.text) || (block?.text ?? '');
+    if (whole.trim() === '') return [];
+    const { dim } = this.style.colour;
+    if (block?.type !== 'text') return [dim(this.line(`${block?.type ?? 'text'}: ${whole}`))];
+    const { lines, more } = headLines(whole, TEXT_LINES_MAX);
+    const shown = lines.map((line) => this.line(line));
+    return more > 0 ? [...shown, dim(`${ellipsisOf(this.style)} ${more} more`)] : shown;
+  }
+
+  end(data: Record<string, unknown>): string {
+    const { colour, unicode } = this.style;
+    const { calls, tokens, cost_usd, duration_ms } = fields(data.totals);
+    const used = Object.values(fields(tokens)).filter((count) => typeof count === 'number');
+    const figures = [
+      typeof calls === 'number' ? plural(calls, 'call') : '',
+      used.length > 0 ? `${countText(used.reduce((sum, count) => sum + count, 0))} tokens` : '',
+      typeof cost_usd === 'number' ? costText(cost_usd) : '',
+      typeof duration_ms === 'number' ? durationText(duration_ms) : '',
+      text(data.reason),
+    ].filter((figure) => figure !== '');
+    const status = text(data.status);
+    const mark = markOf(/^(ok|completed?|success)$/.test(status) ? 'ok' : 'error', this.style);
+    const separator = unicode ? ' · ' : ' - ';
+    const rest = figures.length === 0 ? '' : `${separator}${this.line(figures.join(separator))}`;
+    return `${mark} ${colour.bold(this.line(status))}${rest}`;
+  }
+}
+
+/** The failure's own word; a sender need not know our six. */
+function statusOf(failed: boolean, { status, code }: Record<string, unknown>): CallStatus {
+  if (!failed) return status === 'unknown' ? 'unknown' : 'ok';
+  if (code === 'CANCELLED') return 'cancelled';
+  return code === 'PERMISSION_DENIED' ? 'denied' : 'error';
+}

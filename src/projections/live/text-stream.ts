@@ -1,0 +1,75 @@
+/**
+ * Text that comes in pieces, made harmless piece by piece.
+ * The last character of a piece may go on in the next one (half a surrogate pair, an emoji, CR before LF): it waits for it.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+
+export interface TextStream {
+  /** What can be printed now. A piece of another message begins on a new line. */
+  push(text: string, message_id: string | null): string;
+  /** What was held back, and a line end if the cursor is within a line. */
+  endLine(): string;
+  /**
+   * The end of a message: what its pieces did not bring of it, and a line end; null when none of it was printed.
+   * Pieces can be missing at the end where the agent or the recorder holds text back.
+   */
+  finishMessage(message_id: string | null, text: string): string | null;
+}
+
+/** Longer than any emoji, so that looking for a character's beginning has a bound. */
+const HELD_UNITS_MAX = 64;
+const segmenter = new Intl.Segmenter();
+
+export function createTextStream(): TextStream {
+  let held = '';
+  let lineOpen = false;
+  /** The message whose text was printed last and has not ended yet, with all of its text so far. */
+  let current: { id: string | null; text: string } | null = null;
+  const print = (text: string): string => {
+    const safe = forTerminal(text);
+    if (safe !== '') lineOpen = !safe.endsWith('\n');
+    return safe;
+  };
+  const endLine = (): string => {
+    const rest = print(held);
+    held = '';
+    const end = lineOpen ? '\n' : '';
+    lineOpen = false;
+    return rest + end;
+  };
+  return {
+    push(text, message_id) {
+      if (text === '') return '';
+      const before = current !== null && current.id !== message_id ? endLine() : '';
+      const earlier = current?.id === message_id ? current.text : '';
+      // Beyond the limit the text is no beginning of the message any more, and nothing is added at its end.
+      const room = earlier.length + text.length <= LIMITS.line_bytes_max;
+      current = { id: message_id, text: room ? earlier + text : '\0' };
+      const whole = held + text;
+      const from = unfinishedFrom(whole);
+      held = whole.slice(from);
+      return before + print(whole.slice(0, from));
+    },
+    endLine,
+    finishMessage(message_id, text) {
+      // Some agents name the message only at its end, or never.
+      const known = current !== null && current.id !== null && message_id !== null;
+      if (current === null || (known && current.id !== message_id)) return null;
+      held += text.startsWith(current.text) ? text.slice(current.text.length) : '';
+      current = null;
+      return endLine();
+    },
+  };
+}
+
+/** Where the last character begins, if it may still grow; else the end. */
+function unfinishedFrom(text: string): number {
+  const last = text.charCodeAt(text.length - 1);
+  const settled = last === 10 || last === 9 || (last >= 32 && last < 127);
+  if (Number.isNaN(last) || settled) return text.length;
+  const start = Math.max(0, text.length - HELD_UNITS_MAX);
+  let from = text.length;
+  for (const { index } of segmenter.segment(text.slice(start))) from = start + index;
+  return from;
+}

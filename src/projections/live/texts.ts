@@ -1,0 +1,178 @@
+/**
+ * What is said and thought → message_start, content_block_start / delta / stop, message_stop.
+ * Contract: well nested by message id, with or without deltas; the pieces of a block, joined, are its text, and where an
+ * agent's pieces do not add up to what it says in the end, `text` of the block's stop is the whole of it.
+ */
+import { LIMITS } from '../../lib/limits.ts';
+import type { DataOf } from '../../model/event.ts';
+import type { LiveWriter } from './writer.ts';
+
+type BlockType = 'text' | 'thinking';
+type Role = DataOf<'message_finished'>['role'];
+
+interface OpenText {
+  id: string;
+  native_id: string | null;
+  /** Of the block that comes next, or that is open. */
+  index: number;
+  open: BlockType | null;
+  /** What the pieces of a type brought since its last end; null: more than is held. */
+  given: Record<BlockType, string | null>;
+}
+
+interface Said {
+  message_id: string | null;
+  parent_call_id: string | null;
+  text: string;
+}
+
+const ROOT = '';
+
+/** A text in pieces that fit into a message each. */
+export function* partsOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += LIMITS.live_part_chars_max)
+    yield text.slice(at, at + LIMITS.live_part_chars_max);
+}
+
+export class LiveTexts {
+  readonly #writer: LiveWriter;
+  /** By the call that started the speaker. */
+  readonly #open = new Map<string, OpenText>();
+  #count = 0;
+  model: string | null = null;
+
+  constructor(writer: LiveWriter) {
+    this.#writer = writer;
+  }
+
+  delta(type: BlockType, said: Said): void {
+    if (said.text === '') return;
+    const message = this.#messageOf(said, 'assistant');
+    const given = message.given[type];
+    const room = given !== null && given.length + said.text.length <= LIMITS.line_bytes_max;
+    message.given[type] = room ? given + said.text : null;
+    this.#write(message, type, said.text);
+  }
+
+  thought(said: Said): void {
+    this.#settle(this.#messageOf(said, 'assistant'), 'thinking', said.text);
+  }
+
+  message(data: DataOf<'message_finished'>): void {
+    const { role, partial, synthetic } = data;
+    if (role === 'assistant') {
+      const message = this.#messageOf(data, role);
+      this.#settle(message, 'text', data.text);
+      this.#open.delete(data.parent_call_id ?? ROOT);
+      this.#stop(message, { partial, synthetic });
+      return;
+    }
+    // Somebody else's words do not end what the agent is saying.
+    const message = this.#start(data, role);
+    this.#settle(message, 'text', data.text);
+    this.#stop(message, { partial, synthetic });
+  }
+
+  /** The speaker does something else: a message of which nothing is open has ended. */
+  pause(parent_call_id: string | null): void {
+    const key = parent_call_id ?? ROOT;
+    const message = this.#open.get(key);
+    if (message === undefined || message.open !== null) return;
+    this.#open.delete(key);
+    this.#stop(message, {});
+  }
+
+  /** Nothing more will be said. */
+  end(): void {
+    for (const message of this.#open.values())
+      this.#stop(message, { partial: message.open !== null });
+    this.#open.clear();
+  }
+
+  #messageOf(said: Said, role: Role): OpenText {
+    const key = said.parent_call_id ?? ROOT;
+    const open = this.#open.get(key);
+    if (open !== undefined) {
+      // Some agents name the message only at its end, or never.
+      const other =
+        open.native_id !== null && said.message_id !== null && open.native_id !== said.message_id;
+      if (!other) {
+        open.native_id ??= said.message_id;
+        return open;
+      }
+      this.#stop(open, { partial: open.open !== null });
+      this.#open.delete(key);
+    }
+    for (const [oldest, message] of this.#open) {
+      if (this.#open.size < LIMITS.live_open_texts_max) break;
+      this.#open.delete(oldest);
+      this.#stop(message, { partial: message.open !== null });
+    }
+    const message = this.#start(said, role);
+    this.#open.set(key, message);
+    return message;
+  }
+
+  #start(said: Omit<Said, 'text'>, role: Role): OpenText {
+    this.#count += 1;
+    const id = `m${this.#count}`;
+    const { message_id: native_id, parent_call_id } = said;
+    const model = role === 'assistant' ? this.model : null;
+    const message = { id, role, model, native_id, parent_call_id };
+    this.#writer.write('message_start', { message });
+    return { id, native_id, index: 0, open: null, given: { text: '', thinking: '' } };
+  }
+
+  #write(message: OpenText, type: BlockType, text: string): void {
+    if (text === '') return;
+    this.#block(message, type);
+    const at = { message_id: message.id, index: message.index };
+    for (const part of partsOf(text))
+      this.#writer.write('content_block_delta', {
+        ...at,
+        delta: { type: `${type}_delta`, text: part },
+      });
+  }
+
+  #block(message: OpenText, type: BlockType): void {
+    if (message.open === type) return;
+    this.#stopBlock(message, {});
+    message.open = type;
+    const { id: message_id, index } = message;
+    this.#writer.write('content_block_start', { message_id, index, content_type: type });
+  }
+
+  #stopBlock(message: OpenText, more: Record<string, unknown>): void {
+    if (message.open === null) return;
+    const { id: message_id, index } = message;
+    this.#writer.write('content_block_stop', { message_id, index, ...more });
+    message.open = null;
+    message.index += 1;
+  }
+
+  /** The whole of a text is known: what its pieces did not bring, and the end of its block. */
+  #settle(message: OpenText, type: BlockType, text: string): void {
+    const given = message.given[type];
+    message.given[type] = '';
+    if (given !== null && text.startsWith(given)) {
+      this.#write(message, type, text.slice(given.length));
+      if (message.open === type) this.#stopBlock(message, {});
+      return;
+    }
+    if (text.length <= LIMITS.live_part_chars_max) {
+      this.#block(message, type);
+      this.#stopBlock(message, { text });
+      return;
+    }
+    // Too long for one message: told again from its beginning, in a block of its own.
+    this.#stopBlock(message, { replaced: true });
+    this.#write(message, type, text);
+    this.#stopBlock(message, {});
+  }
+
+  #stop(message: OpenText, more: Record<string, unknown>): void {
+    this.#stopBlock(message, {});
+    const { id: message_id, native_id } = message;
+    this.#writer.write('message_stop', { message_id, native_id, ...more });
+  }
+}

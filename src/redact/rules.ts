@@ -1,0 +1,287 @@
+/**
+ * What secrets look like. Each finder goes over a text once: no input makes one slow. Where a shape is known by a run
+ * of key characters, only the few runs of a text that are long enough are looked at.
+ */
+
+import type { Anchor } from './anchors.ts';
+
+/** A secret in a text. `value` is what its mark is made of, where that is not the text itself. */
+export interface Found {
+  start: number;
+  end: number;
+  kind: string;
+  value?: string;
+  /** Whether the character before or after holds a part of it too. */
+  before?: boolean;
+  after?: boolean;
+}
+
+const RUN_CHARS_MIN = 16;
+const SECRET_CHARS_MAX = 4096;
+export const KEY_BLOCK_CHARS_MAX = 64 * 1024;
+
+const TOKEN = new Uint8Array(65536);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-') {
+  TOKEN[char.charCodeAt(0)] = 1;
+}
+
+/** Shapes within one run of key characters. Every quantifier is bounded and none is followed by anything. */
+const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
+  ['anthropic', 'sk-ant-[\\w-]{20,4096}'],
+  ['openai', 'sk-(?:proj|svcacct|admin|or-v1)-[\\w-]{20,4096}'],
+  ['openai', 'sk-[A-Za-z0-9]{32,512}'],
+  ['github', 'gh[pousr]_[A-Za-z0-9]{30,255}'],
+  ['github', 'github_pat_\\w{20,255}'],
+  ['gitlab', 'gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent|oas)-[\\w-]{16,512}'],
+  ['aws', '(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}'],
+  ['google', 'AIza[\\w-]{35}'],
+  ['google', 'GOCSPX-[\\w-]{20,64}'],
+  ['slack', 'xox[abceoprs]-[\\w-]{10,512}'],
+  ['stripe', '(?:[srp]k|rk)_(?:live|test)_[A-Za-z0-9]{16,255}'],
+  ['stripe', 'whsec_[A-Za-z0-9]{24,255}'],
+  ['npm', 'npm_[A-Za-z0-9]{30,64}'],
+  ['pypi', 'pypi-[\\w-]{32,512}'],
+  ['huggingface', 'hf_[A-Za-z0-9]{30,64}'],
+  ['digitalocean', 'do[opr]_v1_[a-f0-9]{32,64}'],
+  ['sendgrid', 'SG\\.[\\w-]{16,64}\\.[\\w-]{16,64}'],
+  ['xai', 'xai-[A-Za-z0-9]{32,128}'],
+  ['groq', 'gsk_[A-Za-z0-9]{32,128}'],
+  ['replicate', 'r8_[A-Za-z0-9]{30,64}'],
+  ['perplexity', 'pplx-[A-Za-z0-9]{32,128}'],
+];
+const RUN_KINDS = RUN_SHAPES.map(([kind]) => kind);
+const RUN_RULES = new RegExp(RUN_SHAPES.map(([, shape]) => `(${shape})`).join('|'), 'g');
+
+/** Goes from run to run: one of 16 characters or more covers a position that is a multiple of 16. */
+export function findRuns(text: string, found: Found[]): void {
+  let floor = 0;
+  for (let at = RUN_CHARS_MIN - 1; at < text.length; ) {
+    if (TOKEN[text.charCodeAt(at)] === 0) {
+      at += RUN_CHARS_MIN;
+      continue;
+    }
+    let start = at;
+    while (start > floor && TOKEN[text.charCodeAt(start - 1)] === 1) start -= 1;
+    let end = at + 1;
+    while (end < text.length && TOKEN[text.charCodeAt(end)] === 1) end += 1;
+    if (end - start >= RUN_CHARS_MIN) end = findInRun(text, start, end, found);
+    floor = end;
+    at = end + RUN_CHARS_MIN;
+  }
+}
+
+/** Pairs of characters that some shape begins with: most runs have none of them. */
+const OPENINGS = new Uint8Array(65536);
+for (const pair of 'sk gh gi gl AK AS AB AC AI GO xo rk pk wh np py hf do xa gs r8 pp'.split(' ')) {
+  OPENINGS[(pair.charCodeAt(0) << 8) | pair.charCodeAt(1)] = 1;
+}
+
+function mayHold(text: string, start: number, end: number): boolean {
+  if (text.startsWith('SG.', start - 3)) return true;
+  let pair = text.charCodeAt(start);
+  for (let at = start + 1; at < end; at++) {
+    pair = ((pair & 0xff) << 8) | text.charCodeAt(at);
+    if (OPENINGS[pair] === 1) return true;
+  }
+  return false;
+}
+
+/** Returns where to go on. */
+function findInRun(text: string, start: number, end: number, found: Found[]): number {
+  if (text.charCodeAt(end) === 0x2e && text.startsWith('eyJ', end + 1)) {
+    const last = findJwt(text, start, end, found);
+    if (last > 0) return last;
+  }
+  if (!mayHold(text, start, end)) return end;
+  // The two long parts of such a key are runs of their own; what stands before them is short.
+  const from = text.startsWith('SG.', start - 3) ? start - 3 : start;
+  const to = from < start ? Math.min(text.length, end + 80) : end;
+  const run = text.slice(from, to);
+  let last = end;
+  RUN_RULES.lastIndex = 0;
+  for (let match = RUN_RULES.exec(run); match !== null; match = RUN_RULES.exec(run)) {
+    const kind = RUN_KINDS[match.indexOf(match[0], 1) - 1] as string;
+    const at = from + match.index;
+    last = Math.max(last, at + match[0].length);
+    found.push({ start: at, end: at + match[0].length, kind });
+  }
+  return last;
+}
+
+/** Header, dot, claims, dot, signature; the first two are base64url of `{"`. */
+function findJwt(text: string, start: number, end: number, found: Found[]): number {
+  const at = text.indexOf('eyJ', start);
+  if (at < 0 || at > end - RUN_CHARS_MIN) return -1;
+  const limit = Math.min(text.length, at + SECRET_CHARS_MAX * 2);
+  let last = end + 1;
+  let dots = 1;
+  while (last < limit) {
+    const code = text.charCodeAt(last);
+    if (code === 0x2e && dots < 4) dots += 1;
+    else if (TOKEN[code] === 0) break;
+    last += 1;
+  }
+  while (text.charCodeAt(last - 1) === 0x2e) last -= 1;
+  found.push({ start: at, end: last, kind: 'jwt' });
+  return last;
+}
+
+/** Private keys of PEM, OpenSSH and PGP, and of SSH2. */
+const KEY_FRAMES = [
+  { begin: '-----BEGIN', end: '-----END', close: '-----' },
+  { begin: '---- BEGIN', end: '---- END', close: '----' },
+] as const;
+/** A space, also escaped. */
+const SPACE = '(?: |\\+|%20|\\\\{1,32}u0020|&#32;)';
+const PRIVATE_KEY = new RegExp(`^${SPACE}.*PRIVATE${SPACE}KEY`);
+const LABEL_CHARS_MAX = 60;
+
+type KeyFrame = (typeof KEY_FRAMES)[number];
+
+/** Whether a private key begins here; null when the text ends before that is known. */
+function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolean | null {
+  const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
+  const last = label.indexOf(close);
+  if (last < 0) return label.length < LABEL_CHARS_MAX ? null : false;
+  return PRIVATE_KEY.test(label.slice(0, last));
+}
+
+function keyAnchor(frame: KeyFrame): Anchor {
+  return {
+    text: frame.begin,
+    take(text, at, found) {
+      const from = at + frame.begin.length;
+      if (beginsKey(text, at, frame) !== true) return from;
+      const end = endOfKey(text, from, frame);
+      found.push({ start: at, end, kind: 'pem' });
+      return end;
+    },
+  };
+}
+
+/** Behind the END line; a block that is cut off continues to the end of the text. */
+function endOfKey(text: string, from: number, { end, close }: KeyFrame): number {
+  const limit = Math.min(text.length, from + KEY_BLOCK_CHARS_MAX);
+  const block = text.slice(from, limit);
+  const last = block.indexOf(end);
+  if (last < 0) return limit;
+  const shut = block.indexOf(close, last + end.length);
+  const whole = shut >= 0 && shut <= last + end.length + LABEL_CHARS_MAX;
+  return from + (whole ? shut + close.length : last + end.length);
+}
+
+/** Where a private key begins that has not ended; -1 when none has. With `cut`, the end may cut its first line. */
+export function openKeyBlock(text: string, cut = false): number {
+  for (const frame of KEY_FRAMES) {
+    // Forward is several times faster than backward, and there is seldom one.
+    if (!text.includes(frame.begin)) continue;
+    const at = text.lastIndexOf(frame.begin);
+    const begins = beginsKey(text, at, frame);
+    if (begins === null ? cut : begins && keyBlockEnd(text.slice(at)) < 0) return at;
+  }
+  return -1;
+}
+
+/** Behind the line that ends a key; -1 when there is none. */
+export function keyBlockEnd(text: string): number {
+  for (const { end, close } of KEY_FRAMES) {
+    const at = text.indexOf(end);
+    const shut = at < 0 ? -1 : text.indexOf(close, at + end.length);
+    if (shut >= 0) return shut + close.length;
+  }
+  return -1;
+}
+
+const STOPS = new Uint8Array(65536);
+for (const char of '/?#\\"\'`<>()[]{}|^,; \t\r\n') STOPS[char.charCodeAt(0)] = 1;
+const URL_CHARS_MAX = 512;
+
+/** In the place of a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
+const PLACEHOLDER = /^(?:\$[A-Z_][A-Z0-9_]*|%[A-Z_][A-Z0-9_]*%|%[a-z]|\*+|[xX]+)$/;
+
+/** `scheme://user:password@host`: the password, or a long user name that stands alone. A password may hold an `@`. */
+export function findUserinfo(text: string, found: Found[]): void {
+  for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
+    const start = at + 3;
+    const limit = Math.min(text.length, start + URL_CHARS_MAX);
+    let [colon, end] = [-1, -1];
+    for (let i = start; i < limit && STOPS[text.charCodeAt(i)] === 0; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0x40) end = i;
+      else if (code === 0x3a && colon < 0) colon = i;
+    }
+    const named = colon >= 0 && colon < end;
+    const from = named ? colon + 1 : start;
+    const secret = text.slice(from, end);
+    if (end <= from || (!named && secret.length < 20) || PLACEHOLDER.test(secret)) continue;
+    found.push({ start: from, end, kind: 'url' });
+  }
+}
+
+/** Words that a secret follows; in an object, its key is one. */
+const WORDS = 'authorization|x-api-key|secret_?access_?key';
+export const WORD = new RegExp(`(?:${WORDS})$`, 'i');
+/** Around these words and secrets: quotes, also escaped several times, and those of HTML. */
+const HTML_QUOTE = '&(?:quot|apos|#3[49])';
+const QUOTES = `(?:["'\\\\]|${HTML_QUOTE};){0,32}`;
+const BLANKS = '\\s{0,4}';
+const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
+const CHAR = `(?:[^\\s"'\\\\,;<>()[\\]{}&]|(?!${HTML_QUOTE})&)`;
+
+/** A scheme that is not listed: what follows looks like no prose. One of 8 letters or more may be the secret itself. */
+const scheme = (letters: string): string =>
+  `[a-z-]{${letters}}\\s{1,4}(?=${CHAR}{16})(?=${CHAR}{0,31}\\d|${CHAR}{32})(?!\\w{1,16}://)`;
+const AUTHORIZATION = new RegExp(
+  `${SIGN}(?:(?:basic|bearer|token|digest|apikey|negotiate)\\s{1,4}|${scheme('1,7')}|(?<long>${scheme('8,32')}))?(?<secret>${CHAR}{8,4096})`,
+  'iy',
+);
+const BEARER = /\s{0,4}(?<secret>[\w.~+/=-]{16,4096})/y;
+const API_KEY = new RegExp(`${SIGN}(?<secret>${CHAR}{8,4096})`, 'y');
+/** The 40 characters behind `…secret_access_key`: they have no shape of their own. */
+const AWS_SECRET = new RegExp(`${SIGN}(?<secret>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])`, 'y');
+
+/** The end of a text behind which a secret may follow after white space. */
+export const OPENING = new RegExp(
+  `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
+  'i',
+);
+export const OPENING_CHARS_MAX = 128;
+
+/** A word that a secret follows. */
+function opening(word: string, kind: string, value: RegExp): Anchor {
+  return {
+    text: word,
+    take(text, at, found) {
+      const from = at + word.length;
+      value.lastIndex = from;
+      const match = value.exec(text);
+      if (match === null) return from;
+      const { secret = '', long = '' } = match.groups ?? {};
+      const end = from + match[0].length;
+      // "bearer authentication" is no secret.
+      if (value === BEARER && secret.length < 32 && !/\d/.test(secret)) return from;
+      found.push({ start: end - long.length - secret.length, end, kind, value: secret });
+      return end;
+    },
+  };
+}
+
+/** A word with each of its letters small or capital. */
+function casesOf(word: string): string[] {
+  let cases = [''];
+  for (const char of word)
+    cases = [...new Set([char, char.toUpperCase()])].flatMap((c) => cases.map((each) => each + c));
+  return cases;
+}
+
+export const SHAPE_ANCHORS: readonly Anchor[] = [
+  ...KEY_FRAMES.map(keyAnchor),
+  ...['Authorization', 'authorization', 'AUTHORIZATION'].map((word) =>
+    opening(word, 'authorization', AUTHORIZATION),
+  ),
+  ...['Bearer ', 'bearer ', 'BEARER '].map((word) => opening(word, 'authorization', BEARER)),
+  ...casesOf('x-api-key').map((word) => opening(word, 'authorization', API_KEY)),
+  ...['secret_access_key', 'SECRET_ACCESS_KEY', 'SecretAccessKey', 'secretAccessKey'].map((word) =>
+    opening(word, 'aws', AWS_SECRET),
+  ),
+];

@@ -1,0 +1,215 @@
+/** Known secret values, found in any of the forms they are printed in. */
+import type { Anchor } from './anchors.ts';
+import { fullyDecoded } from './decode.ts';
+import type { Found } from './rules.ts';
+
+/** A shorter value occurs in too many ordinary words and figures. */
+export const VALUE_CHARS_MIN = 6;
+/** Lines of a value of several lines that are secrets by themselves. */
+const LINE_CHARS_MIN = 8;
+
+const SECRET_NAME = new RegExp(
+  [
+    '(?:^|_)KEYS?\\d{0,3}(?:_|$)',
+    '(?:API|ACCESS|PRIVATE|SECRET|AUTH)KEYS?\\d{0,3}(?:_|$)',
+    // Other words end like that too.
+    '[A-Z](?<!MON|DON|TUR|HOT|TURN|WHIS)KEYS?\\d{0,3}$',
+    'PASSWORD|PASSWD|PASSPHRASE|PASSWRD|(?:^|_|SSH)PASS$|_PWD$',
+    'TOKEN|SECRET|CREDENTIAL|_CREDS?$|_PAT$|COOKIE|SIGNING|CONNECTION_STRING',
+    // Not AUTHOR.
+    'AUTH(?!OR(?!I))',
+  ].join('|'),
+  'i',
+);
+/** Names that say where a secret lies or who it is for, not what it is. */
+const OPEN_NAME =
+  /_(?:FILE|PATH|DIR|SOCK|HOST|PORT|USER|USERNAME|NAME|TYPE|METHOD|MODE|ENABLED|TTL|LIMIT|MAX|TIMEOUT|EXPIRY|EXPIRES|INTERVAL|SECONDS|MS|COUNT|SIZE|LENGTH)$/i;
+/** Names of amounts of tokens. */
+const AMOUNT_NAME = /TOKENS|(?:^|_)(?:MAX|MIN)_/i;
+/** What a secret-looking variable is set to when it is a switch. */
+const WORDS = new Set(
+  'default disabled enabled required optional undefined localhost production development staging testing always automatic manual strict system public private secret secrets password github gitlab google openai bearer oauth2 apikey api_key browser device keychain keyring interactive anonymous'.split(
+    ' ',
+  ),
+);
+/** A path by its beginning; a slash alone begins many a key. */
+const PATH =
+  /^(?:\/(?:app|apps|builds|data|dev|etc|github|home|mnt|nix|opt|private|proc|root|run|snap|srv|sys|tmp|usr|var|workspace|workspaces|Applications|Library|Users|Volumes)\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*$/;
+const ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]{1,60}-----$/;
+/** `"type": "service_account",` and the like: lines of JSON that are the same in every such file. */
+const COMMON_MEMBER =
+  /^"[\w.-]{1,40}":\s{0,4}(?:"(?:[a-z_ -]{0,40}|https?:\/\/[^\s"@?]{1,200})"|true|false|null|-?\d{1,6}|[[{])?,?$/;
+
+export interface KnownSecrets {
+  values: string[];
+  /** Names of variables with values that are too short to be looked for. */
+  too_short: string[];
+}
+
+/** Values of the variables that are listed or whose names look secret, the lines and fields in them too. */
+export function knownSecrets(
+  env: Readonly<Record<string, string | undefined>>,
+  listed: readonly string[],
+): KnownSecrets {
+  const values = new Set<string>();
+  const too_short: string[] = [];
+  const sure = new Set(listed);
+  for (const [name, value] of Object.entries(env)) {
+    const secret = value?.trim() ?? '';
+    if (secret === '' || !(sure.has(name) || isSecret(name, secret))) continue;
+    if (secret.length < VALUE_CHARS_MIN) too_short.push(name);
+    else for (const part of partsOf(secret)) values.add(part);
+  }
+  return { values: [...values], too_short: too_short.sort() };
+}
+
+/** Whether a value is a number that has few others beside it, zeros before it left out. */
+export const isLongNumber = (value: string): boolean =>
+  /^0*[1-9]\d*$/.test(value) && Number(value) >= 10 ** (VALUE_CHARS_MIN - 1);
+
+/** Whether a variable, or a field of JSON, holds a secret. */
+function isSecret(name: string, value: string): boolean {
+  if (!SECRET_NAME.test(name) || OPEN_NAME.test(name)) return false;
+  if (AMOUNT_NAME.test(name) && /^\d+$/.test(value)) return false;
+  return !looksOpen(value);
+}
+
+/** Switches, and paths: a socket or a file, not a secret. */
+function looksOpen(value: string): boolean {
+  return (
+    WORDS.has(value.toLowerCase()) ||
+    /^(?:true|false|yes|no|on|off|none|null|auto)$/i.test(value) ||
+    PATH.test(value)
+  );
+}
+
+/** The value, its lines, and the secrets among its fields when it is JSON. */
+function partsOf(value: string): string[] {
+  const texts = [value, ...(/^[[{]/.test(value) ? fieldsOf(value) : [])];
+  // A line break may be written as an escape, as in a `.env` file.
+  return texts.flatMap((text) => [text, ...linesOf(text), ...linesOf(fullyDecoded(text))]);
+}
+
+function linesOf(value: string): string[] {
+  const lines = value.split(/[\r\n]+/);
+  if (lines.length === 1) return [];
+  return lines.map((line) => line.trim()).filter(isOwnLine);
+}
+
+/** Not a line that says nothing of the secret: the frame of a key, punctuation, a common field. */
+function isOwnLine(line: string): boolean {
+  if (line.length < LINE_CHARS_MIN || ARMOUR.test(line) || COMMON_MEMBER.test(line)) return false;
+  return (line.match(/[\p{L}\p{N}]/gu)?.length ?? 0) >= LINE_CHARS_MIN / 2;
+}
+
+function fieldsOf(json: string): string[] {
+  const fields: string[] = [];
+  try {
+    JSON.parse(json, (name, field: unknown) => {
+      const text = typeof field === 'string' ? field.trim() : '';
+      const long = text.length >= VALUE_CHARS_MIN;
+      if (long && isSecret(name, text) && !/^https?:\/\/[^\s@?]+$/.test(text)) fields.push(text);
+      return field;
+    });
+  } catch {
+    // It only looked like JSON.
+  }
+  return fields;
+}
+
+/** A text to look for, and whether a character beside it holds some bits of the value too. */
+export interface Form {
+  text: string;
+  before: boolean;
+  after: boolean;
+}
+
+/** A quote in a value as CSV, SQL and shells write it within quotes. */
+const QUOTINGS = [
+  ['"', '""'],
+  ["'", "''"],
+  ["'", "'\\''"],
+  ["'", `'"'"'`],
+] as const;
+
+/**
+ * A value as it is, with either line end, with its quotes doubled, and without escapes of its own; it and its JSON, in
+ * UTF-8 and Latin-1, as hex, as base64 at any alignment, and as either of them encoded once more.
+ */
+export function formsOf(value: string): Form[] {
+  const forms = new Map<string, Form>();
+  const add = (text: string, before = false, after = false) => {
+    if (text.length >= VALUE_CHARS_MIN && !forms.has(text))
+      forms.set(text, { text, before, after });
+  };
+  const addCode = (bytes: Buffer, deep: boolean) => {
+    const hex = bytes.toString('hex');
+    add(hex);
+    add(hex.toUpperCase());
+    addBase64(bytes, add);
+    if (!deep) return;
+    for (const code of [hex, bytes.toString('base64').replace(/=+$/, '')])
+      addCode(Buffer.from(code), false);
+  };
+  const lf = value.replaceAll('\r\n', '\n');
+  for (const text of new Set([value, value.toWellFormed(), lf, lf.replaceAll('\n', '\r\n')])) {
+    add(text);
+    const plain = fullyDecoded(text);
+    add(plain);
+    add(plain.replaceAll(' ', '+'));
+    for (const [quote, written] of QUOTINGS) add(text.replaceAll(quote, written));
+    // At its end, the sign of an escape is taken for one together with what follows.
+    add(text.replace(/[\\%&]+$/, ''));
+    for (const inner of new Set([text, JSON.stringify(text).slice(1, -1)]))
+      for (const encoding of /[\u0080-\u00ff]/.test(inner) ? ENCODINGS : ENCODINGS.slice(0, 1))
+        addCode(Buffer.from(inner, encoding), true);
+  }
+  return [...forms.values()];
+}
+
+const ENCODINGS = ['utf8', 'latin1'] as const;
+
+/** At each alignment, the characters that depend on the bytes alone, whatever is before and after them. */
+function addBase64(
+  bytes: Buffer,
+  add: (text: string, before: boolean, after: boolean) => void,
+): void {
+  for (let shift = 0; shift < 3; shift++) {
+    const bits = 8 * (shift + bytes.length);
+    const [from, to] = [Math.ceil((8 * shift) / 6), Math.floor(bits / 6)];
+    const text = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .slice(from, to);
+    for (const form of [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+      add(form, shift > 0, bits % 6 > 0);
+  }
+}
+
+const BASE64 = /[A-Za-z0-9+/_-]/;
+
+/** Finds `form` as the secret `value`: in whatever form it is met, its mark is the same. */
+export function formAnchor(
+  { text: form, before, after }: Form,
+  value: string,
+  kind: string,
+): Anchor {
+  return {
+    text: form,
+    take(_text, at, found) {
+      const end = at + form.length;
+      found.push({ start: at, end, kind, value, before, after });
+      return end;
+    },
+  };
+}
+
+/** With the characters beside it that hold a part of it. */
+export function widened(found: Found, text: string): Found {
+  const { start, end, before, after } = found;
+  if (before !== true && after !== true) return found;
+  return {
+    ...found,
+    start: before && BASE64.test(text[start - 1] ?? '') ? start - 1 : start,
+    end: after && BASE64.test(text[end] ?? '') ? end + 1 : end,
+  };
+}

@@ -1,0 +1,191 @@
+/** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  listSegments,
+  type ReadReport,
+  type SegmentLine,
+  scanSegment,
+  segmentBytes,
+} from '../journal/scan.ts';
+
+/** Entries `first_seq` to `last_seq` of a source without a gap, in ascending order, from `offset` on. */
+export interface Position {
+  session: string;
+  source: string;
+  segment: string;
+  offset: number;
+  first_seq: number;
+  last_seq: number;
+}
+
+/** What the index knows of the journal. It may know less than there is, never more. */
+export interface PositionIndex {
+  getPositions(session: string): Position[];
+  /** How many bytes of each segment the positions cover. */
+  covered(): Map<string, number>;
+  cover(segment: string, bytes: number, positions: readonly Position[]): void;
+  forgetSegment(segment: string): void;
+}
+
+/** What a writer knows of a segment it has left. */
+export interface Cover {
+  segment: string;
+  bytes: number;
+  positions: readonly Position[];
+}
+
+/** For a writer that looks nothing up: collects what it wrote, for the index to learn later. */
+export function coversOnly(covers: Cover[]): PositionIndex {
+  return {
+    getPositions: () => [],
+    covered: () => new Map(),
+    cover: (segment, bytes, positions) => void covers.push({ segment, bytes, positions }),
+    forgetSegment: () => {},
+  };
+}
+
+export interface Catalogue {
+  /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
+  refresh(report: ReadReport): Promise<string[]>;
+  positions(session: string): Position[];
+}
+
+/** Entries with these sources stand beside their original: several may have the same number. */
+export const CONFLICT = 'conflict:';
+
+/** Joins lines, in the order of the segment, into positions. */
+export function createRanges(segment: string) {
+  const open = new Map<string, Position>();
+  const all: Position[] = [];
+  return {
+    all,
+    add(session: string, source: string, seq: number, offset: number): void {
+      const key = `${source}\n${session}`;
+      const range = open.get(key);
+      if (range !== undefined && (seq === range.last_seq + 1 || source.startsWith(CONFLICT))) {
+        range.last_seq = Math.max(seq, range.last_seq);
+        range.first_seq = Math.min(seq, range.first_seq);
+        return;
+      }
+      const made = { session, source, segment, offset, first_seq: seq, last_seq: seq };
+      open.set(key, made);
+      all.push(made);
+    },
+  };
+}
+
+export function memoryIndex(): PositionIndex {
+  const sessions = new Map<string, Position[]>();
+  const bytes_of = new Map<string, number>();
+  return {
+    getPositions: (session) => sessions.get(session) ?? [],
+    covered: () => bytes_of,
+    cover(segment, bytes, positions) {
+      bytes_of.set(segment, Math.max(bytes, bytes_of.get(segment) ?? 0));
+      for (const position of positions) {
+        const list = sessions.get(position.session);
+        if (list === undefined) sessions.set(position.session, [position]);
+        else list.push(position);
+      }
+    },
+    forgetSegment(segment) {
+      bytes_of.delete(segment);
+      for (const [session, list] of sessions)
+        sessions.set(
+          session,
+          list.filter((position) => position.segment !== segment),
+        );
+    },
+  };
+}
+
+export function createCatalogue(dir: string, index: PositionIndex = memoryIndex()): Catalogue {
+  async function learn(segment: string, from: number, report: ReadReport): Promise<void> {
+    const ranges = createRanges(segment);
+    const scan = scanSegment(dir, segment, { from, report });
+    for (;;) {
+      const step = await scan.next();
+      if (step.done === true) {
+        if (step.value > from) index.cover(segment, step.value, ranges.all);
+        return;
+      }
+      for (const line of step.value) {
+        ranges.add(line.session, line.source, line.seq, line.offset);
+      }
+    }
+  }
+  return {
+    async refresh(report) {
+      const covered = index.covered();
+      const unread: string[] = [];
+      for (const segment of listSegments(dir)) {
+        const known = covered.get(segment) ?? 0;
+        const bytes = segmentBytes(dir, segment);
+        // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
+        if (bytes < known) index.forgetSegment(segment);
+        const from = bytes < known ? 0 : known;
+        const before = report.unreadable;
+        if (bytes > from) await learn(segment, from, report);
+        if (report.unreadable > before) unread.push(segment);
+      }
+      return unread;
+    },
+    positions: (session) => joined(index.getPositions(session)),
+  };
+}
+
+/** In the order of the journal; pieces of one segment that overlap or follow each other are one. */
+function joined(positions: readonly Position[]): Position[] {
+  const sorted = [...positions].sort(
+    (a, b) => order(a.source, b.source) || order(a.segment, b.segment) || a.first_seq - b.first_seq,
+  );
+  const result: Position[] = [];
+  for (const position of sorted) {
+    const previous = result.at(-1);
+    if (
+      previous !== undefined &&
+      previous.source === position.source &&
+      previous.segment === position.segment &&
+      position.first_seq <= previous.last_seq + 1 &&
+      position.offset >= previous.offset
+    ) {
+      previous.last_seq = Math.max(previous.last_seq, position.last_seq);
+    } else if (position.last_seq <= LIMITS.session_events_max) {
+      result.push({ ...position });
+    }
+  }
+  return result.sort((a, b) => order(a.segment, b.segment) || a.offset - b.offset);
+}
+
+export function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The lines of one session's sources in one segment, from the first that the positions name to the last, or to the end. */
+export async function* sessionLines(
+  dir: string,
+  positions: readonly Position[],
+  options: { report: ReadReport; to_end: boolean },
+): AsyncGenerator<SegmentLine> {
+  const { session, segment } = positions[0] as Position;
+  const from = Math.min(...positions.map((position) => position.offset));
+  const sources = new Set(positions.map((position) => position.source));
+  // How many conflicts there are is not known: with one of them the segment is read to its end.
+  const to_end =
+    options.to_end || positions.some((position) => position.source.startsWith(CONFLICT));
+  const open = [...positions];
+  for await (const lines of scanSegment(dir, segment, { from, report: options.report })) {
+    for (const line of lines) {
+      if (line.session !== session || !sources.has(line.source)) continue;
+      yield line;
+      const done = open.findIndex(
+        (range) =>
+          range.source === line.source &&
+          range.last_seq === line.seq &&
+          range.offset <= line.offset,
+      );
+      if (done >= 0) open.splice(done, 1);
+    }
+    if (open.length === 0 && !to_end) return;
+  }
+}

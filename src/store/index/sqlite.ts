@@ -1,0 +1,79 @@
+/** SQLite's result codes, and the library itself, loaded by those commands alone that need it. */
+import { closeSync, fstatSync, lstatSync, readSync, unlinkSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { fileError } from '../../lib/errors.ts';
+import { openRead } from '../files.ts';
+
+export const SQLITE = {
+  perm: 3,
+  busy: 5,
+  readonly: 8,
+  io_error: 10,
+  corrupt: 11,
+  full: 13,
+  cannot_open: 14,
+  not_a_database: 26,
+} as const;
+
+/** The result code of an error, without its extension; 0 for an error of something else. */
+export function sqliteCode(cause: unknown): number {
+  const code = (cause as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code & 0xff : 0;
+}
+
+/** Contract: nothing beside the file makes SQLite act on another file, and no function in its schema has effects. */
+export function openSqlite(path: string): DatabaseSync {
+  removePlanted(path);
+  const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
+  const db = new Sqlite(path, { defensive: true });
+  db.exec('PRAGMA trusted_schema = OFF');
+  return db;
+}
+
+const BESIDE = ['-journal', '-wal', '-shm'] as const;
+/** The last bytes of a rollback journal that ends with the name of a super-journal. */
+const NAME_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
+
+/**
+ * Removes what tacho never leaves beside a database: links, pipes, and a rollback journal that names a super-journal.
+ * SQLite plays such a journal back and then deletes the named file: with SQLite 3.50 any file of the user, with 3.53.4 few.
+ * Returns whether there was something.
+ */
+export function removePlanted(path: string): boolean {
+  const planted = BESIDE.map((end) => path + end).filter(isPlanted);
+  for (const beside of planted) remove(beside);
+  return planted.length > 0;
+}
+
+function isPlanted(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return false;
+  // The others are not opened here: to close one would end the locks of this process on it.
+  return !stat.isFile() || (path.endsWith('-journal') && namesFile(path));
+}
+
+function namesFile(path: string): boolean {
+  let fd: number | null = null;
+  try {
+    fd = openRead(path);
+    const end = Buffer.alloc(NAME_MAGIC.length);
+    readSync(fd, end, 0, end.length, Math.max(0, fstatSync(fd).size - end.length));
+    return end.equals(NAME_MAGIC);
+  } catch (cause) {
+    // Another process has just finished with it.
+    if (isMissing(cause)) return false;
+    throw fileError(cause, path, 'open');
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (!isMissing(cause)) throw fileError(cause, path, 'open');
+  }
+}
+
+const isMissing = (cause: unknown) => (cause as NodeJS.ErrnoException).code === 'ENOENT';

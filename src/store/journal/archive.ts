@@ -1,0 +1,134 @@
+/**
+ * Runs that left the store, compressed: the journal's own lines, as they stood there, so that putting them back is
+ * appending them again. Contract: an archive is whole or not there, also after a power cut.
+ */
+import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { bytesText } from '../../lib/figures.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { createLines, type LineSink } from '../../lib/lines.ts';
+import { type PrivateFile, startPrivate, unlinkQuietly } from '../files.ts';
+import { ownFolder, type StateDir } from '../state-dir.ts';
+import { type JournalEntry, readLine } from './line.ts';
+import { framesOf } from './zstd-frames.ts';
+
+const STAGE = 'archive';
+/** Compressed at once: large enough to compress well, small enough to hold. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+export interface Archive {
+  readonly path: string;
+  /** A line of the journal, LF included. */
+  add(line: Uint8Array): void;
+  commit(): void;
+  abandon(): void;
+}
+
+export function createArchive(state: StateDir, name: string): Archive {
+  ownFolder(state.archive, false);
+  // One gc at a time: what is unfinished here was left by one that was killed.
+  for (const left of readdirSync(state.archive))
+    if (left.endsWith('.tmp')) unlinkQuietly(join(state.archive, left));
+  const path = join(state.archive, `${name}.jsonl.zst`);
+  const file: PrivateFile = startPrivate(path, STAGE);
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  // Frames follow each other: any reader of the format takes them as one text.
+  const flush = () => {
+    if (bytes > 0) file.write(zstdCompressSync(Buffer.concat(pieces, bytes)));
+    pieces = [];
+    bytes = 0;
+  };
+  return {
+    path,
+    add(line) {
+      pieces.push(Buffer.from(line));
+      bytes += line.length;
+      if (bytes >= PIECE_BYTES) flush();
+    },
+    commit() {
+      flush();
+      file.commit();
+    },
+    abandon: file.abandon,
+  };
+}
+
+export interface ArchiveEntry extends JournalEntry {
+  crc: number;
+  /** Where it is in the unpacked text. */
+  line: number;
+}
+
+export interface ArchiveRead {
+  /** Lines that are damaged so far: they are left out. */
+  damaged: number;
+  /** Bytes unpacked so far. */
+  bytes: number;
+}
+
+/** Archives are made of frames with at most 4 MB; a larger window only costs memory. */
+const WINDOW_LOG_MAX = 25;
+
+/**
+ * The entries of an archive, in the order they had in the journal. Throws as soon as more is unpacked than an archive of
+ * its size can hold, unless `any_size`.
+ */
+export async function* readArchive(
+  path: string,
+  read: ArchiveRead,
+  any_size: boolean,
+): AsyncGenerator<ArchiveEntry> {
+  let found: ArchiveEntry[] = [];
+  const sink: LineSink = {
+    line(bytes, from, to, { line }) {
+      const head = readLine(bytes, from, to);
+      if (head === null) {
+        read.damaged += 1;
+        return;
+      }
+      const { session, source, seq, crc, start, end } = head;
+      found.push({ session, source, seq, crc, line, body: bytes.toString('utf8', start, end) });
+    },
+    oversize({ line, bytes }) {
+      throw refused(`${path}:${line}: an entry of ${bytesText(bytes)} is over the limit`);
+    },
+  };
+  const lines = createLines(sink, LIMITS.entry_bytes_max + 64 * 1024);
+  try {
+    const { size } = statSync(path);
+    const most = Math.max(LIMITS.restore_free_bytes, size * LIMITS.restore_ratio_max);
+    for await (const chunk of unpacked(path)) {
+      read.bytes += chunk.length;
+      if (!any_size && read.bytes > most) throw tooLarge(path, size);
+      lines.push(chunk);
+      yield* found;
+      found = [];
+    }
+    lines.end();
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+  yield* found;
+}
+
+async function* unpacked(path: string): AsyncGenerator<Buffer> {
+  const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
+  for (const { from, to } of framesOf(path)) {
+    const packed = createReadStream(path, { start: from, end: Math.max(from, to - 1) });
+    // An error of the first stream comes out of the last one.
+    yield* pipeline(packed, createZstdDecompress({ params }), () => {});
+  }
+}
+
+export const refused = (text: string) => new TachoError('refused', text, { stage: STAGE });
+
+function tooLarge(path: string, size: number): TachoError {
+  const { restore_ratio_max } = LIMITS;
+  return refused(
+    `${path}: unpacks to more than ${restore_ratio_max} times its ${bytesText(size)}: restore it with --any-size if you trust it`,
+  );
+}

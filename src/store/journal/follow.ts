@@ -1,0 +1,135 @@
+/** Following the journal while any process writes it. */
+import { type FSWatcher, watch } from 'node:fs';
+import { LIMITS } from '../../lib/limits.ts';
+import { type Cursor, type JournalRead, type StoredEntry, storedEntry } from './read.ts';
+import {
+  listSegments,
+  newReport,
+  openSegment,
+  type ReadReport,
+  type SegmentLine,
+  type SegmentReader,
+  segmentBytes,
+} from './scan.ts';
+
+/** Looked at before the body is. */
+export type EntryFilter = (entry: { session: string; source: string; seq: number }) => boolean;
+
+/**
+ * Everything from the cursor on, then what is appended, until the signal aborts. Entries of one segment come in its
+ * order; an entry may come twice (after a failed write, or after a cursor that was not kept), never not at all.
+ */
+export function follow(
+  dir: string,
+  cursor: Cursor,
+  signal: AbortSignal,
+  filter?: EntryFilter,
+): JournalRead {
+  const report = newReport();
+  return { report, [Symbol.asyncIterator]: () => walk({ dir, cursor, signal, filter, report }) };
+}
+
+interface Walk {
+  dir: string;
+  cursor: Cursor;
+  signal: AbortSignal;
+  filter: EntryFilter | undefined;
+  report: ReadReport;
+}
+
+async function* walk(options: Walk): AsyncGenerator<StoredEntry> {
+  const { dir, cursor, signal, filter, report } = options;
+  const places = new Map<string, number>(Object.entries(cursor));
+  const sizes = new Map<string, number>();
+  const bell = createBell(dir, signal);
+  try {
+    for (let round = 0; !signal.aborted; round++) {
+      for (const segment of due(dir, bell, round)) {
+        const size = segmentBytes(dir, segment);
+        if (size === sizes.get(segment)) continue;
+        sizes.set(segment, size);
+        const reader = openSegment(dir, segment, { from: places.get(segment) ?? 0, report });
+        try {
+          for await (const line of linesOf(reader, signal)) {
+            if (filter !== undefined && !filter(line)) continue;
+            report.entries += 1;
+            yield storedEntry(segment, line, line.source);
+          }
+          places.set(segment, reader.position);
+        } finally {
+          reader.close();
+        }
+        if (signal.aborted) return;
+      }
+      await bell.rings();
+    }
+  } finally {
+    bell.close();
+  }
+}
+
+async function* linesOf(reader: SegmentReader, signal: AbortSignal): AsyncGenerator<SegmentLine> {
+  for (let lines = await reader.next(); lines !== null; lines = await reader.next()) {
+    for (const line of lines) {
+      if (signal.aborted) return;
+      yield line;
+    }
+  }
+}
+
+/** The first round and every tenth look at all segments, the others at those that changed and the newest. */
+function due(dir: string, bell: Bell, round: number): string[] {
+  const all = listSegments(dir);
+  const changed = bell.changed();
+  if (round % 10 === 0) return all;
+  const newest = new Set(all.slice(-LIMITS.follow_segments_hot));
+  return all.filter((segment) => newest.has(segment) || changed.has(segment));
+}
+
+interface Bell {
+  /** Names of files that changed since the last call. */
+  changed(): Set<string>;
+  /** Resolves on a change, after the poll time, or on abort. */
+  rings(): Promise<void>;
+  close(): void;
+}
+
+function createBell(dir: string, signal: AbortSignal): Bell {
+  let names = new Set<string>();
+  let wake: (() => void) | null = null;
+  let watcher: FSWatcher | null = null;
+  const ring = () => wake?.();
+  try {
+    watcher = watch(dir, { persistent: false }, (_event, name) => {
+      if (name !== null) names.add(name);
+      ring();
+    });
+    // A watcher that fails leaves the poll.
+    watcher.on('error', () => watcher?.close());
+  } catch {
+    watcher = null;
+  }
+  signal.addEventListener('abort', ring);
+  return {
+    changed() {
+      const result = names;
+      names = new Set();
+      return result;
+    },
+    rings() {
+      if (signal.aborted || names.size > 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = setTimeout(ring, LIMITS.tail_poll_ms);
+        wake = () => {
+          wake = null;
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    },
+    close() {
+      signal.removeEventListener('abort', ring);
+      watcher?.close();
+    },
+  };
+}

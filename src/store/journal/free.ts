@@ -1,0 +1,206 @@
+/**
+ * Gives the bytes of deleted runs back. Contract: the index says where to look, the segment itself what is removed: only
+ * lines that a scan shows to be of deleted sessions, and a whole segment only when it holds nothing else. Under the store
+ * lock; a segment that a living process may append to is left for another time.
+ */
+import { closeSync, existsSync, readSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../../lib/errors.ts';
+import { systemRandom } from '../../lib/ids.ts';
+import { dieHere, failsAt } from '../failpoint.ts';
+import { openRead } from '../files.ts';
+import { createCatalogue } from '../index/catalogue.ts';
+import type { Index } from '../index/index-db.ts';
+import type { StateDir } from '../state-dir.ts';
+import { isSegment, listSegments, newReport, scanSegment } from './scan.ts';
+import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
+import { readHeader } from './segment-owner.ts';
+import { readTombstones } from './tombstones.ts';
+
+export interface Freed {
+  removed: string[];
+  /** Segments of which only what is kept was written again. */
+  rewritten: string[];
+  /** Segments that still hold deleted runs, because a process writes them or they cannot be read. */
+  left: string[];
+}
+
+export async function freeDeleted(state: StateDir, index: Index): Promise<Freed> {
+  const { journal } = state;
+  await removeCopies(state, index);
+  await createCatalogue(journal, index).refresh(newReport());
+  const deleted = readTombstones(state);
+  const freed: Freed = { removed: [], rewritten: [], left: [] };
+  const hold = new Set<string>();
+  for (const { segment, session } of index.entriesBySession())
+    if (deleted.has(session)) hold.add(segment);
+  for (const segment of listSegments(journal)) {
+    if (!hold.has(segment)) continue;
+    const found = mayGrow(journal, segment) ? null : await lookAt(journal, segment, deleted);
+    if (found === null) freed.left.push(segment);
+    else if (found.dead === 0) continue;
+    else if (found.alive === 0) {
+      removeSegment(state, index, segment);
+      freed.removed.push(segment);
+    } else {
+      await rewrite(state, index, segment, found.kept).catch((cause) => {
+        throw fileError(cause, join(journal, segment), 'journal');
+      });
+      freed.rewritten.push(segment);
+    }
+  }
+  return freed;
+}
+
+interface Range {
+  from: number;
+  to: number;
+}
+
+interface Contents {
+  /** Lines of deleted sessions, and all others, damaged ones included. */
+  dead: number;
+  alive: number;
+  /** Everything but the dead lines, the first line, which says who wrote the segment, and a torn last one. */
+  kept: Range[];
+}
+
+/** Null when the segment cannot be read to its end. */
+async function lookAt(
+  dir: string,
+  segment: string,
+  deleted: ReadonlySet<string>,
+): Promise<Contents | null> {
+  const header_end = headerEnd(join(dir, segment));
+  if (header_end === null) return null;
+  const report = newReport();
+  const found: Contents = { dead: 0, alive: 0, kept: [] };
+  let from = header_end;
+  const keepUpTo = (to: number) => {
+    if (to > from) found.kept.push({ from, to });
+  };
+  const scan = scanSegment(dir, segment, { report });
+  for (;;) {
+    const step = await scan.next();
+    if (step.done === true) {
+      keepUpTo(step.value);
+      break;
+    }
+    for (const line of step.value) {
+      if (deleted.has(line.session)) {
+        found.dead += 1;
+        keepUpTo(line.offset);
+        from = line.next;
+      } else found.alive += 1;
+    }
+  }
+  found.alive += report.corrupt;
+  return report.unreadable > 0 ? null : found;
+}
+
+/** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */
+function headerEnd(path: string): number | null {
+  let fd = -1;
+  try {
+    fd = openRead(path);
+    const bytes = Buffer.alloc(4096);
+    const count = readSync(fd, bytes, 0, bytes.length, 0);
+    if (!bytes.toString('latin1', 0, count).startsWith('{"v":')) return 0;
+    return bytes.subarray(0, count).indexOf(LF) + 1;
+  } catch {
+    return null;
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}
+
+function removeSegment({ journal }: StateDir, index: Index, segment: string): void {
+  if (failsAt('before_remove')) dieHere();
+  // First: what the index does not know is read again, what it knows too much of would be missed.
+  index.forgetSegment(segment);
+  const path = join(journal, segment);
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'journal');
+  }
+}
+
+/** What is kept goes into a new segment, byte for byte, durable before the old one is removed; its first line names the old one. */
+async function rewrite(
+  state: StateDir,
+  index: Index,
+  segment: string,
+  kept: readonly Range[],
+): Promise<void> {
+  const { journal } = state;
+  const name = segmentName(Date.now(), systemRandom);
+  const out = createSegment(journal, name, segment);
+  const fd = openRead(join(journal, segment));
+  try {
+    const copy = createCopy(fd, out);
+    for (const range of kept) await copy.range(range);
+    await copy.flush();
+  } finally {
+    closeSync(fd);
+    out.close();
+  }
+  removeSegment(state, index, segment);
+  await createCatalogue(journal, index).refresh(newReport());
+}
+
+const COPY_BYTES = 1024 * 1024;
+const LF = 10;
+
+function createCopy(fd: number, out: SegmentWriter) {
+  let held: Buffer[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    if (bytes > 0) await out.write(Buffer.concat(held, bytes));
+    held = [];
+    bytes = 0;
+  };
+  const put = async (chunk: Buffer) => {
+    held.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= COPY_BYTES) await flush();
+  };
+  return {
+    flush,
+    async range({ from, to }: Range): Promise<void> {
+      for (let at = from; at < to; ) {
+        const chunk = Buffer.allocUnsafe(Math.min(COPY_BYTES, to - at));
+        const count = readSync(fd, chunk, 0, chunk.length, at);
+        if (count === 0) throw new Error('a segment became shorter while it was read');
+        await put(chunk.subarray(0, count));
+        at += count;
+        // Damaged bytes before a line that was removed must not join the next line.
+        if (at === to && chunk[count - 1] !== LF) await put(Buffer.from('\n'));
+      }
+    },
+  };
+}
+
+/** A rewrite that was killed left its copy beside the original: the copy goes, once every line of it is found there. */
+async function removeCopies(state: StateDir, index: Index): Promise<void> {
+  const { journal } = state;
+  for (const copy of listSegments(journal)) {
+    const original = readHeader(join(journal, copy))?.replaces ?? null;
+    if (original === null || !isSegment(original) || original === copy) continue;
+    if (!existsSync(join(journal, original)) || mayGrow(journal, copy)) continue;
+    const there = await linesOf(journal, original);
+    const copied = there === null ? null : await linesOf(journal, copy);
+    if (there === null || copied === null || !copied.isSubsetOf(there)) continue;
+    removeSegment(state, index, copy);
+  }
+}
+
+/** Null when the segment cannot be read whole; a torn last line counts for nothing. */
+async function linesOf(dir: string, segment: string): Promise<Set<string> | null> {
+  const report = newReport();
+  const found = new Set<string>();
+  for await (const lines of scanSegment(dir, segment, { report }))
+    for (const { session, source, seq, crc } of lines)
+      found.add(`${session}\n${source}\n${seq}\n${crc}`);
+  return report.unreadable > 0 ? null : found;
+}

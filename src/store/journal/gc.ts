@@ -1,0 +1,176 @@
+/**
+ * Runs leave the store: archived, written down as deleted, then their bytes freed. Contract: under the store lock; killed
+ * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc. A run that is to be
+ * archived goes only if all of it can be.
+ */
+import { systemRandom } from '../../lib/ids.ts';
+import { createCatalogue } from '../index/catalogue.ts';
+import type { Index } from '../index/index-db.ts';
+import type { StateDir } from '../state-dir.ts';
+import { sweepLeftovers } from '../sweep.ts';
+import { createArchive } from './archive.ts';
+import { freeDeleted } from './free.ts';
+import { createSift, inOrder, walkSession } from './read.ts';
+import { listSegments, newReport, type SegmentLine, scanWhole, unreadable } from './scan.ts';
+import { segmentName } from './segment.ts';
+import { deleteRuns } from './tombstones.ts';
+
+export interface GcRun {
+  run_id: string;
+  archive: boolean;
+}
+
+/** Is given a run's entries in the order of their numbers, and says whether they are all of it. */
+export interface RunCheck {
+  push(entry: { source: string; seq: number; body: string }): void;
+  /** What is wrong with what the journal holds; null: nothing. */
+  fault(): string | null;
+}
+
+export interface GcOptions {
+  now_ms: number;
+  newCheck: (run_id: string) => RunCheck;
+}
+
+export interface KeptRun {
+  run_id: string;
+  why: string;
+}
+
+export interface GcResult {
+  removed: number;
+  /** Runs that stay because they cannot be archived whole. */
+  kept: KeptRun[];
+  /** Where the archived ones are; null: none was archived. */
+  archive: string | null;
+  segments_removed: number;
+  /** Segments of which only what is kept was written again. */
+  segments_rewritten: number;
+}
+
+export async function collectRuns(
+  state: StateDir,
+  index: Index,
+  runs: readonly GcRun[],
+  options: GcOptions,
+): Promise<GcResult> {
+  sweepLeftovers(state);
+  const report = newReport();
+  await createCatalogue(state.journal, index).refresh(report);
+  const wanted = new Set(runs.filter(({ archive }) => archive).map(({ run_id }) => run_id));
+  // What cannot be read may hold a part of a run: its archive would not be whole.
+  if (report.unreadable > 0 && wanted.size > 0) throw unreadable(`a segment of ${state.journal}`);
+  const { archive, kept } = await archiveWhole(state, index, wanted, options);
+  const going = new Set(runs.map(({ run_id }) => run_id));
+  for (const { run_id } of kept) going.delete(run_id);
+  deleteRuns(state, index, [...going]);
+  const freed = await freeDeleted(state, index);
+  if (going.size > 0) index.compact();
+  return {
+    removed: going.size,
+    kept,
+    archive,
+    segments_removed: freed.removed.length,
+    segments_rewritten: freed.rewritten.length,
+  };
+}
+
+type Archived = Pick<GcResult, 'archive' | 'kept'>;
+
+/** Archives those of the runs that are whole. */
+async function archiveWhole(
+  state: StateDir,
+  index: Index,
+  runs: ReadonlySet<string>,
+  { now_ms, newCheck }: GcOptions,
+): Promise<Archived> {
+  if (runs.size === 0) return { archive: null, kept: [] };
+  const name = segmentName(now_ms, systemRandom).replace(/\.jsonl$/, '');
+  const archive = createArchive(state, name);
+  const checks = new Map([...runs].map((run_id) => [run_id, newCheck(run_id)]));
+  let kept: KeptRun[];
+  try {
+    await eachLine(state, index, runs, (line, source) => {
+      const { session, seq, bytes, start, end, offset, next } = line;
+      checks.get(session)?.push({ source, seq, body: bytes.toString('utf8', start, end) });
+      // Byte for byte: the body is followed by its brace and the LF.
+      archive.add(bytes.subarray(end + 2 - (next - offset), end + 2));
+    });
+    kept = faultsOf(checks);
+    if (kept.length === 0) archive.commit();
+  } finally {
+    archive.abandon();
+  }
+  if (kept.length === 0) return { archive: archive.path, kept };
+  // Rare, so only then the segments are read again.
+  const whole = runs.difference(new Set(kept.map(({ run_id }) => run_id)));
+  const others = await archiveWhole(state, index, whole, { now_ms, newCheck });
+  return { archive: others.archive, kept: [...kept, ...others.kept] };
+}
+
+function faultsOf(checks: ReadonlyMap<string, RunCheck>): KeptRun[] {
+  return [...checks].flatMap(([run_id, check]) => {
+    const fault = check.fault();
+    return fault === null ? [] : [{ run_id, why: `the journal ${fault}` }];
+  });
+}
+
+type TakeLine = (line: SegmentLine, source: string) => void;
+
+/** The lines of these runs, each once, and those of a run in the order of their numbers. */
+async function eachLine(
+  state: StateDir,
+  index: Index,
+  runs: ReadonlySet<string>,
+  take: TakeLine,
+): Promise<void> {
+  const { journal } = state;
+  const catalogue = createCatalogue(journal, index);
+  // A segment that was written again has a later name than those that follow it.
+  const mixed = index
+    .sessionsInPieces()
+    .filter((session) => runs.has(session) && !inOrder(catalogue.positions(session)));
+  await scanRuns(state, index, runs.difference(new Set(mixed)), take);
+  for (const session of mixed) {
+    const report = newReport();
+    const lines = walkSession(journal, session, { index, report }, (_, line, source) =>
+      take(line, source),
+    );
+    for await (const _ of lines);
+    if (report.unreadable > 0) throw unreadable(`a segment of ${journal}`);
+  }
+}
+
+/** The same for runs that the segments have in order, by one scan of each segment. */
+async function scanRuns(
+  { journal }: StateDir,
+  index: Index,
+  runs: ReadonlySet<string>,
+  take: TakeLine,
+): Promise<void> {
+  const held = new Set<string>();
+  for (const { segment, session } of index.entriesBySession())
+    if (runs.has(session)) held.add(segment);
+  const sourceOf = createSifts();
+  for (const segment of listSegments(journal)) {
+    if (!held.has(segment)) continue;
+    for await (const lines of scanWhole(journal, segment))
+      for (const line of lines) {
+        const source = runs.has(line.session) ? sourceOf(line) : null;
+        if (source !== null) take(line, source);
+      }
+  }
+}
+
+/** Says under which source a line counts; null for one that was there already: a killed gc leaves lines twice. */
+function createSifts(): (line: SegmentLine) => string | null {
+  const sifts = new Map<string, ReturnType<typeof createSift>>();
+  return (line) => {
+    let sift = sifts.get(line.session);
+    if (sift === undefined) {
+      sift = createSift(newReport());
+      sifts.set(line.session, sift);
+    }
+    return sift(line);
+  };
+}

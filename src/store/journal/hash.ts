@@ -1,0 +1,85 @@
+/** Hashes of the store, and the state folder's own key for the redactor. */
+import { hash, randomBytes } from 'node:crypto';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { readPrivate, writeAtomic } from '../files.ts';
+import { heldError, takeLock } from '../lock.ts';
+import type { StateDir } from '../state-dir.ts';
+import { isOwnState, keyPath } from '../state-mark.ts';
+
+const STAGE = 'redaction';
+const KEY_BYTES = 32;
+
+export function sha256Hex(data: string | Uint8Array): string {
+  return hash('sha256', data, 'hex');
+}
+
+/** Text → 8 hex digits, under a key: equal texts stay recognisable as equal, and cannot be guessed without the key. */
+export type SecretHash = (text: string) => string;
+
+/** Under a key that nobody keeps. */
+export function randomSecretHash(): SecretHash {
+  return secretHash(randomBytes(KEY_BYTES));
+}
+
+/** HMAC-SHA-256, by two one-shot hashes: ten times faster than a Hmac object for texts this short. */
+export function secretHash(key: Uint8Array): SecretHash {
+  const inner = Buffer.alloc(64, 0x36);
+  const outer = Buffer.alloc(64 + 32, 0x5c);
+  key.slice(0, 64).forEach((byte, i) => {
+    inner[i] = byte ^ 0x36;
+    outer[i] = byte ^ 0x5c;
+  });
+  return (text) => {
+    hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'buffer').copy(outer, 64);
+    return hash('sha256', outer, 'hex').slice(0, 8);
+  };
+}
+
+/**
+ * Under the folder's key, made when it has none. Of processes that make it at once, one wins and all use its key. Whoever
+ * made a folder that is not the user's own may know its key: there, a key that nobody keeps is used.
+ */
+export function openSecretHash(state: StateDir): SecretHash {
+  if (!isOwnState(state.path)) return randomSecretHash();
+  const path = keyPath(state.path);
+  try {
+    return secretHash(readKey(path) ?? makeKey(path));
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function readKey(path: string): Buffer | null {
+  try {
+    const key = readPrivate(path);
+    if (key.length === KEY_BYTES) return key;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw cause;
+  }
+  const text = `${path}: is damaged: remove it, and later redactions get other marks than earlier ones`;
+  throw new TachoError('state_unusable', text, { stage: STAGE });
+}
+
+function makeKey(path: string): Buffer {
+  const lock = `${path}.lock`;
+  const until = performance.now() + LIMITS.lock_wait_ms;
+  for (;;) {
+    const release = takeLock(lock);
+    try {
+      // A process that was faster has made it.
+      const found = readKey(path);
+      if (found !== null) return found;
+      if (release !== null) {
+        const key = randomBytes(KEY_BYTES);
+        writeAtomic(path, key, STAGE);
+        return key;
+      }
+    } finally {
+      release?.();
+    }
+    if (performance.now() > until) throw heldError(lock, path, STAGE);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  }
+}

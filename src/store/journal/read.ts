@@ -1,0 +1,179 @@
+/** Reading the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  CONFLICT,
+  createCatalogue,
+  order,
+  type Position,
+  type PositionIndex,
+  sessionLines,
+} from '../index/catalogue.ts';
+import { listSegments, newReport, type ReadReport, type SegmentLine, scanSegment } from './scan.ts';
+import { Checksums } from './state.ts';
+
+export type { ReadReport } from './scan.ts';
+
+export interface StoredEntry {
+  session: string;
+  source: string;
+  seq: number;
+  /** The text that was appended, byte for byte. */
+  body: string;
+  segment: string;
+  offset: number;
+  /** Where the segment goes on: what a cursor keeps. */
+  next: number;
+}
+
+/** How far each segment has been read. Several are written at once, so one place is not enough. */
+export type Cursor = Readonly<Record<string, number>>;
+
+export interface JournalRead extends AsyncIterable<StoredEntry> {
+  /** Complete once the reading has ended. */
+  readonly report: ReadReport;
+}
+
+export function storedEntry(segment: string, line: SegmentLine, source: string): StoredEntry {
+  return {
+    session: line.session,
+    source,
+    seq: line.seq,
+    body: line.bytes.toString('utf8', line.start, line.end),
+    segment,
+    offset: line.offset,
+    next: line.next,
+  };
+}
+
+/**
+ * One session's entries, each once; those of a source in the order of their numbers. An entry that differs from an
+ * earlier one of its number is given with the source `conflict:<source>`.
+ */
+export function readSession(
+  dir: string,
+  session: string,
+  options: { index?: PositionIndex } = {},
+): JournalRead {
+  const report = newReport();
+  const all = { ...options, report };
+  return { report, [Symbol.asyncIterator]: () => walkSession(dir, session, all, storedEntry) };
+}
+
+/** The same, as what `give` makes of each line; `source` is the one it counts under. */
+export async function* walkSession<T>(
+  dir: string,
+  session: string,
+  options: { index?: PositionIndex; report: ReadReport },
+  give: (segment: string, line: SegmentLine, source: string) => T,
+): AsyncGenerator<T> {
+  const { report } = options;
+  const catalogue = createCatalogue(dir, options.index);
+  // What is damaged is counted by the reading below, once.
+  await catalogue.refresh(newReport());
+  const sift = createSift(report);
+  const seen = new Set<string>();
+  for (const positions of plan(catalogue.positions(session))) {
+    const only = positions.length === 1 ? positions[0] : undefined;
+    const { segment } = positions[0] as Position;
+    // The first look at a segment counts what is damaged in it, the last entries of the session included.
+    const first = !seen.has(segment);
+    seen.add(segment);
+    const look = { report: first ? report : newReport(), to_end: first };
+    for await (const line of sessionLines(dir, positions, look)) {
+      if (only !== undefined && !within(only, line)) continue;
+      const source = sift(line);
+      if (source === null) continue;
+      report.entries += 1;
+      yield give(segment, line, source);
+    }
+  }
+}
+
+function within(range: Position, line: SegmentLine): boolean {
+  if (line.source !== range.source || line.offset < range.offset) return false;
+  if (range.source.startsWith(CONFLICT)) return true;
+  return line.seq >= range.first_seq && line.seq <= range.last_seq;
+}
+
+/** Which ranges to read together: a segment's at once where the journal's order is the right one, else one by one. */
+function plan(positions: readonly Position[]): Position[][] {
+  if (inOrder(positions))
+    return [...Map.groupBy(positions, (position) => position.segment).values()];
+  return [...positions]
+    .sort((a, b) => order(a.source, b.source) || a.first_seq - b.first_seq)
+    .map((position) => [position]);
+}
+
+/** Whether the journal has a session's entries in the order of their numbers, and conflicts behind what they differ from. */
+export function inOrder(positions: readonly Position[]): boolean {
+  const begun = new Map<string, number>();
+  const reached = new Map<string, number>();
+  return positions.every(({ source, first_seq, last_seq }) => {
+    if (source.startsWith(CONFLICT))
+      return last_seq <= (reached.get(source.slice(CONFLICT.length)) ?? 0);
+    const before = begun.get(source) ?? 0;
+    begun.set(source, first_seq);
+    reached.set(source, Math.max(last_seq, reached.get(source) ?? 0));
+    return first_seq >= before;
+  });
+}
+
+/** Says under which source an entry of a session counts; null for one that was there already. */
+export function createSift(
+  report: ReadReport,
+): (line: Pick<SegmentLine, 'source' | 'seq' | 'crc'>) => string | null {
+  const sources = new Map<string, { crcs: Checksums; last: number }>();
+  const seen = new Set<string>();
+
+  function siftConflict(source: string, seq: number, crc: number): string | null {
+    const key = `${source}\n${seq}\n${crc}`;
+    if (seen.has(key)) {
+      report.duplicates += 1;
+      return null;
+    }
+    seen.add(key);
+    report.conflicts += 1;
+    return source;
+  }
+
+  return ({ source, seq, crc }) => {
+    // No journal stores such a number: somebody else wrote it.
+    if (seq > LIMITS.session_events_max) return null;
+    if (source.startsWith(CONFLICT)) return siftConflict(source, seq, crc);
+    let known = sources.get(source);
+    if (known === undefined) {
+      known = { crcs: new Checksums(), last: 0 };
+      sources.set(source, known);
+    }
+    if (seq <= known.last) {
+      if (!known.crcs.is(seq, crc)) return siftConflict(CONFLICT + source, seq, crc);
+      report.duplicates += 1;
+      return null;
+    }
+    known.crcs.set(seq, crc);
+    known.last = seq;
+    return source;
+  };
+}
+
+/** Every line of the journal from a cursor on, segment by segment; a line that was written twice is given twice. */
+export function readAll(dir: string, cursor: Cursor = {}): JournalRead {
+  const report = newReport();
+  return { report, [Symbol.asyncIterator]: () => walkAll(dir, cursor, report) };
+}
+
+async function* walkAll(
+  dir: string,
+  cursor: Cursor,
+  report: ReadReport,
+): AsyncGenerator<StoredEntry> {
+  for (const segment of listSegments(dir)) {
+    const from = cursor[segment] ?? 0;
+    for await (const lines of scanSegment(dir, segment, { from, report })) {
+      for (const line of lines) {
+        report.entries += 1;
+        yield storedEntry(segment, line, line.source);
+      }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** Which runs are to go: policies over the list of runs. Pure. */
+import type { RunRow } from '../index/index-db.ts';
+
+/** All conditions of a policy are about the runs it is for; a run goes when any policy lets it go. */
+export interface RetentionPolicy {
+  name: string;
+  /** Which runs it is for; null: of any. */
+  agent: string | null;
+  /** `ok`, `failed` or an exit reason. */
+  status: string | null;
+  labels: Readonly<Record<string, string>>;
+  /** Over which a run goes; null: no such limit. */
+  age_ms_max: number | null;
+  runs_max: number | null;
+  bytes_max: number | null;
+  /** Runs that this policy never touches, nor counts. */
+  keep_failed: boolean;
+  keep_successful: boolean;
+  /** Whether they are kept compressed when they go. */
+  archive: boolean;
+}
+
+export interface Leaving {
+  run: RunRow;
+  bytes: number;
+  /** The policy's name, and which of its limits. */
+  why: string;
+  archive: boolean;
+}
+
+/** `runs`: newest first. A run that several policies let go is archived if one of them says so. */
+export function planRemoval(
+  runs: readonly RunRow[],
+  policies: readonly RetentionPolicy[],
+  { now_ms, bytesOf }: { now_ms: number; bytesOf: (run_id: string) => number },
+): Leaving[] {
+  const leaving = new Map<string, Leaving>();
+  for (const policy of policies) {
+    let count = 0;
+    let bytes = 0;
+    for (const run of runs) {
+      if (!isFor(policy, run)) continue;
+      const own = bytesOf(run.run_id);
+      count += 1;
+      bytes += own;
+      const why = overWhich(policy, { age_ms: ageOf(run, now_ms), count, bytes });
+      if (why === null) continue;
+      const before = leaving.get(run.run_id);
+      leaving.set(run.run_id, {
+        run,
+        bytes: own,
+        why: before?.why ?? `${policy.name}: ${why}`,
+        archive: policy.archive || (before?.archive ?? false),
+      });
+    }
+  }
+  return [...leaving.values()];
+}
+
+function isFor(policy: RetentionPolicy, run: RunRow): boolean {
+  if (run.success ? policy.keep_successful : policy.keep_failed) return false;
+  if (policy.agent !== null && policy.agent !== run.agent) return false;
+  if (policy.status !== null && !hasStatus(run, policy.status)) return false;
+  return Object.entries(policy.labels).every(([name, value]) => run.labels[name] === value);
+}
+
+function hasStatus({ success, exit_reason }: RunRow, status: string): boolean {
+  if (status === 'ok' || status === 'failed') return success === (status === 'ok');
+  return exit_reason === status;
+}
+
+/** A run whose times are not known has no age. */
+function ageOf({ finished_ms, started_ms }: RunRow, now_ms: number): number | null {
+  const at_ms = finished_ms ?? started_ms;
+  return at_ms === null ? null : now_ms - at_ms;
+}
+
+function overWhich(
+  { age_ms_max, runs_max, bytes_max }: RetentionPolicy,
+  figures: { age_ms: number | null; count: number; bytes: number },
+): string | null {
+  const { age_ms, count, bytes } = figures;
+  if (age_ms_max !== null && age_ms !== null && age_ms > age_ms_max) return 'max_age';
+  if (runs_max !== null && count > runs_max) return 'max_runs';
+  if (bytes_max !== null && bytes > bytes_max) return 'max_size';
+  return null;
+}

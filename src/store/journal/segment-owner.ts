@@ -1,0 +1,31 @@
+/** The first line of a segment: who wrote it, and which segment it replaces. */
+import { closeSync, readSync } from 'node:fs';
+import { openRead } from '../files.ts';
+import { type Owner, ownerIn } from '../owner.ts';
+
+export interface SegmentHeader {
+  owner: Owner;
+  /** The segment it was copied from, without what was deleted; null: it is no copy. */
+  replaces: string | null;
+}
+
+/** Null when the first line is torn or says nothing: such a writer died before its first entry. */
+export function readHeader(path: string): SegmentHeader | null {
+  const bytes = Buffer.alloc(2048);
+  let fd = -1;
+  try {
+    fd = openRead(path);
+    const count = readSync(fd, bytes, 0, bytes.length, 0);
+    const end = bytes.indexOf(10);
+    if (end < 0 || end >= count) return null;
+    const text = bytes.toString('latin1', 0, end);
+    const owner = ownerIn(text);
+    const { v, replaces } = JSON.parse(text) as { v?: unknown; replaces?: unknown };
+    if (owner === null || v !== 1) return null;
+    return { owner, replaces: typeof replaces === 'string' ? replaces : null };
+  } catch {
+    return null;
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}

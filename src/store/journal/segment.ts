@@ -1,0 +1,170 @@
+/**
+ * Writing a segment. Contract: one writer a segment, and only the process that made it, so a line torn by a dead writer
+ * is never appended to. Its first line says who writes it.
+ */
+import {
+  type BigIntStats,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  readSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { newRunId, type RandomSource } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { dieHere, failsAt } from '../failpoint.ts';
+import { createPrivate, openRead, syncFolder, writeAll } from '../files.ts';
+import { mayLive, thisOwner } from '../owner.ts';
+import { readHeader } from './segment-owner.ts';
+
+const syncData = promisify(fdatasync);
+
+export interface SegmentWriter {
+  readonly name: string;
+  readonly path: string;
+  /** Bytes written and synced. */
+  readonly bytes: number;
+  /** Durable when it resolves. After a failure the segment takes nothing more. */
+  write(bytes: Buffer): Promise<void>;
+  /** Throws unless the file is still at its path, with all that was written. Also after `close`. */
+  check(): void;
+  close(): void;
+}
+
+let last_ms = 0;
+
+/** Names sort by time, also those made by one process within a millisecond. */
+export function segmentName(now_ms: number, random: RandomSource): string {
+  last_ms = Math.max(now_ms, last_ms + 1);
+  return `${newRunId(last_ms, random).slice(2)}.jsonl`;
+}
+
+/** `replaces`: the segment of which it is a copy without what was deleted. */
+export function createSegment(dir: string, name: string, replaces?: string): SegmentWriter {
+  const path = join(dir, name);
+  const fd = createPrivate(path);
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
+  let bytes = 0;
+  /** The file as our last write left it. */
+  let ours: BigIntStats;
+  try {
+    writeAll(fd, first);
+    syncFolder(dir);
+    bytes = first.length;
+    ours = fstatSync(fd, { bigint: true });
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  let sum = crc32(first);
+  /** Somebody else has written to it or set its time: whether its bytes are still ours is not known. */
+  let touched = false;
+
+  /** What others remove or replace while it is written is not recorded, though every write succeeds. */
+  function look(): BigIntStats {
+    const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    if (found === undefined || found.ino !== ours.ino || found.dev !== ours.dev)
+      throw lost(path, 'was removed or replaced');
+    if (found.size < BigInt(bytes)) throw lost(path, 'was cut');
+    return found;
+  }
+
+  function check(): void {
+    const found = look();
+    if (!touched && isAs(found, ours)) return;
+    if (sumOf(path, bytes) !== sum) throw lost(path, 'was changed');
+    touched = false;
+    ours = found;
+  }
+
+  return {
+    name,
+    path,
+    get bytes() {
+      return bytes;
+    },
+    check,
+    async write(chunk) {
+      try {
+        if (failsAt('before_write')) dieHere();
+        touched ||= !isAs(fstatSync(fd, { bigint: true }), ours);
+        if (failsAt('mid_write')) {
+          writeAll(fd, chunk.subarray(0, chunk.length >> 1));
+          dieHere();
+        }
+        writeAll(fd, chunk);
+        if (failsAt('after_write')) dieHere();
+        await syncData(fd);
+        if (failsAt('after_sync')) dieHere();
+      } catch (error) {
+        cutTo(fd, bytes);
+        throw error;
+      }
+      bytes += chunk.length;
+      sum = crc32(chunk, sum);
+      ours = look();
+    },
+    close: () => closeSync(fd),
+  };
+}
+
+const isAs = (found: BigIntStats, known: BigIntStats) =>
+  found.mtimeNs === known.mtimeNs && found.size === known.size;
+
+/** The checksum of the first bytes of a file. */
+function sumOf(path: string, bytes: number): number {
+  const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+  const fd = openRead(path);
+  try {
+    let sum = 0;
+    for (let at = 0; at < bytes; ) {
+      const count = readSync(fd, chunk, 0, Math.min(chunk.length, bytes - at), at);
+      if (count === 0) break;
+      sum = crc32(chunk.subarray(0, count), sum);
+      at += count;
+    }
+    return sum;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function lost(path: string, how: string): TachoError {
+  const text = `${path}: ${how} while it was written: keep the state folder out of reach of the agent (--state-dir)`;
+  return new TachoError('journal_failed', text, { stage: 'journal' });
+}
+
+/** Takes back what was not acknowledged. Where that fails too, the reader drops it as torn or duplicate. */
+function cutTo(fd: number, bytes: number): void {
+  try {
+    ftruncateSync(fd, bytes);
+  } catch {
+    // The failure that led here is the one to report.
+  }
+}
+
+/** Makes what a dead writer left in the page cache durable before anyone relies on it. */
+export async function syncSegment(dir: string, name: string): Promise<void> {
+  const path = join(dir, name);
+  let fd = -1;
+  try {
+    fd = openRead(path);
+    await syncData(fd);
+  } catch (cause) {
+    // Removed since it was listed: with it went what would have had to be kept.
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'journal');
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}
+
+/** Whether the process that made a segment may still append to it. */
+export function mayGrow(dir: string, name: string): boolean {
+  const header = readHeader(join(dir, name));
+  return header !== null && mayLive(header.owner, dir);
+}

@@ -1,0 +1,117 @@
+/**
+ * Deleting runs for good: the journal is append-only, so what is deleted is written down, and stays deleted after a
+ * reindex.
+ */
+import { closeSync, fdatasyncSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../../lib/errors.ts';
+import { openAppend, readPrivate, syncFolder, writeAll } from '../files.ts';
+import type { Index } from '../index/index-db.ts';
+import { removeFilesOf } from '../spool/run-files.ts';
+import { removeSpool, spoolAt, spoolName, spoolNames } from '../spool/spool.ts';
+import type { StateDir } from '../state-dir.ts';
+
+const STAGE = 'journal';
+
+function tombstonesAt(state: StateDir): string {
+  return join(state.journal, 'tombstones.jsonl');
+}
+
+/** Ids of all deleted runs. Lines that are torn or none of ours say nothing. */
+export function readTombstones(state: StateDir): Set<string> {
+  return idsIn(textOf(state));
+}
+
+/** The same for one run: most are not named at all. */
+export function isDeleted(state: StateDir, run_id: string): boolean {
+  const text = textOf(state);
+  return text.includes(JSON.stringify(run_id)) && idsIn(text).has(run_id);
+}
+
+function textOf(state: StateDir): string {
+  const path = tombstonesAt(state);
+  try {
+    return readPrivate(path).toString('utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+function idsIn(text: string): Set<string> {
+  const ids = new Set<string>();
+  for (const line of text.split('\n')) {
+    const said = wordOf(line);
+    if (said?.deleted !== undefined) ids.add(said.deleted);
+    else if (said?.restored !== undefined) ids.delete(said.restored);
+  }
+  return ids;
+}
+
+function wordOf(line: string): { deleted?: string; restored?: string } | null {
+  if (line === '') return null;
+  try {
+    const value = JSON.parse(line) as { deleted?: unknown; restored?: unknown } | null;
+    if (typeof value?.deleted === 'string') return { deleted: value.deleted };
+    return typeof value?.restored === 'string' ? { restored: value.restored } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Writes down that these runs are deleted, or, `restored`, that they are back. */
+export function bury(
+  state: StateDir,
+  run_ids: readonly string[],
+  word: 'deleted' | 'restored' = 'deleted',
+): void {
+  if (run_ids.length === 0) return;
+  const path = tombstonesAt(state);
+  try {
+    const fd = openAppend(path);
+    try {
+      // The LF in front ends a line that a dead process left torn.
+      const lines = run_ids.map((run_id) => `${JSON.stringify({ [word]: run_id })}\n`);
+      writeAll(fd, Buffer.from(`\n${lines.join('')}`));
+      fdatasyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    syncFolder(state.journal);
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+/**
+ * Deletes runs: written down first, then their spools, rows and files, so that a listed run has its files. Their events
+ * are freed by `freeDeleted`. What was interrupted is finished by the next deletion or gc.
+ */
+export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
+  bury(state, run_ids);
+  removeBuried(state, index, run_ids);
+}
+
+/**
+ * Removes a run again that was stored while another process deleted it. Each of the two has the run or its deletion
+ * written down before it looks: one of them finds the other's. Returns whether it was deleted.
+ */
+export function removeIfDeleted(state: StateDir, index: Index, run_id: string): boolean {
+  const deleted = isDeleted(state, run_id);
+  if (deleted) removeBuried(state, index, [run_id]);
+  return deleted;
+}
+
+function removeBuried(state: StateDir, index: Index, run_ids: readonly string[]): void {
+  // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
+  const listed = index.runIds();
+  const deleted = readTombstones(state);
+  // What an earlier command wrote down and did not finish goes with these.
+  const going = new Set([...run_ids, ...listed.filter((run_id) => deleted.has(run_id))]);
+  // Most runs have none.
+  const spools = spoolNames(state);
+  for (const run_id of going)
+    if (spools.has(spoolName(run_id))) removeSpool(spoolAt(state, run_id));
+  index.deleteRuns([...going]);
+  removeFilesOf(state, deleted);
+}

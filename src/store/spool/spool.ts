@@ -1,0 +1,227 @@
+/**
+ * The spool: one folder per run with the agent's stdout and stderr, byte for byte behind a mark, the prompt it was given, and `meta.json`.
+ * Contract: the agent, or a drain of its own, writes into the files; neither its hurried exit nor our death loses a byte
+ * (ST-3).
+ */
+import { closeSync, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { fileFor, isRunId } from '../../lib/ids.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import {
+  createPrivate,
+  namesIn,
+  openRead,
+  readPrivate,
+  startPrivate,
+  syncFolder,
+  unlinkQuietly,
+  writeAll,
+  writeAtomic,
+} from '../files.ts';
+import { ownFolder, type StateDir } from '../state-dir.ts';
+
+export { isAlive, startTicks } from '../owner.ts';
+
+const STAGE = 'spool';
+/** A spool that is being removed: killed meanwhile, what is left of it is known as such. */
+const REMOVED = '.removed-';
+
+/** Absolute paths of one run's spool. */
+export interface Spool {
+  /** The folder's name: the run id, or the hash of an id that is none of ours. */
+  readonly name: string;
+  readonly path: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The prompt; there only after `writeStdin`. */
+  readonly stdin: string;
+  readonly meta: string;
+}
+
+/** The paths alone; nothing is made or checked. */
+export function spoolAt(state: StateDir, run_id: string): Spool {
+  return namedSpool(state, spoolName(run_id));
+}
+
+export function spoolName(run_id: string): string {
+  return isRunId(run_id) ? run_id : fileFor('spool', run_id);
+}
+
+const HASHED_NAME = /^spool-[0-9a-hjkmnp-tv-z]{26}$/;
+
+/** Whether a spool may have this name. Anything else in the folder is not ours. */
+const isSpoolName = (name: string) => isRunId(name) || HASHED_NAME.test(name);
+
+function namedSpool(state: StateDir, name: string): Spool {
+  const path = join(state.spool, name);
+  return {
+    name,
+    path,
+    stdout: join(path, 'stdout'),
+    stderr: join(path, 'stderr'),
+    stdin: join(path, 'stdin'),
+    meta: join(path, 'meta.json'),
+  };
+}
+
+/**
+ * What `stdout` and `stderr` begin with until the run is recorded: one blank line of its own kind. An agent that truncates
+ * the file takes it away, which shows even when nothing of the file had been read.
+ */
+export const SPOOL_MARK = Buffer.from(`${' \t \t\t  \t'.repeat(4)}\n`);
+
+/** Whether a file of a spool holds more than the mark, of which a killed tacho may have written a part. */
+export function hasOutput(path: string): boolean {
+  const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > SPOOL_MARK.length) return true;
+  try {
+    return size > 0 && !readPrivate(path).equals(SPOOL_MARK.subarray(0, size));
+  } catch {
+    // Something else in its place.
+    return true;
+  }
+}
+
+/** A new spool; `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
+export function createSpool(state: StateDir, run_id: string): Spool {
+  const spool = spoolAt(state, run_id);
+  ownFolder(spool.path, false);
+  try {
+    for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
+    syncFolder(spool.path);
+    return spool;
+  } catch (cause) {
+    removeQuietly(spool.path);
+    throw fileError(cause, spool.path, STAGE);
+  }
+}
+
+/** Puts the prompt where the agent's stdin is opened from. */
+export function writeStdin(spool: Spool, text: string): void {
+  createFile(spool.stdin, text);
+}
+
+function createFile(path: string, text: string | Buffer): void {
+  try {
+    const fd = createPrivate(path);
+    try {
+      writeAll(fd, Buffer.from(text));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+const recordedAt = (spool: Spool) => join(spool.path, 'recorded');
+
+/** Notes that the run is recorded and its spool stays on request, so that starts need not look at it again. */
+export function markRecorded(spool: Spool): void {
+  if (!isRecorded(spool)) createFile(recordedAt(spool), '');
+}
+
+/** A hint only: the agent can make this file too. */
+export function isRecorded(spool: Spool): boolean {
+  return lstatSync(recordedAt(spool), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Replaces `meta.json` as a whole. */
+export function writeMeta(spool: Spool, meta: unknown): void {
+  writeAtomic(spool.meta, `${JSON.stringify(meta)}\n`, STAGE);
+}
+
+/**
+ * The content of `meta.json`, of any shape: the agent can write this file too. Undefined when there is none; throws a
+ * TachoError that names the file when it cannot be read or is not JSON.
+ */
+export function readMeta(spool: Spool): unknown {
+  try {
+    const bytes = readPrivate(spool.meta, LIMITS.spool_meta_bytes_max);
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const why = cause instanceof SyntaxError ? 'is not JSON' : (cause as Error).message;
+    throw new TachoError('state_unusable', `${spool.meta}: ${why}`, { stage: STAGE, cause });
+  }
+}
+
+/** Takes the mark from a file that is kept: it holds the agent's bytes and no others then. */
+export function removeMark(path: string): void {
+  try {
+    const from = openRead(path);
+    const file = startPrivate(path, STAGE, false);
+    try {
+      const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+      let count = readSync(from, chunk, 0, SPOOL_MARK.length, 0);
+      if (!chunk.subarray(0, count).equals(SPOOL_MARK)) return;
+      for (let at = count; ; at += count) {
+        count = readSync(from, chunk, 0, chunk.length, at);
+        if (count === 0) break;
+        file.write(chunk.subarray(0, count));
+      }
+      file.commit();
+    } finally {
+      closeSync(from);
+      file.abandon();
+    }
+  } catch (cause) {
+    throw fileError(cause, path, STAGE);
+  }
+}
+
+/** Names in the folder of the spools, whatever they are. */
+export function spoolNames(state: StateDir): Set<string> {
+  try {
+    return new Set(readdirSync(state.spool));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return new Set();
+    throw fileError(cause, state.spool, STAGE);
+  }
+}
+
+/** All spools, in the order of their names: oldest run first. */
+export function listSpools(state: StateDir): Spool[] {
+  try {
+    const entries = readdirSync(state.spool, { withFileTypes: true });
+    const names = entries
+      .filter((entry) => entry.isDirectory() && isSpoolName(entry.name))
+      .map((entry) => entry.name);
+    return names.sort().map((name) => namedSpool(state, name));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fileError(cause, state.spool, STAGE);
+  }
+}
+
+/** Another process may be removing the same; what is left goes with the next sweep. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Left for the next sweep.
+  }
+}
+
+/** Ends removals that were cut short. */
+export function sweepRemoved(state: StateDir): void {
+  for (const name of namesIn(state.spool))
+    if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
+}
+
+/** Removes a run's spool; a link in its place is removed, not followed. */
+export function removeSpool(spool: Spool): void {
+  try {
+    const stat = lstatSync(spool.path, { throwIfNoEntry: false });
+    if (stat === undefined) return;
+    if (stat.isDirectory()) {
+      const removed = join(dirname(spool.path), REMOVED + spool.name);
+      rmSync(removed, { recursive: true, force: true });
+      renameSync(spool.path, removed);
+      removeQuietly(removed);
+    } else unlinkQuietly(spool.path);
+  } catch (cause) {
+    throw fileError(cause, spool.path, STAGE);
+  }
+}
