@@ -1,10 +1,9 @@
 /**
- * Widens src/agents/<id>/fields.ts, the fields of an agent's records, by what folders of recordings show:
+ * Widens src/agents/<id>/generated/fields.ts, the fields of an agent's records, by what folders of recordings show:
  * `node scripts/shapes.ts [--anew] [--agent id] FOLDER…`; --anew: forgets what was known.
  * FOLDER/<agent>[-version][/testdata]/<scenario>/{stdout*.jsonl, event.jsonl, session/…}.
  * What kinds of records there are, and what in them belongs to others, says src/agents/<id>/shapes.ts.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -191,9 +190,8 @@ for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
   const { stdout, session } = await collect(agent, shapes, folders);
   const head =
     '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */';
-  const path = join(root, 'src/agents', id, 'fields.ts');
+  const path = join(root, 'src/agents', id, 'generated/fields.ts');
   const parts = [head, sourceOf('STDOUT', stdout.kinds), sourceOf('SESSION', session.kinds)];
   writeFileSync(path, parts.join('\n\n'));
-  execFileSync(join(root, 'node_modules/.bin/biome'), ['check', '--write', path]);
   process.stderr.write(`${id}: ${folders.length} recordings\n`);
 }

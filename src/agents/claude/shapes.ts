@@ -1,8 +1,8 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in fields.ts. */
+/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
 import { wordOf } from '../../lib/foreign.ts';
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
-import { SESSION, STDOUT } from './fields.ts';
+import { SESSION, STDOUT } from './generated/fields.ts';
 
 const named = kindBy('type', 'subtype');
 

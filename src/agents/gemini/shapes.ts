@@ -1,6 +1,6 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in fields.ts. */
+/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
-import { SESSION, STDOUT } from './fields.ts';
+import { SESSION, STDOUT } from './generated/fields.ts';
 
 /** Records of the session file without a type: what changed in it, and its first line. */
 function kindOf(value: Readonly<Record<string, unknown>>): string {
