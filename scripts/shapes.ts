@@ -1,9 +1,11 @@
 /**
- * Widens src/agents/<id>/generated/fields.ts, the fields of an agent's records, by what folders of recordings show:
- * `node scripts/shapes.ts [--anew] [--agent id] FOLDER…`; --anew: forgets what was known.
+ * Widens src/agents/<id>/generated/fields.ts, the fields of an agent's records, by what folders of recordings show, and
+ * then runs scripts/generate.ts: `node scripts/shapes.ts [--anew] [--agent id] FOLDER…`.
+ * --anew drops fields that these recordings do not show.
  * FOLDER/<agent>[-version][/testdata]/<scenario>/{stdout*.jsonl, event.jsonl, session/…}.
- * What kinds of records there are, and what in them belongs to others, says src/agents/<id>/shapes.ts.
+ * src/agents/<id>/shapes.ts declares the kinds of records, and which fields belong to others.
  */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,6 +14,7 @@ import { type ConvertFrom, decoderFor, eventsOf } from '../src/app/sessions/conv
 import { objectOf, watched } from '../src/app/sessions/drift-fields.ts';
 import { parseShape, type Shape } from '../src/lib/shape.ts';
 import type { Agent, RecordShapes } from '../src/model/agent.ts';
+import { keyOf, shapesOf } from './native-types.ts';
 
 const root = join(import.meta.dirname, '..');
 const DEPTH_MAX = 8;
@@ -31,20 +34,27 @@ interface Seen {
 interface SeenField {
   count: number;
   opaque: boolean;
+  /** As the declaration marks it: recordings cannot show that every text there is JSON. */
+  json: boolean;
   inner: Map<string, Seen>;
 }
 
-/** What was known before, as if so many records had shown it. */
+/** The number of records that count as seen for what was known before; with --anew only marks of JSON texts are kept. */
 const BEFORE = 1_000;
 
 function seenIn(shape: Shape | null): Map<string, Seen> {
   const kinds = [...(shape ?? [])].map(([kind, { fields }]): [string, Seen] => {
-    const known = [...fields].map(([name, { always, opaque, inner }]): [string, SeenField] => [
-      name,
-      { count: always ? BEFORE : BEFORE - 1, opaque, inner: seenIn(inner) },
-    ]);
-    const recordings = new Set(Array.from({ length: RECORDINGS_MIN }, (_, n) => String(n)));
-    return [kind, { count: BEFORE, recordings, fields: new Map(known) }];
+    const known = [...fields].map(([name, field]): [string, SeenField] => {
+      const count = field.always ? BEFORE : BEFORE - 1;
+      const inner = seenIn(field.inner);
+      return [
+        name,
+        { ...field, inner, ...(values.anew ? { count: 0, opaque: false } : { count }) },
+      ];
+    });
+    const before = Array.from({ length: RECORDINGS_MIN }, (_, n) => String(n));
+    const recordings = new Set(values.anew ? [] : before);
+    return [kind, { count: values.anew ? 0 : BEFORE, recordings, fields: new Map(known) }];
   });
   return new Map(kinds);
 }
@@ -73,19 +83,23 @@ class Collector {
     seen.count += 1;
     seen.recordings.add(this.recording);
     for (const [name, value] of Object.entries(record)) {
-      const field = seen.fields.get(name) ?? { count: 0, opaque: false, inner: new Map() };
+      const field = seen.fields.get(name) ?? {
+        count: 0,
+        opaque: false,
+        json: false,
+        inner: new Map(),
+      };
       seen.fields.set(name, field);
       field.count += 1;
-      const { opaque, json_text = [] } = this.#shapes;
-      field.opaque ||= opaque.includes(name) || depth >= DEPTH_MAX;
-      if (!field.opaque) this.#inside(value, field, json_text.includes(name), depth);
+      field.opaque ||= this.#shapes.opaque.includes(name) || depth >= DEPTH_MAX;
+      if (!field.opaque) this.#inside(value, field, depth);
     }
   }
 
-  #inside(value: unknown, field: SeenField, json: boolean, depth: number): void {
-    if (Array.isArray(value)) for (const item of value) this.#inside(item, field, json, depth);
+  #inside(value: unknown, field: SeenField, depth: number): void {
+    if (Array.isArray(value)) for (const item of value) this.#inside(item, field, depth);
     else {
-      const object = typeof value === 'string' && !json ? null : objectOf(value);
+      const object = objectOf(value, field.json);
       if (object === null) return;
       if (Object.keys(object).some((name) => !NAME.test(name))) field.opaque = true;
       else this.record(object, field.inner, depth + 1);
@@ -96,14 +110,15 @@ class Collector {
 /** The fields in the notation of lib/shape. */
 function textOf(seen: Seen): string {
   const enough = seen.count >= RECORDS_MIN && seen.recordings.size >= RECORDINGS_MIN;
-  const fields = [...seen.fields].map(([name, { count, opaque, inner }]) => {
+  const shown = [...seen.fields].filter(([, { count }]) => count > 0);
+  const fields = shown.map(([name, { count, opaque, json, inner }]) => {
     const mark = enough && count === seen.count ? '' : '?';
     if (opaque) return `${name}${mark}*`;
-    const kinds = [...inner].filter(([, { fields }]) => fields.size > 0);
+    const kinds = [...inner].filter(([, { count, fields }]) => count > 0 && fields.size > 0);
     if (kinds.length === 0) return `${name}${mark}`;
     const plain = kinds.length === 1 && kinds[0]?.[0] === '';
     const texts = kinds.map(([kind, one]) => (plain ? textOf(one) : `<${kind}> ${textOf(one)}`));
-    return `${name}${mark}{${texts.join(' ')}}`;
+    return `${name}${mark}${json ? '"' : ''}{${texts.join(' ')}}`;
   });
   return fields.join(' ');
 }
@@ -125,9 +140,10 @@ function wrapped(text: string): string {
 
 function sourceOf(name: string, kinds: ReadonlyMap<string, Seen>): string {
   const rows = [...kinds]
+    .filter(([, { count }]) => count > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([kind, seen]) => `  ${JSON.stringify(kind)}: \`${wrapped(textOf(seen))}\`,`);
-  return `export const ${name}: Readonly<Record<string, string>> = {\n${rows.join('\n')}\n};\n`;
+    .map(([kind, seen]) => `  ${keyOf(kind)}: \`${wrapped(textOf(seen))}\`,\n`);
+  return `export const ${name}: Readonly<Record<string, string>> = {\n${rows.join('')}};\n`;
 }
 
 function filesOf(folder: string): { from: ConvertFrom; path: string }[] {
@@ -152,7 +168,7 @@ async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
 }
 
 async function collect(agent: Agent, shapes: RecordShapes, folders: readonly string[]) {
-  const { stdout, session } = values.anew ? { stdout: {}, session: {} } : shapes;
+  const { stdout, session } = shapes;
   const seen = { stdout: new Collector(shapes, stdout), session: new Collector(shapes, session) };
   for (const folder of folders) {
     for (const { from, path } of filesOf(folder)) {
@@ -184,14 +200,15 @@ const { values, positionals } = parseArgs({
 if (positionals.length === 0) throw new Error('say where recordings lie');
 for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
   const agent = await findAgent(id);
-  const shapes = await agent?.shapes?.();
+  const shapes = await shapesOf(id);
   const folders = positionals.flatMap((captures) => scenariosIn(captures, id));
-  if (agent === undefined || shapes === undefined || folders.length === 0) continue;
+  if (agent === undefined || folders.length === 0) continue;
   const { stdout, session } = await collect(agent, shapes, folders);
   const head =
-    '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */';
+    '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */\n';
   const path = join(root, 'src/agents', id, 'generated/fields.ts');
   const parts = [head, sourceOf('STDOUT', stdout.kinds), sourceOf('SESSION', session.kinds)];
-  writeFileSync(path, parts.join('\n\n'));
+  writeFileSync(path, parts.join('\n'));
   process.stderr.write(`${id}: ${folders.length} recordings\n`);
 }
+execFileSync(process.execPath, [join(root, 'scripts/generate.ts')]);

@@ -19,8 +19,8 @@ const plain = (shape: Shape | null): unknown =>
   );
 
 test('a shape says which fields there are, always or not, and what kinds of objects are inside', () => {
-  const text = 'id title?\n  input* usage?{input} content{<text> text <call> id input?*}';
-  const leaf = { always: true, opaque: false, inner: null };
+  const text = 'id title?\n  input* usage?{input} row"{id} content{<text> text <call> id input?*}';
+  const leaf = { always: true, opaque: false, json: false, inner: null };
   expect(plain(parseShape(text, 'say: '))).toEqual({
     '': {
       path: 'say: ',
@@ -29,18 +29,22 @@ test('a shape says which fields there are, always or not, and what kinds of obje
         title: { ...leaf, always: false },
         input: { ...leaf, opaque: true },
         usage: {
+          ...leaf,
           always: false,
-          opaque: false,
           inner: { '': { path: 'say: usage', fields: { input: leaf } } },
         },
+        row: {
+          ...leaf,
+          json: true,
+          inner: { '': { path: 'say: row', fields: { id: leaf } } },
+        },
         content: {
-          always: true,
-          opaque: false,
+          ...leaf,
           inner: {
             text: { path: 'say: content<text>', fields: { text: leaf } },
             call: {
               path: 'say: content<call>',
-              fields: { id: leaf, input: { always: false, opaque: true, inner: null } },
+              fields: { id: leaf, input: { ...leaf, always: false, opaque: true } },
             },
           },
         },

@@ -1,13 +1,15 @@
 /**
  * Shapes of foreign records, in a notation for people: `id title? usage{input output} input* content{<text> text <call> id}`.
- * Names are fields; `?`: not in every record; `*`: what is inside is not ours to know; `{…}`: the fields of the object, or of
- * the objects in the list; `<kind>`: the fields that follow are those of objects of this kind.
+ * Names are fields; `?`: not in every record; `*`: what is inside is not ours to know; `"`: a text that holds JSON; `{…}`: the
+ * fields of the object, or of the objects in the list; `<kind>`: the fields that follow are those of objects of this kind.
  */
 
 export interface Field {
   readonly always: boolean;
   /** What is inside is not ours to know. */
   readonly opaque: boolean;
+  /** The objects inside are JSON in a text. */
+  readonly json: boolean;
   /** The objects inside; null: there are none, or they are not looked into. */
   readonly inner: Shape | null;
 }
@@ -22,7 +24,7 @@ export interface Fields {
 /** Kind → fields; objects without a kind are of the kind ''. */
 export type Shape = Map<string, Fields>;
 
-const TOKEN = /<[^>]*>|[{}]|[^\s{}<>?*]+[?*]*/g;
+const TOKEN = /<[^>]*>|[{}]|[^\s{}<>?*"]+[?*"]*/g;
 
 /** A declaration that does not parse is a fault of ours and throws. */
 export function parseShape(text: string, path: string): Shape {
@@ -42,7 +44,7 @@ export function parseShape(text: string, path: string): Shape {
       if (token.startsWith('<')) begin(token.slice(1, -1));
       else {
         const fields: Fields = current ?? begin('');
-        const name = token.replace(/[?*]+$/, '');
+        const name = token.replace(/[?*"]+$/, '');
         if (name === '' || name === '{') throw new Error(`shape of ${where}: no name at ${at}`);
         let inner: Shape | null = null;
         if (tokens[at + 1] === '{') {
@@ -51,7 +53,7 @@ export function parseShape(text: string, path: string): Shape {
         }
         const marks = token.slice(name.length);
         const [always, opaque] = [!marks.includes('?'), marks.includes('*')];
-        fields.fields.set(name, { always, opaque, inner });
+        fields.fields.set(name, { always, opaque, json: marks.includes('"'), inner });
       }
     }
     return shape;

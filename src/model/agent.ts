@@ -157,11 +157,14 @@ export interface RecordShapes {
   kindOf(value: Readonly<Record<string, unknown>>): string;
   /** Fields, in any record, whose inside belongs to others: inputs and results of tools, maps by name. */
   readonly opaque: readonly string[];
-  /** Fields that hold a JSON document as text. */
-  readonly json_text?: readonly string[];
   /** By channel and kind: the fields, in the notation of lib/shape. */
   readonly stdout: Readonly<Record<string, string>>;
   readonly session: Readonly<Record<string, string>>;
+  /** Fields that decoders read and no recording shows, by channel and kind, in the same notation. */
+  readonly unrecorded?: {
+    readonly stdout?: Readonly<Record<string, string>>;
+    readonly session?: Readonly<Record<string, string>>;
+  };
 }
 
 export interface Agent {

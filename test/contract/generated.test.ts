@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { committed, generated } from '../../scripts/generate.ts';
 
-for (const [path, text] of generated()) {
+for (const [path, text] of await generated()) {
   test(`${path} is what npm run generate makes`, () => {
     expect(committed(path)).toBe(text);
   });

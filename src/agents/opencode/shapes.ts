@@ -22,7 +22,6 @@ function piece(value: Readonly<Record<string, unknown>>): string {
 export const shapes: RecordShapes = {
   kindOf,
   opaque: ['input', 'metadata', 'permission', 'responseHeaders', 'summary_diffs'],
-  json_text: ['data', 'model'],
   stdout: STDOUT,
   session: SESSION,
 };

@@ -1,6 +1,6 @@
 /** New and missing fields of records, against what an agent's folder declares (AG-19). Memory: the declaration and the findings. */
 import { LIMITS } from '../../lib/limits.ts';
-import { type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
+import { type Field, type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
 import type { Decoder, RecordShapes, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 
@@ -82,18 +82,19 @@ export class FieldWatch {
       if (field === undefined) this.#new(join(declared.path, name), out);
       else {
         if (field.always) seen.names.add(name);
-        if (field.inner !== null) this.#inside(value[name], field.inner, out);
+        this.#inside(value[name], field, out);
       }
     }
   }
 
-  #inside(value: unknown, shape: Shape, out: Draft[]): void {
+  #inside(value: unknown, field: Field, out: Draft[]): void {
+    const { inner: shape, json } = field;
     if (Array.isArray(value)) {
-      for (const item of value) this.#inside(item, shape, out);
+      for (const item of value) this.#inside(item, field, out);
       return;
     }
-    const object = objectOf(value);
-    if (object === null) return;
+    const object = shape === null ? null : objectOf(value, json);
+    if (shape === null || object === null) return;
     // Where objects have no kind in any recording, all are alike.
     const plain = shape.size === 1 ? shape.get('') : undefined;
     const fields = plain ?? shape.get(this.#shapes.kindOf(object));
@@ -112,10 +113,10 @@ export class FieldWatch {
   }
 }
 
-/** An object, or the one that a text holds as JSON. */
-export function objectOf(value: unknown): Native | null {
+/** An object; `json`: or the one that a text holds. */
+export function objectOf(value: unknown, json: boolean): Native | null {
   if (typeof value === 'object') return value as Native | null;
-  if (typeof value !== 'string' || !value.startsWith('{')) return null;
+  if (!json || typeof value !== 'string' || !value.startsWith('{')) return null;
   try {
     return JSON.parse(value) as Native;
   } catch {

@@ -76,14 +76,14 @@ export const SESSION: Readonly<Record<string, string>> = {
     summary?{additions deletions files} cost tokens{input* output reasoning cache{read write}}
     time{created updated} permission?*}`,
   'row/message': `
-    id session_id time_created time_updated data{<user> role time{created} agent model{providerID
+    id session_id time_created time_updated data"{<user> role time{created} agent model{providerID
     modelID variant?} summary?{diffs{<added> file patch additions deletions status <deleted> file?
     patch? additions? deletions? status? <modified> file? patch? additions? deletions? status?}}
     <assistant> parentID role mode agent variant? path{cwd root} cost tokens{total? input* output
     reasoning cache{write read}} modelID providerID time{created completed?} finish? error?{name
     data{message statusCode isRetryable responseHeaders* responseBody metadata*}} summary?}`,
   'row/part': `
-    id message_id session_id time_created time_updated data{<text> type text time?{start end?}
+    id message_id session_id time_created time_updated data"{<text> type text time?{start end?}
     metadata?* synthetic? <step-start> snapshot? type <reasoning> type text time{start end} <tool>
     type tool callID state{<completed> status input* output metadata* title time{start end} <error>
     status input* error time{start end}} <step-finish> reason snapshot? type tokens{total input*
@@ -93,5 +93,5 @@ export const SESSION: Readonly<Record<string, string>> = {
     id project_id workspace_id parent_id slug directory path title version share_url
     summary_additions summary_deletions summary_files summary_diffs* metadata* cost tokens_input
     tokens_output tokens_reasoning tokens_cache_read tokens_cache_write revert permission* agent
-    model{id providerID variant} time_created time_updated time_compacting time_archived`,
+    model"{id providerID variant} time_created time_updated time_compacting time_archived`,
 };

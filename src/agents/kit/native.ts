@@ -1,0 +1,55 @@
+/** Foreign values with the fields that recordings show, and readers that check what a value is. */
+import * as foreign from '../../lib/foreign.ts';
+
+export * from '../../lib/foreign.ts';
+
+declare const fields: unique symbol;
+interface Held<F> {
+  readonly [fields]?: F;
+}
+
+/** A JSON value: its object has these fields, or the objects of its list have. Nothing says that it is an object or a list. */
+export type Claim<F> = Held<F> | string | number | boolean | null;
+
+/** An object of unknown fields. */
+export type Open = foreign.Native;
+
+/** The fields of a claim: `Inside<Stdout['assistant']['message']>`. */
+export type Inside<C> = C extends Held<infer F> ? F : never;
+
+type Names<Union> = Union extends unknown ? keyof Union : never;
+type Claims<Union, Name> = Union extends unknown
+  ? Name extends keyof Union
+    ? unknown extends Union[Name]
+      ? never
+      : Inside<Union[Name]>
+    : never
+  : never;
+type MergedFields<Union> = {
+  readonly [Name in Names<Union>]?: [Claims<Union, Name>] extends [never]
+    ? unknown
+    : Claim<MergedFields<Claims<Union, Name>>>;
+};
+
+/** All fields of the records of these kinds: `Merged<Stdout>`, `` Merged<Stdout, `result/${string}`> ``. */
+export type Merged<Kinds, Kind = keyof Kinds> = MergedFields<Kinds[keyof Kinds & Kind]>;
+
+interface IsNative {
+  <F = Open>(value: Claim<F> | undefined): value is Held<F> & F;
+  (value: unknown): value is Open;
+}
+export const isNative = foreign.isNative as IsNative;
+
+interface NativeOf {
+  <F = Open>(value: Claim<F> | undefined): F | null;
+  (value: unknown): Open | null;
+}
+/** The value as an object; null where it is none. */
+export const nativeOf = foreign.nativeOf as NativeOf;
+
+interface ListOf {
+  <F>(value: Claim<F> | undefined): readonly Claim<F>[];
+  (value: unknown): readonly unknown[];
+}
+/** The items of a list; none where it is no list. */
+export const listOf = foreign.listOf as ListOf;
