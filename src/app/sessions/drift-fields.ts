@@ -54,8 +54,12 @@ export class FieldWatch {
   constructor(shapes: RecordShapes, channel: 'stdout' | 'session', cut: (text: string) => string) {
     this.#shapes = shapes;
     this.#cut = cut;
-    for (const [kind, text] of Object.entries(shapes[channel]))
-      this.#kinds.set(kind, parseShape(text, `${kind}: `));
+    const { unrecorded } = shapes;
+    for (const [kind, text] of Object.entries(shapes[channel])) {
+      const shape = parseShape(text, `${kind}: `);
+      admit(shape, parseShape(unrecorded?.[channel]?.[kind] ?? '', ''));
+      this.#kinds.set(kind, shape);
+    }
   }
 
   record(record: Native, out: Draft[]): void {
@@ -110,6 +114,20 @@ export class FieldWatch {
     }
     if (count === undefined) out.push({ kind: 'notice', data: { code: NEW_FIELD, text: what } });
     this.fresh.set(what, (count ?? 0) + 1);
+  }
+}
+
+/** Fields that no recording shows are not new; what they hold is not compared. Those without a kind are of every kind. */
+function admit(shape: Shape, unrecorded: Shape): void {
+  for (const [kind, { fields }] of unrecorded) {
+    const only = shape.get(kind);
+    for (const { fields: known } of only ? [only] : kind === '' ? shape.values() : []) {
+      for (const [name, field] of fields) {
+        const { inner } = known.get(name) ?? {};
+        if (inner === undefined) known.set(name, { ...field, always: false, inner: null });
+        else if (inner !== null && field.inner !== null) admit(inner, field.inner);
+      }
+    }
   }
 }
 
