@@ -170,12 +170,16 @@ export const EventData = {
   provider_retried: Type.Object({
     attempt: NullableInteger,
     max_attempts: NullableInteger,
+    /** One of PROVIDER_FAILURE_KINDS; events of earlier versions have the agent's own word, or null. */
     kind: NullableString,
+    /** The agent's own word. */
+    native_kind: Type.Optional(NullableString),
     status: NullableInteger,
     backoff_ms: NullableInteger,
   }),
   provider_failed: Type.Object({
     kind: NullableString,
+    native_kind: Type.Optional(NullableString),
     status: NullableInteger,
     retryable: Nullable(Type.Boolean()),
     message: Type.String(),

@@ -39,6 +39,19 @@ export const OUTPUT_MODES = ['human', 'json'] as const;
 export const APPROVE_MODES = ['default', 'edits', 'all'] as const;
 export const CHANNELS = ['stdout', 'stderr', 'session'] as const;
 
+/** Failures of model providers mean the same for every agent. */
+export const PROVIDER_FAILURE_KINDS = [
+  'rate_limit',
+  'overloaded',
+  'auth',
+  'invalid_request',
+  'not_found',
+  'timeout',
+  'network',
+  'server',
+  'unknown',
+] as const;
+
 export const EXIT_REASONS = [
   'ok',
   'agent_error',
@@ -158,6 +171,7 @@ export type OutputMode = (typeof OUTPUT_MODES)[number];
 export type ApproveMode = (typeof APPROVE_MODES)[number];
 export type Channel = (typeof CHANNELS)[number];
 export type ExitReason = (typeof EXIT_REASONS)[number];
+export type ProviderFailureKind = (typeof PROVIDER_FAILURE_KINDS)[number];
 export type EventKind = (typeof EVENT_KINDS)[number];
 export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
 export type ProblemStage = (typeof PROBLEM_STAGES)[number];

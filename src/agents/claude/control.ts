@@ -1,26 +1,27 @@
 /** The control protocol on stdio: the CLI asks its host whether a call may run. */
+import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { idOf, nativeOf, textOf } from '../kit/native.ts';
 import type { Calls } from './calls.ts';
-import { idOf, type Native, nativeOf, problem, textOf } from './native.ts';
-
-interface Asked {
-  readonly call_id: string | null;
-  readonly tool: string | null;
-}
+import type { Stdout } from './generated/native.ts';
 
 export class Control {
+  readonly #to: Drafts;
   readonly #calls: Calls;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new RecentMap<string, { call_id: string | null; tool: string | null }>(
+    LIMITS.open_calls_max,
+  );
 
-  constructor(calls: Calls) {
+  constructor(to: Drafts, calls: Calls) {
+    this.#to = to;
     this.#calls = calls;
   }
 
-  request(record: Native, out: Draft[]): void {
+  request(record: Stdout['control_request']): void {
     const request = nativeOf(record.request);
     if (!request) {
-      out.push(problem('bad_record', 'control_request without request'));
+      this.#to.bad('control_request without request');
       return;
     }
     // Other requests (initialize, interrupt, set_model …) ask nothing about a call.
@@ -28,14 +29,12 @@ export class Control {
     const request_id = idOf(record.request_id);
     const call_id = idOf(request.tool_use_id);
     const tool = textOf(request.tool_name);
-    if (request_id !== null && this.#asked.size < LIMITS.open_calls_max) {
-      this.#asked.set(request_id, { call_id, tool });
-    }
+    if (request_id !== null) this.#asked.set(request_id, { call_id, tool });
     const reason = textOf(request.decision_reason) ?? textOf(request.description);
-    out.push({ kind: 'permission_asked', data: { request_id, call_id, tool, reason } });
+    this.#to.put('permission_asked', { request_id, call_id, tool, reason });
   }
 
-  response(record: Native, out: Draft[]): void {
+  response(record: Stdout['control_response']): void {
     const response = nativeOf(record.response);
     const request_id = idOf(response?.request_id);
     const asked = request_id === null ? undefined : this.#asked.get(request_id);
@@ -43,13 +42,9 @@ export class Control {
     this.#asked.delete(request_id);
     const answer = nativeOf(response.response);
     const decision = answer?.behavior === 'allow' ? 'allow' : 'deny';
-    const { call_id, tool } = asked;
     const source = 'host';
-    out.push({
-      kind: 'permission_answered',
-      data: { request_id, call_id, tool, decision, source },
-    });
-    if (call_id === null) return;
-    this.#calls.decide(call_id, decision, { reason: textOf(answer?.message), source }, out);
+    this.#to.put('permission_answered', { request_id, ...asked, decision, source });
+    if (asked.call_id === null) return;
+    this.#calls.decide(asked.call_id, decision, textOf(answer?.message), source);
   }
 }

@@ -2,7 +2,7 @@
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { countOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { countOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 
 const FILE_TOOLS: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
 
@@ -16,7 +16,7 @@ export function pathOf(input: unknown): string | null {
 }
 
 /** Sub-agents' results come without the structured part on stdout: then the tool alone tells the operation. */
-function operationOf(native_tool: string, detail: Native | null): FileOperation {
+function operationOf(native_tool: string, detail: Open | null): FileOperation {
   if (detail?.type === 'create') return 'created';
   if (detail?.type === 'update') return 'modified';
   if (detail && 'originalFile' in detail) {
@@ -26,7 +26,7 @@ function operationOf(native_tool: string, detail: Native | null): FileOperation 
 }
 
 /** The tool's own hunks as a unified diff; null where it gives none. */
-function diffOf(path: string, detail: Native | null): string | null {
+function diffOf(path: string, detail: Open | null): string | null {
   const lines: string[] = [];
   for (const item of listOf(detail?.structuredPatch)) {
     const hunk = nativeOf(item);
@@ -42,7 +42,7 @@ function diffOf(path: string, detail: Native | null): string | null {
 export function fileChanged(
   native_tool: string,
   path: string,
-  detail: Native | null,
+  detail: Open | null,
 ): Omit<DataOf<'file_changed'>, 'call_id'> {
   const content = native_tool === 'Write' ? textOf(detail?.content) : null;
   return {

@@ -24,4 +24,15 @@ export const shapes: RecordShapes = {
   ],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // The host's answer is on its way in; recordings of both directions are not kept.
+      control_response: 'response{response{behavior message}}',
+      control_request: 'request{decision_reason}',
+    },
+    session: {
+      // Not looked into, apart from the model.
+      'api-request': 'params{model}',
+    },
+  },
 };

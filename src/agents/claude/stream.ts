@@ -1,297 +1,276 @@
 /** stdout: `--output-format stream-json` (also `json`, one record, and `json --verbose`, one array of records). */
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
-import type { ResultFacts } from './calls.ts';
-import { Control } from './control.ts';
-import { Conversation, notice, retryable, type Speaker } from './messages.ts';
+import type { ExitReason } from '../../model/words.ts';
+import { decoder } from '../kit/decoder.ts';
+import { type Drafts, type End, endFor } from '../kit/drafts.ts';
 import {
   codeOf,
   countOf,
   durationOf,
+  type Inside,
   idOf,
   isNative,
   listOf,
-  type Native,
-  nameOf,
+  type Merged,
   namesOf,
   nativeOf,
-  problem,
   statusOf,
   textOf,
-  timeOf,
-} from './native.ts';
-import {
-  DELTAS_IGNORED,
-  STDOUT_IGNORED,
-  STDOUT_NOTICES,
-  STREAM_EVENTS_IGNORED,
-} from './records.ts';
-import { endOf, isAborted, onlyModel, Spending } from './results.ts';
-import { isEmpty } from './usage.ts';
+} from '../kit/native.ts';
+import { isEmpty } from '../kit/usage.ts';
+import { Control } from './control.ts';
+import type { Stdout } from './generated/native.ts';
+import { type Assistant, Conversation, type FactsOf, noticeText, type User } from './messages.ts';
+import { onlyModel, Spending } from './usage.ts';
 
-export function stream(): Decoder {
-  return new Stream();
-}
+export type Result = Merged<Stdout, `result/${string}`>;
+type StreamEvent = Merged<Stdout, `stream_event${string}`>;
+type Records = Stdout & { result: Result; stream_event: StreamEvent };
 
-class Stream implements Decoder {
-  readonly #talk = new Conversation();
-  readonly #control = new Control(this.#talk.calls);
-  readonly #spending = new Spending();
-  /** The message that stream events belong to, where they do not name it. */
-  #streaming: string | null = null;
-  #introduced = false;
+/** Stream events beside message_start and the deltas. After an error a record of the retry or failure follows. */
+const EVENTS_IGNORED: ReadonlySet<string> = new Set([
+  'content_block_start',
+  'content_block_stop',
+  'error',
+  'message_delta',
+  'message_stop',
+  'ping',
+]);
+const DELTAS_IGNORED: ReadonlySet<string> = new Set([
+  'citations_delta',
+  'input_json_delta',
+  'signature_delta',
+]);
 
-  record(value: unknown, out: Draft[]): void {
-    if (Array.isArray(value)) {
-      for (const item of value) this.#one(item, out);
-    } else this.#one(value, out);
-  }
+/** Their facts are in other records too, or mean nothing for a recording. */
+const IGNORED = [
+  'command_lifecycle',
+  'control_cancel_request',
+  'keep_alive',
+  'prompt_suggestion',
+  'system/background_tasks_changed',
+  'system/hook_progress',
+  'system/hook_started',
+  'system/session_state_changed',
+  'system/status',
+  'system/task_started',
+  'system/task_updated',
+  'system/thinking_tokens',
+  'system/ui_invalidate',
+];
+/** Records for people. */
+const NOTICES = [
+  'auth_status',
+  'rate_limit',
+  'rate_limit_event',
+  'tool_use_summary',
+  'system/compact_boundary',
+  'system/elicitation_complete',
+  'system/files_persisted',
+  'system/informational',
+  'system/local_command_output',
+  'system/memory_recall',
+  'system/microcompact_boundary',
+  'system/notification',
+  'system/plugin_install',
+  'system/session_writes_lost',
+];
 
-  end(): void {}
-
-  #one(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
-      return;
-    }
-    switch (value.type) {
-      case 'assistant':
-        this.#talk.assistant(value, null, speakerOf(value), out);
-        break;
-      case 'user':
-        this.#talk.user(value, speakerOf(value), factsOf, out);
-        break;
-      case 'stream_event':
-        this.#streamEvent(value, out);
-        break;
-      case 'system':
-        this.#system(value, out);
-        break;
-      case 'result':
-        this.#result(value, out);
-        break;
-      case 'tool_progress':
-        progress(heartbeatOf(value), null, durationOf(value.elapsed_time_seconds, 1000), out);
-        break;
-      case 'control_request':
-        this.#control.request(value, out);
-        break;
-      case 'control_response':
-        this.#control.response(value, out);
-        break;
-      default:
-        this.#other(value, out);
-    }
-  }
-
-  #other(record: Native, out: Draft[]): void {
-    // A host's log of both directions wraps each record.
-    if (record.type === undefined && typeof record.dir === 'string' && isNative(record.msg)) {
-      if (record.dir !== 'exit' && !isWrapper(record.msg)) this.#one(record.msg, out);
-      return;
-    }
-    const name = nameOf(record);
-    if (STDOUT_IGNORED.has(name)) return;
-    if (STDOUT_NOTICES.has(name)) notice(record, out);
-    else out.push(problem(record.type === undefined ? 'bad_record' : 'unknown_record', name));
-  }
-
-  #system(record: Native, out: Draft[]): void {
-    switch (record.subtype) {
-      case 'init':
-        this.#init(record, out);
-        break;
-      case 'api_retry':
-        out.push({
-          kind: 'provider_retried',
-          data: {
-            attempt: countOf(record.attempt),
-            max_attempts: countOf(record.max_retries),
-            kind: textOf(record.error),
-            status: statusOf(record.error_status),
-            backoff_ms: durationOf(record.retry_delay_ms),
-          },
-        });
-        break;
-      case 'permission_denied':
-        this.#denied(record, out);
-        break;
-      case 'task_progress': {
-        const elapsed_ms = durationOf(nativeOf(record.usage)?.duration_ms);
-        progress(idOf(record.tool_use_id), textOf(record.description), elapsed_ms, out);
-        break;
-      }
-      case 'task_notification': {
-        const summary = textOf(record.summary) ?? '';
-        const call_id = idOf(record.tool_use_id);
-        const task = { call_id, status: textOf(record.status), summary };
-        this.#talk.calls.notify(task, undefined, out);
-        break;
-      }
-      case 'hook_response':
-        hook(record, out);
-        break;
-      default:
-        this.#other(record, out);
-    }
-  }
-
-  #init(record: Native, out: Draft[]): void {
-    this.#introduced = true;
-    out.push({
-      kind: 'session_started',
-      data: {
-        session_id: textOf(record.session_id),
-        model: textOf(record.model),
-        agent_version: textOf(record.claude_code_version),
-        cwd: textOf(record.cwd),
-        tools: namesOf(record.tools),
-        permission_mode: textOf(record.permissionMode),
-      },
-    });
-  }
-
-  #denied(record: Native, out: Draft[]): void {
-    const call_id = idOf(record.tool_use_id);
-    if (call_id === null) {
-      out.push(problem('bad_record', `${nameOf(record)} without tool_use_id`));
-      return;
-    }
-    const why = { reason: textOf(record.message), source: textOf(record.decision_reason_type) };
-    this.#talk.calls.decide(call_id, 'deny', why, out);
-  }
-
-  #streamEvent(record: Native, out: Draft[]): void {
-    const event = nativeOf(record.event);
-    const type = textOf(event?.type);
-    if (!event || type === null) {
-      out.push(problem('bad_record', 'stream_event without event'));
-      return;
-    }
-    const parent_call_id = idOf(record.parent_tool_use_id);
-    if (type === 'message_start') {
-      const message_id = idOf(nativeOf(event.message)?.id) ?? idOf(record.api_message_id);
-      this.#streaming = message_id;
-      if (parent_call_id === null && message_id !== null) {
-        this.#talk.startStep(message_id, message_id, undefined, out);
-      }
-    } else if (type === 'content_block_delta') {
-      const message_id = idOf(record.api_message_id) ?? this.#streaming;
-      delta(nativeOf(event.delta), { message_id, parent_call_id }, out);
-    } else if (!STREAM_EVENTS_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `stream_event/${type}`));
-    }
-  }
-
-  #result(record: Native, out: Draft[]): void {
-    if (typeof record.is_error !== 'boolean' && textOf(record.subtype) === null) {
-      out.push(problem('bad_record', 'result without is_error and subtype: it says of no end'));
-      return;
-    }
-    const talk = this.#talk;
-    const said = textOf(record.result);
-    const end = endOf(record, talk.failed);
-    if (!this.#introduced) this.#introduce(record, out);
-    talk.calls.settle(isAborted(record), out);
-    talk.calls.refused(listOf(record.permission_denials), out);
-    // In `--output-format json` the result is the only record, and its text the only text.
-    if (!talk.spoken && said !== null && end.exit_reason === 'ok') {
-      const data = { message_id: null, parent_call_id: null, text: said, partial: false };
-      const role = 'assistant';
-      out.push({ kind: 'message_finished', data: { ...data, role, synthetic: false } });
-    }
-    const spent = this.#spending.of(record);
-    if (!isEmpty(spent)) {
-      out.push({
-        kind: 'usage_reported',
-        data: { mode: 'add', ...spent, model: onlyModel(record) },
-      });
-    }
-    if (end.exit_reason === 'provider_error' && !talk.failed) {
-      const status = statusOf(record.api_error_status);
-      const data = { kind: null, status, retryable: retryable(status), message: end.error ?? '' };
-      out.push({ kind: 'provider_failed', data });
-    }
-    out.push({ kind: 'agent_ended', data: end });
-    talk.failed = false;
-    talk.closeTurn();
-  }
-
-  #introduce(record: Native, out: Draft[]): void {
-    this.#introduced = true;
-    const session_id = textOf(record.session_id);
-    const model = onlyModel(record);
-    const rest = { agent_version: null, cwd: null, tools: null, permission_mode: null };
-    out.push({ kind: 'session_started', data: { session_id, model, ...rest } });
-  }
-}
-
-function speakerOf(record: Native): Speaker {
-  const parent = idOf(record.parent_tool_use_id);
-  // What the host said is repeated when it is taken up, with the time when it came.
-  const at_ms = record.isReplay === true ? undefined : timeOf(record);
-  return { at_ms, parent, root: parent === null };
-}
-
-function factsOf(record: Native, alone: boolean): (call_id: unknown) => ResultFacts {
-  const metas = new Map<unknown, Native>();
-  for (const item of listOf(record.tool_result_meta)) if (isNative(item)) metas.set(item.id, item);
-  return (call_id) => {
-    const meta = metas.get(call_id);
+export const stream = () =>
+  decoder<Records>((to) => {
+    const talk = new Conversation(to);
+    const control = new Control(to, talk.calls);
+    const turns = new Turns(to, talk);
     return {
-      at_ms: timeOf(record),
-      detail: alone ? record.tool_use_result : null,
-      kind: textOf(meta?.non_execution_kind),
-      decision: nativeOf(meta?.permission_decision),
+      inside,
+      records: {
+        assistant(record) {
+          to.speak(idOf(record.parent_tool_use_id));
+          talk.assistant(record as Assistant, null);
+        },
+        user(record) {
+          to.speak(idOf(record.parent_tool_use_id));
+          // The CLI repeats a text of its host with the time when it came, not when it was taken up.
+          if (record.isReplay === true) to.at_ms = undefined;
+          talk.user(record as User, factsOf(record as User));
+        },
+        stream_event: (record) => turns.streamEvent(record),
+        result: (record) => turns.result(record),
+        tool_progress(record) {
+          // A heartbeat's own id is no call: its call is the parent.
+          const own = record.heartbeat === true ? record.parent_tool_use_id : record.tool_use_id;
+          to.progress(idOf(own), null, durationOf(record.elapsed_time_seconds, 1000));
+        },
+        control_request: (record) => control.request(record),
+        control_response: (record) => control.response(record),
+        'system/init': (record) =>
+          to.session({
+            session_id: textOf(record.session_id),
+            model: textOf(record.model),
+            agent_version: textOf(record.claude_code_version),
+            cwd: textOf(record.cwd),
+            tools: namesOf(record.tools),
+            permission_mode: textOf(record.permissionMode),
+          }),
+        'system/api_retry'(record) {
+          const attempt = countOf(record.attempt);
+          const max_attempts = countOf(record.max_retries);
+          const status = statusOf(record.error_status);
+          const backoff_ms = durationOf(record.retry_delay_ms);
+          const native_kind = textOf(record.error);
+          to.retried({ attempt, max_attempts, status, backoff_ms }, { native_kind });
+        },
+        'system/permission_denied'(record) {
+          const call_id = idOf(record.tool_use_id);
+          const source = textOf(record.decision_reason_type);
+          if (call_id === null) to.bad('system/permission_denied without tool_use_id');
+          else talk.calls.decide(call_id, 'deny', textOf(record.message), source);
+        },
+        'system/task_progress'(record) {
+          const elapsed_ms = durationOf(nativeOf(record.usage)?.duration_ms);
+          to.progress(idOf(record.tool_use_id), textOf(record.description), elapsed_ms);
+        },
+        'system/task_notification'(record) {
+          const summary = textOf(record.summary) ?? '';
+          const status = textOf(record.status);
+          talk.calls.notify({ call_id: idOf(record.tool_use_id), status, summary });
+        },
+        'system/hook_response': (record) =>
+          to.put('hook_finished', {
+            name: textOf(record.hook_name) ?? '',
+            event: textOf(record.hook_event),
+            exit_code: codeOf(record.exit_code),
+            outcome: textOf(record.outcome),
+            output: textOf(record.output) ?? textOf(record.stdout),
+          }),
+      },
+      ignored: IGNORED,
+      notices: NOTICES,
+      noticeText,
+    };
+  });
+
+/** A list of records, or a host's log of both directions, which wraps each record. */
+function inside(value: unknown): readonly unknown[] | null {
+  if (Array.isArray(value)) return value;
+  if (!isNative(value) || value.type !== undefined || typeof value.dir !== 'string') return null;
+  if (!isNative(value.msg)) return null;
+  const wrapped = value.msg.type === undefined && value.msg.dir !== undefined;
+  return value.dir === 'exit' || wrapped ? [] : [value.msg];
+}
+
+function factsOf(record: User): FactsOf {
+  return (alone) => {
+    const metas = new Map<unknown, Inside<User['tool_result_meta']>>();
+    for (const item of listOf(record.tool_result_meta)) {
+      const meta = nativeOf(item);
+      if (meta) metas.set(meta.id, meta);
+    }
+    return (call_id) => {
+      const meta = metas.get(call_id);
+      return {
+        detail: alone ? nativeOf(record.tool_use_result) : null,
+        kind: textOf(meta?.non_execution_kind),
+        decision: nativeOf(meta?.permission_decision),
+      };
     };
   };
 }
 
-/** A heartbeat's own id is no call: its call is the parent. */
-function heartbeatOf(record: Native): string | null {
-  return idOf(record.heartbeat === true ? record.parent_tool_use_id : record.tool_use_id);
-}
+/** The model's turns: pieces of its messages, and the end record. */
+class Turns {
+  readonly #to: Drafts;
+  readonly #talk: Conversation;
+  readonly #spending = new Spending();
+  /** The message of stream events that do not name it. */
+  #streaming: string | null = null;
 
-function isWrapper(record: Native): boolean {
-  return record.type === undefined && record.dir !== undefined;
-}
+  constructor(to: Drafts, talk: Conversation) {
+    this.#to = to;
+    this.#talk = talk;
+  }
 
-function progress(
-  call_id: string | null,
-  text: string | null,
-  elapsed_ms: number | null,
-  out: Draft[],
-) {
-  if (call_id === null) return;
-  out.push({ kind: 'call_progress', data: { call_id, text, elapsed_ms, stream: null } });
-}
+  streamEvent(record: StreamEvent): void {
+    const event = nativeOf(record.event);
+    const type = textOf(event?.type);
+    this.#to.speak(idOf(record.parent_tool_use_id));
+    if (!event || type === null) {
+      this.#to.bad('stream_event without event');
+    } else if (type === 'message_start') {
+      this.#streaming = idOf(nativeOf(event.message)?.id) ?? idOf(record.api_message_id);
+      if (this.#to.root && this.#streaming !== null) {
+        this.#talk.startStep(this.#streaming, this.#streaming);
+      }
+    } else if (type === 'content_block_delta') {
+      this.#delta(nativeOf(event.delta), idOf(record.api_message_id) ?? this.#streaming);
+    } else if (!EVENTS_IGNORED.has(type)) {
+      this.#to.problem('unknown_record', `stream_event/${type}`);
+    }
+  }
 
-function delta(
-  part: Native | null,
-  of: { message_id: string | null; parent_call_id: string | null },
-  out: Draft[],
-): void {
-  const type = textOf(part?.type);
-  if (type === 'text_delta' && typeof part?.text === 'string') {
-    out.push({ kind: 'message_delta', data: { ...of, text: part.text } });
-  } else if (type === 'thinking_delta' && typeof part?.thinking === 'string') {
-    out.push({ kind: 'thinking_delta', data: { ...of, text: part.thinking } });
-  } else if (type === null || !DELTAS_IGNORED.has(type)) {
-    const known = type === null || type === 'text_delta' || type === 'thinking_delta';
-    const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
-    out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
+  #delta(
+    part: { type?: unknown; text?: unknown; thinking?: unknown } | null,
+    message_id: string | null,
+  ): void {
+    const type = textOf(part?.type);
+    if (type === 'text_delta' && typeof part?.text === 'string') {
+      this.#to.delta('message_delta', part.text, message_id);
+    } else if (type === 'thinking_delta' && typeof part?.thinking === 'string') {
+      this.#to.delta('thinking_delta', part.thinking, message_id);
+    } else if (type === null || !DELTAS_IGNORED.has(type)) {
+      const known = type === null || type === 'text_delta' || type === 'thinking_delta';
+      const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
+      this.#to.problem(known ? 'bad_record' : 'unknown_record', detail);
+    }
+  }
+
+  result(record: Result): void {
+    const [to, talk] = [this.#to, this.#talk];
+    if (typeof record.is_error !== 'boolean' && textOf(record.subtype) === null) {
+      to.bad('result without is_error and subtype: the outcome is unknown');
+      return;
+    }
+    const text = textOf(record.result);
+    const end = endOf(record, talk.failed);
+    to.introduce({ session_id: textOf(record.session_id), model: onlyModel(record) });
+    talk.calls.settle(isAborted(record));
+    talk.calls.refused(record.permission_denials);
+    // In `--output-format json` the result is the only record, and its text the only text.
+    if (!talk.spoken && text !== null && end.exit_reason === 'ok') to.message('assistant', text);
+    const spent = this.#spending.of(record);
+    if (!isEmpty(spent)) to.usage('add', spent, onlyModel(record));
+    if (end.exit_reason === 'provider_error' && !talk.failed) {
+      to.failed({ status: statusOf(record.api_error_status), message: end.error ?? '' });
+    }
+    to.ended(end);
+    talk.failed = false;
+    talk.closeTurn();
   }
 }
 
-function hook(record: Native, out: Draft[]): void {
-  out.push({
-    kind: 'hook_finished',
-    data: {
-      name: textOf(record.hook_name) ?? '',
-      event: textOf(record.hook_event),
-      exit_code: codeOf(record.exit_code),
-      outcome: textOf(record.outcome),
-      output: textOf(record.output) ?? textOf(record.stdout),
-    },
-  });
+function isAborted(result: Result): boolean {
+  return textOf(result.terminal_reason)?.startsWith('aborted') ?? false;
+}
+
+/** `subtype` is "success" for API errors, and the exit code is 0 after an interruption: neither decides alone. */
+function reasonOf(result: Result, provider_failed: boolean): ExitReason {
+  const terminal = textOf(result.terminal_reason) ?? '';
+  const subtype = textOf(result.subtype) ?? '';
+  const failed = result.is_error === true || subtype.startsWith('error');
+  if (isAborted(result)) return 'cancelled';
+  if (subtype === 'error_max_turns' || terminal === 'max_turns') return 'max_steps';
+  if (subtype.startsWith('error_max_budget') || terminal.includes('budget')) {
+    return 'budget_exceeded';
+  }
+  if (terminal === 'api_error') return 'provider_error';
+  if (failed && (provider_failed || statusOf(result.api_error_status) !== null)) {
+    return 'provider_error';
+  }
+  return failed ? 'agent_error' : 'ok';
+}
+
+/** `provider_failed`: a failure of the API came last; earlier versions' end records do not name it. */
+function endOf(result: Result, provider_failed: boolean): End {
+  const errors = namesOf(result.errors) ?? [];
+  const error = errors.length > 0 ? errors.join('\n') : textOf(result.result);
+  return endFor(reasonOf(result, provider_failed), error);
 }

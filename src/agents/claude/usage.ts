@@ -1,52 +1,16 @@
-/** Token and cost figures in the CLI's spellings. A figure that no record gives is null, never 0. */
-import type { Usage } from '../../model/parts.ts';
-import { costOf, isNative, type Native, nativeOf, tokensOf } from './native.ts';
-
-export interface Spent {
-  readonly usage: Usage;
-  cost_usd: number | null;
-}
-
-const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
-
-export function nothing(): Spent {
-  const usage = { input: null, output: null, cache_read: null, cache_write: null, reasoning: null };
-  return { usage, cost_usd: null };
-}
-
-function plus(a: number | null, b: number | null): number | null {
-  return a === null ? b : b === null ? a : a + b;
-}
-
-function less(a: number | null, b: number | null): number | null {
-  return a === null || a < (b ?? 0) ? null : a - (b ?? 0);
-}
-
-export function add(sum: Spent, more: Spent): void {
-  for (const name of FIGURES) sum.usage[name] = plus(sum.usage[name], more.usage[name]);
-  sum.cost_usd = plus(sum.cost_usd, more.cost_usd);
-}
-
-/** `later - earlier` of cumulative figures; a figure that went back says nothing. */
-export function minus(later: Spent, earlier: Spent | null): Spent {
-  if (earlier === null) return later;
-  const rest = nothing();
-  for (const name of FIGURES) rest.usage[name] = less(later.usage[name], earlier.usage[name]);
-  rest.cost_usd = less(later.cost_usd, earlier.cost_usd);
-  return rest;
-}
+/** Token and cost figures in the CLI's spellings, and what a run of a session cost. */
+import { costOf, nativeOf, type Open, tokensOf } from '../kit/native.ts';
+import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
+import type { Session } from './generated/native.ts';
+import type { Result } from './stream.ts';
 
 /** `{ <model>: { inputTokens, …, costUSD } }`, all models summed; no model at all means 0, as the CLI says it. */
-export function ofModels(models: Native): Spent {
+export function ofModels(models: Open): Spent {
   const names = Object.keys(models);
-  if (names.length === 0) {
-    const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 };
-    return { usage, cost_usd: 0 };
-  }
-  const sum = nothing();
+  const sum = spent();
   for (const name of names) {
-    const figures = models[name];
-    if (!isNative(figures)) continue;
+    const figures = nativeOf(models[name]);
+    if (figures === null) continue;
     const usage = {
       input: tokensOf(figures.inputTokens),
       output: tokensOf(figures.outputTokens),
@@ -56,32 +20,128 @@ export function ofModels(models: Native): Spent {
     };
     add(sum, { usage, cost_usd: costOf(figures.costUSD) });
   }
-  return sum;
+  if (names.length > 0) return sum;
+  return spent({ input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 }, 0);
 }
 
 /** `usage` of a message or a result: the API's own names. It has no cost. */
-export function ofApi(usage: Native): Spent {
-  return {
-    usage: {
-      input: tokensOf(usage.input_tokens),
-      output: tokensOf(usage.output_tokens),
-      cache_read: tokensOf(usage.cache_read_input_tokens),
-      cache_write: tokensOf(usage.cache_creation_input_tokens),
-      reasoning: tokensOf(nativeOf(usage.output_tokens_details)?.thinking_tokens),
-    },
-    cost_usd: null,
-  };
+export function ofApi(usage: Open): Spent {
+  return spent({
+    input: tokensOf(usage.input_tokens),
+    output: tokensOf(usage.output_tokens),
+    cache_read: tokensOf(usage.cache_read_input_tokens),
+    cache_write: tokensOf(usage.cache_creation_input_tokens),
+    reasoning: tokensOf(nativeOf(usage.output_tokens_details)?.thinking_tokens),
+  });
 }
 
-export function sameTokens(a: Usage, b: Usage): boolean {
-  return (
-    a.input === b.input &&
-    a.output === b.output &&
-    a.cache_read === b.cache_read &&
-    a.cache_write === b.cache_write
-  );
+/** The only model of the run; null when the record names none or several. */
+export function onlyModel(result: Result): string | null {
+  const models = Object.keys(nativeOf(result.modelUsage) ?? {});
+  return models.length === 1 ? (models[0] ?? null) : null;
 }
 
-export function isEmpty(spent: Spent): boolean {
-  return spent.cost_usd === null && FIGURES.every((name) => spent.usage[name] === null);
+/** What each turn cost. `total_cost_usd` and `modelUsage` hold the earlier runs of a resumed session too. */
+export class Spending {
+  #total_before: number | null = null;
+
+  of(result: Result): Spent {
+    const before = this.#total_before;
+    this.#total_before = costOf(result.total_cost_usd) ?? before;
+    const since = nativeOf(result.model_usage_since_last_result);
+    if (since) return ofModels(since);
+    const usage = nativeOf(result.usage);
+    const turn = usage ? ofApi(usage) : spent();
+    turn.cost_usd = turnCost(result, turn, before);
+    return turn;
+  }
+}
+
+function turnCost(result: Result, turn: Spent, before: number | null): number | null {
+  const total = costOf(result.total_cost_usd);
+  if (total === null) return null;
+  if (before !== null) return total >= before ? total - before : null;
+  const models = nativeOf(result.modelUsage);
+  // More tokens in all than in this turn: earlier runs or sub-agents, and nothing decides which.
+  return total === 0 || !models || sameTokens(ofModels(models), turn) ? total : null;
+}
+
+function sameTokens({ usage: a }: Spent, { usage: b }: Spent): boolean {
+  const same = a.input === b.input && a.output === b.output;
+  return same && a.cache_read === b.cache_read && a.cache_write === b.cache_write;
+}
+
+interface Message {
+  readonly key: string;
+  readonly usage: Open;
+  readonly stop_reason: unknown;
+}
+
+/** The root agent's name among the speakers. */
+export const ROOT = '';
+
+/** The cost of a session file's last run: the CLI's cumulative figures where there are any, else the messages' own. */
+export class SessionSpending {
+  /** Cumulative over the session's runs. */
+  #latest: Spent | null = null;
+  #before: Spent | null = null;
+  /** `#before` is the figure when this run began, whatever comes after. */
+  #before_is_sure = false;
+  /** Of messages since the latest cumulative figure. */
+  #sum = spent();
+  /** The message of each file that may still get its final usage: every block repeats it, the last one counts. */
+  readonly #pending = new Map<string, Message>();
+  /** A run has begun after the latest cumulative figure, which therefore is not its own. */
+  #unpaid = false;
+  /** The session began as a copy of another; that one's figures were not copied. */
+  #forked = false;
+
+  costState(record: Session['cost-state'], earlier: boolean): void {
+    const models = nativeOf(record.modelUsage);
+    if (!models) return;
+    const state = ofModels(models);
+    const total = costOf(record.totalCostUSD);
+    if (total !== null) state.cost_usd = total;
+    if (earlier) {
+      this.#before = state;
+      this.#before_is_sure = true;
+      return;
+    }
+    const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
+    if (!this.#before_is_sure) this.#before = this.#latest;
+    this.#latest = state;
+    // It holds the runs of the session that was copied: only the messages have this run's.
+    this.#unpaid = shared;
+    if (shared) return;
+    this.#sum = spent();
+    this.#pending.clear();
+  }
+
+  /** A message that was copied from the session that this one forks. */
+  inherited(): void {
+    this.#forked = true;
+  }
+
+  prompted(): void {
+    this.#unpaid = true;
+  }
+
+  /** `file`: the speaker; the blocks of one speaker follow each other. */
+  message(file: string, message: Message): void {
+    const held = this.#pending.get(file);
+    if (held && held.key !== message.key) add(this.#sum, ofApi(held.usage));
+    this.#pending.set(file, message);
+  }
+
+  /** The aborted message's figures are those of its beginning; the CLI leaves them out too. */
+  interrupted(): void {
+    if (this.#pending.get(ROOT)?.stop_reason === null) this.#pending.delete(ROOT);
+  }
+
+  total(): Spent | null {
+    if (this.#latest && !this.#unpaid) return minus(this.#latest, this.#before);
+    for (const message of this.#pending.values()) add(this.#sum, ofApi(message.usage));
+    this.#pending.clear();
+    return isEmpty(this.#sum) ? null : this.#sum;
+  }
 }

@@ -55,13 +55,16 @@ export interface Stdout {
         readonly mode?: unknown;
       }>;
       readonly blocked_path?: unknown; readonly server_policy_ask_only?: unknown;
+      readonly decision_reason?: unknown;
     }>;
   };
   control_response: {
     readonly type?: unknown;
     readonly response?: Claim<{
       readonly subtype?: unknown; readonly request_id?: unknown;
-      readonly response?: Claim<{ readonly still_queued?: unknown; }>;
+      readonly response?: Claim<{
+        readonly still_queued?: unknown; readonly behavior?: unknown; readonly message?: unknown;
+      }>;
     }>;
   };
   'result/error_during_execution': {
@@ -440,6 +443,7 @@ export interface Stdout {
 }
 
 export interface Session {
+  'api-request': { readonly params?: Claim<{ readonly model?: unknown; }>; };
   assistant: {
     readonly parentUuid?: unknown; readonly isSidechain?: unknown;
     readonly message?: Claim<{

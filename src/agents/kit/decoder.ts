@@ -1,0 +1,95 @@
+/** A decoder made from a table: kind of record → what it means. Contract of `Decoder`: it never throws. */
+import type { Decoder, SessionPart } from '../../model/agent.ts';
+import type { Draft } from '../../model/draft.ts';
+import { Drafts, type Time } from './drafts.ts';
+import { isNative, type Open, timeOf } from './native.ts';
+
+/** `R`: kind → type of its records, as generated from the recordings. */
+export interface Table<R> {
+  /** What each kind means; a row for `type` has those of its subtypes that have no row. Others are unknown records. */
+  readonly records: {
+    readonly [K in keyof R]?: (record: R[K], part: SessionPart | undefined) => void;
+  };
+  /** Kinds that say nothing a recording needs, or nothing that others do not say. */
+  readonly ignored?: readonly string[];
+  /** Kinds that say something to people. */
+  readonly notices?: readonly string[];
+  noticeText?(record: Open): string | null;
+  /** Default: `type/subtype`, or `type` alone. Null: the record has none. */
+  kindOf?(record: Open): string | null;
+  /** Default: `timestamp`. */
+  timeOf?(record: Open): Time;
+  /** The records inside a value that is none: a list of records, a wrapper. Null: the value is a record. */
+  inside?(value: unknown): readonly unknown[] | null;
+  /** Records before this time are of earlier runs, also those without a time that follow them: they reach no row. */
+  since_ms?: number | undefined;
+  /** Called before a record's row; `earlier`: it is of an earlier run. */
+  before?(record: Open, part: SessionPart | undefined, earlier: boolean): void;
+  /** The input has ended. */
+  end?(): void;
+  /** A line that is no JSON; false: it means nothing to this agent. */
+  text?(line: string): boolean;
+}
+
+/** `type/subtype` of a record; null where it has no type. */
+export function kindOf(record: Open): string | null {
+  if (typeof record.type !== 'string') return null;
+  return typeof record.subtype === 'string' ? `${record.type}/${record.subtype}` : record.type;
+}
+
+type Row = (record: Open, part: SessionPart | undefined) => void;
+
+export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
+  const to = new Drafts();
+  const table = describe(to);
+  const nameOf = table.kindOf ?? kindOf;
+  const momentOf = table.timeOf ?? timeOf;
+  const { since_ms = 0 } = table;
+  let now_ms = 0;
+  const rows = new Map<string, Row>();
+  const nothing = () => {};
+  for (const kind of table.ignored ?? []) rows.set(kind, nothing);
+  for (const kind of table.notices ?? []) {
+    const code = kind.slice(kind.indexOf('/') + 1);
+    rows.set(kind, (record) => to.notice(code, table.noticeText?.(record) ?? null));
+  }
+  for (const [kind, row] of Object.entries(table.records)) rows.set(kind, row as Row);
+
+  function record(value: unknown, out: Draft[], part?: SessionPart): void {
+    const inner = table.inside?.(value) ?? null;
+    if (inner !== null) {
+      for (const item of inner) record(item, out, part);
+      return;
+    }
+    if (!isNative(value)) {
+      to.begin(out, undefined);
+      to.bad('record is no object');
+      return;
+    }
+    to.begin(out, momentOf(value));
+    if (to.at_ms !== undefined) now_ms = to.at_ms;
+    const earlier = now_ms < since_ms;
+    table.before?.(value, part, earlier);
+    if (earlier) return;
+    const kind = nameOf(value);
+    const row =
+      kind === null ? undefined : (rows.get(kind) ?? rows.get(kind.split('/', 1)[0] ?? ''));
+    if (row !== undefined) row(value, part);
+    else if (kind === null) to.bad('no type');
+    else to.problem('unknown_record', kind);
+  }
+
+  return {
+    record,
+    end(out) {
+      to.begin(out, undefined);
+      table.end?.();
+    },
+    ...(table.text && {
+      text(line: string, out: Draft[]) {
+        to.begin(out, undefined);
+        return table.text?.(line) ?? false;
+      },
+    }),
+  };
+}

@@ -1,0 +1,160 @@
+/** Writes the drafts of one decoder: holds the output, the time and the speaker of the record at hand. */
+import { problem } from '../../lib/foreign.ts';
+import type { CallFinishedDraft, CallRequestedDraft, Draft, DraftOf } from '../../model/draft.ts';
+import type { DataOf } from '../../model/event.ts';
+import type { CallStatus, Decision, ExitReason, ProblemCode } from '../../model/words.ts';
+import { type FailureFacts, failureOf } from './failures.ts';
+import type { Spent } from './usage.ts';
+
+type Kind = Draft['kind'];
+type Session = DataOf<'session_started'>;
+type Retry = Omit<DataOf<'provider_retried'>, 'kind' | 'native_kind'>;
+export type Time = number | undefined;
+/** How a run ended. */
+export type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
+export const OK: End = { exit_reason: 'ok', error: null };
+
+const NO_SESSION: Session = {
+  session_id: null,
+  model: null,
+  agent_version: null,
+  cwd: null,
+  tools: null,
+  permission_mode: null,
+};
+const NO_RETRY: Retry = { attempt: null, max_attempts: null, status: null, backoff_ms: null };
+
+export interface Said {
+  message_id?: string | null;
+  synthetic?: boolean;
+  partial?: boolean;
+}
+
+export class Drafts {
+  /** The record's own time; undefined where it has none. */
+  at_ms: Time;
+  /** The call that started the sub-agent that speaks; null for the root agent, and where it is not known. */
+  parent: string | null = null;
+  /** Whether the root agent speaks. */
+  root = true;
+  introduced = false;
+  #out: Draft[] = [];
+
+  /** A record begins: its drafts go to `out`, and the root agent speaks until `speak` says otherwise. */
+  begin(out: Draft[], at_ms: Time): void {
+    this.#out = out;
+    this.at_ms = at_ms;
+    this.parent = null;
+    this.root = true;
+  }
+
+  speak(parent: string | null, root = parent === null): void {
+    this.parent = parent;
+    this.root = root;
+  }
+
+  /** A sub-agent speaks, and its call is not known: its text must not pass for the root agent's. */
+  get lost(): boolean {
+    return !this.root && this.parent === null;
+  }
+
+  put<K extends Kind>(kind: K, data: DraftOf<K>['data'], at_ms: Time = this.at_ms): void {
+    this.#out.push({ kind, at_ms, data } as Draft);
+  }
+
+  problem(code: ProblemCode, detail: string): void {
+    this.#out.push(problem(code, detail));
+  }
+
+  bad(detail: string): void {
+    this.problem('bad_record', detail);
+  }
+
+  session(facts: Partial<Session>): void {
+    this.introduced = true;
+    this.put('session_started', { ...NO_SESSION, ...facts });
+  }
+
+  /** The same, unless the session has been named already. */
+  introduce(facts: Partial<Session>): void {
+    if (!this.introduced) this.session(facts);
+  }
+
+  step(step_id: string | null): void {
+    this.put('step_started', { step_id, allowed_tools: null, enforcement_mode: null });
+  }
+
+  message(role: 'assistant' | 'user', text: string, said: Said = {}, at_ms = this.at_ms): void {
+    if (this.lost) return;
+    const { message_id = null, synthetic = false, partial = false } = said;
+    const data = { message_id, parent_call_id: this.parent, role, text, synthetic, partial };
+    this.put('message_finished', data, at_ms);
+  }
+
+  thinking(text: string, message_id: string | null): void {
+    if (!this.lost)
+      this.put('thinking_finished', { message_id, parent_call_id: this.parent, text });
+  }
+
+  delta(kind: 'message_delta' | 'thinking_delta', text: string, message_id: string | null): void {
+    this.put(kind, { message_id, parent_call_id: this.parent, text });
+  }
+
+  requested(
+    call_id: string,
+    native_tool: string,
+    input: unknown,
+    more: Omit<Partial<CallRequestedDraft>, 'call_id' | 'native_tool' | 'input'> = {},
+  ): void {
+    this.put('call_requested', {
+      call_id,
+      native_tool,
+      input,
+      parent_call_id: this.parent,
+      ...more,
+    });
+  }
+
+  decided(call_id: string, decision: Decision, reason: string | null, source: string | null): void {
+    this.put('call_decided', { call_id, decision, reason, source });
+  }
+
+  progress(call_id: string | null, text: string | null, elapsed_ms: number | null = null): void {
+    if (call_id === null) return;
+    this.put('call_progress', { call_id, text, elapsed_ms, stream: null });
+  }
+
+  finished(data: CallFinishedDraft): void {
+    this.put('call_finished', data);
+  }
+
+  updated(call_id: string, status: CallStatus | null, exit_code: number | null = null): void {
+    this.put('call_updated', { call_id, status, exit_code });
+  }
+
+  usage(mode: 'add' | 'total', { usage, cost_usd }: Spent, model: string | null = null): void {
+    this.put('usage_reported', { mode, usage, cost_usd, model });
+  }
+
+  notice(code: string, text: string | null): void {
+    this.put('notice', { code, text });
+  }
+
+  retried(retry: Partial<Retry>, failure: Omit<FailureFacts, 'status'> = {}): void {
+    const { kind, native_kind } = failureOf({ ...failure, status: retry.status ?? null });
+    this.put('provider_retried', { ...NO_RETRY, ...retry, kind, native_kind });
+  }
+
+  failed(facts: FailureFacts, at_ms = this.at_ms): void {
+    this.put('provider_failed', failureOf(facts), at_ms);
+  }
+
+  ended(end: End, evidence: DataOf<'agent_ended'>['evidence'] = 'native_result'): void {
+    this.put('agent_ended', { ...end, evidence });
+  }
+}
+
+/** The end of a run for this reason; a good one has no error. */
+export function endFor(exit_reason: ExitReason, error: string | null): End {
+  return { exit_reason, error: exit_reason === 'ok' ? null : error };
+}

@@ -1,0 +1,88 @@
+/**
+ * Failures of model providers in one vocabulary. Agents name them by HTTP statuses, by words of their own or by nothing but
+ * a text. Precedence: the status, then the agent's word, then its text. `retryable`: the same request could succeed later.
+ */
+import type { DataOf } from '../../model/event.ts';
+import type { ProviderFailureKind } from '../../model/words.ts';
+
+export interface FailureFacts {
+  /** The agent's own word. */
+  native_kind?: string | null;
+  status?: number | null;
+  message?: string;
+  /** The agent's own statement, for a failure that nothing else names. */
+  retryable?: boolean | null;
+}
+
+export type Failure = Required<DataOf<'provider_failed'>> & { kind: ProviderFailureKind };
+
+const RETRYABLE: Readonly<Record<ProviderFailureKind, boolean | null>> = {
+  rate_limit: true,
+  overloaded: true,
+  timeout: true,
+  network: true,
+  server: true,
+  auth: false,
+  invalid_request: false,
+  not_found: false,
+  unknown: null,
+};
+
+const STATUSES: ReadonlyMap<number, ProviderFailureKind> = new Map([
+  [401, 'auth'],
+  [403, 'auth'],
+  [404, 'not_found'],
+  [408, 'timeout'],
+  [409, 'server'],
+  [425, 'server'],
+  [429, 'rate_limit'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded'],
+]);
+
+/** Parts of agents' words, in snake_case; the first that occurs decides. */
+const WORDS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
+  [/rate_?limit|too_many|resource_exhausted|usage_limit|quota/, 'rate_limit'],
+  [/overload|unavailable|high_demand/, 'overloaded'],
+  [/auth|unauthorized|permission|forbidden|api_key/, 'auth'],
+  [/invalid|bad_request|context|too_large|unsupported/, 'invalid_request'],
+  [/not_?found/, 'not_found'],
+  [/time_?d?_?out|deadline/, 'timeout'],
+  [/connect|network|stream|socket|fetch/, 'network'],
+  [/server|internal|^api_error$/, 'server'],
+];
+
+/** The same for texts, which may hold anything: only phrases that clients and providers use for this. */
+const TEXTS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
+  [
+    /\b(?:ECONN|ENOTFOUND|EAI_AGAIN|EPIPE)|\b(?:connection|network) (?:failed|error|lost)|stream disconnected|waiting for network|fetch failed|socket hang up/i,
+    'network',
+  ],
+  [/\b(?:ETIMEDOUT|timed out|timeout)\b/i, 'timeout'],
+  [/\brate limit|\btoo many requests/i, 'rate_limit'],
+  [/\boverloaded\b|experiencing high demand/i, 'overloaded'],
+  [/\b(?:invalid|incorrect) api key|\bunauthorized\b|authentication failed/i, 'auth'],
+  [/\binvalid request\b|\bbad request\b/i, 'invalid_request'],
+];
+/** What is searched of a text: the phrase is at its beginning, the provider's whole answer may follow. */
+const SEARCHED_CHARS = 2_000;
+
+export function failureOf(facts: FailureFacts): Failure {
+  const { native_kind = null, status = null, message = '' } = facts;
+  const kind = kindOf(native_kind, status, message);
+  const retryable = RETRYABLE[kind] ?? facts.retryable ?? null;
+  return { kind, native_kind, status, retryable, message };
+}
+
+function kindOf(word: string | null, status: number | null, text: string): ProviderFailureKind {
+  if (status !== null && status >= 400 && status < 600) {
+    return STATUSES.get(status) ?? (status < 500 ? 'invalid_request' : 'server');
+  }
+  const snake = (word ?? '').replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+  return found(WORDS, snake) ?? found(TEXTS, text.slice(0, SEARCHED_CHARS)) ?? 'unknown';
+}
+
+function found(table: typeof WORDS, text: string): ProviderFailureKind | null {
+  return text === '' ? null : (table.find(([pattern]) => pattern.test(text))?.[1] ?? null);
+}

@@ -1,0 +1,24 @@
+/** Sub-agents without a named parent: each is claimed by the call that asked for its prompt. */
+
+import { RecentMap } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
+
+export class SubAgents {
+  /** Asked for, until one is seen to begin with that prompt. */
+  readonly #asked: { readonly prompt: string; readonly call_id: string }[] = [];
+  readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
+
+  ask(prompt: string | null, call_id: string): void {
+    if (prompt === null) return;
+    this.#asked.push({ prompt, call_id });
+    if (this.#asked.length > LIMITS.unclaimed_prompts_max) this.#asked.shift();
+  }
+
+  /** The call that started this sub-agent. `prompt`: what it begins with, where the record at hand says so. */
+  parentOf(agent: string, prompt: string | null): string | null {
+    const at = prompt === null ? -1 : this.#asked.findIndex((asked) => asked.prompt === prompt);
+    const claimed = at < 0 ? undefined : this.#asked.splice(at, 1)[0]?.call_id;
+    if (claimed !== undefined) this.#parents.set(agent, claimed);
+    return this.#parents.get(agent) ?? null;
+  }
+}

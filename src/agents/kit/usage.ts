@@ -1,0 +1,43 @@
+/** Token and cost figures. A figure that no record gives is null, never 0. */
+import type { Usage } from '../../model/parts.ts';
+
+export interface Spent {
+  readonly usage: Usage;
+  cost_usd: number | null;
+}
+
+const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
+
+/** The figures that are given; the others are unknown. */
+export function spent(usage: Partial<Usage> = {}, cost_usd: number | null = null): Spent {
+  const { input = null, output = null, cache_read = null } = usage;
+  const { cache_write = null, reasoning = null } = usage;
+  return { usage: { input, output, cache_read, cache_write, reasoning }, cost_usd };
+}
+
+function plus(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : a + b;
+}
+
+/** A part of a whole that counts it too. A whole that is less than its part is unknown. */
+export function less(whole: number | null, part: number | null): number | null {
+  return whole === null || whole < (part ?? 0) ? null : whole - (part ?? 0);
+}
+
+export function add(sum: Spent, more: Spent): void {
+  for (const name of FIGURES) sum.usage[name] = plus(sum.usage[name], more.usage[name]);
+  sum.cost_usd = plus(sum.cost_usd, more.cost_usd);
+}
+
+/** `later - earlier` of cumulative figures; a figure that went back says nothing. */
+export function minus(later: Spent, earlier: Spent | null): Spent {
+  if (earlier === null) return later;
+  const rest = spent();
+  for (const name of FIGURES) rest.usage[name] = less(later.usage[name], earlier.usage[name]);
+  rest.cost_usd = less(later.cost_usd, earlier.cost_usd);
+  return rest;
+}
+
+export function isEmpty({ usage, cost_usd }: Spent): boolean {
+  return cost_usd === null && FIGURES.every((name) => usage[name] === null);
+}
