@@ -1,20 +1,11 @@
 /** Tool calls: what a result says about its call. Shared by stdout and session files. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
-import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { type Native, nativeOf, textOf } from './native.ts';
-import { REFUSAL_ENDS, REFUSALS } from './records.ts';
-import { EDIT, type McpName, mcpOf, READ, SHELL, WRITE } from './tools.ts';
-
-export interface Request {
-  readonly call_id: string;
-  readonly native_tool: string;
-  readonly input: unknown;
-  readonly parent: string | null;
-  /** The name the CLI shows people; null where the channel has none. */
-  readonly shown: string | null;
-}
+import type { Drafts } from '../kit/drafts.ts';
+import { nativeOf, type Open, textOf } from '../kit/native.ts';
+import { EDIT, mcpOf, READ, SHELL, WRITE } from './tools.ts';
 
 export interface CallEnd {
   readonly status: CallStatus;
@@ -26,7 +17,7 @@ export interface Result extends CallEnd {
   readonly at_ms: number | undefined;
   readonly output: string | null;
   /** The tool's structured result (`resultDisplay`); null where the channel has none. */
-  readonly detail: Native | null;
+  readonly detail: Open | null;
 }
 
 interface OpenCall {
@@ -41,15 +32,17 @@ interface OpenCall {
 
 const FILE_TOOLS: ReadonlySet<string> = new Set([READ, WRITE, EDIT]);
 
-/** The older half goes when a collection would grow without bound. Returns whether anything went. */
-export function trim(held: Map<string, unknown> | Set<string>, most: number): boolean {
-  if (held.size <= most) return false;
-  for (const key of held.keys()) {
-    if (held.size <= most / 2) break;
-    held.delete(key);
-  }
-  return true;
-}
+/** Beginnings of refusals: by a policy, a hook, or a person; the session file has no type for them. */
+const REFUSALS = [
+  'Tool execution denied by policy',
+  'Tool execution blocked: ',
+  '[Operation Cancelled] Reason: User did not allow tool call',
+];
+const REFUSAL_ENDS = [
+  '" was canceled by the user.',
+  '" was cancelled by the user.',
+  ' requires user confirmation, which is not supported in non-interactive mode.',
+];
 
 function openCall(native_tool: string, input: unknown): OpenCall {
   const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
@@ -63,10 +56,15 @@ function openCall(native_tool: string, input: unknown): OpenCall {
 }
 
 export class Calls {
-  readonly #open = new Map<string, OpenCall>();
-  readonly #done = new Set<string>();
+  readonly #to: Drafts;
+  readonly #open = new RecentMap<string, OpenCall>(LIMITS.open_calls_max);
+  readonly #done = new RecentSet<string>(LIMITS.settled_calls_max);
   /** Files that are known to exist, because a call read or changed them. */
-  readonly #existing = new Set<string>();
+  readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
+
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
 
   toolOf(call_id: string): string | null {
     return this.#open.get(call_id)?.tool ?? null;
@@ -81,44 +79,39 @@ export class Calls {
     return this.#open.has(call_id);
   }
 
-  request(request: Request, at_ms: number | undefined, out: Draft[]): void {
-    const { call_id, native_tool, input, parent, shown } = request;
+  /** `shown`: the name the CLI shows people; null where the channel has none. */
+  request(call_id: string, native_tool: string, input: unknown, shown: string | null = null): void {
     this.#open.set(call_id, openCall(native_tool, input));
-    trim(this.#open, LIMITS.open_calls_max);
-    const mcp: McpName | undefined = mcpOf(native_tool, shown);
-    const data: CallRequestedDraft = { call_id, native_tool, input, parent_call_id: parent };
-    out.push({ kind: 'call_requested', at_ms, data: mcp === undefined ? data : { ...data, mcp } });
+    const mcp = mcpOf(native_tool, shown);
+    this.#to.requested(call_id, native_tool, input, mcp && { mcp });
   }
 
-  /** A call of an earlier run: known, and nothing to tell of. */
+  /** A call of an earlier run: known, and not reported. */
   settle(call_id: string): void {
     this.#done.add(call_id);
-    trim(this.#done, LIMITS.settled_calls_max);
   }
 
-  finish(result: Result, out: Draft[]): void {
+  finish(result: Result): void {
     const { call_id, at_ms, status, exit_code, output } = result;
-    out.push({ kind: 'call_finished', at_ms, data: { call_id, status, exit_code, output } });
+    this.#to.put('call_finished', { call_id, status, exit_code, output }, at_ms);
     const call = this.#open.get(call_id);
     this.#open.delete(call_id);
     this.settle(call_id);
     if (call === undefined || call.path === null || status !== 'ok') return;
-    if (call.tool !== READ) this.#changed(call, call.path, result, out);
+    if (call.tool !== READ) this.#changed(call, call.path, result);
     this.#existing.add(call.path);
-    trim(this.#existing, LIMITS.artifacts_max);
   }
 
-  #changed(call: OpenCall, path: string, { call_id, at_ms, detail }: Result, out: Draft[]): void {
+  #changed(call: OpenCall, path: string, { call_id, at_ms, detail }: Result): void {
     const content = textOf(detail?.newContent);
     const size = content === null ? call.size : asciiBytes(content);
     const operation = this.#operationOf(call, path, detail);
     const diff = textOf(detail?.fileDiff);
-    const data = { path, operation, call_id, source: 'tool' as const, diff, size };
-    out.push({ kind: 'file_changed', at_ms, data });
+    this.#to.put('file_changed', { path, operation, call_id, source: 'tool', diff, size }, at_ms);
   }
 
   /** stdout does not say whether a written file was there before: it was when a call had to do with it. */
-  #operationOf(call: OpenCall, path: string, detail: Native | null): FileOperation {
+  #operationOf(call: OpenCall, path: string, detail: Open | null): FileOperation {
     if (typeof detail?.isNewFile === 'boolean') return detail.isNewFile ? 'created' : 'modified';
     const fresh = call.makes || (call.tool === WRITE && !this.#existing.has(path));
     return fresh ? 'created' : 'modified';

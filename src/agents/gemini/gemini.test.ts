@@ -269,7 +269,8 @@ describe('stdout', () => {
     ]);
     const [failure] = kindsOf(stdout(init, error('unknown', quota)), 'provider_failed');
     expect(failure?.data).toEqual({
-      kind: 'RESOURCE_EXHAUSTED',
+      kind: 'rate_limit',
+      native_kind: 'RESOURCE_EXHAUSTED',
       status: 429,
       retryable: true,
       message: quota,
@@ -302,7 +303,7 @@ describe('stdout', () => {
       'bad_record tool_use without tool_id or tool_name',
       'bad_record tool_result without tool_id',
       'bad_record error without message',
-      'bad_record record without type',
+      'bad_record no type',
       'bad_record record is no object',
       'unknown_record news',
     ]);
@@ -508,7 +509,7 @@ describe('session files', () => {
       'unknown_record $unset',
       'bad_record $set message without id',
       'unknown_record robot',
-      'bad_record record without id or type',
+      'bad_record no type',
       'bad_record record is no object',
       'bad_record tool call without id or name',
       'bad_record tool call without id or name',

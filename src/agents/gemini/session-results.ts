@@ -1,39 +1,40 @@
 /** What the session file says of a call's end: `toolCalls[]` of the model's message, or the answer sent to the model. */
-import { type CallEnd, isRefusal, type Result, toldEnd } from './calls.ts';
-import { idOf, isNative, listOf, type Native, nativeOf, textOf, timeOf } from './native.ts';
 
-/** `functionResponse.response`: what the model is told. */
-interface Answer {
+import { type Inside, idOf, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
+import { type CallEnd, isRefusal, type Result, toldEnd } from './calls.ts';
+import type { Session } from './generated/native.ts';
+
+type Item = Inside<Session['gemini']['toolCalls']>;
+/** `functionResponse`: the answer to the model. */
+export type Answer = Inside<Inside<Session['user']['content']>['functionResponse']>;
+
+/** `functionResponse.response`. */
+interface Said {
   readonly error: string | null;
   readonly output: string | null;
 }
 
-const NO_ANSWER: Answer = { error: null, output: null };
+const NOTHING: Said = { error: null, output: null };
 
-function answerOf(response: Native | null): Answer {
+function saidIn(response: Answer | null): Said {
   const body = nativeOf(response?.response);
-  return body === null ? NO_ANSWER : { error: textOf(body.error), output: textOf(body.output) };
+  return body === null ? NOTHING : { error: textOf(body.error), output: textOf(body.output) };
 }
 
 /** The call's own answer among the parts: the CLI may keep those of its whole batch there. */
-function ownAnswer(parts: unknown, call_id: string): Answer {
-  let first: Native | null = null;
+function ownAnswer(parts: Item['result'], call_id: string): Said {
+  let first: Answer | null = null;
   for (const part of listOf(parts)) {
-    const response = isNative(part) ? nativeOf(part.functionResponse) : null;
+    const response = nativeOf(nativeOf(part)?.functionResponse);
     if (response === null) continue;
-    if (response.id === call_id) return answerOf(response);
+    if (response.id === call_id) return saidIn(response);
     first ??= response;
   }
-  return answerOf(first);
+  return saidIn(first);
 }
 
 /** By the words of `status`; null while the call goes on. */
-function endOf(
-  status: unknown,
-  tool: string,
-  answer: Answer,
-  shown: string | null,
-): CallEnd | null {
+function endOf(status: unknown, tool: string, answer: Said, shown: string | null): CallEnd | null {
   switch (status) {
     case 'success':
       return toldEnd(tool, answer.output);
@@ -49,7 +50,7 @@ function endOf(
 }
 
 /** The result in a `toolCalls[]` item; null while the call goes on. */
-export function resultOfItem(item: Native, call_id: string, native_tool: string): Result | null {
+export function resultOfItem(item: Item, call_id: string, native_tool: string): Result | null {
   const shown = textOf(item.resultDisplay);
   const answer = ownAnswer(item.result, call_id);
   const end = endOf(item.status, native_tool, answer, shown);
@@ -61,10 +62,10 @@ export function resultOfItem(item: Native, call_id: string, native_tool: string)
 }
 
 /** The result in a `functionResponse` part, for calls that stand in no `toolCalls`. */
-export function resultOfAnswer(response: Native, at_ms: number | undefined): Result | null {
+export function resultOfAnswer(response: Answer, at_ms: number | undefined): Result | null {
   const call_id = idOf(response.id);
   if (call_id === null) return null;
-  const answer = answerOf(response);
+  const answer = saidIn(response);
   const status = answer.error === null ? 'success' : 'error';
   const end = endOf(status, textOf(response.name) ?? '', answer, null);
   if (end === null) return null;

@@ -1,14 +1,21 @@
-/** Where the CLI keeps its sessions: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after the whole id. */
+/**
+ * Session files: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after the session.
+ * A log of messages that are appended again, whole, whenever something is added to them, and of patches. `$set.messages`
+ * replaces what the model is shown (a resumed session, a compressed or a rolled back one): it restates and never says what
+ * happened. A file's name holds only the beginning of its session's id. There is no end record: how the run ended is inferred from its last messages.
+ */
 import type { FileHandle } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { idOf, isNative, listOf, momentOf, type Native, nativeOf } from './native.ts';
-import { sessionDecoder } from './session-records.ts';
+import { decoder } from '../kit/decoder.ts';
+import { idOf, isNative, listOf, momentOf, nativeOf, type Open, textOf } from '../kit/native.ts';
+import { homeOf, pathsIn } from '../kit/sessions.ts';
+import type { Session } from './generated/native.ts';
+import { SessionRun } from './session-run.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z_-]{8,128}$/;
 const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
@@ -32,7 +39,7 @@ async function withFile<T>(
   }
 }
 
-function parsed(text: string): Native | null {
+function parsed(text: string): Open | null {
   try {
     return nativeOf(JSON.parse(text));
   } catch {
@@ -57,9 +64,11 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
     line(bytes, start, end) {
       const line = bytes.subarray(start, end);
       if (!line.includes(AGENT_ID)) return;
-      for (const item of listOf(parsed(line.toString('utf8'))?.toolCalls)) {
-        const agent = isNative(item) ? idOf(item.agentId) : null;
-        const call = isNative(item) ? idOf(item.id) : null;
+      const message: Session['gemini'] | null = parsed(line.toString('utf8'));
+      for (const item of listOf(message?.toolCalls)) {
+        const call_item = nativeOf(item);
+        const agent = idOf(call_item?.agentId);
+        const call = idOf(call_item?.id);
         if (agent !== null && call !== null) calls.set(agent, call);
       }
     },
@@ -97,57 +106,74 @@ async function subAgents(
   }
 }
 
+const MAIN = [/./, /^chats$/, /^session-.*\.jsonl$/];
+
 function projectsOf(env: NodeJS.ProcessEnv): string {
-  return join(env.GEMINI_CLI_HOME || env.HOME || homedir(), '.gemini', 'tmp');
+  return join(env.GEMINI_CLI_HOME || homeOf(env), '.gemini', 'tmp');
 }
 
-async function* mainFiles(projects: string) {
-  for (const project of await namesIn(projects)) {
-    const chats = join(projects, project, 'chats');
-    for (const name of await namesIn(chats)) {
-      if (!name.startsWith('session-') || !name.endsWith('.jsonl')) continue;
-      const path = join(chats, name);
-      const session_id = await sessionIdIn(path);
-      if (session_id !== null) yield { path, session_id };
-    }
+const find: SessionFiles['find'] = async ({ session_id, env }) => {
+  if (!SESSION_ID.test(session_id)) return null;
+  const ending = `-${session_id.slice(0, 8)}.jsonl`;
+  let latest: string | null = null;
+  for await (const { path } of pathsIn(projectsOf(env), MAIN)) {
+    // The time of the session's first run is in the name, before the id's beginning.
+    if (!path.endsWith(ending) || (latest !== null && basename(path) < basename(latest))) continue;
+    if ((await sessionIdIn(path)) === session_id) latest = path;
+  }
+  return latest;
+};
+
+async function* mainFiles(env: NodeJS.ProcessEnv) {
+  for await (const { path } of pathsIn(projectsOf(env), MAIN)) {
+    const session_id = await sessionIdIn(path);
+    if (session_id !== null) yield { path, session_id };
   }
 }
 
+const list: SessionFiles['list'] = ({ env }) => newestFirst(mainFiles(env));
+
+async function parts(path: string): Promise<SessionPart[]> {
+  const found: SessionPart[] = [{ path, parent_call_id: null }];
+  const session_id = await sessionIdIn(path);
+  if (session_id !== null) await subAgents(dirname(path), path, session_id, found);
+  return found;
+}
+
+function timeOf({ timestamp, startTime, $set }: Open): number | undefined {
+  return momentOf(timestamp ?? startTime ?? nativeOf($set)?.lastUpdated);
+}
+
+/** Lines without a type: a patch of the file, its first line, a step back. */
+function kindOf(record: Open): string | null {
+  if (isNative(record.$set)) return '$set';
+  if (typeof record.$rewindTo === 'string') return '$rewindTo';
+  if (typeof record.sessionId === 'string') return 'session';
+  return textOf(record.type) ?? Object.keys(record).find((key) => key.startsWith('$')) ?? null;
+}
+
 export const session: SessionFiles = {
-  async find({ session_id, env }) {
-    if (!SESSION_ID.test(session_id)) return null;
-    const projects = projectsOf(env);
-    const ending = `-${session_id.slice(0, 8)}.jsonl`;
-    let latest: string | null = null;
-    for (const project of await namesIn(projects)) {
-      const chats = join(projects, project, 'chats');
-      for (const name of await namesIn(chats)) {
-        if (!name.startsWith('session-') || !name.endsWith(ending)) continue;
-        // The name holds the id's beginning only, and the time of its first run before it.
-        if (latest !== null && name < basename(latest)) continue;
-        const path = join(chats, name);
-        if ((await sessionIdIn(path)) === session_id) latest = path;
-      }
-    }
-    return latest;
-  },
-
-  list: ({ env }) => newestFirst(mainFiles(projectsOf(env))),
-
-  async parts(path) {
-    const parts: SessionPart[] = [{ path, parent_call_id: null }];
-    const session_id = await sessionIdIn(path);
-    if (session_id !== null) await subAgents(dirname(path), path, session_id, parts);
-    return parts;
-  },
-
-  timeOf(value) {
-    if (!isNative(value)) return null;
-    const stamp = value.timestamp ?? value.startTime ?? nativeOf(value.$set)?.lastUpdated;
-    return momentOf(stamp) ?? null;
-  },
-
-  decoder(options = {}) {
-    return sessionDecoder(options);
-  },
+  find,
+  list,
+  parts,
+  timeOf: (value) => (isNative(value) ? (timeOf(value) ?? null) : null),
+  decoder: (options = {}) =>
+    decoder<Session>((to) => {
+      const run = new SessionRun(to, options);
+      return {
+        kindOf,
+        before: (_record, part) => run.listen(part),
+        records: {
+          $set: (record) => run.patch(nativeOf(record.$set)),
+          $rewindTo: () => run.rewound(),
+          session: (record, part) => run.header(record, part !== undefined),
+          gemini: (record) => run.message(record),
+          user: (record) => run.user(record),
+          error: (record) => run.notice('error', record),
+          info: (record) => run.notice('info', record),
+          warning: (record) => run.notice('warning', record),
+        },
+        end: () => run.end(),
+      };
+    }),
 };

@@ -14,4 +14,14 @@ export const shapes: RecordShapes = {
   opaque: ['args', 'models', 'parameters', 'response', 'resultDisplay'],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    session: {
+      $rewindTo: '$rewindTo',
+      error: 'content',
+      info: 'content',
+      warning: 'content',
+      // Other figures of earlier runs, and messages of the model that a patch repeats.
+      $set: '$set{messages{model thoughts{subject description} tokens{input output cached thoughts} toolCalls{id name args* result{functionResponse{id name response*}} status timestamp resultDisplay* displayName agentId}}}',
+    },
+  },
 };

@@ -1,200 +1,213 @@
 /** stdout: `--output-format stream-json`. Text comes in pieces without an id, calls by id, one end record. */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
+import type { ExitReason } from '../../model/words.ts';
+import { decoder } from '../kit/decoder.ts';
+import { type Drafts, endFor, type Time } from '../kit/drafts.ts';
+import { idOf, nativeOf, type Open, statusOf, textOf } from '../kit/native.ts';
+import { isEmpty } from '../kit/usage.ts';
 import { type CallEnd, Calls, isRefusal, shownEnd } from './calls.ts';
-import { idOf, isNative, type Native, nativeOf, problem, textOf, timeOf } from './native.ts';
-import { REFUSED_TYPES } from './records.ts';
-import { endOf, providerFailure } from './results.ts';
-import { isEmpty, ofStats, onlyModel } from './usage.ts';
+import type { Stdout } from './generated/native.ts';
+import { ofStats, onlyModel } from './usage.ts';
 
-export function stream(): Decoder {
-  return new Stream();
-}
+const REFUSED_TYPE = 'policy_violation';
+/** Classes of failures that the end record names. Others are `unknown` for what the API threw. */
+const ENDS: ReadonlyMap<string, ExitReason> = new Map([
+  ['FatalTurnLimitedError', 'max_steps'],
+  ['MaxSessionTurnsError', 'max_steps'],
+  ['AbortError', 'cancelled'],
+  ['FatalCancellationError', 'cancelled'],
+  ['ApiError', 'provider_error'],
+  ['BadRequestError', 'provider_error'],
+  ['ForbiddenError', 'provider_error'],
+  ['INVALID_STREAM', 'provider_error'],
+  ['InvalidStreamError', 'provider_error'],
+  ['ModelNotFoundError', 'provider_error'],
+  ['RetryableQuotaError', 'provider_error'],
+  ['TerminalQuotaError', 'provider_error'],
+  ['UnauthorizedError', 'provider_error'],
+  ['ValidationRequiredError', 'provider_error'],
+  ['_ApiError', 'provider_error'],
+  ['unknown', 'provider_error'],
+]);
+/** Errors in a record of their own, before an end record that does not repeat them. */
+const TURN_LIMIT = 'Maximum session turns exceeded';
+/** Beginnings of those that mean: the API's answer is no answer. */
+const INVALID_STREAM = [
+  'Invalid stream: ',
+  'The model returned ',
+  'The model response was blocked due to ',
+  'Model response was truncated because it exceeded the token limit',
+];
+const BODY_CHARS_MAX = 65_536;
 
-class Stream implements Decoder {
-  readonly #calls = new Calls();
+export const stream = () =>
+  decoder<Stdout>((to) => {
+    const turn = new Turn(to);
+    return {
+      records: {
+        init: (record) =>
+          to.session({ session_id: idOf(record.session_id), model: idOf(record.model) }),
+        message: (record) => turn.message(record),
+        tool_use: (record) => turn.toolUse(record),
+        tool_result: (record) => turn.toolResult(record),
+        error: (record) => turn.error(record),
+        result: (record) => turn.result(record),
+      },
+      end: () => turn.finishMessage(true),
+    };
+  });
+
+class Turn {
+  readonly #to: Drafts;
+  readonly #calls: Calls;
   /** Pieces of the message that is being said. */
   #said = '';
-  #said_at: number | undefined;
+  #said_at: Time;
   /** The model's turn has begun and nothing has answered it yet. */
-  #turn_open = false;
-  #told: string | null = null;
+  #open = false;
+  /** The last error that had a record of its own. */
+  #error: string | null = null;
 
-  record(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
-      return;
-    }
-    const at_ms = timeOf(value);
-    switch (value.type) {
-      case 'message':
-        this.#message(value, at_ms, out);
-        break;
-      case 'tool_use':
-        this.#toolUse(value, at_ms, out);
-        break;
-      case 'tool_result':
-        this.#toolResult(value, at_ms, out);
-        break;
-      case 'init':
-        init(value, at_ms, out);
-        break;
-      case 'error':
-        this.#error(value, at_ms, out);
-        break;
-      case 'result':
-        this.#result(value, at_ms, out);
-        break;
-      default:
-        out.push(unknown(value));
-    }
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.#calls = new Calls(to);
   }
 
-  end(out: Draft[]): void {
-    this.#finishMessage(true, out);
-  }
-
-  #message(record: Native, at_ms: number | undefined, out: Draft[]): void {
+  message(record: Stdout['message']): void {
     const text = textOf(record.content);
     if (text === null || (record.role !== 'user' && record.role !== 'assistant')) {
-      out.push(problem('bad_record', 'message without role or content'));
+      this.#to.bad('message without role or content');
     } else if (record.role === 'user') {
-      this.#finishMessage(false, out);
-      this.#turn_open = false;
-      out.push(message('user', text, { at_ms, partial: false }));
+      this.finishMessage(false);
+      this.#open = false;
+      this.#to.message('user', text);
     } else if (text !== '') {
-      this.#openTurn(at_ms, out);
-      this.#say(text, record.delta === true, at_ms, out);
+      this.#begin();
+      this.#say(text, record.delta === true);
     }
   }
 
   /** A message that is no piece is whole; it may repeat the pieces before it. */
-  #say(text: string, piece: boolean, at_ms: number | undefined, out: Draft[]): void {
+  #say(text: string, piece: boolean): void {
     if (!piece && this.#said === text) {
-      this.#finishMessage(false, out);
+      this.finishMessage(false);
       return;
     }
-    if (!piece || this.#said.length + text.length > LIMITS.line_bytes_max) {
-      this.#finishMessage(false, out);
-    }
-    if (piece) {
-      const data = { message_id: null, parent_call_id: null, text };
-      out.push({ kind: 'message_delta', at_ms, data });
-    }
+    if (!piece || this.#said.length + text.length > LIMITS.line_bytes_max)
+      this.finishMessage(false);
+    if (piece) this.#to.delta('message_delta', text, null);
     this.#said += text;
-    this.#said_at = at_ms;
-    if (!piece) this.#finishMessage(false, out);
+    this.#said_at = this.#to.at_ms;
+    if (!piece) this.finishMessage(false);
   }
 
-  #finishMessage(partial: boolean, out: Draft[]): void {
+  finishMessage(partial: boolean): void {
     if (this.#said === '') return;
-    out.push(message('assistant', this.#said, { at_ms: this.#said_at, partial }));
+    this.#to.message('assistant', this.#said, { partial }, this.#said_at);
     this.#said = '';
   }
 
-  #openTurn(at_ms: number | undefined, out: Draft[]): void {
-    if (this.#turn_open) return;
-    this.#turn_open = true;
-    const data = { step_id: null, allowed_tools: null, enforcement_mode: null };
-    out.push({ kind: 'step_started', at_ms, data });
+  #begin(): void {
+    if (!this.#open) this.#to.step(null);
+    this.#open = true;
   }
 
-  #toolUse(record: Native, at_ms: number | undefined, out: Draft[]): void {
+  toolUse(record: Stdout['tool_use']): void {
     const call_id = idOf(record.tool_id);
     const native_tool = idOf(record.tool_name);
-    this.#finishMessage(false, out);
+    this.finishMessage(false);
     if (call_id === null || native_tool === null) {
-      out.push(problem('bad_record', 'tool_use without tool_id or tool_name'));
+      this.#to.bad('tool_use without tool_id or tool_name');
       return;
     }
-    this.#openTurn(at_ms, out);
-    const input = record.parameters ?? {};
-    this.#calls.request({ call_id, native_tool, input, parent: null, shown: null }, at_ms, out);
+    this.#begin();
+    this.#calls.request(call_id, native_tool, record.parameters ?? {});
   }
 
-  #toolResult(record: Native, at_ms: number | undefined, out: Draft[]): void {
+  toolResult(record: Stdout['tool_result']): void {
     const call_id = idOf(record.tool_id);
-    this.#finishMessage(false, out);
+    this.finishMessage(false);
     if (call_id === null) {
-      out.push(problem('bad_record', 'tool_result without tool_id'));
+      this.#to.bad('tool_result without tool_id');
       return;
     }
-    if (!this.#calls.knows(call_id)) this.#requestOf(call_id, at_ms, out);
-    this.#turn_open = false;
+    if (!this.#calls.knows(call_id)) this.#requestOf(call_id);
+    this.#open = false;
     const end = endOfCall(record, this.#calls.toolOf(call_id));
     const output = textOf(record.output) ?? textOf(nativeOf(record.error)?.message);
-    this.#calls.finish({ call_id, at_ms, ...end, output, detail: null }, out);
+    this.#calls.finish({ call_id, at_ms: this.#to.at_ms, ...end, output, detail: null });
   }
 
-  /** A result whose request was lost: the id begins with the tool's name. */
-  #requestOf(call_id: string, at_ms: number | undefined, out: Draft[]): void {
+  /** A result without a request: the id begins with the tool's name. */
+  #requestOf(call_id: string): void {
     const cut = call_id.lastIndexOf('__');
     if (cut <= 0) return;
-    const native_tool = call_id.slice(0, cut);
-    this.#openTurn(at_ms, out);
-    const request = { call_id, native_tool, input: null, parent: null, shown: null };
-    this.#calls.request(request, at_ms, out);
+    this.#begin();
+    this.#calls.request(call_id, call_id.slice(0, cut), null);
   }
 
-  #error(record: Native, at_ms: number | undefined, out: Draft[]): void {
+  error(record: Stdout['error']): void {
     const text = textOf(record.message);
     if (text === null) {
-      out.push(problem('bad_record', 'error without message'));
+      this.#to.bad('error without message');
       return;
     }
     const code = textOf(record.severity) ?? 'error';
-    if (code !== 'warning') this.#told = text;
-    out.push({ kind: 'notice', at_ms, data: { code, text } });
+    if (code !== 'warning') this.#error = text;
+    this.#to.notice(code, text);
   }
 
-  #result(record: Native, at_ms: number | undefined, out: Draft[]): void {
-    this.#finishMessage(false, out);
-    this.#turn_open = false;
-    const end = endOf(record, this.#told);
+  result(record: Stdout['result']): void {
+    this.finishMessage(false);
+    this.#open = false;
     const stats = nativeOf(record.stats);
-    const usage = stats === null ? null : ofStats(stats);
-    if (stats !== null && usage !== null && !isEmpty(usage)) {
-      const data = { mode: 'total' as const, usage, cost_usd: null, model: onlyModel(stats) };
-      out.push({ kind: 'usage_reported', at_ms, data });
+    const spent = stats === null ? null : ofStats(stats);
+    if (stats !== null && spent !== null && !isEmpty(spent)) {
+      this.#to.usage('total', spent, onlyModel(stats));
     }
-    if (end.exit_reason === 'provider_error') out.push(providerFailure(end.error ?? '', at_ms));
-    out.push({ kind: 'agent_ended', at_ms, data: end });
+    const error = textOf(nativeOf(record.error)?.message) ?? this.#error;
+    const end = endFor(reasonOf(record, this.#error), error);
+    if (end.exit_reason === 'provider_error') {
+      const body = bodyOf(end.error ?? '');
+      const [native_kind, status] = [textOf(body?.status), statusOf(body?.code)];
+      this.#to.failed({ native_kind, status, message: end.error ?? '' });
+    }
+    this.#to.ended(end);
   }
 }
 
-function init(record: Native, at_ms: number | undefined, out: Draft[]): void {
-  const session_id = idOf(record.session_id);
-  const rest = { agent_version: null, cwd: null, tools: null, permission_mode: null };
-  const data = { session_id, model: idOf(record.model), ...rest };
-  out.push({ kind: 'session_started', at_ms, data });
+/** `error`: the last error that the stream gave in a record of its own. */
+function reasonOf(result: Stdout['result'], error: string | null): ExitReason {
+  const type = textOf(nativeOf(result.error)?.type);
+  if (type !== null) return ENDS.get(type) ?? 'agent_error';
+  if (error === TURN_LIMIT) return 'max_steps';
+  if (result.status === 'success') return 'ok';
+  const invalid = INVALID_STREAM.some((start) => error?.startsWith(start));
+  return invalid ? 'provider_error' : 'agent_error';
+}
+
+/** `[API Error: {"error":{"code":400,"status":"INVALID_ARGUMENT",…}}]`: the API's own body, where it is JSON. */
+function bodyOf(message: string): Open | null {
+  const from = message.indexOf('{');
+  const to = message.lastIndexOf('}');
+  if (from < 0 || to < from || to - from > BODY_CHARS_MAX) return null;
+  try {
+    const body = nativeOf(JSON.parse(message.slice(from, to + 1)));
+    return nativeOf(body?.error) ?? body;
+  } catch {
+    return null;
+  }
 }
 
 /** By the CLI's own words: everything that is no error is a success there, also what was cancelled, but not without an error. */
-function endOfCall(record: Native, tool: string | null): CallEnd {
+function endOfCall(record: Stdout['tool_result'], tool: string | null): CallEnd {
   const error = nativeOf(record.error);
   const output = textOf(record.output);
   if (record.status === 'error' || error !== null) {
-    const type = textOf(error?.type) ?? '';
-    const refused = REFUSED_TYPES.has(type) || isRefusal(textOf(error?.message));
+    const refused = error?.type === REFUSED_TYPE || isRefusal(textOf(error?.message));
     if (refused || isRefusal(output)) return { status: 'denied', exit_code: null };
     return { status: record.status === 'success' ? 'cancelled' : 'error', exit_code: null };
   }
   if (record.status === 'success') return shownEnd(tool, output);
   return { status: record.status === 'cancelled' ? 'cancelled' : 'unknown', exit_code: null };
-}
-
-function message(
-  role: 'assistant' | 'user',
-  text: string,
-  { at_ms, partial }: { at_ms: number | undefined; partial: boolean },
-): Draft {
-  const data = { message_id: null, parent_call_id: null, role, text, synthetic: false, partial };
-  return { kind: 'message_finished', at_ms, data };
-}
-
-function unknown(record: Native): Draft {
-  const type = textOf(record.type);
-  if (type !== null) return problem('unknown_record', type);
-  return problem('bad_record', 'record without type');
 }

@@ -35,6 +35,7 @@ export interface Stdout {
 }
 
 export interface Session {
+  $rewindTo: { readonly $rewindTo?: unknown; };
   $set: {
     readonly $set?: Claim<{
       readonly messages?: Claim<{
@@ -48,10 +49,27 @@ export interface Session {
             readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
           }>;
         }>;
+        readonly model?: unknown;
+        readonly thoughts?: Claim<{ readonly subject?: unknown; readonly description?: unknown; }>;
+        readonly tokens?: Claim<{
+          readonly input?: unknown; readonly output?: unknown; readonly cached?: unknown;
+          readonly thoughts?: unknown;
+        }>;
+        readonly toolCalls?: Claim<{
+          readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
+          readonly result?: Claim<{
+            readonly functionResponse?: Claim<{
+              readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+            }>;
+          }>;
+          readonly status?: unknown; readonly timestamp?: unknown; readonly resultDisplay?: Claim<Open>;
+          readonly displayName?: unknown; readonly agentId?: unknown;
+        }>;
       }>;
       readonly lastUpdated?: unknown; readonly sessionId?: unknown; readonly summary?: unknown;
     }>;
   };
+  error: { readonly content?: unknown; };
   gemini: {
     readonly id?: unknown; readonly timestamp?: unknown; readonly type?: unknown; readonly content?: unknown;
     readonly thoughts?: Claim<{
@@ -74,6 +92,7 @@ export interface Session {
       readonly renderOutputAsMarkdown?: unknown; readonly agentId?: unknown;
     }>;
   };
+  info: { readonly content?: unknown; };
   session: {
     readonly sessionId?: unknown; readonly projectHash?: unknown; readonly startTime?: unknown;
     readonly lastUpdated?: unknown; readonly kind?: unknown; readonly directories?: unknown;
@@ -87,4 +106,5 @@ export interface Session {
       }>;
     }>;
   };
+  warning: { readonly content?: unknown; };
 }
