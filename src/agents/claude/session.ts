@@ -81,7 +81,7 @@ export const session = sessionFiles({
   root: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
   id: /^[0-9a-zA-Z-]{1,64}$/,
   // Earlier versions put sub-agents' files beside the main ones.
-  names: [/./, /^(?!agent-)([0-9a-zA-Z-]{1,64})\.jsonl$/],
+  names: [[/./, /^(?!agent-)([0-9a-zA-Z-]{1,64})\.jsonl$/]],
   // The folder is named after the real path, and long names are cut: then it is searched.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)],
   async subAgents(path) {

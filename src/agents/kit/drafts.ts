@@ -140,9 +140,11 @@ export class Drafts {
     this.put('notice', { code, text });
   }
 
-  retried(retry: Partial<Retry>, failure: Omit<FailureFacts, 'status'> = {}): void {
-    const { kind, native_kind } = failureOf({ ...failure, status: retry.status ?? null });
-    this.put('provider_retried', { ...NO_RETRY, ...retry, kind, native_kind });
+  /** `failure`: what made the agent retry. */
+  retried(retry: Partial<Retry>, failure: FailureFacts = {}, at_ms = this.at_ms): void {
+    const status = retry.status ?? failure.status ?? null;
+    const { kind, native_kind } = failureOf({ ...failure, status });
+    this.put('provider_retried', { ...NO_RETRY, ...retry, status, kind, native_kind }, at_ms);
   }
 
   failed(facts: FailureFacts, at_ms = this.at_ms): void {

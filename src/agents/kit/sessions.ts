@@ -1,6 +1,6 @@
 /** Session files in folders: found by id, listed, and read with the files of their sub-agents. */
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isFile, namesIn } from '../../lib/folders.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { newestFirst } from '../../lib/newest.ts';
@@ -13,8 +13,8 @@ export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
   root(env: NodeJS.ProcessEnv, cwd: string): string;
   /** What a session's id looks like; others are not looked for. */
   readonly id: RegExp;
-  /** Names from the root down to the main file; the first group of the last one is the session's id. */
-  readonly names: readonly RegExp[];
+  /** Names from the root down to the main file, for each place it may be in; the first group is the session's id. */
+  readonly names: readonly (readonly RegExp[])[];
   /** Where the file of a session is without a search, from the root. */
   likely?(session_id: string, cwd: string): readonly string[];
   /** Files of the session's sub-agents. */
@@ -28,17 +28,18 @@ export function homeOf(env: NodeJS.ProcessEnv): string {
   return env.HOME || homedir();
 }
 
-/** Paths below a folder, by the names of each level; each with the match of its last name. */
+/** Files below a folder, by the names of each level; `id` is the first group of these names. */
 export async function* pathsIn(
   folder: string,
   [name, ...rest]: readonly RegExp[],
-): AsyncGenerator<{ path: string; match: RegExpExecArray }> {
+  id: string | null = null,
+): AsyncGenerator<{ path: string; id: string | null }> {
   for (const found of name === undefined ? [] : await namesIn(folder)) {
     const match = name?.exec(found) ?? null;
     if (match === null) continue;
     const path = join(folder, found);
-    if (rest.length === 0) yield { path, match };
-    else yield* pathsIn(path, rest);
+    if (rest.length === 0) yield { path, id: id ?? match[1] ?? null };
+    else yield* pathsIn(path, rest, id ?? match[1] ?? null);
   }
 }
 
@@ -57,9 +58,10 @@ export function sessionFiles(layout: Layout): SessionFiles {
   const time = layout.timeOf ?? timeOf;
 
   async function* mainFiles(folder: string) {
-    for await (const { path, match } of pathsIn(folder, names)) {
-      const session_id = match[1];
-      if (session_id !== undefined) yield { path, session_id };
+    for (const place of names) {
+      for await (const { path, id: session_id } of pathsIn(folder, place)) {
+        if (session_id !== null) yield { path, session_id };
+      }
     }
   }
 
@@ -70,10 +72,13 @@ export function sessionFiles(layout: Layout): SessionFiles {
       for (const path of likely?.(session_id, cwd) ?? []) {
         if (await isFile(join(folder, path))) return join(folder, path);
       }
+      // Names begin with a time where a session has several files: the last one is the newest.
+      let newest: string | null = null;
       for await (const file of mainFiles(folder)) {
-        if (file.session_id === session_id && (await isFile(file.path))) return file.path;
+        if (file.session_id !== session_id || !(await isFile(file.path))) continue;
+        if (newest === null || basename(file.path) >= basename(newest)) newest = file.path;
       }
-      return null;
+      return newest;
     },
     list: ({ env }) => newestFirst(mainFiles(root(env, process.cwd()))),
     async parts(path) {

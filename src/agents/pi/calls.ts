@@ -1,26 +1,29 @@
-/** Tool calls, from request to result. Shared by stdout and session files; each is told once, however often records repeat it. */
+/** Tool calls, from request to result. Shared by stdout and session files; each is reported once, however often records repeat it. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
-import { Files, type FileUse, fileUse } from './files.ts';
+import type { CallFinishedDraft } from '../../model/draft.ts';
+import type { Drafts } from '../kit/drafts.ts';
 import {
-  contentText,
   durationOf,
+  type Inside,
   idOf,
-  isNative,
   listOf,
-  type Native,
   nativeOf,
-  problem,
+  type Open,
   textOf,
-} from './native.ts';
+} from '../kit/native.ts';
+import { contentText } from '../kit/text.ts';
+import type { Stdout } from './generated/native.ts';
+import type { Message } from './messages.ts';
 import { type Asked, ofNested, type Result, verdictOf } from './results.ts';
 
-/** Of the message that made a call. */
-export interface Origin {
-  readonly parent: string | null;
-  readonly at_ms: number | undefined;
-  readonly measured: boolean;
-  readonly cut: boolean;
+type Nested = Inside<Message['nestedCalls']>;
+
+interface FileUse {
+  readonly tool: string;
+  readonly path: string;
+  /** Of a write, where the text alone decides it. */
+  readonly size: number | null;
 }
 
 export interface Call extends Asked {
@@ -34,149 +37,146 @@ export interface Call extends Asked {
   readonly taken: number[];
 }
 
+const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit']);
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+
 export class Calls {
-  readonly #calls = new Map<string, Call>();
-  readonly #files = new Files();
+  readonly #to: Drafts;
+  readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
+  /** Files that are known to exist: the CLI does not say whether a write created its file. */
+  readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
+
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
 
   get(call_id: string): Call | undefined {
     return this.#calls.get(call_id);
   }
 
-  /** `block`: a `toolCall`, or what tells the same: id, name, arguments. */
-  request(block: Native, origin: Origin, out: Draft[]): void {
+  /** `block`: a `toolCall`, or a record with the same fields. */
+  request(
+    block: { id?: unknown; name?: unknown; arguments?: unknown },
+    of: { measured: boolean; cut: boolean },
+  ): void {
     const call_id = idOf(block.id);
-    const native_tool = idOf(block.name);
-    if (call_id === null || native_tool === null) {
-      out.push(problem('bad_record', 'toolCall without id or name'));
+    const tool = idOf(block.name);
+    if (call_id === null || tool === null) {
+      this.#to.bad('toolCall without id or name');
       return;
     }
-    const { parent, at_ms, measured, cut } = origin;
     if (this.#calls.get(call_id)?.open) return;
     this.#calls.delete(call_id);
-    this.#calls.set(call_id, {
-      tool: native_tool,
-      parent,
-      measured,
-      cut,
-      ran: false,
-      open: true,
-      file: fileUse(native_tool, block.arguments),
-      shown: '',
-      taken: [],
-    });
-    this.#trim();
-    const input = inputOf(native_tool, block.arguments);
-    out.push({
-      kind: 'call_requested',
-      at_ms,
-      data: { call_id, native_tool, input, parent_call_id: parent },
-    });
+    const file = fileUse(tool, block.arguments);
+    const state = { ran: false, open: true, shown: '', taken: [] };
+    this.#calls.set(call_id, { tool, parent: this.#to.parent, ...of, file, ...state });
+    this.#to.requested(call_id, tool, inputOf(tool, block.arguments));
   }
 
-  /** `tool_execution_start`: comes before the CLI looks whether the call may run, so it is no start yet. */
-  announce(record: Native, measured: boolean, out: Draft[]): void {
+  /** `tool_execution_start`: comes before the CLI decides whether the call may run, so it is no start yet. */
+  announce(record: Stdout['tool_execution_start'], measured: boolean): void {
     const id = idOf(record.toolCallId);
     if (id !== null && this.#calls.get(id)?.open) return;
     const parent = idOf(record.parentToolCallId);
     const maker = parent === null ? undefined : this.#calls.get(parent);
+    this.#to.speak(parent);
     const block = { id, name: record.toolName, arguments: record.args };
-    const origin = { parent, at_ms: undefined, measured: maker?.measured ?? measured, cut: false };
-    this.request(block, origin, out);
+    this.request(block, { measured: maker?.measured ?? measured, cut: false });
   }
 
   /** A tool that reports progress is at work. Its output is repeated whole each time; only what is new is shown. */
-  progress(record: Native, out: Draft[]): void {
+  progress(record: Stdout['tool_execution_update']): void {
     const call_id = idOf(record.toolCallId);
     const call = call_id === null ? undefined : this.#calls.get(call_id);
     if (call_id === null || !call?.open) return;
-    if (!call.ran) out.push({ kind: 'call_started', data: { call_id } });
+    if (!call.ran) this.#to.put('call_started', { call_id });
     call.ran = true;
     const text = contentText(nativeOf(record.partialResult)?.content);
     if (text === null || text === '' || text === call.shown) return;
-    // A window that has moved on over long output shows nothing that can be told apart as new.
+    // A window that has moved over long output shows nothing that is known to be new.
     const news = text.startsWith(call.shown) ? text.slice(call.shown.length) : null;
     call.shown = text;
-    const data = { call_id, text: news, elapsed_ms: null, stream: null };
-    out.push({ kind: 'call_progress', data });
+    this.#to.progress(call_id, news);
   }
 
-  finish(result: Result, out: Draft[]): void {
-    const { call_id, tool, output, duration_ms, at_ms } = result;
+  finish(result: Result): void {
+    const { call_id, tool, output, duration_ms } = result;
     const call = call_id === null ? undefined : this.#calls.get(call_id);
     if (call_id === null || (call === undefined && tool === null)) {
-      out.push(problem('bad_record', 'result without a call'));
+      this.#to.bad('result without a call');
       return;
     }
     const unknown = { tool: tool ?? '', measured: false, cut: false, ran: true };
     const { status, exit_code } = verdictOf(call ?? unknown, result);
-    if (status === 'denied') out.push(refused(call_id, output, at_ms));
     const named = tool === null ? {} : { native_tool: tool };
-    const data = { call_id, status, exit_code, output, duration_ms, ...named };
-    out.push({ kind: 'call_finished', at_ms, data });
-    if (call === undefined) return;
-    call.open = false;
-    call.shown = '';
-    const changed =
-      status === 'ok' && call.file ? this.#files.succeeded(call.file, result.details) : null;
-    if (changed) out.push({ kind: 'file_changed', at_ms, data: { ...changed, call_id } });
+    this.#end(call, { call_id, status, exit_code, output, duration_ms, ...named }, result.details);
   }
 
   /** A call of a message that failed or was aborted is never run. */
-  drop(call_id: string, at_ms: number | undefined, out: Draft[]): void {
+  drop(call_id: string): void {
     const call = this.#calls.get(call_id);
     if (!call?.open) return;
     call.open = false;
-    const data = { call_id, status: 'cancelled' as const, exit_code: null, output: null };
-    out.push({ kind: 'call_finished', at_ms, data });
+    this.#to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
   }
 
-  /** `nestedCalls` of a result: calls that the call's script made. On stdout they were told when they happened. */
-  nested(record: Native, parent: string, at_ms: number | undefined, out: Draft[]): void {
+  /** `nestedCalls` of a result: calls that the call's script made. On stdout they were reported when they happened. */
+  nested(record: Nested, parent: string): void {
     const measured = this.#calls.get(parent)?.measured ?? false;
-    for (const item of listOf(record.calls)) {
-      const id = isNative(item) ? idOf(item.id) : null;
-      if (!isNative(item) || id === null) {
-        out.push(problem('bad_record', 'nested call without id'));
+    const { parent: speaker } = this.#to;
+    this.#to.speak(parent);
+    for (const value of listOf(record.calls)) {
+      const item = nativeOf(value);
+      const call_id = idOf(item?.id);
+      if (item === null || call_id === null) {
+        this.#to.bad('nested call without id');
         continue;
       }
-      if (this.#calls.has(id)) continue;
-      this.request(item, { parent, at_ms, measured, cut: false }, out);
-      this.#nestedEnd(id, item, at_ms, out);
+      if (this.#calls.has(call_id)) continue;
+      this.request(item, { measured, cut: false });
+      const call = this.#calls.get(call_id);
+      if (call === undefined) continue;
+      const duration_ms = durationOf(item.durationMs);
+      this.#end(call, { call_id, ...ofNested(call.tool, item), duration_ms }, null);
     }
+    this.#to.speak(speaker);
     if (record.complete === false) {
-      out.push(problem('truncated_value', `not all calls made by ${parent} are told`));
+      this.#to.problem('truncated_value', `not all calls made by ${parent} are told`);
     }
   }
 
-  #nestedEnd(call_id: string, item: Native, at_ms: number | undefined, out: Draft[]): void {
-    const call = this.#calls.get(call_id);
+  #end(call: Call | undefined, end: CallFinishedDraft, details: Open | null): void {
+    const { call_id, status, output } = end;
+    if (status === 'denied') this.#to.decided(call_id, 'deny', output, 'extension');
+    this.#to.finished(end);
     if (call === undefined) return;
     call.open = false;
-    const ended = ofNested(call.tool, item);
-    if (ended.status === 'denied') out.push(refused(call_id, ended.output, at_ms));
-    const data = { call_id, ...ended, duration_ms: durationOf(item.durationMs) };
-    out.push({ kind: 'call_finished', at_ms, data });
-    const changed =
-      ended.status === 'ok' && call.file ? this.#files.succeeded(call.file, null) : null;
-    if (changed) out.push({ kind: 'file_changed', at_ms, data: { ...changed, call_id } });
+    call.shown = '';
+    if (status === 'ok' && call.file) this.#used(call_id, call.file, details);
   }
 
-  /** The older half goes when there are too many. */
-  #trim(): void {
-    if (this.#calls.size <= LIMITS.open_calls_max) return;
-    for (const key of this.#calls.keys()) {
-      if (this.#calls.size <= LIMITS.open_calls_max / 2) return;
-      this.#calls.delete(key);
-    }
+  #used(call_id: string, { tool, path, size }: FileUse, details: Open | null): void {
+    const known = this.#existing.has(path);
+    this.#existing.add(path);
+    if (tool === 'read') return;
+    const operation = tool === 'edit' || known ? 'modified' : 'created';
+    const diff = tool === 'edit' ? textOf(details?.patch) : null;
+    this.#to.put('file_changed', { path, operation, source: 'tool', diff, size, call_id });
   }
 }
 
-function refused(call_id: string, reason: string | null, at_ms: number | undefined): Draft {
-  const data = { call_id, decision: 'deny' as const, reason, source: 'extension' };
-  return { kind: 'call_decided', at_ms, data };
+/** The file a file tool works on; null for other tools. */
+function fileUse(tool: string, input: unknown): FileUse | null {
+  const fields = FILE_TOOLS.has(tool) ? nativeOf(input) : null;
+  const path = textOf(fields?.path) ?? textOf(fields?.file_path);
+  if (path === null || path === '') return null;
+  const content = tool === 'write' ? textOf(fields?.content) : null;
+  // Beyond ASCII the length in bytes depends on how the text was read.
+  const size = content === null || BEYOND_ASCII.test(content) ? null : content.length;
+  return { tool, path, size };
 }
 
-/** An edit with a single pair says it as canonical fields too; the table maps whole fields only. */
+/** An edit with a single pair has canonical fields too; the table maps whole fields only. */
 function inputOf(tool: string, input: unknown): unknown {
   const fields = tool === 'edit' ? nativeOf(input) : null;
   if (fields === null) return input ?? {};

@@ -1,119 +1,178 @@
 /** Messages of the user, the model and the tools, as both channels carry them. */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
-import { Calls } from './calls.ts';
+import type { Drafts, End, Time } from '../kit/drafts.ts';
+import { OK } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
 import {
-  contentText,
+  costOf,
   countOf,
   durationOf,
+  type Inside,
   idOf,
-  isNative,
   listOf,
-  type Native,
-  nameOf,
+  momentOf,
   nativeOf,
-  problem,
+  type Open,
   textOf,
-} from './native.ts';
+  tokensOf,
+} from '../kit/native.ts';
+import { contentText } from '../kit/text.ts';
+import { type Spent, spent } from '../kit/usage.ts';
+import { Calls } from './calls.ts';
+import type { Stdout } from './generated/native.ts';
 import { ofMessage, type Result } from './results.ts';
 
-export interface Speaker {
-  /** The call that started the sub-agent that speaks; null for the root agent. */
-  readonly parent: string | null;
-  readonly at_ms: number | undefined;
-}
+export type Message = Inside<Stdout['message_end']['message']>;
+export type Block = Inside<Message['content']>;
+type Usage = Inside<Message['usage']>;
 
-/** A `/skill:name` command stands in the user's message as the skill's whole text. */
+/** Messages that neither the user nor the model wrote; commands the user ran without the model. */
+export const ROLES_IGNORED: ReadonlySet<string> = new Set([
+  'bashExecution',
+  'branchSummary',
+  'compactionSummary',
+  'custom',
+  'hookMessage',
+]);
+/** A `/skill:name` command is in the user's message as the skill's whole text. */
 const SKILL = /^<skill name="([^"\n]{1,256})" location="/;
+/** A model API's failure as the CLI words it: `429: {…}`. */
+const STATUS = /^(\d{3})\b/;
 
-/** Messages have no id of their own on stdout; when one began tells it apart. */
-export function messageId(message: Native): string | null {
+/** Messages have no id of their own on stdout; the time of their beginning identifies them. */
+export function messageId(message: Message): string | null {
   const begin = countOf(message.timestamp);
   return begin === null ? null : String(begin);
 }
 
-export class Conversation {
-  readonly calls = new Calls();
-  /** Whether the version tells how long calls ran. */
-  measured = false;
+/** A message's `timestamp`: epoch ms of its beginning. */
+export function beginOf(message: Message): Time {
+  return momentOf(message.timestamp);
+}
 
-  assistant(message: Native, speaker: Speaker, out: Draft[]): void {
-    const { parent, at_ms } = speaker;
+/** When a message was complete; unknown in versions that do not measure. */
+export function endOf(message: Message): Time {
+  const begin = beginOf(message);
+  const took = durationOf(message.durationMs);
+  return begin === undefined || took === null ? undefined : begin + took;
+}
+
+/** `usage` of a message or a compaction; null when there is none. `input` is without what the cache gave. */
+export function spentOf(value: Message['usage'] | undefined): Spent | null {
+  const figures: Usage | null = nativeOf(value);
+  if (figures === null) return null;
+  const usage = {
+    input: tokensOf(figures.input),
+    output: tokensOf(figures.output),
+    cache_read: tokensOf(figures.cacheRead),
+    cache_write: tokensOf(figures.cacheWrite),
+    reasoning: tokensOf(figures.reasoning),
+  };
+  return spent(usage, costOf(nativeOf(figures.cost)?.total));
+}
+
+export function failureOf({ errorMessage }: { errorMessage?: unknown }): FailureFacts {
+  const message = textOf(errorMessage) ?? '';
+  const status = STATUS.exec(message)?.[1];
+  return { status: status === undefined ? null : Number(status), message };
+}
+
+/** How a run ended that has this as the model's last message. */
+export function endAfter(message: Message): End {
+  const error = textOf(message.errorMessage);
+  if (message.stopReason === 'error') return { exit_reason: 'provider_error', error };
+  if (message.stopReason === 'aborted') return { exit_reason: 'cancelled', error };
+  return OK;
+}
+
+export class Conversation {
+  readonly calls: Calls;
+  /** Whether the version measures how long calls ran. */
+  measured = false;
+  readonly #to: Drafts;
+
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.calls = new Calls(to);
+  }
+
+  assistant(message: Message): void {
+    const to = this.#to;
     const broken = message.stopReason === 'error' || message.stopReason === 'aborted';
     const measured = durationOf(message.durationMs) !== null;
-    if (parent === null) this.measured = measured;
-    const origin = { parent, at_ms, measured, cut: message.stopReason === 'length' };
-    const of = { message_id: messageId(message), parent_call_id: parent };
+    if (to.parent === null) this.measured = measured;
+    const message_id = messageId(message);
     const content = textOf(message.content);
-    const blocks = content === null ? listOf(message.content) : [{ type: 'text', text: content }];
-    for (const block of blocks) {
-      if (!isNative(block)) {
-        out.push(problem('bad_record', 'content block is no object'));
+    if (content !== null) to.message('assistant', content, { message_id, partial: broken });
+    for (const item of listOf(message.content)) {
+      const block = nativeOf(item);
+      if (block === null) {
+        to.bad('content block is no object');
       } else if (block.type === 'toolCall') {
-        this.calls.request(block, origin, out);
+        this.calls.request(block, { measured, cut: message.stopReason === 'length' });
         const call_id = broken ? idOf(block.id) : null;
-        if (call_id !== null) this.calls.drop(call_id, at_ms, out);
+        if (call_id !== null) this.calls.drop(call_id);
       } else if (block.type === 'text' && typeof block.text === 'string') {
-        const data = { ...of, role: 'assistant' as const, text: block.text, synthetic: false };
-        out.push({ kind: 'message_finished', at_ms, data: { ...data, partial: broken } });
+        to.message('assistant', block.text, { message_id, partial: broken });
       } else if (block.type === 'thinking' && typeof block.thinking === 'string') {
-        const text = block.thinking;
-        if (text !== '') out.push({ kind: 'thinking_finished', at_ms, data: { ...of, text } });
+        if (block.thinking !== '') to.thinking(block.thinking, message_id);
       } else if (block.type !== 'image') {
-        const known = block.type === 'text' || block.type === 'thinking';
-        const name = `message/assistant/${nameOf(block.type)}`;
-        out.push(
-          problem(known || block.type === undefined ? 'bad_record' : 'unknown_record', name),
-        );
+        const type = textOf(block.type);
+        const known = type === 'text' || type === 'thinking' || block.type === undefined;
+        const detail = `message/assistant/${type ?? 'no type'}`;
+        to.problem(known ? 'bad_record' : 'unknown_record', detail);
       }
     }
   }
 
-  user(message: Native, at_ms: number | undefined, out: Draft[]): void {
+  user(message: Message): void {
     const text = contentText(message.content);
     if (text === null) return;
     const skill = SKILL.exec(text)?.[1];
     if (skill !== undefined && text.includes('</skill>')) {
-      out.push({ kind: 'skill_used', at_ms, data: { skill, call_id: null } });
+      this.#to.put('skill_used', { skill, call_id: null });
     }
-    const of = { message_id: null, parent_call_id: null, synthetic: false, partial: false };
-    out.push({ kind: 'message_finished', at_ms, data: { ...of, role: 'user', text } });
+    this.#to.message('user', text);
   }
 
-  /** A `toolResult` message. Where the end was told already, it only repeats it. */
-  resultMessage(message: Native, at_ms: number | undefined, out: Draft[]): void {
-    const result = ofMessage(message, at_ms);
+  /** A `toolResult` message. Where the call has ended already, it only repeats that. */
+  resultMessage(message: Message): void {
+    const result = ofMessage(message);
     const call = result.call_id === null ? undefined : this.calls.get(result.call_id);
     const nested = nativeOf(message.nestedCalls);
-    if (nested && result.call_id !== null) this.calls.nested(nested, result.call_id, at_ms, out);
-    if (call === undefined || call.open) this.result(result, out);
+    if (nested && result.call_id !== null) this.calls.nested(nested, result.call_id);
+    if (call === undefined || call.open) this.result(result);
   }
 
-  result(result: Result, out: Draft[]): void {
-    if (result.call_id !== null) this.children(result.call_id, result.details, result.at_ms, out);
-    this.calls.finish(result, out);
+  result(result: Result): void {
+    if (result.call_id !== null) this.children(result.call_id, result.details);
+    this.calls.finish(result);
   }
 
-  /** Sub-agents run as processes of their own; their messages stand in the details of the call, more of them each time. */
-  children(call_id: string, details: Native | null, at_ms: number | undefined, out: Draft[]): void {
+  /** Sub-agents run as processes of their own; their messages are in the details of the call, more of them each time. */
+  children(call_id: string, details: Open | null): void {
     const call = this.calls.get(call_id);
-    const results = Array.isArray(details?.results) ? details.results : [];
+    const results = listOf(details?.results);
     if (!call?.open || results.length > LIMITS.unclaimed_prompts_max) return;
-    results.forEach((item: unknown, index) => {
+    const { parent } = this.#to;
+    this.#to.speak(call_id);
+    for (const [index, item] of results.entries()) {
       const messages = listOf(nativeOf(item)?.messages);
       for (const message of messages.slice(call.taken[index] ?? 0)) {
-        if (isNative(message)) this.#child(message, { parent: call_id, at_ms }, out);
+        const child: Message | null = nativeOf(message);
+        if (child !== null) this.#child(child, call_id);
       }
       call.taken[index] = Math.max(call.taken[index] ?? 0, messages.length);
-    });
+    }
+    this.#to.speak(parent);
   }
 
-  #child(message: Native, speaker: Speaker, out: Draft[]): void {
-    if (message.role === 'assistant') this.assistant(message, speaker, out);
+  #child(message: Message, parent: string): void {
+    if (message.role === 'assistant') this.assistant(message);
     else if (message.role === 'toolResult') {
-      const result = ofMessage(message, speaker.at_ms);
+      const result = ofMessage(message);
       const call = result.call_id === null ? undefined : this.calls.get(result.call_id);
-      if (call?.open && call.parent === speaker.parent) this.calls.finish(result, out);
+      if (call?.open && call.parent === parent) this.calls.finish(result);
     }
   }
 }

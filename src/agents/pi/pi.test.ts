@@ -469,6 +469,7 @@ describe('how runs end on stdout', () => {
         attempt: 1,
         max_attempts: 3,
         kind: 'rate_limit',
+        native_kind: null,
         status: 429,
         backoff_ms: 2000,
       });

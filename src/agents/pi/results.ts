@@ -1,7 +1,20 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
 import { own } from '../../lib/own.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { codeOf, contentText, durationOf, idOf, type Native, nativeOf, textOf } from './native.ts';
+import {
+  codeOf,
+  durationOf,
+  type Inside,
+  idOf,
+  nativeOf,
+  type Open,
+  textOf,
+} from '../kit/native.ts';
+import { contentText } from '../kit/text.ts';
+import type { Stdout } from './generated/native.ts';
+import type { Message } from './messages.ts';
+
+type NestedCall = Inside<Inside<Message['nestedCalls']>['calls']>;
 
 /** A call's end, from `tool_execution_end` or a `toolResult` message. */
 export interface Result {
@@ -11,10 +24,9 @@ export interface Result {
   readonly output: string | null;
   /** How long the tool ran; null for a call that never ran, and in versions that do not measure. */
   readonly duration_ms: number | null;
-  readonly details: Native | null;
+  readonly details: Open | null;
   /** `structuredContent`: on stdout only. */
-  readonly structured: Native | null;
-  readonly at_ms: number | undefined;
+  readonly structured: Open | null;
 }
 
 /** What is known of the call itself. */
@@ -33,7 +45,7 @@ export interface Verdict {
   readonly exit_code: number | null;
 }
 
-export function ofExecution(record: Native): Result {
+export function ofExecution(record: Stdout['tool_execution_end']): Result {
   const result = nativeOf(record.result);
   return {
     call_id: idOf(record.toolCallId),
@@ -43,11 +55,10 @@ export function ofExecution(record: Native): Result {
     duration_ms: durationOf(record.durationMs),
     details: nativeOf(result?.details),
     structured: nativeOf(result?.structuredContent),
-    at_ms: undefined,
   };
 }
 
-export function ofMessage(message: Native, at_ms: number | undefined): Result {
+export function ofMessage(message: Message): Result {
   return {
     call_id: idOf(message.toolCallId),
     tool: idOf(message.toolName),
@@ -56,7 +67,6 @@ export function ofMessage(message: Native, at_ms: number | undefined): Result {
     duration_ms: durationOf(message.durationMs),
     details: nativeOf(message.details),
     structured: null,
-    at_ms,
   };
 }
 
@@ -138,14 +148,14 @@ const NESTED_ERROR_CHARS = 500;
  * How a call made by another call's script ended (`nestedCalls`). What it failed with stands beside its status; that it
  * never ran does not show, as every such call has a duration.
  */
-export function ofNested(tool: string, item: Native): Verdict & { output: string | null } {
+export function ofNested(tool: string, item: NestedCall): Verdict & { output: string | null } {
   const output = textOf(item.error);
   const whole = output !== null && output.length < NESTED_ERROR_CHARS;
   if (item.status !== 'error' || !whole) {
     return { status: nestedStatus(item.status), exit_code: null, output };
   }
   const asked = { tool, measured: false, cut: false, ran: false };
-  const nothing = { call_id: null, tool, details: null, structured: null, at_ms: undefined };
+  const nothing = { call_id: null, tool, details: null, structured: null };
   const result = { ...nothing, failed: true, output, duration_ms: null };
   return { ...verdictOf(asked, result), output };
 }

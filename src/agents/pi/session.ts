@@ -1,84 +1,172 @@
-/** Where the CLI keeps its sessions: `<agent folder>/sessions/--<work folder>--/<time>_<session>.jsonl`, one file each. */
-import { readdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
+/**
+ * Session files: `<agent folder>/sessions/--<work folder>--/<time>_<session>.jsonl`, one per session. The same messages as on
+ * stdout, without their updates, the tools' own events and the bounds of turns and runs. How the run ended is inferred from
+ * the model's last message. Sub-agents are processes that keep no session; their messages are in the main file.
+ */
 import { join, resolve } from 'node:path';
-import { newestFirst } from '../../lib/newest.ts';
-import type { SessionFiles } from '../../model/agent.ts';
-import { isNative, timeOf } from './native.ts';
-import { sessionDecoder } from './session-records.ts';
-
-const SESSION_ID = /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$/;
+import { decoder } from '../kit/decoder.ts';
+import type { Drafts, End, Time } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
+import { idOf, nativeOf, textOf } from '../kit/native.ts';
+import { homeOf, sessionFiles } from '../kit/sessions.ts';
+import { add, isEmpty, spent } from '../kit/usage.ts';
+import type { Session } from './generated/native.ts';
+import {
+  beginOf,
+  Conversation,
+  endAfter,
+  failureOf,
+  type Message,
+  ROLES_IGNORED,
+  spentOf,
+} from './messages.ts';
 
 const MAIN = /^[0-9TZ-]+_([0-9A-Za-z][0-9A-Za-z._-]{0,127})\.jsonl$/;
 
-/** A folder named by an environment variable, as the CLI reads it: `~` stands for the home folder. */
+/** A folder named by an environment variable, as the CLI reads it: `~` is the home folder. */
 function folderOf(value: string | undefined, home: string): string | null {
   if (value === undefined || value === '') return null;
   if (value === '~') return home;
   return value.startsWith('~/') ? join(home, value.slice(2)) : resolve(value);
 }
 
-/** The newest file of the session in a folder. */
-async function fileIn(folder: string, session_id: string): Promise<string | null> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const ending = `_${session_id}.jsonl`;
-  const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
-  const newest = names
-    .filter((name) => name.endsWith(ending))
-    .sort()
-    .at(-1);
-  return newest === undefined ? null : join(folder, newest);
+export const session = sessionFiles({
+  root(env) {
+    const home = homeOf(env);
+    const agent = folderOf(env.PI_CODING_AGENT_DIR, home) ?? join(home, '.pi', 'agent');
+    return folderOf(env.PI_CODING_AGENT_SESSION_DIR, home) ?? join(agent, 'sessions');
+  },
+  id: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$/,
+  // A folder that the user names holds the files without folders in it.
+  names: [[/./, MAIN], [MAIN]],
+  decoder: ({ since_ms } = {}) =>
+    decoder<Session>((to) => {
+      const run = new SessionRun(to);
+      return {
+        since_ms,
+        before(record, _part, earlier) {
+          run.last_ms = to.at_ms ?? run.last_ms;
+          // The header and the model count from the beginning of the file, whatever run they are of.
+          if (record.type === 'session') run.header ??= record;
+          if (record.type === 'model_change' && earlier)
+            run.model = idOf(record.modelId) ?? run.model;
+        },
+        records: {
+          session: () => {},
+          model_change(record) {
+            run.model = idOf(record.modelId) ?? run.model;
+            run.introduce();
+          },
+          message: (record) => run.message(record),
+          compaction: (record) => run.summarised('compaction', record),
+          branch_summary: (record) => run.summarised('branch_summary', record),
+          context_edit: (record) => run.edited(idOf(record.targetId)),
+        },
+        ignored: ['custom', 'custom_message', 'label', 'session_info', 'thinking_level_change'],
+        end: () => run.end(),
+      };
+    }),
+});
+
+/** A failed message, until it is known whether it was retried. */
+interface Failed {
+  readonly entry_id: string | null;
+  readonly failure: FailureFacts;
+  readonly at_ms: Time;
 }
 
-function sessionsOf(env: NodeJS.ProcessEnv): string {
-  const home = env.HOME || homedir();
-  const agent = folderOf(env.PI_CODING_AGENT_DIR, home) ?? join(home, '.pi', 'agent');
-  return folderOf(env.PI_CODING_AGENT_SESSION_DIR, home) ?? join(agent, 'sessions');
-}
+class SessionRun {
+  header: { id?: unknown; cwd?: unknown } | null = null;
+  model: string | null = null;
+  /** The latest time in the file. */
+  last_ms: Time;
+  readonly #to: Drafts;
+  readonly #talk: Conversation;
+  /** What the beginning has said: nothing, who speaks, or with which model too. */
+  #introduced: 'nothing' | 'session' | 'model' = 'nothing';
+  readonly #spent = spent();
+  #failed: Failed | null = null;
+  /** Null: nothing says how the run ended. */
+  #end: End | null = null;
 
-async function* mainFiles(sessions: string) {
-  for (const entry of await readdir(sessions, { withFileTypes: true }).catch(() => [])) {
-    const folder = entry.isDirectory() ? join(sessions, entry.name) : sessions;
-    const names = entry.isDirectory() ? await readdir(folder).catch(() => []) : [entry.name];
-    for (const name of names) {
-      const session_id = MAIN.exec(name)?.[1];
-      if (session_id !== undefined) yield { path: join(folder, name), session_id };
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.#talk = new Conversation(to);
+  }
+
+  end(): void {
+    this.#to.at_ms = this.last_ms;
+    if (this.#introduced === 'nothing' && this.header) this.introduce();
+    this.#to.at_ms = undefined;
+    this.#giveUp();
+    if (!isEmpty(this.#spent)) this.#to.usage('total', this.#spent);
+    if (this.#end) this.#to.ended(this.#end, 'inferred');
+  }
+
+  introduce(): void {
+    const { model } = this;
+    if (this.#introduced === 'model' || (this.#introduced === 'session' && model === null)) return;
+    this.#introduced = model === null ? 'session' : 'model';
+    this.#to.session({ session_id: idOf(this.header?.id), model, cwd: textOf(this.header?.cwd) });
+  }
+
+  /** The summary is written by the model too, and costs. */
+  summarised(code: string, { usage }: { usage?: Message['usage'] }): void {
+    const cost = spentOf(usage);
+    if (cost) add(this.#spent, cost);
+    this.#to.notice(code, null);
+  }
+
+  /** A failed message is taken out of the context before it is retried. */
+  edited(entry_id: string | null): void {
+    if (this.#failed && entry_id === this.#failed.entry_id) this.#retried(this.#failed);
+  }
+
+  message(record: Session['message']): void {
+    const message = nativeOf(record.message) as Message | null;
+    const role = textOf(message?.role);
+    if (message === null || role === null) {
+      this.#to.bad('message without role');
+    } else if (role === 'assistant') {
+      this.#assistant(message, idOf(record.id));
+    } else if (role === 'toolResult') {
+      this.#end = null;
+      this.#talk.resultMessage(message);
+    } else if (role === 'user') {
+      this.introduce();
+      this.#giveUp();
+      this.#end = null;
+      this.#talk.user(message);
+    } else if (role !== 'system' && !ROLES_IGNORED.has(role)) {
+      this.#to.problem('unknown_record', `message/${role}`);
     }
   }
+
+  #assistant(message: Message, entry_id: string | null): void {
+    const { at_ms } = this.#to;
+    if (this.#failed) this.#retried(this.#failed);
+    this.model ??= idOf(message.model);
+    this.#to.at_ms = beginOf(message) ?? at_ms;
+    this.introduce();
+    this.#to.step(null);
+    this.#to.at_ms = at_ms;
+    this.#talk.assistant(message);
+    const reason = textOf(message.stopReason);
+    const cost = spentOf(message.usage);
+    if (cost) add(this.#spent, cost);
+    this.#end = reason === 'toolUse' || reason === 'pending' ? null : endAfter(message);
+    if (reason === 'error') this.#failed = { entry_id, failure: failureOf(message), at_ms };
+  }
+
+  #retried({ failure, at_ms }: Failed): void {
+    this.#failed = null;
+    this.#end = null;
+    this.#to.retried({}, failure, at_ms);
+  }
+
+  /** The failure is final. */
+  #giveUp(): void {
+    if (this.#failed) this.#to.failed(this.#failed.failure, this.#failed.at_ms);
+    this.#failed = null;
+  }
 }
-
-export const session: SessionFiles = {
-  async find({ session_id, cwd, env }) {
-    if (!SESSION_ID.test(session_id)) return null;
-    const sessions = sessionsOf(env);
-    const name = `--${resolve(cwd)
-      .replace(/^[/\\]/, '')
-      .replaceAll(/[/\\:]/g, '-')}--`;
-    // A folder that the user names himself holds the files without sub-folders.
-    for (const folder of [join(sessions, name), sessions]) {
-      const path = await fileIn(folder, session_id);
-      if (path !== null) return path;
-    }
-    const projects = await readdir(sessions, { withFileTypes: true }).catch(() => []);
-    for (const project of projects.filter((entry) => entry.isDirectory())) {
-      const path = await fileIn(join(sessions, project.name), session_id);
-      if (path !== null) return path;
-    }
-    return null;
-  },
-
-  list: ({ env }) => newestFirst(mainFiles(sessionsOf(env))),
-
-  /** Sub-agents are processes that keep no session; what they said stands in the main file. */
-  async parts(path) {
-    return [{ path, parent_call_id: null }];
-  },
-
-  timeOf(value) {
-    return isNative(value) ? (timeOf(value) ?? null) : null;
-  },
-
-  decoder(options = {}) {
-    return sessionDecoder(options.since_ms ?? null);
-  },
-};

@@ -21,4 +21,12 @@ export const shapes: RecordShapes = {
   ],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // Earlier versions.
+      auto_compaction_end:
+        'result{usage{input output cacheRead cacheWrite reasoning cost{total}}} errorMessage reason',
+    },
+    session: { branch_summary: 'usage{input output cacheRead cacheWrite reasoning cost{total}}' },
+  },
 };

@@ -1,34 +1,100 @@
 /**
- * stdout of `--mode json` (and of `--mode rpc`, which has the same events). Records have no times of their own, and
- * almost everything is told several times: a message in its updates, its end, its turn and its run; a result likewise.
+ * stdout of `--mode json` (and of `--mode rpc`, which has the same events). Records have no times of their own, and almost
+ * everything is repeated: a message in its updates, its end, its turn and its run; a result likewise.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
-import { type End, endAfter, type Failure, failureOf, OK, providerFailed } from './failures.ts';
-import { Conversation, messageId } from './messages.ts';
+import { decoder } from '../kit/decoder.ts';
+import { type Drafts, type End, OK } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
 import {
-  beginOf,
   countOf,
   durationOf,
-  endOf,
+  type Inside,
   idOf,
   isNative,
   listOf,
-  type Native,
-  nameOf,
   nativeOf,
-  problem,
   textOf,
-  timeOf,
-} from './native.ts';
-import { ROLES_IGNORED, STDOUT_IGNORED, STDOUT_NOTICES, UPDATES_IGNORED } from './records.ts';
+} from '../kit/native.ts';
+import type { Stdout } from './generated/native.ts';
+import {
+  type Block,
+  beginOf,
+  Conversation,
+  endAfter,
+  endOf,
+  failureOf,
+  type Message,
+  messageId,
+  ROLES_IGNORED,
+  spentOf,
+} from './messages.ts';
 import { ofExecution } from './results.ts';
-import { spentOf } from './usage.ts';
 
-export function stream(): Decoder {
-  return new Stream();
-}
+/** Known, and without an event. */
+const IGNORED = [
+  'auto_retry_end',
+  'bash_execution_update',
+  'entry_appended',
+  'queue_update',
+  'session_info_changed',
+  'summarization_retry_attempt_start',
+  'summarization_retry_finished',
+  'thinking_level_changed',
+];
+const NOTICES = [
+  'auto_compaction_start',
+  'compaction_start',
+  'extension_error',
+  'extension_ui_request',
+  'summarization_retry_scheduled',
+];
+/** `assistantMessageEvent` types that repeat what the finished message says. */
+const UPDATES_IGNORED: ReadonlySet<string> = new Set([
+  'done',
+  'error',
+  'start',
+  'text_end',
+  'text_start',
+  'thinking_end',
+  'thinking_start',
+  'toolcall_delta',
+  'toolcall_start',
+]);
+
+export const stream = () =>
+  decoder<Stdout>((to) => {
+    const run = new Run(to);
+    return {
+      records: {
+        message_update: (record) => run.update(record),
+        message_start: (record) => run.begin(nativeOf(record.message)),
+        message_end: (record) => run.message(nativeOf(record.message)),
+        tool_execution_start: (record) => run.talk.calls.announce(record, run.talk.measured),
+        tool_execution_update: (record) => run.progress(record),
+        tool_execution_end: (record) => run.talk.result(ofExecution(record)),
+        turn_start() {
+          run.abandon();
+          to.step(null);
+        },
+        turn_end: (record) => run.turnEnd(record),
+        agent_start: () => run.agentStart(),
+        agent_end: (record) => run.agentEnd(record),
+        agent_settled: (record) => run.agentSettled(record),
+        session: (record) =>
+          run.introduce({ session_id: idOf(record.id), cwd: textOf(record.cwd) }),
+        response: (record) => run.response(record),
+        auto_retry_start: (record) => run.retry(record),
+        compaction_end: (record) => run.compacted('compaction_end', record),
+        auto_compaction_end: (record) => run.compacted('auto_compaction_end', record),
+      },
+      ignored: IGNORED,
+      notices: NOTICES,
+      noticeText: ({ title, error, errorMessage, reason }) =>
+        textOf([title, error, errorMessage, reason].find(textOf)),
+      end: () => run.end(),
+    };
+  });
 
 /** A message of the model that has begun and not ended. */
 interface Unfinished {
@@ -36,286 +102,225 @@ interface Unfinished {
   /** Its text so far, by content block. */
   readonly texts: Map<number, string>;
   /** Its whole calls so far. */
-  readonly calls: Native[];
+  readonly calls: Block[];
   chars: number;
 }
 
-class Stream implements Decoder {
-  readonly #talk = new Conversation();
+class Run {
+  readonly talk: Conversation;
+  readonly #to: Drafts;
   #session_id: string | null = null;
   #tools: string[] | null = null;
   #model_known = false;
   #message: Unfinished | null = null;
   /** After the model's last message. */
   #end: End = OK;
-  /** A failure of the API that may yet be tried again. */
-  #failure: Failure | null = null;
+  /** A failure of the API that may still be retried. */
+  #failure: FailureFacts | null = null;
   #retrying = false;
-  /** Whether the last thing said of the run is that it ended. */
+  /** Whether the last record about the run is that it ended. */
   #ended = false;
   #reopened = false;
 
-  record(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
-      return;
-    }
-    const handle = typeof value.type === 'string' ? HANDLERS.get(value.type) : undefined;
-    if (handle) handle(this, value, out);
-    else this.#other(value, out);
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.talk = new Conversation(to);
   }
 
-  end(out: Draft[]): void {
-    this.#abandon(out);
-    if (this.#ended) this.#giveUp(out);
+  end(): void {
+    this.abandon();
+    if (this.#ended) this.#giveUp();
     else if (this.#reopened) {
-      out.push(problem('no_end_record', 'the stream has no end record of its last prompt'));
+      this.#to.problem('no_end_record', 'the stream has no end record of its last prompt');
     }
   }
 
-  #other(record: Native, out: Draft[]): void {
-    const name = nameOf(record.type);
-    if (STDOUT_IGNORED.has(name)) return;
-    if (STDOUT_NOTICES.has(name)) {
-      const said = [record.title, record.error, record.errorMessage, record.reason].find(textOf);
-      out.push({ kind: 'notice', data: { code: name, text: textOf(said) } });
-    } else out.push(problem(record.type === undefined ? 'bad_record' : 'unknown_record', name));
-  }
-
-  session(record: Native, out: Draft[]): void {
-    this.#session_id = idOf(record.id);
-    this.#introduce(null, textOf(record.cwd), timeOf(record), out);
+  introduce(facts: {
+    session_id?: string | null;
+    model?: string | null;
+    cwd?: string | null;
+  }): void {
+    this.#session_id = facts.session_id ?? this.#session_id;
+    this.#to.session({ tools: this.#tools, ...facts, session_id: this.#session_id });
   }
 
   /** Answers of RPC mode, which has no `session` record. */
-  response(record: Native, out: Draft[]): void {
+  response(record: Stdout['response']): void {
     const state = record.command === 'get_state' ? nativeOf(record.data) : null;
     if (state === null || this.#session_id !== null) return;
-    this.#session_id = idOf(state.sessionId);
     const model = idOf(nativeOf(state.model)?.id);
     this.#model_known = model !== null;
-    this.#introduce(model, null, undefined, out);
+    this.introduce({ session_id: idOf(state.sessionId), model });
   }
 
-  #introduce(
-    model: string | null,
-    cwd: string | null,
-    at_ms: number | undefined,
-    out: Draft[],
-  ): void {
-    const who = { session_id: this.#session_id, model, agent_version: null, cwd };
-    const data = { ...who, tools: this.#tools, permission_mode: null };
-    out.push({ kind: 'session_started', at_ms, data });
-  }
-
-  agentStart(out: Draft[]): void {
-    this.#abandon(out);
-    if (this.#ended && !this.#retrying) this.#giveUp(out);
+  agentStart(): void {
+    this.abandon();
+    if (this.#ended && !this.#retrying) this.#giveUp();
     this.#failure = null;
     this.#retrying = false;
     if (!this.#ended) return;
     this.#ended = false;
     this.#reopened = true;
     const error = 'the stream stopped before the end of a later prompt';
-    const data = { exit_reason: 'incomplete' as const, error, evidence: 'none' as const };
-    out.push({ kind: 'agent_ended', data });
+    this.#to.ended({ exit_reason: 'incomplete', error }, 'none');
   }
 
   /** Versions without `willRetry` have no `agent_settled`: there this is the end, unless a retry follows. */
-  agentEnd(record: Native, out: Draft[]): void {
-    this.#abandon(out);
+  agentEnd(record: Stdout['agent_end']): void {
+    this.abandon();
     if (record.willRetry === true) this.#failure = null;
-    if (record.willRetry === undefined) this.#close(this.#end, out);
+    if (record.willRetry === undefined) this.#close(this.#end);
   }
 
-  agentSettled(record: Native, out: Draft[]): void {
-    this.#abandon(out);
-    this.#giveUp(out);
+  agentSettled(record: Stdout['agent_settled']): void {
+    this.abandon();
+    this.#giveUp();
     const aborted = record.aborted === true && this.#end.exit_reason !== 'cancelled';
-    this.#close(aborted ? { exit_reason: 'cancelled', error: null } : this.#end, out);
+    this.#close(aborted ? { exit_reason: 'cancelled', error: null } : this.#end);
   }
 
-  #close(end: End, out: Draft[]): void {
+  #close(end: End): void {
     this.#ended = true;
-    out.push({ kind: 'agent_ended', data: { ...end, evidence: 'native_result' } });
+    this.#to.ended(end);
   }
 
-  /** The failure is for good. */
-  #giveUp(out: Draft[]): void {
-    if (this.#failure) out.push(providerFailed(this.#failure, undefined));
+  /** The failure is final. */
+  #giveUp(): void {
+    if (this.#failure) this.#to.failed(this.#failure);
     this.#failure = null;
   }
 
-  turnStart(out: Draft[]): void {
-    this.#abandon(out);
-    const data = { step_id: null, allowed_tools: null, enforcement_mode: null };
-    out.push({ kind: 'step_started', data });
-  }
-
   /** Repeats the turn's message and results; what was lost of them is taken from here. */
-  turnEnd(record: Native, out: Draft[]): void {
-    const message = nativeOf(record.message);
+  turnEnd(record: Stdout['turn_end']): void {
+    const message = nativeOf(record.message) as Message | null;
     if (this.#message && message?.role === 'assistant') {
       // The message's own record is missing; its calls may have run and ended all the same.
-      const told = (block: Native) => this.#talk.calls.get(idOf(block.id) ?? '')?.open === false;
-      const content = listOf(message.content).filter((block) => !isNative(block) || !told(block));
-      this.#assistant({ ...message, content }, out);
+      const isKnown = (block: unknown) =>
+        isNative(block) && this.talk.calls.get(idOf(block.id) ?? '')?.open === false;
+      const content = listOf(message.content).filter((block) => !isKnown(block));
+      this.#assistant({ ...message, content } as Message);
     }
-    for (const result of listOf(record.toolResults)) {
-      if (isNative(result)) this.#talk.resultMessage(result, beginOf(result), out);
+    for (const item of listOf(record.toolResults)) {
+      const result = nativeOf(item) as Message | null;
+      if (result !== null) this.#result(result);
     }
-    const reason = textOf(message?.stopReason);
-    out.push({ kind: 'step_finished', data: { step_id: null, reason } });
+    this.#to.at_ms = undefined;
+    this.#to.put('step_finished', { step_id: null, reason: textOf(message?.stopReason) });
   }
 
-  messageStart(record: Native, out: Draft[]): void {
-    const message = nativeOf(record.message);
+  begin(message: Inside<Stdout['message_start']['message']> | null): void {
     if (message?.role !== 'assistant') return;
-    this.#abandon(out);
+    this.abandon();
     this.#message = { message_id: messageId(message), texts: new Map(), calls: [], chars: 0 };
-    this.#tellModel(message, out);
+    this.#nameModel(message);
   }
 
-  #tellModel(message: Native, out: Draft[]): void {
+  #nameModel(message: Message): void {
     const model = this.#model_known ? null : idOf(message.model);
     if (model === null) return;
     this.#model_known = true;
-    this.#introduce(model, null, beginOf(message), out);
+    const { at_ms } = this.#to;
+    this.#to.at_ms = beginOf(message);
+    this.introduce({ model });
+    this.#to.at_ms = at_ms;
   }
 
-  messageUpdate(record: Native, out: Draft[]): void {
+  update(record: Stdout['message_update']): void {
     const event = nativeOf(record.assistantMessageEvent);
     const type = textOf(event?.type);
     if (event === null || type === null) {
-      out.push(problem('bad_record', 'message_update without its event'));
+      this.#to.bad('message_update without its event');
     } else if (type === 'text_delta' || type === 'thinking_delta') {
-      this.#delta(type, event, out);
+      this.#delta(type, textOf(event.delta), countOf(event.contentIndex) ?? 0);
     } else if (type === 'toolcall_end') {
       const call = nativeOf(event.toolCall);
       const held = this.#message?.calls;
-      if (call && held && held.length < LIMITS.unclaimed_prompts_max) held.push(call);
+      if (call && held && held.length < LIMITS.unclaimed_prompts_max) held.push(call as Block);
     } else if (!UPDATES_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `message_update/${type}`));
+      this.#to.problem('unknown_record', `message_update/${type}`);
     }
   }
 
-  #delta(type: 'text_delta' | 'thinking_delta', event: Native, out: Draft[]): void {
-    const text = textOf(event.delta);
+  #delta(type: 'text_delta' | 'thinking_delta', text: string | null, index: number): void {
     if (text === null) {
-      out.push(problem('bad_record', `message_update/${type} without delta`));
+      this.#to.bad(`message_update/${type} without delta`);
       return;
     }
     const message = this.#message;
-    const data = { message_id: message?.message_id ?? null, parent_call_id: null, text };
-    out.push({ kind: type === 'text_delta' ? 'message_delta' : 'thinking_delta', data });
+    const kind = type === 'text_delta' ? 'message_delta' : 'thinking_delta';
+    this.#to.delta(kind, text, message?.message_id ?? null);
     if (type === 'thinking_delta' || message === null) return;
     message.chars += text.length;
     if (message.chars > LIMITS.line_bytes_max) return;
-    const index = countOf(event.contentIndex) ?? 0;
     message.texts.set(index, (message.texts.get(index) ?? '') + text);
   }
 
-  messageEnd(record: Native, out: Draft[]): void {
-    const message = nativeOf(record.message);
+  message(message: Message | null): void {
     const role = textOf(message?.role);
-    if (message === null || role === null) {
-      out.push(problem('bad_record', 'message_end without message'));
-    } else if (role === 'assistant') this.#assistant(message, out);
-    else if (role === 'toolResult') this.#talk.resultMessage(message, beginOf(message), out);
-    else if (role === 'user') this.#talk.user(message, beginOf(message), out);
-    else if (role === 'system') this.#tools ??= toolNames(message);
-    else if (!ROLES_IGNORED.has(role)) {
-      out.push(problem('unknown_record', `message/${role}`));
-    }
+    if (message === null || role === null) this.#to.bad('message_end without message');
+    else if (role === 'assistant') this.#assistant(message);
+    else if (role === 'toolResult') this.#result(message);
+    else if (role === 'user') {
+      this.#to.at_ms = beginOf(message);
+      this.talk.user(message);
+    } else if (role === 'system') this.#tools ??= toolNames(message);
+    else if (!ROLES_IGNORED.has(role)) this.#to.problem('unknown_record', `message/${role}`);
   }
 
-  #assistant(message: Native, out: Draft[]): void {
+  #result(message: Message): void {
+    this.#to.at_ms = beginOf(message);
+    this.talk.resultMessage(message);
+  }
+
+  #assistant(message: Message): void {
     this.#message = null;
-    const at_ms = endOf(message);
-    this.#tellModel(message, out);
-    this.#talk.assistant(message, { parent: null, at_ms }, out);
+    this.#nameModel(message);
+    this.#to.at_ms = endOf(message);
+    this.talk.assistant(message);
     const spent = spentOf(message.usage);
-    if (spent) {
-      const model = textOf(message.model);
-      out.push({ kind: 'usage_reported', at_ms, data: { mode: 'add', ...spent, model } });
-    }
+    if (spent) this.#to.usage('add', spent, textOf(message.model));
     this.#end = endAfter(message);
     this.#failure = message.stopReason === 'error' ? failureOf(message) : null;
   }
 
-  /** A message that never ended: what was said of it is all there is. */
-  #abandon(out: Draft[]): void {
+  /** A message that never ended: its pieces are all there is. */
+  abandon(): void {
     const message = this.#message;
     if (message === null) return;
     this.#message = null;
-    const of = { message_id: message.message_id, parent_call_id: null, synthetic: false };
+    const { message_id } = message;
     for (const text of message.texts.values()) {
-      const data = { ...of, role: 'assistant' as const, text, partial: true };
-      out.push({ kind: 'message_finished', data });
+      this.#to.message('assistant', text, { message_id, partial: true });
     }
-    const origin = { parent: null, at_ms: undefined, measured: this.#talk.measured, cut: false };
-    for (const call of message.calls) this.#talk.calls.request(call, origin, out);
+    const origin = { measured: this.talk.measured, cut: false };
+    for (const call of message.calls) this.talk.calls.request(call, origin);
   }
 
-  executionStart(record: Native, out: Draft[]): void {
-    this.#talk.calls.announce(record, this.#talk.measured, out);
-  }
-
-  executionUpdate(record: Native, out: Draft[]): void {
-    this.#talk.calls.progress(record, out);
+  progress(record: Stdout['tool_execution_update']): void {
+    this.talk.calls.progress(record);
     const call_id = idOf(record.toolCallId);
     const details = nativeOf(nativeOf(record.partialResult)?.details);
-    if (call_id !== null && details) this.#talk.children(call_id, details, undefined, out);
+    if (call_id !== null && details) this.talk.children(call_id, details);
   }
 
-  executionEnd(record: Native, out: Draft[]): void {
-    this.#talk.result(ofExecution(record), out);
-  }
-
-  retry(record: Native, out: Draft[]): void {
+  retry(record: Stdout['auto_retry_start']): void {
     this.#retrying = true;
     this.#failure = null;
-    const { status, kind } = failureOf(record);
     const attempt = countOf(record.attempt);
     const max_attempts = countOf(record.maxAttempts);
     const backoff_ms = durationOf(record.delayMs);
-    const data = { attempt, max_attempts, kind, status, backoff_ms };
-    out.push({ kind: 'provider_retried', data });
+    this.#to.retried({ attempt, max_attempts, backoff_ms }, failureOf(record));
   }
 
   /** The summary is written by the model too, and costs. */
-  compactionEnd(record: Native, out: Draft[]): void {
+  compacted(code: string, record: Stdout['compaction_end']): void {
     const spent = spentOf(nativeOf(record.result)?.usage);
-    if (spent) out.push({ kind: 'usage_reported', data: { mode: 'add', ...spent, model: null } });
-    const text = textOf(record.errorMessage) ?? textOf(record.reason);
-    out.push({ kind: 'notice', data: { code: nameOf(record.type), text } });
+    if (spent) this.#to.usage('add', spent);
+    this.#to.notice(code, textOf(record.errorMessage) ?? textOf(record.reason));
   }
 }
 
-function toolNames(message: Native): string[] | null {
-  if (!Array.isArray(message.toolsAdded)) return null;
-  return message.toolsAdded
-    .map((tool) => idOf(nativeOf(tool)?.name))
-    .filter((name) => name !== null);
+function toolNames({ toolsAdded }: Message): string[] | null {
+  if (!Array.isArray(toolsAdded)) return null;
+  return toolsAdded.map((tool) => idOf(nativeOf(tool)?.name)).filter((name) => name !== null);
 }
-
-type Handle = (stream: Stream, record: Native, out: Draft[]) => void;
-
-const HANDLERS: ReadonlyMap<string, Handle> = new Map<string, Handle>([
-  ['message_update', (stream, record, out) => stream.messageUpdate(record, out)],
-  ['message_start', (stream, record, out) => stream.messageStart(record, out)],
-  ['message_end', (stream, record, out) => stream.messageEnd(record, out)],
-  ['tool_execution_start', (stream, record, out) => stream.executionStart(record, out)],
-  ['tool_execution_update', (stream, record, out) => stream.executionUpdate(record, out)],
-  ['tool_execution_end', (stream, record, out) => stream.executionEnd(record, out)],
-  ['turn_start', (stream, _record, out) => stream.turnStart(out)],
-  ['turn_end', (stream, record, out) => stream.turnEnd(record, out)],
-  ['agent_start', (stream, _record, out) => stream.agentStart(out)],
-  ['agent_end', (stream, record, out) => stream.agentEnd(record, out)],
-  ['agent_settled', (stream, record, out) => stream.agentSettled(record, out)],
-  ['session', (stream, record, out) => stream.session(record, out)],
-  ['response', (stream, record, out) => stream.response(record, out)],
-  ['auto_retry_start', (stream, record, out) => stream.retry(record, out)],
-  ['compaction_end', (stream, record, out) => stream.compactionEnd(record, out)],
-  ['auto_compaction_end', (stream, record, out) => stream.compactionEnd(record, out)],
-]);

@@ -38,6 +38,16 @@ export interface Stdout {
   };
   agent_settled: { readonly type?: unknown; readonly aborted?: unknown; };
   agent_start: { readonly type?: unknown; };
+  auto_compaction_end: {
+    readonly result?: Claim<{
+      readonly usage?: Claim<{
+        readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
+        readonly cacheWrite?: unknown; readonly reasoning?: unknown;
+        readonly cost?: Claim<{ readonly total?: unknown; }>;
+      }>;
+    }>;
+    readonly errorMessage?: unknown; readonly reason?: unknown;
+  };
   auto_retry_end: { readonly type?: unknown; readonly success?: unknown; readonly attempt?: unknown; };
   auto_retry_start: {
     readonly type?: unknown; readonly attempt?: unknown; readonly maxAttempts?: unknown;
@@ -260,6 +270,13 @@ export interface Stdout {
 }
 
 export interface Session {
+  branch_summary: {
+    readonly usage?: Claim<{
+      readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
+      readonly cacheWrite?: unknown; readonly reasoning?: unknown;
+      readonly cost?: Claim<{ readonly total?: unknown; }>;
+    }>;
+  };
   compaction: {
     readonly type?: unknown; readonly id?: unknown; readonly parentId?: unknown; readonly timestamp?: unknown;
     readonly summary?: unknown; readonly firstKeptEntryId?: unknown; readonly tokensBefore?: unknown;
