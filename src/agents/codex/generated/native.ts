@@ -29,6 +29,316 @@ export interface Stdout {
       readonly changes?: Claim<{ readonly path?: unknown; readonly kind?: unknown; }>;
     }>;
   };
+  'server/account/rateLimits/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly rateLimits?: Claim<{
+        readonly limitId?: unknown; readonly limitName?: unknown; readonly normalModelSlug?: unknown;
+        readonly primary?: unknown; readonly secondary?: unknown; readonly credits?: unknown;
+        readonly individualLimit?: unknown; readonly spendControlReached?: unknown;
+        readonly planType?: unknown; readonly rateLimitReachedType?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/answer': {
+    readonly id?: unknown;
+    readonly result?: Claim<{
+      readonly userAgent?: unknown; readonly codexHome?: unknown; readonly platformFamily?: unknown;
+      readonly platformOs?: unknown;
+      readonly thread?: Claim<{
+        readonly id?: unknown;
+        readonly environments?: Claim<{
+          readonly environmentId?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+        }>;
+        readonly extra?: unknown; readonly sessionId?: unknown; readonly forkedFromId?: unknown;
+        readonly parentThreadId?: unknown; readonly preview?: unknown; readonly ephemeral?: unknown;
+        readonly section?: unknown; readonly sectionEnteredAt?: unknown; readonly projectId?: unknown;
+        readonly historyMode?: unknown; readonly modelProvider?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly createdAt?: unknown; readonly updatedAt?: unknown;
+        readonly recencyAt?: unknown; readonly status?: Claim<{ readonly type?: unknown; }>;
+        readonly path?: unknown; readonly cwd?: unknown; readonly cliVersion?: unknown;
+        readonly originator?: unknown; readonly source?: unknown; readonly canAcceptDirectInput?: unknown;
+        readonly threadSource?: unknown; readonly agentNickname?: unknown; readonly agentRole?: unknown;
+        readonly gitInfo?: unknown; readonly name?: unknown; readonly daybreakEnabled?: unknown;
+        readonly turns?: unknown;
+      }>;
+      readonly model?: unknown; readonly modelProvider?: unknown; readonly serviceTier?: unknown;
+      readonly disabledPluginIds?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+      readonly instructionSources?: unknown; readonly approvalPolicy?: unknown;
+      readonly approvalsReviewer?: unknown; readonly sandbox?: Claim<{ readonly type?: unknown; }>;
+      readonly activePermissionProfile?: unknown; readonly reasoningEffort?: unknown;
+      readonly multiAgentMode?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown; readonly items?: unknown;
+        readonly itemsView?: unknown; readonly status?: unknown; readonly error?: unknown;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+    }>;
+  };
+  'server/configWarning': {
+    readonly method?: unknown;
+    readonly params?: Claim<{ readonly summary?: unknown; readonly details?: unknown; }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/error': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly error?: Claim<{
+        readonly message?: unknown;
+        readonly codexErrorInfo?: Claim<{
+          readonly responseStreamDisconnected?: Claim<{ readonly httpStatusCode?: unknown; }>;
+        }>;
+        readonly additionalDetails?: unknown; readonly misalignment?: unknown;
+      }>;
+      readonly willRetry?: unknown; readonly threadId?: unknown; readonly turnId?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/agentMessage/delta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/commandExecution/outputDelta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/commandExecution/requestApproval': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly kind?: unknown; readonly threadId?: unknown; readonly turnId?: unknown;
+      readonly itemId?: unknown; readonly startedAtMs?: unknown; readonly environmentId?: unknown;
+      readonly command?: unknown; readonly cwd?: unknown;
+      readonly commandActions?: Claim<{
+        readonly type?: unknown; readonly command?: unknown; readonly name?: unknown; readonly path?: unknown;
+      }>;
+      readonly proposedExecpolicyAmendment?: unknown;
+      readonly availableDecisions?: Claim<{
+        readonly acceptWithExecpolicyAmendment?: Claim<{ readonly execpolicy_amendment?: unknown; }>;
+      }>;
+    }>;
+  };
+  'server/item/completed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly item?: Claim<{
+        readonly type?: unknown; readonly id?: unknown; readonly clientId?: unknown;
+        readonly content?: Claim<{
+          readonly type?: unknown; readonly text?: unknown; readonly text_elements?: unknown;
+        }>;
+        readonly startedAtMs?: unknown; readonly completedAtMs?: unknown; readonly summary?: unknown;
+        readonly text?: unknown; readonly phase?: unknown; readonly memoryCitation?: unknown;
+        readonly delivery?: unknown; readonly questions?: unknown; readonly pluginId?: unknown;
+        readonly scriptPath?: unknown; readonly command?: unknown; readonly cwd?: unknown;
+        readonly processId?: unknown; readonly source?: unknown; readonly status?: unknown;
+        readonly commandActions?: Claim<{
+          readonly type?: unknown; readonly command?: unknown; readonly name?: unknown;
+          readonly path?: unknown;
+        }>;
+        readonly aggregatedOutput?: unknown; readonly exitCode?: unknown; readonly durationMs?: unknown;
+        readonly changes?: Claim<{
+          readonly path?: unknown; readonly kind?: Claim<{ readonly type?: unknown; }>;
+          readonly diff?: unknown;
+        }>;
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+        readonly appContext?: unknown; readonly mcpAppUi?: unknown; readonly readOnlyHint?: unknown;
+        readonly result?: Claim<{
+          readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
+          readonly structuredContent?: Claim<Open>; readonly _meta?: Claim<Open>;
+        }>;
+        readonly error?: unknown; readonly model?: unknown; readonly reasoningEffort?: unknown;
+        readonly kind?: unknown; readonly agentThreadId?: unknown; readonly agentPath?: unknown;
+        readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown; readonly prompt?: unknown;
+        readonly agentsStates?: unknown;
+      }>;
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly completedAtMs?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/fileChange/requestApproval': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly startedAtMs?: unknown; readonly reason?: unknown; readonly grantRoot?: unknown;
+    }>;
+  };
+  'server/item/reasoning/summaryPartAdded': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly summaryIndex?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/reasoning/summaryTextDelta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown; readonly summaryIndex?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly item?: Claim<{
+        readonly type?: unknown; readonly id?: unknown; readonly clientId?: unknown;
+        readonly content?: Claim<{
+          readonly type?: unknown; readonly text?: unknown; readonly text_elements?: unknown;
+        }>;
+        readonly startedAtMs?: unknown; readonly completedAtMs?: unknown; readonly summary?: unknown;
+        readonly text?: unknown; readonly phase?: unknown; readonly memoryCitation?: unknown;
+        readonly delivery?: unknown; readonly questions?: unknown; readonly pluginId?: unknown;
+        readonly scriptPath?: unknown; readonly command?: unknown; readonly cwd?: unknown;
+        readonly processId?: unknown; readonly source?: unknown; readonly status?: unknown;
+        readonly commandActions?: Claim<{
+          readonly type?: unknown; readonly command?: unknown; readonly name?: unknown;
+          readonly path?: unknown;
+        }>;
+        readonly aggregatedOutput?: unknown; readonly exitCode?: unknown; readonly durationMs?: unknown;
+        readonly changes?: Claim<{
+          readonly path?: unknown; readonly kind?: Claim<{ readonly type?: unknown; }>;
+          readonly diff?: unknown;
+        }>;
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+        readonly appContext?: unknown; readonly mcpAppUi?: unknown; readonly readOnlyHint?: unknown;
+        readonly result?: unknown; readonly error?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly kind?: unknown; readonly agentThreadId?: unknown;
+        readonly agentPath?: unknown; readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown;
+        readonly prompt?: unknown; readonly agentsStates?: unknown;
+      }>;
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly startedAtMs?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/mcpServer/elicitation/request': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly serverName?: unknown;
+      readonly mode?: unknown; readonly _meta?: Claim<Open>; readonly message?: unknown;
+      readonly requestedSchema?: Claim<{ readonly type?: unknown; readonly properties?: unknown; }>;
+    }>;
+  };
+  'server/mcpServer/startupStatus/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly name?: unknown; readonly status?: unknown;
+      readonly error?: unknown; readonly failureReason?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/remoteControl/status/changed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly status?: unknown; readonly serverName?: unknown; readonly installationId?: unknown;
+      readonly environmentId?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/serverRequest/resolved': {
+    readonly method?: unknown;
+    readonly params?: Claim<{ readonly threadId?: unknown; readonly requestId?: unknown; }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly thread?: Claim<{
+        readonly id?: unknown;
+        readonly environments?: Claim<{
+          readonly environmentId?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+        }>;
+        readonly extra?: unknown; readonly sessionId?: unknown; readonly forkedFromId?: unknown;
+        readonly parentThreadId?: unknown; readonly preview?: unknown; readonly ephemeral?: unknown;
+        readonly section?: unknown; readonly sectionEnteredAt?: unknown; readonly projectId?: unknown;
+        readonly historyMode?: unknown; readonly modelProvider?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly createdAt?: unknown; readonly updatedAt?: unknown;
+        readonly recencyAt?: unknown; readonly status?: Claim<{ readonly type?: unknown; }>;
+        readonly path?: unknown; readonly cwd?: unknown; readonly cliVersion?: unknown;
+        readonly originator?: unknown; readonly source?: unknown; readonly canAcceptDirectInput?: unknown;
+        readonly threadSource?: unknown; readonly agentNickname?: unknown; readonly agentRole?: unknown;
+        readonly gitInfo?: unknown; readonly name?: unknown; readonly daybreakEnabled?: unknown;
+        readonly turns?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/status/changed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly status?: Claim<{ readonly type?: unknown; readonly activeFlags?: unknown; }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/tokenUsage/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown;
+      readonly tokenUsage?: Claim<{
+        readonly total?: Claim<{
+          readonly totalTokens?: unknown; readonly inputTokens?: unknown;
+          readonly cachedInputTokens?: unknown; readonly cacheWriteInputTokens?: unknown;
+          readonly outputTokens?: unknown; readonly reasoningOutputTokens?: unknown;
+        }>;
+        readonly last?: Claim<{
+          readonly totalTokens?: unknown; readonly inputTokens?: unknown;
+          readonly cachedInputTokens?: unknown; readonly cacheWriteInputTokens?: unknown;
+          readonly outputTokens?: unknown; readonly reasoningOutputTokens?: unknown;
+        }>;
+        readonly modelContextWindow?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/completed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown;
+        readonly items?: Claim<{
+          readonly type?: unknown; readonly id?: unknown; readonly text?: unknown; readonly phase?: unknown;
+          readonly memoryCitation?: unknown; readonly delivery?: unknown; readonly questions?: unknown;
+          readonly startedAtMs?: unknown; readonly completedAtMs?: unknown;
+        }>;
+        readonly itemsView?: unknown; readonly status?: unknown;
+        readonly error?: Claim<{
+          readonly message?: unknown; readonly codexErrorInfo?: unknown; readonly additionalDetails?: unknown;
+          readonly misalignment?: unknown;
+        }>;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/diff/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly diff?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown; readonly items?: unknown;
+        readonly itemsView?: unknown; readonly status?: unknown; readonly error?: unknown;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
   'thread.started': { readonly type?: unknown; readonly thread_id?: unknown; };
   'turn.completed': {
     readonly type?: unknown;
