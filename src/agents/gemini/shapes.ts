@@ -14,4 +14,16 @@ export const shapes: RecordShapes = {
   opaque: ['args', 'models', 'parameters', 'response', 'resultDisplay'],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    session: {
+      // A message is taken back.
+      $rewindTo: '$rewindTo?',
+      // Results of the CLI's own tools.
+      gemini: `
+        toolCalls{result{functionResponse{response{error? output?}}} resultDisplay{fileDiff? isNewFile?
+        newContent?}}`,
+      // Parts that are thoughts are no text.
+      user: 'content{thought? functionResponse{response{error? output?}}}',
+    },
+  },
 };

@@ -21,4 +21,22 @@ export const shapes: RecordShapes = {
   ],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // Results of the CLI's own tools, and the messages of sub-agents.
+      message_end: 'message{details?{patch? results?{messages?*}} toolsAdded?{name?}}',
+      // The state that a host asks for.
+      response: 'data?{sessionId? model?{id?}}',
+      // What is told to people.
+      summarization_retry_scheduled: 'type? title? error? errorMessage? reason?',
+      tool_execution_end:
+        'result{details{patch? results?{messages?*}} structuredContent?{exit_code?}}',
+      tool_execution_update: 'partialResult{details?{results?{messages?*}}}',
+      turn_end: 'toolResults{details?{patch? results?{messages?*}}}',
+    },
+    session: {
+      // As in message_end.
+      message: 'message{details?{patch? results?{messages?*}}}',
+    },
+  },
 };

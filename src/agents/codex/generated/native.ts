@@ -13,9 +13,16 @@ export interface Stdout {
         readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
         readonly structured_content?: Claim<Open>;
       }>;
-      readonly error?: unknown; readonly sender_thread_id?: unknown; readonly receiver_thread_ids?: unknown;
-      readonly prompt?: unknown; readonly agents_states?: Claim<Open>; readonly message?: unknown;
-      readonly changes?: Claim<{ readonly path?: unknown; readonly kind?: unknown; }>;
+      readonly error?: Claim<{ readonly message?: unknown; }>; readonly sender_thread_id?: unknown;
+      readonly receiver_thread_ids?: unknown; readonly prompt?: unknown; readonly agents_states?: Claim<Open>;
+      readonly message?: unknown;
+      readonly changes?: Claim<{
+        readonly path?: unknown; readonly kind?: unknown; readonly content?: unknown;
+        readonly move_path?: unknown; readonly unified_diff?: unknown;
+      }>;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
+      readonly action?: Claim<{ readonly type?: unknown; readonly query?: unknown; }>;
+      readonly query?: unknown;
     }>;
   };
   'item.started': {
@@ -26,6 +33,20 @@ export interface Stdout {
       readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
       readonly result?: unknown; readonly error?: unknown; readonly sender_thread_id?: unknown;
       readonly receiver_thread_ids?: unknown; readonly prompt?: unknown; readonly agents_states?: Claim<Open>;
+      readonly changes?: Claim<{
+        readonly path?: unknown; readonly kind?: unknown; readonly content?: unknown;
+        readonly move_path?: unknown; readonly unified_diff?: unknown;
+      }>;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
+      readonly action?: Claim<{ readonly type?: unknown; readonly query?: unknown; }>;
+      readonly query?: unknown;
+    }>;
+  };
+  'item.updated': {
+    readonly type?: unknown;
+    readonly item?: Claim<{
+      readonly id?: unknown; readonly type?: unknown; readonly status?: unknown;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
       readonly changes?: Claim<{ readonly path?: unknown; readonly kind?: unknown; }>;
     }>;
   };
@@ -74,7 +95,9 @@ export interface Stdout {
         readonly itemsView?: unknown; readonly status?: unknown; readonly error?: unknown;
         readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
       }>;
+      readonly decision?: Claim<Open>; readonly action?: unknown;
     }>;
+    readonly error?: Claim<{ readonly message?: unknown; }>;
   };
   'server/configWarning': {
     readonly method?: unknown;
@@ -145,8 +168,10 @@ export interface Stdout {
         }>;
         readonly aggregatedOutput?: unknown; readonly exitCode?: unknown; readonly durationMs?: unknown;
         readonly changes?: Claim<{
-          readonly path?: unknown; readonly kind?: Claim<{ readonly type?: unknown; }>;
-          readonly diff?: unknown;
+          readonly path?: unknown;
+          readonly kind?: Claim<{ readonly type?: unknown; readonly move_path?: unknown; }>;
+          readonly diff?: unknown; readonly content?: unknown; readonly move_path?: unknown;
+          readonly unified_diff?: unknown;
         }>;
         readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
         readonly appContext?: unknown; readonly mcpAppUi?: unknown; readonly readOnlyHint?: unknown;
@@ -157,17 +182,33 @@ export interface Stdout {
         readonly error?: unknown; readonly model?: unknown; readonly reasoningEffort?: unknown;
         readonly kind?: unknown; readonly agentThreadId?: unknown; readonly agentPath?: unknown;
         readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown; readonly prompt?: unknown;
-        readonly agentsStates?: unknown;
+        readonly agentsStates?: unknown; readonly contentItems?: Claim<{ readonly text?: unknown; }>;
+        readonly success?: unknown; readonly path?: unknown;
       }>;
       readonly threadId?: unknown; readonly turnId?: unknown; readonly completedAtMs?: unknown;
     }>;
     readonly emittedAtMs?: unknown;
+  };
+  'server/item/fileChange/outputDelta': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly delta?: unknown;
+    }>;
   };
   'server/item/fileChange/requestApproval': {
     readonly method?: unknown; readonly id?: unknown;
     readonly params?: Claim<{
       readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
       readonly startedAtMs?: unknown; readonly reason?: unknown; readonly grantRoot?: unknown;
+    }>;
+  };
+  'server/item/mcpToolCall/progress': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly message?: unknown;
+    }>;
+  };
+  'server/item/permissions/requestApproval': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly reason?: unknown;
     }>;
   };
   'server/item/reasoning/summaryPartAdded': {
@@ -185,6 +226,11 @@ export interface Stdout {
       readonly delta?: unknown; readonly summaryIndex?: unknown;
     }>;
     readonly emittedAtMs?: unknown;
+  };
+  'server/item/reasoning/textDelta': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly delta?: unknown;
+    }>;
   };
   'server/item/started': {
     readonly method?: unknown;
@@ -327,6 +373,12 @@ export interface Stdout {
     }>;
     readonly emittedAtMs?: unknown;
   };
+  'server/turn/plan/updated': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly plan?: Claim<{ readonly step?: unknown; readonly status?: unknown; }>;
+    }>;
+  };
   'server/turn/started': {
     readonly method?: unknown;
     readonly params?: Claim<{
@@ -432,6 +484,7 @@ export interface Session {
           readonly overall_correctness?: unknown; readonly overall_explanation?: unknown;
           readonly overall_confidence_score?: unknown;
         }>;
+        readonly error?: Claim<{ readonly message?: unknown; }>;
       }>;
       readonly started_at_ms?: unknown; readonly completed_at_ms?: unknown;
       readonly info?: Claim<{
@@ -461,7 +514,17 @@ export interface Session {
           readonly http_connection_failed?: Claim<{ readonly http_status_code?: unknown; }>;
         }>;
       }>;
-      readonly reason?: unknown;
+      readonly reason?: unknown; readonly message?: unknown; readonly codex_error_info?: Claim<Open>;
+      readonly call_id?: unknown; readonly command?: unknown; readonly exit_code?: unknown;
+      readonly status?: unknown; readonly aggregated_output?: unknown; readonly success?: unknown;
+      readonly changes?: Claim<Open>; readonly stdout?: unknown; readonly stderr?: unknown;
+      readonly invocation?: Claim<{
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+      }>;
+      readonly result?: Claim<{
+        readonly Ok?: Claim<{ readonly content?: Claim<Open>; readonly structured_content?: Claim<Open>; }>;
+        readonly Err?: unknown;
+      }>;
     }>;
   };
   inter_agent_communication_metadata: {
@@ -498,6 +561,10 @@ export interface Session {
           readonly strict?: unknown; readonly defer_loading?: unknown; readonly parameters?: Claim<Open>;
         }>;
       }>;
+      readonly action?: Claim<{
+        readonly type?: unknown; readonly command?: unknown; readonly query?: unknown;
+      }>;
+      readonly revised_prompt?: unknown;
     }>;
     readonly metadata?: Claim<{
       readonly retained_source?: Claim<{
@@ -535,7 +602,7 @@ export interface Session {
       readonly git?: Claim<{ readonly commit_hash?: unknown; readonly branch?: unknown; }>;
       readonly parent_thread_id?: unknown; readonly thread_source?: unknown;
       readonly agent_nickname?: unknown; readonly agent_path?: unknown;
-      readonly multi_agent_version?: unknown;
+      readonly multi_agent_version?: unknown; readonly forked_from_id?: unknown;
     }>;
   };
   token_usage_record: {

@@ -35,6 +35,7 @@ export interface Stdout {
 }
 
 export interface Session {
+  $rewindTo: { readonly $rewindTo?: unknown; };
   $set: {
     readonly $set?: Claim<{
       readonly messages?: Claim<{
@@ -66,10 +67,14 @@ export interface Session {
       readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
       readonly result?: Claim<{
         readonly functionResponse?: Claim<{
-          readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+          readonly id?: unknown; readonly name?: unknown;
+          readonly response?: Claim<{ readonly error?: unknown; readonly output?: unknown; }>;
         }>;
       }>;
-      readonly status?: unknown; readonly timestamp?: unknown; readonly resultDisplay?: Claim<Open>;
+      readonly status?: unknown; readonly timestamp?: unknown;
+      readonly resultDisplay?: Claim<{
+        readonly fileDiff?: unknown; readonly isNewFile?: unknown; readonly newContent?: unknown;
+      }>;
       readonly description?: unknown; readonly displayName?: unknown;
       readonly renderOutputAsMarkdown?: unknown; readonly agentId?: unknown;
     }>;
@@ -83,8 +88,10 @@ export interface Session {
     readonly content?: Claim<{
       readonly text?: unknown;
       readonly functionResponse?: Claim<{
-        readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+        readonly id?: unknown; readonly name?: unknown;
+        readonly response?: Claim<{ readonly error?: unknown; readonly output?: unknown; }>;
       }>;
+      readonly thought?: unknown;
     }>;
   };
 }

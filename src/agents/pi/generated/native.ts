@@ -78,8 +78,9 @@ export interface Stdout {
         readonly arguments?: Claim<Open>; readonly argumentsError?: unknown; readonly thinking?: unknown;
         readonly thinkingSignature?: unknown;
       }>;
-      readonly sections?: Claim<Open>; readonly timestamp?: unknown; readonly toolsAdded?: Claim<Open>;
-      readonly api?: unknown; readonly provider?: unknown; readonly model?: unknown;
+      readonly sections?: Claim<Open>; readonly timestamp?: unknown;
+      readonly toolsAdded?: Claim<{ readonly name?: unknown; }>; readonly api?: unknown;
+      readonly provider?: unknown; readonly model?: unknown;
       readonly usage?: Claim<{
         readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
         readonly cacheWrite?: unknown; readonly reasoning?: unknown; readonly totalTokens?: unknown;
@@ -92,7 +93,9 @@ export interface Stdout {
       readonly stopReason?: unknown; readonly responseId?: unknown; readonly rawStopReason?: unknown;
       readonly durationMs?: unknown; readonly thinkingLevel?: unknown; readonly errorMessage?: unknown;
       readonly toolCallId?: unknown; readonly toolName?: unknown; readonly isError?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;
@@ -192,17 +195,27 @@ export interface Stdout {
   queue_update: { readonly type?: unknown; readonly steering?: unknown; readonly followUp?: unknown; };
   response: {
     readonly id?: unknown; readonly type?: unknown; readonly command?: unknown; readonly success?: unknown;
-    readonly data?: Claim<Open>; readonly error?: unknown;
+    readonly data?: Claim<{
+      readonly sessionId?: unknown; readonly model?: Claim<{ readonly id?: unknown; }>;
+    }>;
+    readonly error?: unknown;
   };
   session: {
     readonly type?: unknown; readonly version?: unknown; readonly id?: unknown; readonly timestamp?: unknown;
     readonly cwd?: unknown;
   };
+  summarization_retry_scheduled: {
+    readonly type?: unknown; readonly title?: unknown; readonly error?: unknown;
+    readonly errorMessage?: unknown; readonly reason?: unknown;
+  };
   tool_execution_end: {
     readonly type?: unknown; readonly toolCallId?: unknown; readonly toolName?: unknown;
     readonly result?: Claim<{
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
-      readonly structuredContent?: Claim<Open>; readonly isError?: unknown; readonly details?: Claim<Open>;
+      readonly structuredContent?: Claim<{ readonly exit_code?: unknown; }>; readonly isError?: unknown;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
     }>;
     readonly isError?: unknown; readonly durationMs?: unknown; readonly parentToolCallId?: unknown;
   };
@@ -215,7 +228,7 @@ export interface Stdout {
     readonly args?: Claim<Open>;
     readonly partialResult?: Claim<{
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{ readonly results?: Claim<{ readonly messages?: Claim<Open>; }>; }>;
     }>;
     readonly parentToolCallId?: unknown;
   };
@@ -246,7 +259,9 @@ export interface Stdout {
       readonly role?: unknown; readonly toolCallId?: unknown; readonly toolName?: unknown;
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
       readonly isError?: unknown; readonly durationMs?: unknown; readonly timestamp?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;
@@ -305,7 +320,9 @@ export interface Session {
       readonly stopReason?: unknown; readonly responseId?: unknown; readonly rawStopReason?: unknown;
       readonly durationMs?: unknown; readonly thinkingLevel?: unknown; readonly errorMessage?: unknown;
       readonly toolCallId?: unknown; readonly toolName?: unknown; readonly isError?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;
