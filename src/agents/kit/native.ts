@@ -34,6 +34,13 @@ type MergedFields<Union> = {
 /** All fields of the records of these kinds: `Merged<Stdout>`, `` Merged<Stdout, `result/${string}`> ``. */
 export type Merged<Kinds, Kind = keyof Kinds> = MergedFields<Kinds[keyof Kinds & Kind]>;
 
+/** The records of two channels that one decoder reads: `Both<Stdout, Session>`. */
+export type Both<A, B> = {
+  readonly [Kind in keyof A | keyof B]: MergedFields<
+    (Kind extends keyof A ? A[Kind] : never) | (Kind extends keyof B ? B[Kind] : never)
+  >;
+};
+
 interface IsNative {
   <F = Open>(value: Claim<F> | undefined): value is Held<F> & F;
   (value: unknown): value is Open;
