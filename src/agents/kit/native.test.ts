@@ -3,6 +3,7 @@ import {
   type Both,
   type Claim,
   type Inside,
+  isList,
   isNative,
   listOf,
   type Merged,
@@ -47,6 +48,8 @@ test('so are the objects of a claimed list', () => {
     return [textOf(block.text), textOf(nativeOf(block.input)?.command)];
   });
   expect(read).toEqual([['a', 'ls'], 7]);
+  // @ts-expect-error nor have the items of what was checked to be a list
+  expect(isList(content) && nativeOf(content[0])?.txt).toBeUndefined();
 });
 
 test('a claim says nothing of what the value is', () => {

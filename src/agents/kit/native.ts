@@ -60,3 +60,8 @@ interface ListOf {
 }
 /** The items of a list; none where it is no list. */
 export const listOf = foreign.listOf as ListOf;
+
+/** Where no list and an empty list differ. `Array.isArray` forgets the fields. */
+export const isList = Array.isArray as <F>(
+  value: Claim<F> | undefined,
+) => value is Held<F> & readonly Claim<F>[];
