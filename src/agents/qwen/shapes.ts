@@ -25,7 +25,7 @@ export const shapes: RecordShapes = {
     stdout: {
       // Providers that bill what they write to their cache.
       assistant: 'message{usage{cache_creation_input_tokens?}}',
-      // The limit of turns ends a run so in some versions.
+      // Some versions end a run like this at the limit of turns.
       'result/error_max_turns':
         'type? subtype? is_error? duration_ms? error?{message?} permission_denials? usage?',
       'result/success': 'usage{cache_creation_input_tokens?}',
@@ -33,13 +33,16 @@ export const shapes: RecordShapes = {
       stream_event: 'event{<tool_progress> type? tool_use_id? content?{message? elapsedMs?}}',
       // A fallback to another model.
       'system/retry': 'data{attempt? maxRetries? delayMs?}',
-      // What is told to people.
+      // A notice for people.
       'system/worktree_started': 'type? subtype? data?*',
     },
     session: {
       // Files and images in an answer.
       assistant: 'message{parts{inlineData? fileData?}}',
-      // Telemetry is looked into by its reader alone.
+      // Background tasks of other versions.
+      'system/background_task_completed':
+        'type? subtype? message?* systemPayload?{displayText? backgroundTask?{toolUseId? status?}}',
+      // Telemetry: drift does not compare it.
       'system/ui_telemetry': `
         systemPayload{uiEvent{event.name? model? prompt_id? subagent_name? subagent_id? call_id? function_name?
         function_args?* decision? status? error? error_type? error_message? status_code? duration_ms?

@@ -158,6 +158,13 @@ export interface Session {
       }>;
     }>;
   };
+  'system/background_task_completed': {
+    readonly type?: unknown; readonly subtype?: unknown; readonly message?: Claim<Open>;
+    readonly systemPayload?: Claim<{
+      readonly displayText?: unknown;
+      readonly backgroundTask?: Claim<{ readonly toolUseId?: unknown; readonly status?: unknown; }>;
+    }>;
+  };
   'system/branch_checkpoint': {
     readonly uuid?: unknown; readonly parentUuid?: unknown; readonly sessionId?: unknown;
     readonly timestamp?: unknown; readonly type?: unknown; readonly provenance?: unknown;
