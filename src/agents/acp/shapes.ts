@@ -15,7 +15,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // Times of the client program; recordings are of another client. Names, plans, changes and subjects: version 2.
+      // `at_ms`: the client program's; recordings are of another client. The rest: version 2 of the protocol.
       'agent->client': `
         at_ms? msg{error{data?{details? detail? message?}} result{info?{name? version?}} params{description?
         subject?{toolCall?*} toolCall{name? content{changes?{path? operation? type?}}} update{name? message?

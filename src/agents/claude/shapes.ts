@@ -30,13 +30,13 @@ export const shapes: RecordShapes = {
       control_request: 'request{decision_reason?}',
       // The host's answer, in a log of both directions.
       control_response: 'response{response{behavior? message?}}',
-      // One function reads this and the session file's spelling; and results of the CLI's own tools.
+      // The session file's spelling, which the same function reads; results of the CLI's own tools.
       user: `
         tool_result_meta{permission_decision{reasonType?}} tool_use_result?{type? content? interrupted?
         originalFile? structuredPatch?{oldStart? oldLines? newStart? newLines? lines?}}`,
     },
     session: {
-      // The request to the model is the vendor's, but for the model's name.
+      // Of a request to the model only the model's name is read.
       'api-request': 'type? params?{model?}',
       // As on stdout.
       user: `

@@ -23,7 +23,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // Changes as session files have them, lists of things to do, searches: versions before 0.160.
+      // Changes as session files have them, lists of things to do, searches: older versions.
       'item.completed': `
         item{error{message?} changes{content? move_path? unified_diff?} items?{text? completed?}
         action?{type? query?} query?}`,
@@ -44,7 +44,7 @@ export const shapes: RecordShapes = {
       'server/turn/plan/updated': 'params?{threadId? plan?{step? status?}}',
     },
     session: {
-      // Versions before 0.160 end calls by events; the error's class.
+      // Older versions end calls by events.
       event_msg: `
         payload{<error> message? codex_error_info?* <stream_error> message? <user_message> message?
         <exec_command_end> call_id? command? exit_code? status? aggregated_output? <patch_apply_end> call_id?

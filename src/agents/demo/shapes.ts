@@ -10,7 +10,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // What scripts may say and none of the recorded ones says.
+      // Scripts may say these; none of the recorded ones does.
       call_output: 'ms? stream?',
       file: 'diff?',
       prompt: 'id? partial? synthetic?',

@@ -27,7 +27,7 @@ export const shapes: RecordShapes = {
       message_end: 'message{details?{patch? results?{messages?*}} toolsAdded?{name?}}',
       // The state that a host asks for.
       response: 'data?{sessionId? model?{id?}}',
-      // What is told to people.
+      // A notice for people.
       summarization_retry_scheduled: 'type? title? error? errorMessage? reason?',
       tool_execution_end:
         'result{details{patch? results?{messages?*}} structuredContent?{exit_code?}}',
