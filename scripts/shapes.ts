@@ -152,8 +152,8 @@ function filesOf(folder: string): { from: ConvertFrom; path: string }[] {
     ? readdirSync(session, { recursive: true, encoding: 'utf8' })
     : [];
   return [
-    ...readdirSync(folder)
-      .filter((name) => /^(stdout|(global-)?event).*\.jsonl$/.test(name))
+    ...readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /^(?!session\/)([^/]+\/)?(stdout|(global-)?event)[^/]*\.jsonl$/.test(name))
       .map((name) => ({ from: 'stdout' as const, path: join(folder, name) })),
     ...kept
       .filter((name) => /\.jsonl?$/.test(name) && !NO_SESSION.test(name))

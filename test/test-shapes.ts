@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { driftIn, type Finding } from '../src/app/sessions/drift.ts';
-import { parseShape } from '../src/lib/shape.ts';
+import { parseShape, type Shape } from '../src/lib/shape.ts';
 import type { Agent, RecordShapes } from '../src/model/agent.ts';
 import { verifies } from './e2e/verifies.ts';
 import type { Recording } from './test-agent.ts';
@@ -47,6 +47,17 @@ function constantIn(path: string, shapes: RecordShapes, channel: Recording['chan
   return null;
 }
 
+/** Places that both name and that hold nothing in the one written by hand. */
+function inBoth(recorded: Shape | null, unrecorded: Shape | null): string[] {
+  return [...(unrecorded ?? [])].flatMap(([kind, { path, fields }]) =>
+    [...fields].flatMap(([name, { inner }]) => {
+      const known = recorded?.get(kind)?.fields.get(name);
+      if (known === undefined) return [];
+      return inner === null ? [`${path}.${name}`] : inBoth(known.inner, inner);
+    }),
+  );
+}
+
 export function testShapes(agent: Agent, recordings: readonly Recording[]): void {
   if (agent.shapes === undefined) return;
   verifies('AG-19', `${agent.id}: no recording drifts from the declared shapes`, async () => {
@@ -54,6 +65,15 @@ export function testShapes(agent: Agent, recordings: readonly Recording[]): void
       const drift = await driftIn({ agent, from: channel, input: path });
       expect(drift, `${scenario} ${channel}`).toEqual({ findings: [], left_out: 0 });
     }
+  });
+  verifies('AG-19', `${agent.id}: fields listed by hand are in no recording`, async () => {
+    const shapes = (await agent.shapes?.()) as RecordShapes;
+    const both = (['stdout', 'session'] as const).flatMap((channel) =>
+      Object.entries(shapes.unrecorded?.[channel] ?? {}).flatMap(([kind, text]) =>
+        inBoth(parseShape(shapes[channel][kind] ?? '', kind), parseShape(text, kind)),
+      ),
+    );
+    expect(both).toEqual([]);
   });
   verifies('AG-19', `${agent.id}: a field of the future is new wherever it stands`, async () => {
     const shapes = (await agent.shapes?.()) as RecordShapes;

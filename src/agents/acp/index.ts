@@ -37,4 +37,5 @@ export const acp: Agent = {
   stream,
   session: null,
   input,
+  shapes: async () => (await import('./shapes.ts')).shapes,
 };

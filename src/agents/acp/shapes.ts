@@ -13,4 +13,19 @@ export const shapes: RecordShapes = {
   opaque: ['_meta', 'rawInput', 'rawOutput'],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // `at_ms`: the client program's; recordings are of another client. The rest: version 2 of the protocol.
+      'agent->client': `
+        at_ms? msg{error{data?{details? detail? message?}} result{info?{name? version?}} params{description?
+        subject?{toolCall?*} toolCall{name? content{changes?{path? operation? type?}}} update{name? message?
+        text? title? state? stopReason? entries? plan?{entries?} usage?* content{changes?{path? operation?
+        type?}}}}}`,
+      'agent-nonjson': 'dir? at_ms? msg?',
+      'agent-oversize': 'dir? at_ms? msg?',
+      'client->agent': 'at_ms?',
+      exit: 'at_ms?',
+      note: 'dir? at_ms? msg?',
+    },
+  },
 };

@@ -26,13 +26,22 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // The host's answer is on its way in; recordings of both directions are not kept.
-      control_response: 'response{response{behavior message}}',
-      control_request: 'request{decision_reason}',
+      // The reason that a rule or a hook gives.
+      control_request: 'request{decision_reason?}',
+      // The host's answer, in a log of both directions.
+      control_response: 'response{response{behavior? message?}}',
+      // The session file's spelling, which the same function reads; results of the CLI's own tools.
+      user: `
+        tool_result_meta{permission_decision{reasonType?}} tool_use_result?{type? content? interrupted?
+        originalFile? structuredPatch?{oldStart? oldLines? newStart? newLines? lines?}}`,
     },
     session: {
-      // Not looked into, apart from the model.
-      'api-request': 'params{model}',
+      // Of a request to the model only the model's name is read.
+      'api-request': 'type? params?{model?}',
+      // As on stdout.
+      user: `
+        permissionDecision{reason_type?} toolUseResult?{type? content? interrupted? originalFile?
+        structuredPatch?{oldStart? oldLines? newStart? newLines? lines?}}`,
     },
   },
 };

@@ -19,4 +19,27 @@ export const shapes: RecordShapes = {
   ],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // Another spelling of a request's name.
+      'assistant.message': 'data{toolRequests{toolName?}}',
+      // Of programs on the SDK.
+      'assistant.usage': `
+        data?{model? inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?
+        usage?{model? inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?}}`,
+      'tool.execution_progress': 'data?{toolCallId? progressMessage?}',
+      'tool.user_requested': 'data?{toolCallId? toolName? name?}',
+    },
+    session: {
+      // A hook that failed.
+      'hook.end': 'data{error?{message?}}',
+      // Some versions name the call here.
+      'permission.requested': 'data{toolCallId?}',
+      // An end by an error.
+      'session.shutdown': 'data{errorReason?}',
+      // Figures without a usage around them.
+      'session.usage_record': `
+        data{inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?}`,
+    },
+  },
 };

@@ -8,4 +8,14 @@ export const shapes: RecordShapes = {
   opaque: ['input'],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      // Scripts may say these; none of the recorded ones does.
+      call_output: 'ms? stream?',
+      file: 'diff?',
+      prompt: 'id? partial? synthetic?',
+      skill: 'call?',
+      text: 'partial? synthetic?',
+    },
+  },
 };

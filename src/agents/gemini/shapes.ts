@@ -16,12 +16,19 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     session: {
-      $rewindTo: '$rewindTo',
-      error: 'content',
-      info: 'content',
-      warning: 'content',
-      // Other figures of earlier runs, and messages of the model that a patch repeats.
-      $set: '$set{messages{model thoughts{subject description} tokens{input output cached thoughts} toolCalls{id name args* result{functionResponse{id name response*}} status timestamp resultDisplay* displayName agentId}}}',
+      // A message is taken back.
+      $rewindTo: '$rewindTo?',
+      // A message of the model that a patch repeats has the same fields as in a line of its own.
+      $set: '$set{messages{model? thoughts?* tokens?* toolCalls?*}}',
+      error: 'content?',
+      info: 'content?',
+      warning: 'content?',
+      // Results of the CLI's own tools.
+      gemini: `
+        toolCalls{result{functionResponse{response{error? output?}}} resultDisplay{fileDiff? isNewFile?
+        newContent?}}`,
+      // Parts that are thoughts are no text.
+      user: 'content{thought? functionResponse{response{error? output?}}}',
     },
   },
 };

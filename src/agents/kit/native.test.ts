@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import {
+  type Both,
   type Claim,
   type Inside,
+  isList,
   isNative,
   listOf,
   type Merged,
@@ -46,6 +48,8 @@ test('so are the objects of a claimed list', () => {
     return [textOf(block.text), textOf(nativeOf(block.input)?.command)];
   });
   expect(read).toEqual([['a', 'ls'], 7]);
+  // @ts-expect-error nor have the items of what was checked to be a list
+  expect(isList(content) && nativeOf(content[0])?.txt).toBeUndefined();
 });
 
 test('a claim says nothing of what the value is', () => {
@@ -71,4 +75,18 @@ test('records of several kinds are read by the fields of all of them', () => {
   expect(nativeOf(end.error)?.kode).toBeUndefined();
   const read = [end.reason, end.cost, error?.code, nativeOf(end.error)?.name];
   expect(read).toEqual(['r', undefined, 1, undefined]);
+});
+
+test('a record of two channels is read by the fields that either has', () => {
+  type Others = { said: { readonly id?: unknown; readonly message?: Claim<{ at?: unknown }> } };
+  const either: Both<Records, Others>['said'] = said;
+  // @ts-expect-error neither has it
+  expect(either.uid).toBeUndefined();
+  const message = nativeOf(either.message);
+  expect([either.uuid, either.id, message?.id, message?.at]).toEqual([
+    'u',
+    undefined,
+    'm',
+    undefined,
+  ]);
 });

@@ -34,6 +34,13 @@ type MergedFields<Union> = {
 /** All fields of the records of these kinds: `Merged<Stdout>`, `` Merged<Stdout, `result/${string}`> ``. */
 export type Merged<Kinds, Kind = keyof Kinds> = MergedFields<Kinds[keyof Kinds & Kind]>;
 
+/** The records of two channels that one decoder reads: `Both<Stdout, Session>`. */
+export type Both<A, B> = {
+  readonly [Kind in keyof A | keyof B]: MergedFields<
+    (Kind extends keyof A ? A[Kind] : never) | (Kind extends keyof B ? B[Kind] : never)
+  >;
+};
+
 interface IsNative {
   <F = Open>(value: Claim<F> | undefined): value is Held<F> & F;
   (value: unknown): value is Open;
@@ -53,3 +60,8 @@ interface ListOf {
 }
 /** The items of a list; none where it is no list. */
 export const listOf = foreign.listOf as ListOf;
+
+/** Where no list and an empty list differ. `Array.isArray` forgets the fields. */
+export const isList = Array.isArray as <F>(
+  value: Claim<F> | undefined,
+) => value is Held<F> & readonly Claim<F>[];

@@ -24,4 +24,47 @@ export const shapes: RecordShapes = {
   opaque: ['input', 'metadata', 'permission', 'responseHeaders', 'summary_diffs'],
   stdout: STDOUT,
   session: SESSION,
+  unrecorded: {
+    stdout: {
+      'command.executed': `
+        id? type? properties?{name? arguments? command? exitCode? sessionID? time?{created? updated?
+        completed?}}`,
+      // A failure without data.
+      error: 'error{message?}',
+      // An export, line by line.
+      export: 'info?* messages?{info?* parts?*} parts?*',
+      // Older spellings, and what was there before.
+      'file.edited': 'properties{path? diff?{before?}}',
+      // The bus of all projects.
+      global: 'payload?*',
+      // Texts that are not for the model, or not the user's.
+      'message.part.updated': 'properties{part{ignored? synthetic?}}',
+      'message.updated':
+        'properties{info{error?{name? message? data?{message? statusCode? isRetryable?}}}}',
+      'permission.asked': `
+        id? type? properties?{id? sessionID? permission? type? title? pattern? patterns? callID?
+        tool?{callID?}}`,
+      'permission.replied': `
+        id? type? properties?{sessionID? requestID? permissionID? reply? response?}`,
+      'permission.updated': `
+        id? type? properties?{id? sessionID? permission? type? title? pattern? patterns? callID?
+        tool?{callID?}}`,
+      // A sub-agent's session.
+      'session.created': 'properties{info{parentID? model?{id? providerID?}}}',
+      'session.error': `
+        id? type? properties?{sessionID? error?{name? message? data?{message? statusCode? isRetryable?}}}`,
+      // A retry.
+      'session.status': 'properties{status{<retry> type? attempt? message? next?}}',
+      'session.updated': 'properties{info{parentID?}}',
+      // Events that are kept: on the bus, and as rows.
+      sync: 'type? syncEvent?{id? type? data?*}',
+      text: 'part{ignored?}',
+    },
+    session: {
+      'row/event': 'id? type? aggregate_id? aggregateID? data?*',
+      // Parts of other versions.
+      'row/part': `
+        data{ignored? <retry> type? attempt? error?{name? message? data?{message? statusCode? isRetryable?}}}`,
+    },
+  },
 };

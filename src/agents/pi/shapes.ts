@@ -24,9 +24,22 @@ export const shapes: RecordShapes = {
   unrecorded: {
     stdout: {
       // Earlier versions.
-      auto_compaction_end:
-        'result{usage{input output cacheRead cacheWrite reasoning cost{total}}} errorMessage reason',
+      auto_compaction_end: 'result?{usage?*} errorMessage? reason?',
+      // Results of the CLI's own tools, and the messages of sub-agents.
+      message_end: 'message{details?{patch? results?{messages?*}} toolsAdded?{name?}}',
+      // The state that a host asks for.
+      response: 'data?{sessionId? model?{id?}}',
+      // A notice for people.
+      summarization_retry_scheduled: 'type? title? error? errorMessage? reason?',
+      tool_execution_end:
+        'result{details{patch? results?{messages?*}} structuredContent?{exit_code?}}',
+      tool_execution_update: 'partialResult{details?{results?{messages?*}}}',
+      turn_end: 'toolResults{details?{patch? results?{messages?*}}}',
     },
-    session: { branch_summary: 'usage{input output cacheRead cacheWrite reasoning cost{total}}' },
+    session: {
+      branch_summary: 'usage?*',
+      // As in message_end.
+      message: 'message{details?{patch? results?{messages?*}}}',
+    },
   },
 };

@@ -1,8 +1,15 @@
 /** Readers over records as they come: every field may be missing or of another type. Only fields we read are named anywhere. */
-import { isNative, listOf, type Native } from '../../lib/foreign.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { type Inside, isNative, listOf, type Merged, type Native } from '../kit/native.ts';
+import type { Session, Stdout } from './generated/native.ts';
 
-export * from '../../lib/foreign.ts';
+export * from '../kit/native.ts';
+
+/** The end record, however the run ended. */
+export type Result = Merged<Stdout, `result/${string}`>;
+/** What `usage` of stdout holds. */
+export type StreamUsage = Inside<Result['usage']>;
+export type Telemetry = Inside<Inside<Session['system/ui_telemetry']['systemPayload']>['uiEvent']>;
 
 /** Text of a result's content: a string, or text blocks joined by newlines; null when it has none. */
 export function contentText(content: unknown): string | null {

@@ -2,7 +2,8 @@
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { isNative, type Native, nativeOf, textOf } from './native.ts';
+import type { Stdout } from './generated/native.ts';
+import { type Inside, isNative, listOf, nativeOf, type Result, textOf } from './native.ts';
 import { isPlaceholder } from './usage.ts';
 
 const API_ERROR = /^\[API Error: (?:(\d{3})\b)?/;
@@ -15,11 +16,10 @@ export function isApiError(text: string): boolean {
 }
 
 /** The CLI's own words in a message's place: one text, and no tokens were paid for it. */
-export function isFailureMessage(message: Native): boolean {
-  const content = message.content;
-  if (!Array.isArray(content) || content.length !== 1 || !isPlaceholder(nativeOf(message.usage)))
-    return false;
-  const block: unknown = content[0];
+export function isFailureMessage(message: Inside<Stdout['assistant']['message']>): boolean {
+  const content = listOf(message.content);
+  if (content.length !== 1 || !isPlaceholder(nativeOf(message.usage))) return false;
+  const [block] = content;
   return isNative(block) && typeof block.text === 'string' && isApiError(block.text);
 }
 
@@ -33,7 +33,7 @@ export function failure(message: string, status: number | null): DataOf<'provide
   return { kind: null, status, retryable, message };
 }
 
-function reasonOf(result: Native, error: string, failed: boolean): ExitReason {
+function reasonOf(result: Result, error: string, failed: boolean): ExitReason {
   const subtype = textOf(result.subtype) ?? '';
   if (result.is_error !== true && !subtype.startsWith('error')) {
     // Versions before 0.24 end with success after a failure of the provider.
@@ -46,7 +46,7 @@ function reasonOf(result: Native, error: string, failed: boolean): ExitReason {
 }
 
 /** `failed`: the last thing the root agent printed was a failure of the provider. */
-export function endOf(result: Native, failed: boolean): DataOf<'agent_ended'> {
+export function endOf(result: Result, failed: boolean): DataOf<'agent_ended'> {
   const said = textOf(nativeOf(result.error)?.message) ?? textOf(result.result);
   const exit_reason = reasonOf(result, said ?? '', failed);
   return { exit_reason, error: exit_reason === 'ok' ? null : said, evidence: 'native_result' };

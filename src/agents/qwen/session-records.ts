@@ -7,15 +7,20 @@ import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import { Calls } from './calls.ts';
+import type { Session } from './generated/native.ts';
 import {
+  type Claim,
   contentText,
+  type Inside,
   idOf,
+  isList,
   isNative,
   listOf,
-  type Native,
+  type Merged,
   nameOf,
   nativeOf,
   problem,
+  type Telemetry,
   textOf,
   timeOf,
   trim,
@@ -28,6 +33,10 @@ export function sessionDecoder(since_ms: number | null): Decoder {
   return new SessionRecords(since_ms);
 }
 
+type Any = Merged<Session>;
+type User = Merged<Session, 'user' | 'user/notification'>;
+type Part = Inside<Inside<Session['assistant']['message']>['parts']>;
+type System = Merged<Session, `system/${string}`>;
 type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
 
 /** Who speaks in a record. */
@@ -39,7 +48,7 @@ interface Speaker {
 
 /** A call that only telemetry has told of so far. */
 interface Rumour {
-  readonly event: Native;
+  readonly event: Telemetry;
   readonly parent: string;
   readonly at_ms: number | undefined;
 }
@@ -63,7 +72,7 @@ class SessionRecords implements Decoder {
   /** The root agent's turn has begun, but so far its requests only failed. */
   #trying = false;
   #introduced = false;
-  #intro: Native | null = null;
+  #intro: Any | null = null;
   #now_ms: number | undefined;
 
   constructor(since_ms: number | null) {
@@ -86,7 +95,7 @@ class SessionRecords implements Decoder {
   }
 
   /** Where no file names the call that started a sub-agent, its prompt does. */
-  #parentOf(record: Native): string | null {
+  #parentOf(record: User): string | null {
     const agent = idOf(record.agentId) ?? '';
     const text = record.type === 'user' ? partsText(record) : null;
     const claimed = text === null ? null : this.#calls.claim(text);
@@ -109,7 +118,7 @@ class SessionRecords implements Decoder {
     if (this.#end) out.push({ kind: 'agent_ended', data: { ...this.#end, evidence: 'inferred' } });
   }
 
-  #one(record: Native, speaker: Speaker, out: Draft[]): void {
+  #one(record: Any, speaker: Speaker, out: Draft[]): void {
     switch (record.type) {
       case 'assistant':
         this.#assistant(record, speaker, out);
@@ -152,9 +161,9 @@ class SessionRecords implements Decoder {
     out.push({ kind: 'step_started', at_ms, data });
   }
 
-  #assistant(record: Native, speaker: Speaker, out: Draft[]): void {
+  #assistant(record: Session['assistant'], speaker: Speaker, out: Draft[]): void {
     const parts = nativeOf(record.message)?.parts;
-    if (!Array.isArray(parts)) {
+    if (!isList(parts)) {
       out.push(problem('bad_record', 'assistant without parts'));
       return;
     }
@@ -171,7 +180,7 @@ class SessionRecords implements Decoder {
     for (const part of parts) this.#part(part, message_id, speaker, out);
   }
 
-  #part(part: unknown, message_id: string | null, speaker: Speaker, out: Draft[]): void {
+  #part(part: Claim<Part>, message_id: string | null, speaker: Speaker, out: Draft[]): void {
     const { at_ms, parent, root } = speaker;
     const call = isNative(part) ? nativeOf(part.functionCall) : null;
     if (!isNative(part)) {
@@ -195,7 +204,7 @@ class SessionRecords implements Decoder {
     }
   }
 
-  #user(record: Native, speaker: Speaker, out: Draft[]): void {
+  #user(record: User, speaker: Speaker, out: Draft[]): void {
     const text = partsText(record);
     const { at_ms, parent, root } = speaker;
     if (root) {
@@ -211,7 +220,7 @@ class SessionRecords implements Decoder {
     out.push({ kind: 'message_finished', at_ms, data: { ...data, role: 'user', partial: false } });
   }
 
-  #results(record: Native, { at_ms, parent, root }: Speaker, out: Draft[]): void {
+  #results(record: Session['tool_result'], { at_ms, parent, root }: Speaker, out: Draft[]): void {
     const answers = answersOf(record, (call_id) => this.#told.get(call_id));
     if (answers.length === 0) out.push(problem('bad_record', 'tool_result without a call id'));
     if (root) this.#end = null;
@@ -223,7 +232,12 @@ class SessionRecords implements Decoder {
     }
   }
 
-  #listed(record: Native, parent: string, at_ms: number | undefined, out: Draft[]): void {
+  #listed(
+    record: Session['tool_result'],
+    parent: string,
+    at_ms: number | undefined,
+    out: Draft[],
+  ): void {
     for (const { id, name, input, answer } of listedCalls(record)) {
       this.#rumours.delete(id);
       if (this.#calls.wasSeen(id)) continue;
@@ -232,7 +246,7 @@ class SessionRecords implements Decoder {
     }
   }
 
-  #system(record: Native, speaker: Speaker, out: Draft[]): void {
+  #system(record: System, speaker: Speaker, out: Draft[]): void {
     const subtype = textOf(record.subtype);
     if (subtype === 'ui_telemetry') {
       this.#telemetry(nativeOf(nativeOf(record.systemPayload)?.uiEvent), speaker, out);
@@ -246,7 +260,7 @@ class SessionRecords implements Decoder {
   }
 
   /** A background task's end, told to the model in the user's place. */
-  #notified(record: Native, at_ms: number | undefined, out: Draft[]): void {
+  #notified(record: User, at_ms: number | undefined, out: Draft[]): void {
     const task = nativeOf(nativeOf(record.systemPayload)?.backgroundTask);
     if (task) this.#calls.notify(idOf(task.toolUseId), textOf(task.status), at_ms, out);
     const text = record.subtype === 'notification' ? partsText(record) : null;
@@ -254,7 +268,7 @@ class SessionRecords implements Decoder {
     this.#calls.notify(element('tool-use-id', text), element('status', text), at_ms, out);
   }
 
-  #telemetry(event: Native | null, speaker: Speaker, out: Draft[]): void {
+  #telemetry(event: Telemetry | null, speaker: Speaker, out: Draft[]): void {
     const name = textOf(event?.['event.name']);
     if (!event || name === null) {
       out.push(problem('bad_record', 'ui_telemetry without event'));
@@ -264,13 +278,13 @@ class SessionRecords implements Decoder {
     else out.push(problem('unknown_record', `ui_telemetry/${name}`));
   }
 
-  #answered(event: Native, { root, at_ms }: Speaker, out: Draft[]): void {
+  #answered(event: Telemetry, { root, at_ms }: Speaker, out: Draft[]): void {
     this.#requests.answered(event);
     if (root && agentOf(event) === null) this.#introduce(textOf(event.model), at_ms, out);
   }
 
   /** Each failed request is told; that another follows it in the same turn makes it a retry. */
-  #unanswered(event: Native, { root, at_ms }: Speaker, out: Draft[]): void {
+  #unanswered(event: Telemetry, { root, at_ms }: Speaker, out: Draft[]): void {
     this.#requests.unanswered();
     if (!root || agentOf(event) !== null) return;
     this.#introduce(textOf(event.model), at_ms, out);
@@ -282,7 +296,7 @@ class SessionRecords implements Decoder {
     this.#end = { exit_reason, error: textOf(event.error_message) };
   }
 
-  #toolCall(event: Native, at_ms: number | undefined, out: Draft[]): void {
+  #toolCall(event: Telemetry, at_ms: number | undefined, out: Draft[]): void {
     const call_id = idOf(event.call_id);
     if (call_id === null) {
       out.push(problem('bad_record', 'tool_call without call_id'));
@@ -322,6 +336,6 @@ function element(name: string, text: string): string | null {
   return idOf(from?.split(`</${name}>`, 1)[0]);
 }
 
-function partsText(record: Native): string | null {
+function partsText(record: User): string | null {
   return contentText(listOf(nativeOf(record.message)?.parts));
 }

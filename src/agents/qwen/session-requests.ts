@@ -1,7 +1,8 @@
 /** The model requests of a session file: what they cost, which failed, and which of those were tried again. */
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
-import { idOf, type Native, statusOf, textOf } from './native.ts';
+import type { Session } from './generated/native.ts';
+import { type Inside, idOf, statusOf, type Telemetry, textOf } from './native.ts';
 import { failure } from './results.ts';
 import { add, isEmpty, nothing, ofMessage, ofTelemetry } from './usage.ts';
 
@@ -20,11 +21,11 @@ export class Requests {
   readonly #messages = nothing();
   #failed: Failed | null = null;
 
-  message(usage: Native): void {
+  message(usage: Inside<Session['assistant']['usageMetadata']>): void {
     add(this.#messages, ofMessage(usage));
   }
 
-  answered(event: Native): void {
+  answered(event: Telemetry): void {
     add(this.#requests, ofTelemetry(event));
   }
 
@@ -35,7 +36,7 @@ export class Requests {
   }
 
   /** The root agent's request failed; false when it was aborted, which is nobody's failure. */
-  fail(event: Native, at_ms: number | undefined): boolean {
+  fail(event: Telemetry, at_ms: number | undefined): boolean {
     if (ABORTED.test(textOf(event.error_type) ?? '')) return false;
     const message = textOf(event.error_message) ?? '';
     this.#failed = { message, status: statusOf(event.status_code), at_ms };
@@ -66,7 +67,7 @@ export class Requests {
 }
 
 /** The sub-agent of a telemetry event; null for the root agent, whose prompt ids have nothing between their marks. */
-export function agentOf(event: Native): string | null {
+export function agentOf(event: Telemetry): string | null {
   const named = idOf(event.subagent_name) ?? idOf(event.subagent_id);
   if (named !== null) return named;
   const prompt_id = textOf(event.prompt_id) ?? '';

@@ -1,16 +1,20 @@
 /** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
 import type { CallStatus } from '../../model/words.ts';
 import type { Answer } from './calls.ts';
+import type { Session } from './generated/native.ts';
 import {
   codeOf,
   durationOf,
+  type Inside,
   idOf,
   isNative,
   listOf,
-  type Native,
   nativeOf,
+  type Telemetry,
   textOf,
 } from './native.ts';
+
+type ToolResult = Session['tool_result'];
 
 /** A call's record of `ui_telemetry`: sub-agents' files say less of their results. */
 export interface Told {
@@ -40,7 +44,7 @@ function statusOf(status: unknown, error_type: unknown): CallStatus | null {
   return STATUSES.get(status) ?? null;
 }
 
-export function toldOf(event: Native): Told {
+export function toldOf(event: Telemetry): Told {
   const refused = event.decision === 'reject';
   const status = refused ? 'denied' : (statusOf(event.status, event.error_type) ?? 'unknown');
   return { status, duration_ms: durationOf(event.duration_ms) };
@@ -53,7 +57,7 @@ interface Response {
   readonly output: string | null;
 }
 
-function responsesOf(message: Native | null): Response[] {
+function responsesOf(message: Inside<ToolResult['message']> | null): Response[] {
   const responses: Response[] = [];
   for (const part of listOf(message?.parts)) {
     const native = isNative(part) ? nativeOf(part.functionResponse) : null;
@@ -77,7 +81,10 @@ function outputOf(response: Response, display: unknown): string | null {
 }
 
 /** The answers of a `tool_result` record; the CLI's own facts belong to its only response. */
-export function answersOf(record: Native, told: (call_id: string) => Told | undefined): Answer[] {
+export function answersOf(
+  record: ToolResult,
+  told: (call_id: string) => Told | undefined,
+): Answer[] {
   const facts = nativeOf(record.toolCallResult);
   const responses = responsesOf(nativeOf(record.message));
   const single = responses.length <= 1;
@@ -94,7 +101,7 @@ export function answersOf(record: Native, told: (call_id: string) => Told | unde
 function answerOf(
   call_id: string,
   response: Response,
-  facts: Native | null,
+  facts: Inside<ToolResult['toolCallResult']> | null,
   told: Told | undefined,
 ): Answer {
   const display = nativeOf(facts?.resultDisplay);
@@ -122,7 +129,7 @@ export interface ListedCall {
 }
 
 /** Calls of a sub-agent as its result lists them: the only word on them where the sub-agent has no file of its own. */
-export function listedCalls(record: Native): ListedCall[] {
+export function listedCalls(record: ToolResult): ListedCall[] {
   const display = nativeOf(nativeOf(record.toolCallResult)?.resultDisplay);
   const calls: ListedCall[] = [];
   for (const item of listOf(display?.toolCalls)) {

@@ -2,18 +2,23 @@
 import type { Decoder } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { Calls } from './calls.ts';
+import type { Stdout } from './generated/native.ts';
 import {
+  type Claim,
   contentText,
   countOf,
   durationOf,
+  type Inside,
   idOf,
+  isList,
   isNative,
   listOf,
-  type Native,
+  type Merged,
   nameOf,
   namesOf,
   nativeOf,
   problem,
+  type Result,
   textOf,
 } from './native.ts';
 import { STDOUT_IGNORED, STDOUT_NOTICES, STREAM_EVENTS_IGNORED } from './records.ts';
@@ -23,6 +28,11 @@ import { isEmpty, isPlaceholder, ofStream } from './usage.ts';
 export function stream(options?: { resumed: boolean }): Decoder {
   return new Stream(options?.resumed ?? false);
 }
+
+type System = Merged<Stdout, `system/${string}`>;
+type StreamEvent = Inside<Stdout['stream_event']['event']>;
+type AssistantBlock = Inside<Inside<Stdout['assistant']['message']>['content']>;
+type UserBlock = Inside<Inside<Stdout['user']['message']>['content']>;
 
 interface Said {
   readonly message_id: string | null;
@@ -79,7 +89,7 @@ class Stream implements Decoder {
     }
   }
 
-  #system(record: Native, out: Draft[]): void {
+  #system(record: System, out: Draft[]): void {
     if (record.subtype === 'init') {
       this.#introduced = true;
       out.push({
@@ -112,9 +122,9 @@ class Stream implements Decoder {
     this.#marked = false;
   }
 
-  #assistant(record: Native, out: Draft[]): void {
+  #assistant(record: Stdout['assistant'], out: Draft[]): void {
     const message = nativeOf(record.message);
-    if (!message || !Array.isArray(message.content)) {
+    if (!message || !isList(message.content)) {
       out.push(problem('bad_record', 'assistant without content'));
       return;
     }
@@ -138,7 +148,7 @@ class Stream implements Decoder {
     if (parent === null && !this.#marked) this.#close();
   }
 
-  #block(block: unknown, said: Said, out: Draft[]): void {
+  #block(block: Claim<AssistantBlock>, said: Said, out: Draft[]): void {
     const { message_id, parent, synthetic } = said;
     if (!isNative(block)) {
       out.push(problem('bad_record', 'assistant block is no object'));
@@ -161,9 +171,9 @@ class Stream implements Decoder {
     } else otherBlock('assistant', block, out);
   }
 
-  #user(record: Native, out: Draft[]): void {
+  #user(record: Stdout['user'], out: Draft[]): void {
     const content = nativeOf(record.message)?.content;
-    if (typeof content !== 'string' && !Array.isArray(content)) {
+    if (typeof content !== 'string' && !isList(content)) {
       out.push(problem('bad_record', 'user without content'));
       return;
     }
@@ -184,7 +194,7 @@ class Stream implements Decoder {
     });
   }
 
-  #answer(block: Native, out: Draft[]): void {
+  #answer(block: UserBlock, out: Draft[]): void {
     const call_id = idOf(block.tool_use_id);
     if (call_id === null) {
       out.push(problem('bad_record', 'tool_result without tool_use_id'));
@@ -196,7 +206,7 @@ class Stream implements Decoder {
     this.#calls.finish({ call_id, output, report: output, status, ...rest }, undefined, out);
   }
 
-  #streamEvent(record: Native, out: Draft[]): void {
+  #streamEvent(record: Stdout['stream_event'], out: Draft[]): void {
     const event = nativeOf(record.event);
     const type = textOf(event?.type);
     if (!event || type === null) {
@@ -220,7 +230,7 @@ class Stream implements Decoder {
     }
   }
 
-  #result(record: Native, out: Draft[]): void {
+  #result(record: Result, out: Draft[]): void {
     const end = endOf(record, this.#failed);
     // A sub-agent's failure is told as a result that took no time, while the call that started it is still open.
     if (record.is_error === true && record.duration_ms === 0 && this.#calls.failAgent()) {
@@ -244,7 +254,7 @@ class Stream implements Decoder {
     this.#close();
   }
 
-  #introduce(record: Native, out: Draft[]): void {
+  #introduce(record: Result, out: Draft[]): void {
     this.#introduced = true;
     const session_id = textOf(record.session_id);
     const rest = { agent_version: null, cwd: null, tools: null, permission_mode: null };
@@ -252,7 +262,7 @@ class Stream implements Decoder {
   }
 }
 
-function other(record: Native, out: Draft[]): void {
+function other(record: Merged<Stdout>, out: Draft[]): void {
   const name = nameOf(record);
   if (STDOUT_IGNORED.has(name)) return;
   if (STDOUT_NOTICES.has(name)) {
@@ -261,7 +271,7 @@ function other(record: Native, out: Draft[]): void {
   } else out.push(problem(record.type === undefined ? 'bad_record' : 'unknown_record', name));
 }
 
-function otherBlock(role: string, block: Native, out: Draft[]): void {
+function otherBlock(role: string, block: { readonly type?: unknown }, out: Draft[]): void {
   const type = textOf(block.type);
   const known = type === 'text' || type === 'thinking' || type === null;
   const detail = `${role}/${type ?? 'no type'}`;
@@ -269,7 +279,7 @@ function otherBlock(role: string, block: Native, out: Draft[]): void {
 }
 
 function delta(
-  part: Native | null,
+  part: Inside<StreamEvent['delta']> | null,
   of: { message_id: string | null; parent_call_id: string | null },
   out: Draft[],
 ): void {
@@ -286,7 +296,7 @@ function delta(
 }
 
 /** The model's answer was of no use and is asked for again. What HTTP client and API settle between them is not told. */
-function retried(data: Native | null, out: Draft[]): void {
+function retried(data: Inside<Stdout['system/retry']['data']> | null, out: Draft[]): void {
   const attempt = countOf(data?.attempt);
   const max_attempts = countOf(data?.maxRetries);
   const backoff_ms = durationOf(data?.delayMs);
@@ -296,7 +306,7 @@ function retried(data: Native | null, out: Draft[]): void {
 }
 
 /** What an MCP server or a long command says while it runs; only with partial messages. */
-function progress(event: Native, out: Draft[]): void {
+function progress(event: StreamEvent, out: Draft[]): void {
   const call_id = idOf(event.tool_use_id);
   if (call_id === null) return;
   const content = nativeOf(event.content);

@@ -1,6 +1,7 @@
 /** Token figures in the CLI's spellings. `input` counts the whole prompt natively, with what was read from the cache. */
 import type { Usage } from '../../model/parts.ts';
-import { type Native, tokensOf } from './native.ts';
+import type { Session } from './generated/native.ts';
+import { type Inside, type StreamUsage, type Telemetry, tokensOf } from './native.ts';
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
 
@@ -40,7 +41,7 @@ function usageOf({ prompt, output, cached, written, thoughts }: Counted): Usage 
 }
 
 /** `usage` of an assistant line or of the result on stdout. */
-export function ofStream(usage: Native): Usage {
+export function ofStream(usage: StreamUsage): Usage {
   return usageOf({
     prompt: usage.input_tokens,
     output: usage.output_tokens,
@@ -50,7 +51,7 @@ export function ofStream(usage: Native): Usage {
 }
 
 /** A session file's record of one answered model request. */
-export function ofTelemetry(event: Native): Usage {
+export function ofTelemetry(event: Telemetry): Usage {
   return usageOf({
     prompt: event.input_token_count,
     output: event.output_token_count,
@@ -60,7 +61,7 @@ export function ofTelemetry(event: Native): Usage {
 }
 
 /** `usageMetadata` of a session file's message. */
-export function ofMessage(usage: Native): Usage {
+export function ofMessage(usage: Inside<Session['assistant']['usageMetadata']>): Usage {
   return usageOf({
     prompt: usage.promptTokenCount,
     output: usage.candidatesTokenCount,
@@ -70,6 +71,6 @@ export function ofMessage(usage: Native): Usage {
 }
 
 /** Lines before a turn's last one carry zeros, which say nothing. */
-export function isPlaceholder(usage: Native | null): boolean {
+export function isPlaceholder(usage: StreamUsage | null): boolean {
   return !usage || (!tokensOf(usage.input_tokens) && !tokensOf(usage.output_tokens));
 }

@@ -45,8 +45,14 @@ export interface Stdout {
           readonly currentModelId?: unknown;
         }>;
         readonly _meta?: Claim<Open>;
+        readonly info?: Claim<{ readonly name?: unknown; readonly version?: unknown; }>;
       }>;
-      readonly error?: Claim<{ readonly code?: unknown; readonly message?: unknown; }>;
+      readonly error?: Claim<{
+        readonly code?: unknown; readonly message?: unknown;
+        readonly data?: Claim<{
+          readonly details?: unknown; readonly detail?: unknown; readonly message?: unknown;
+        }>;
+      }>;
       readonly method?: unknown;
       readonly params?: Claim<{
         readonly sessionId?: unknown;
@@ -59,6 +65,9 @@ export interface Stdout {
             readonly oldText?: unknown; readonly newText?: unknown;
             readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
             readonly _meta?: Claim<Open>;
+            readonly changes?: Claim<{
+              readonly path?: unknown; readonly operation?: unknown; readonly type?: unknown;
+            }>;
           }>;
           readonly messageId?: unknown; readonly _meta?: Claim<Open>; readonly toolCallId?: unknown;
           readonly rawInput?: Claim<Open>; readonly status?: unknown; readonly title?: unknown;
@@ -69,7 +78,10 @@ export interface Stdout {
             readonly type?: unknown; readonly id?: unknown; readonly name?: unknown;
             readonly category?: unknown; readonly currentValue?: unknown; readonly options?: unknown;
           }>;
-          readonly updatedAt?: unknown;
+          readonly updatedAt?: unknown; readonly name?: unknown; readonly message?: unknown;
+          readonly text?: unknown; readonly state?: unknown; readonly stopReason?: unknown;
+          readonly entries?: unknown; readonly plan?: Claim<{ readonly entries?: unknown; }>;
+          readonly usage?: Claim<Open>;
         }>;
         readonly options?: Claim<{
           readonly kind?: unknown; readonly name?: unknown; readonly optionId?: unknown;
@@ -82,16 +94,22 @@ export interface Stdout {
             readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
             readonly path?: unknown; readonly oldText?: unknown; readonly newText?: unknown;
             readonly _meta?: Claim<Open>;
+            readonly changes?: Claim<{
+              readonly path?: unknown; readonly operation?: unknown; readonly type?: unknown;
+            }>;
           }>;
           readonly locations?: Claim<{ readonly path?: unknown; }>; readonly status?: unknown;
-          readonly _meta?: Claim<Open>;
+          readonly _meta?: Claim<Open>; readonly name?: unknown;
         }>;
         readonly path?: unknown; readonly v?: unknown; readonly currentModeId?: unknown;
-        readonly todoStopGuardWatchQueuedPrompt?: unknown;
+        readonly todoStopGuardWatchQueuedPrompt?: unknown; readonly description?: unknown;
+        readonly subject?: Claim<{ readonly toolCall?: Claim<Open>; }>;
       }>;
     }>;
-    readonly t_ms?: unknown;
+    readonly t_ms?: unknown; readonly at_ms?: unknown;
   };
+  'agent-nonjson': { readonly dir?: unknown; readonly at_ms?: unknown; readonly msg?: unknown; };
+  'agent-oversize': { readonly dir?: unknown; readonly at_ms?: unknown; readonly msg?: unknown; };
   'client->agent': {
     readonly dir?: unknown; readonly t?: unknown;
     readonly msg?: Claim<{
@@ -121,11 +139,11 @@ export interface Stdout {
         readonly data?: Claim<{ readonly uri?: unknown; }>;
       }>;
     }>;
-    readonly t_ms?: unknown;
+    readonly t_ms?: unknown; readonly at_ms?: unknown;
   };
   exit: {
     readonly dir?: unknown; readonly t?: unknown;
-    readonly msg?: Claim<{ readonly code?: unknown; readonly signal?: unknown; }>;
+    readonly msg?: Claim<{ readonly code?: unknown; readonly signal?: unknown; }>; readonly at_ms?: unknown;
   };
   'fs/write_text_file': {
     readonly jsonrpc?: unknown; readonly id?: unknown; readonly method?: unknown;
@@ -133,6 +151,7 @@ export interface Stdout {
       readonly sessionId?: unknown; readonly path?: unknown; readonly content?: unknown;
     }>;
   };
+  note: { readonly dir?: unknown; readonly at_ms?: unknown; readonly msg?: unknown; };
   'session/request_permission': {
     readonly jsonrpc?: unknown; readonly id?: unknown; readonly method?: unknown;
     readonly params?: Claim<{

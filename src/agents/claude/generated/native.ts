@@ -429,11 +429,20 @@ export interface Stdout {
       }>;
     }>;
     readonly parent_tool_use_id?: unknown; readonly session_id?: unknown; readonly uuid?: unknown;
-    readonly timestamp?: unknown; readonly tool_use_result?: Claim<Open>;
+    readonly timestamp?: unknown;
+    readonly tool_use_result?: Claim<{
+      readonly type?: unknown; readonly content?: unknown; readonly interrupted?: unknown;
+      readonly originalFile?: unknown;
+      readonly structuredPatch?: Claim<{
+        readonly oldStart?: unknown; readonly oldLines?: unknown; readonly newStart?: unknown;
+        readonly newLines?: unknown; readonly lines?: unknown;
+      }>;
+    }>;
     readonly tool_result_meta?: Claim<{
       readonly id?: unknown;
       readonly permission_decision?: Claim<{
         readonly decision?: unknown; readonly source?: unknown; readonly reason_type?: unknown;
+        readonly reasonType?: unknown;
       }>;
       readonly non_execution_kind?: unknown;
     }>;
@@ -443,7 +452,7 @@ export interface Stdout {
 }
 
 export interface Session {
-  'api-request': { readonly params?: Claim<{ readonly model?: unknown; }>; };
+  'api-request': { readonly type?: unknown; readonly params?: Claim<{ readonly model?: unknown; }>; };
   assistant: {
     readonly parentUuid?: unknown; readonly isSidechain?: unknown;
     readonly message?: Claim<{
@@ -648,7 +657,15 @@ export interface Session {
     readonly uuid?: unknown; readonly timestamp?: unknown; readonly permissionMode?: unknown;
     readonly promptSource?: unknown; readonly userType?: unknown; readonly entrypoint?: unknown;
     readonly cwd?: unknown; readonly sessionId?: unknown; readonly version?: unknown;
-    readonly gitBranch?: unknown; readonly toolUseResult?: Claim<Open>;
+    readonly gitBranch?: unknown;
+    readonly toolUseResult?: Claim<{
+      readonly type?: unknown; readonly content?: unknown; readonly interrupted?: unknown;
+      readonly originalFile?: unknown;
+      readonly structuredPatch?: Claim<{
+        readonly oldStart?: unknown; readonly oldLines?: unknown; readonly newStart?: unknown;
+        readonly newLines?: unknown; readonly lines?: unknown;
+      }>;
+    }>;
     readonly sourceToolAssistantUUID?: unknown; readonly isMeta?: unknown; readonly sourceToolUseID?: unknown;
     readonly turnOrigin?: unknown;
     readonly turnPosition?: Claim<{ readonly promptIndex?: unknown; readonly turnIndex?: unknown; }>;
@@ -656,6 +673,7 @@ export interface Session {
     readonly permissionDecision?: Claim<{
       readonly decision?: unknown; readonly source?: unknown; readonly reasonType?: unknown;
       readonly grantScope?: unknown; readonly reasonCode?: unknown; readonly ruleSource?: unknown;
+      readonly reason_type?: unknown;
     }>;
     readonly sandboxed?: unknown; readonly toolDenialKind?: unknown; readonly holdsPersonsWords?: unknown;
     readonly turnCompanion?: unknown; readonly toolEndsTurn?: unknown; readonly mcpCallNotReadOnly?: unknown;

@@ -13,6 +13,91 @@ export const STDOUT: Readonly<Record<string, string>> = {
     id? type? server? tool? arguments?* result? error? status? <collab_tool_call> id? type? tool?
     sender_thread_id? receiver_thread_ids? prompt? agents_states?* status? <file_change> id type
     changes{path kind} status}`,
+  'server/account/rateLimits/updated': `
+    method? params?{rateLimits?{limitId? limitName? normalModelSlug? primary? secondary? credits?
+    individualLimit? spendControlReached? planType? rateLimitReachedType?}} emittedAtMs?`,
+  'server/answer': `
+    id? result?{userAgent? codexHome? platformFamily? platformOs? thread?{id?
+    environments?{environmentId? cwd? runtimeWorkspaceRoots?} extra? sessionId? forkedFromId?
+    parentThreadId? preview? ephemeral? section? sectionEnteredAt? projectId? historyMode?
+    modelProvider? model? reasoningEffort? createdAt? updatedAt? recencyAt? status?{<idle> type?}
+    path? cwd? cliVersion? originator? source? canAcceptDirectInput? threadSource? agentNickname?
+    agentRole? gitInfo? name? daybreakEnabled? turns?} model? modelProvider? serviceTier?
+    disabledPluginIds? cwd? runtimeWorkspaceRoots? instructionSources? approvalPolicy?
+    approvalsReviewer? sandbox?{<dangerFullAccess> type?} activePermissionProfile? reasoningEffort?
+    multiAgentMode? turn?{id? rootTurnId? items? itemsView? status? error? startedAt? completedAt?
+    durationMs?}}`,
+  'server/configWarning': `method? params?{summary? details?} emittedAtMs?`,
+  'server/error': `
+    method? params?{error?{message? codexErrorInfo?{responseStreamDisconnected?{httpStatusCode?}}
+    additionalDetails? misalignment?} willRetry? threadId? turnId?} emittedAtMs?`,
+  'server/item/agentMessage/delta': `method? params?{threadId? turnId? itemId? delta?} emittedAtMs?`,
+  'server/item/commandExecution/outputDelta': `method? params?{threadId? turnId? itemId? delta?} emittedAtMs?`,
+  'server/item/commandExecution/requestApproval': `
+    method? id? params?{kind? threadId? turnId? itemId? startedAtMs? environmentId? command? cwd?
+    commandActions?{<read> type? command? name? path? <unknown> type? command?}
+    proposedExecpolicyAmendment?
+    availableDecisions?{acceptWithExecpolicyAmendment?{execpolicy_amendment?}}}`,
+  'server/item/completed': `
+    method? params?{item?{<userMessage> type? id? clientId? content?{<text> type? text?
+    text_elements?} startedAtMs? completedAtMs? <reasoning> type? id? summary? content? startedAtMs?
+    completedAtMs? <agentMessage> type? id? text? phase? memoryCitation? delivery? questions?
+    startedAtMs? completedAtMs? <commandExecution> type? id? pluginId? scriptPath? command? cwd?
+    processId? source? status? commandActions?{<read> type? command? name? path? <unknown> type?
+    command?} aggregatedOutput? exitCode? durationMs? startedAtMs? completedAtMs? <fileChange> type?
+    id? changes?{path? kind?{<add> type?} diff?} status? startedAtMs? completedAtMs? <mcpToolCall>
+    type? id? server? tool? status? arguments?* appContext? mcpAppUi? pluginId? readOnlyHint?
+    result?{content?{<text> type? text?} structuredContent?* _meta?*} error? durationMs?
+    startedAtMs? completedAtMs? <subAgentActivity> type? model? reasoningEffort? id? kind?
+    agentThreadId? agentPath? startedAtMs? completedAtMs? <collabAgentToolCall> type? id? tool?
+    status? senderThreadId? receiverThreadIds? prompt? model? reasoningEffort? agentsStates?
+    startedAtMs? completedAtMs?} threadId? turnId? completedAtMs?} emittedAtMs?`,
+  'server/item/fileChange/requestApproval': `method? id? params?{threadId? turnId? itemId? startedAtMs? reason? grantRoot?}`,
+  'server/item/reasoning/summaryPartAdded': `method? params?{threadId? turnId? itemId? summaryIndex?} emittedAtMs?`,
+  'server/item/reasoning/summaryTextDelta': `method? params?{threadId? turnId? itemId? delta? summaryIndex?} emittedAtMs?`,
+  'server/item/started': `
+    method? params?{item?{<userMessage> type? id? clientId? content?{<text> type? text?
+    text_elements?} startedAtMs? completedAtMs? <reasoning> type? id? summary? content? startedAtMs?
+    completedAtMs? <agentMessage> type? id? text? phase? memoryCitation? delivery? questions?
+    startedAtMs? completedAtMs? <commandExecution> type? id? pluginId? scriptPath? command? cwd?
+    processId? source? status? commandActions?{<read> type? command? name? path? <unknown> type?
+    command?} aggregatedOutput? exitCode? durationMs? startedAtMs? completedAtMs? <fileChange> type?
+    id? changes?{path? kind?{<add> type?} diff?} status? startedAtMs? completedAtMs? <mcpToolCall>
+    type? id? server? tool? status? arguments?* appContext? mcpAppUi? pluginId? readOnlyHint?
+    result? error? durationMs? startedAtMs? completedAtMs? <subAgentActivity> type? model?
+    reasoningEffort? id? kind? agentThreadId? agentPath? startedAtMs? completedAtMs?
+    <collabAgentToolCall> type? id? tool? status? senderThreadId? receiverThreadIds? prompt? model?
+    reasoningEffort? agentsStates? startedAtMs? completedAtMs?} threadId? turnId? startedAtMs?}
+    emittedAtMs?`,
+  'server/mcpServer/elicitation/request': `
+    method? id? params?{threadId? turnId? serverName? mode? _meta?* message?
+    requestedSchema?{<object> type? properties?}}`,
+  'server/mcpServer/startupStatus/updated': `method? params?{threadId? name? status? error? failureReason?} emittedAtMs?`,
+  'server/remoteControl/status/changed': `method? params?{status? serverName? installationId? environmentId?} emittedAtMs?`,
+  'server/serverRequest/resolved': `method? params?{threadId? requestId?} emittedAtMs?`,
+  'server/thread/started': `
+    method? params?{thread?{id? environments?{environmentId? cwd? runtimeWorkspaceRoots?} extra?
+    sessionId? forkedFromId? parentThreadId? preview? ephemeral? section? sectionEnteredAt?
+    projectId? historyMode? modelProvider? model? reasoningEffort? createdAt? updatedAt? recencyAt?
+    status?{<idle> type?} path? cwd? cliVersion? originator? source? canAcceptDirectInput?
+    threadSource? agentNickname? agentRole? gitInfo? name? daybreakEnabled? turns?}} emittedAtMs?`,
+  'server/thread/status/changed': `
+    method? params?{threadId? status?{<active> type? activeFlags? <idle> type? <systemError> type?}}
+    emittedAtMs?`,
+  'server/thread/tokenUsage/updated': `
+    method? params?{threadId? turnId? tokenUsage?{total?{totalTokens? inputTokens?
+    cachedInputTokens? cacheWriteInputTokens? outputTokens? reasoningOutputTokens?}
+    last?{totalTokens? inputTokens? cachedInputTokens? cacheWriteInputTokens? outputTokens?
+    reasoningOutputTokens?} modelContextWindow?}} emittedAtMs?`,
+  'server/turn/completed': `
+    method? params?{threadId? turn?{id? rootTurnId? items?{<agentMessage> type? id? text? phase?
+    memoryCitation? delivery? questions? startedAtMs? completedAtMs?} itemsView? status?
+    error?{message? codexErrorInfo? additionalDetails? misalignment?} startedAt? completedAt?
+    durationMs?}} emittedAtMs?`,
+  'server/turn/diff/updated': `method? params?{threadId? turnId? diff?} emittedAtMs?`,
+  'server/turn/started': `
+    method? params?{threadId? turn?{id? rootTurnId? items? itemsView? status? error? startedAt?
+    completedAt? durationMs?}} emittedAtMs?`,
   'thread.started': `type thread_id`,
   'turn.completed': `
     type usage{input_tokens cached_input_tokens cache_write_input_tokens output_tokens

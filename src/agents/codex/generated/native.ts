@@ -13,9 +13,16 @@ export interface Stdout {
         readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
         readonly structured_content?: Claim<Open>;
       }>;
-      readonly error?: unknown; readonly sender_thread_id?: unknown; readonly receiver_thread_ids?: unknown;
-      readonly prompt?: unknown; readonly agents_states?: Claim<Open>; readonly message?: unknown;
-      readonly changes?: Claim<{ readonly path?: unknown; readonly kind?: unknown; }>;
+      readonly error?: Claim<{ readonly message?: unknown; }>; readonly sender_thread_id?: unknown;
+      readonly receiver_thread_ids?: unknown; readonly prompt?: unknown; readonly agents_states?: Claim<Open>;
+      readonly message?: unknown;
+      readonly changes?: Claim<{
+        readonly path?: unknown; readonly kind?: unknown; readonly content?: unknown;
+        readonly move_path?: unknown; readonly unified_diff?: unknown;
+      }>;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
+      readonly action?: Claim<{ readonly type?: unknown; readonly query?: unknown; }>;
+      readonly query?: unknown;
     }>;
   };
   'item.started': {
@@ -26,8 +33,363 @@ export interface Stdout {
       readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
       readonly result?: unknown; readonly error?: unknown; readonly sender_thread_id?: unknown;
       readonly receiver_thread_ids?: unknown; readonly prompt?: unknown; readonly agents_states?: Claim<Open>;
+      readonly changes?: Claim<{
+        readonly path?: unknown; readonly kind?: unknown; readonly content?: unknown;
+        readonly move_path?: unknown; readonly unified_diff?: unknown;
+      }>;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
+      readonly action?: Claim<{ readonly type?: unknown; readonly query?: unknown; }>;
+      readonly query?: unknown;
+    }>;
+  };
+  'item.updated': {
+    readonly type?: unknown;
+    readonly item?: Claim<{
+      readonly id?: unknown; readonly type?: unknown; readonly status?: unknown;
+      readonly items?: Claim<{ readonly text?: unknown; readonly completed?: unknown; }>;
       readonly changes?: Claim<{ readonly path?: unknown; readonly kind?: unknown; }>;
     }>;
+  };
+  'server/account/rateLimits/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly rateLimits?: Claim<{
+        readonly limitId?: unknown; readonly limitName?: unknown; readonly normalModelSlug?: unknown;
+        readonly primary?: unknown; readonly secondary?: unknown; readonly credits?: unknown;
+        readonly individualLimit?: unknown; readonly spendControlReached?: unknown;
+        readonly planType?: unknown; readonly rateLimitReachedType?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/answer': {
+    readonly id?: unknown;
+    readonly result?: Claim<{
+      readonly userAgent?: unknown; readonly codexHome?: unknown; readonly platformFamily?: unknown;
+      readonly platformOs?: unknown;
+      readonly thread?: Claim<{
+        readonly id?: unknown;
+        readonly environments?: Claim<{
+          readonly environmentId?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+        }>;
+        readonly extra?: unknown; readonly sessionId?: unknown; readonly forkedFromId?: unknown;
+        readonly parentThreadId?: unknown; readonly preview?: unknown; readonly ephemeral?: unknown;
+        readonly section?: unknown; readonly sectionEnteredAt?: unknown; readonly projectId?: unknown;
+        readonly historyMode?: unknown; readonly modelProvider?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly createdAt?: unknown; readonly updatedAt?: unknown;
+        readonly recencyAt?: unknown; readonly status?: Claim<{ readonly type?: unknown; }>;
+        readonly path?: unknown; readonly cwd?: unknown; readonly cliVersion?: unknown;
+        readonly originator?: unknown; readonly source?: unknown; readonly canAcceptDirectInput?: unknown;
+        readonly threadSource?: unknown; readonly agentNickname?: unknown; readonly agentRole?: unknown;
+        readonly gitInfo?: unknown; readonly name?: unknown; readonly daybreakEnabled?: unknown;
+        readonly turns?: unknown;
+      }>;
+      readonly model?: unknown; readonly modelProvider?: unknown; readonly serviceTier?: unknown;
+      readonly disabledPluginIds?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+      readonly instructionSources?: unknown; readonly approvalPolicy?: unknown;
+      readonly approvalsReviewer?: unknown; readonly sandbox?: Claim<{ readonly type?: unknown; }>;
+      readonly activePermissionProfile?: unknown; readonly reasoningEffort?: unknown;
+      readonly multiAgentMode?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown; readonly items?: unknown;
+        readonly itemsView?: unknown; readonly status?: unknown; readonly error?: unknown;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+      readonly decision?: Claim<Open>; readonly action?: unknown;
+    }>;
+    readonly error?: Claim<{ readonly message?: unknown; }>;
+  };
+  'server/configWarning': {
+    readonly method?: unknown;
+    readonly params?: Claim<{ readonly summary?: unknown; readonly details?: unknown; }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/error': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly error?: Claim<{
+        readonly message?: unknown;
+        readonly codexErrorInfo?: Claim<{
+          readonly responseStreamDisconnected?: Claim<{ readonly httpStatusCode?: unknown; }>;
+        }>;
+        readonly additionalDetails?: unknown; readonly misalignment?: unknown;
+      }>;
+      readonly willRetry?: unknown; readonly threadId?: unknown; readonly turnId?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/agentMessage/delta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/commandExecution/outputDelta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/commandExecution/requestApproval': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly kind?: unknown; readonly threadId?: unknown; readonly turnId?: unknown;
+      readonly itemId?: unknown; readonly startedAtMs?: unknown; readonly environmentId?: unknown;
+      readonly command?: unknown; readonly cwd?: unknown;
+      readonly commandActions?: Claim<{
+        readonly type?: unknown; readonly command?: unknown; readonly name?: unknown; readonly path?: unknown;
+      }>;
+      readonly proposedExecpolicyAmendment?: unknown;
+      readonly availableDecisions?: Claim<{
+        readonly acceptWithExecpolicyAmendment?: Claim<{ readonly execpolicy_amendment?: unknown; }>;
+      }>;
+    }>;
+  };
+  'server/item/completed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly item?: Claim<{
+        readonly type?: unknown; readonly id?: unknown; readonly clientId?: unknown;
+        readonly content?: Claim<{
+          readonly type?: unknown; readonly text?: unknown; readonly text_elements?: unknown;
+        }>;
+        readonly startedAtMs?: unknown; readonly completedAtMs?: unknown; readonly summary?: unknown;
+        readonly text?: unknown; readonly phase?: unknown; readonly memoryCitation?: unknown;
+        readonly delivery?: unknown; readonly questions?: unknown; readonly pluginId?: unknown;
+        readonly scriptPath?: unknown; readonly command?: unknown; readonly cwd?: unknown;
+        readonly processId?: unknown; readonly source?: unknown; readonly status?: unknown;
+        readonly commandActions?: Claim<{
+          readonly type?: unknown; readonly command?: unknown; readonly name?: unknown;
+          readonly path?: unknown;
+        }>;
+        readonly aggregatedOutput?: unknown; readonly exitCode?: unknown; readonly durationMs?: unknown;
+        readonly changes?: Claim<{
+          readonly path?: unknown;
+          readonly kind?: Claim<{ readonly type?: unknown; readonly move_path?: unknown; }>;
+          readonly diff?: unknown; readonly content?: unknown; readonly move_path?: unknown;
+          readonly unified_diff?: unknown;
+        }>;
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+        readonly appContext?: unknown; readonly mcpAppUi?: unknown; readonly readOnlyHint?: unknown;
+        readonly result?: Claim<{
+          readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
+          readonly structuredContent?: Claim<Open>; readonly _meta?: Claim<Open>;
+        }>;
+        readonly error?: unknown; readonly model?: unknown; readonly reasoningEffort?: unknown;
+        readonly kind?: unknown; readonly agentThreadId?: unknown; readonly agentPath?: unknown;
+        readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown; readonly prompt?: unknown;
+        readonly agentsStates?: unknown; readonly contentItems?: Claim<{ readonly text?: unknown; }>;
+        readonly success?: unknown; readonly path?: unknown;
+      }>;
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly completedAtMs?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/fileChange/outputDelta': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly delta?: unknown;
+    }>;
+  };
+  'server/item/fileChange/requestApproval': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly startedAtMs?: unknown; readonly reason?: unknown; readonly grantRoot?: unknown;
+    }>;
+  };
+  'server/item/mcpToolCall/progress': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly message?: unknown;
+    }>;
+  };
+  'server/item/permissions/requestApproval': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly reason?: unknown;
+    }>;
+  };
+  'server/item/reasoning/summaryPartAdded': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly summaryIndex?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/reasoning/summaryTextDelta': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly itemId?: unknown;
+      readonly delta?: unknown; readonly summaryIndex?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/item/reasoning/textDelta': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly itemId?: unknown; readonly delta?: unknown;
+    }>;
+  };
+  'server/item/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly item?: Claim<{
+        readonly type?: unknown; readonly id?: unknown; readonly clientId?: unknown;
+        readonly content?: Claim<{
+          readonly type?: unknown; readonly text?: unknown; readonly text_elements?: unknown;
+        }>;
+        readonly startedAtMs?: unknown; readonly completedAtMs?: unknown; readonly summary?: unknown;
+        readonly text?: unknown; readonly phase?: unknown; readonly memoryCitation?: unknown;
+        readonly delivery?: unknown; readonly questions?: unknown; readonly pluginId?: unknown;
+        readonly scriptPath?: unknown; readonly command?: unknown; readonly cwd?: unknown;
+        readonly processId?: unknown; readonly source?: unknown; readonly status?: unknown;
+        readonly commandActions?: Claim<{
+          readonly type?: unknown; readonly command?: unknown; readonly name?: unknown;
+          readonly path?: unknown;
+        }>;
+        readonly aggregatedOutput?: unknown; readonly exitCode?: unknown; readonly durationMs?: unknown;
+        readonly changes?: Claim<{
+          readonly path?: unknown; readonly kind?: Claim<{ readonly type?: unknown; }>;
+          readonly diff?: unknown;
+        }>;
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+        readonly appContext?: unknown; readonly mcpAppUi?: unknown; readonly readOnlyHint?: unknown;
+        readonly result?: unknown; readonly error?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly kind?: unknown; readonly agentThreadId?: unknown;
+        readonly agentPath?: unknown; readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown;
+        readonly prompt?: unknown; readonly agentsStates?: unknown;
+      }>;
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly startedAtMs?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/mcpServer/elicitation/request': {
+    readonly method?: unknown; readonly id?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly serverName?: unknown;
+      readonly mode?: unknown; readonly _meta?: Claim<Open>; readonly message?: unknown;
+      readonly requestedSchema?: Claim<{ readonly type?: unknown; readonly properties?: unknown; }>;
+    }>;
+  };
+  'server/mcpServer/startupStatus/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly name?: unknown; readonly status?: unknown;
+      readonly error?: unknown; readonly failureReason?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/remoteControl/status/changed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly status?: unknown; readonly serverName?: unknown; readonly installationId?: unknown;
+      readonly environmentId?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/serverRequest/resolved': {
+    readonly method?: unknown;
+    readonly params?: Claim<{ readonly threadId?: unknown; readonly requestId?: unknown; }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly thread?: Claim<{
+        readonly id?: unknown;
+        readonly environments?: Claim<{
+          readonly environmentId?: unknown; readonly cwd?: unknown; readonly runtimeWorkspaceRoots?: unknown;
+        }>;
+        readonly extra?: unknown; readonly sessionId?: unknown; readonly forkedFromId?: unknown;
+        readonly parentThreadId?: unknown; readonly preview?: unknown; readonly ephemeral?: unknown;
+        readonly section?: unknown; readonly sectionEnteredAt?: unknown; readonly projectId?: unknown;
+        readonly historyMode?: unknown; readonly modelProvider?: unknown; readonly model?: unknown;
+        readonly reasoningEffort?: unknown; readonly createdAt?: unknown; readonly updatedAt?: unknown;
+        readonly recencyAt?: unknown; readonly status?: Claim<{ readonly type?: unknown; }>;
+        readonly path?: unknown; readonly cwd?: unknown; readonly cliVersion?: unknown;
+        readonly originator?: unknown; readonly source?: unknown; readonly canAcceptDirectInput?: unknown;
+        readonly threadSource?: unknown; readonly agentNickname?: unknown; readonly agentRole?: unknown;
+        readonly gitInfo?: unknown; readonly name?: unknown; readonly daybreakEnabled?: unknown;
+        readonly turns?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/status/changed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly status?: Claim<{ readonly type?: unknown; readonly activeFlags?: unknown; }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/thread/tokenUsage/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown;
+      readonly tokenUsage?: Claim<{
+        readonly total?: Claim<{
+          readonly totalTokens?: unknown; readonly inputTokens?: unknown;
+          readonly cachedInputTokens?: unknown; readonly cacheWriteInputTokens?: unknown;
+          readonly outputTokens?: unknown; readonly reasoningOutputTokens?: unknown;
+        }>;
+        readonly last?: Claim<{
+          readonly totalTokens?: unknown; readonly inputTokens?: unknown;
+          readonly cachedInputTokens?: unknown; readonly cacheWriteInputTokens?: unknown;
+          readonly outputTokens?: unknown; readonly reasoningOutputTokens?: unknown;
+        }>;
+        readonly modelContextWindow?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/completed': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown;
+        readonly items?: Claim<{
+          readonly type?: unknown; readonly id?: unknown; readonly text?: unknown; readonly phase?: unknown;
+          readonly memoryCitation?: unknown; readonly delivery?: unknown; readonly questions?: unknown;
+          readonly startedAtMs?: unknown; readonly completedAtMs?: unknown;
+        }>;
+        readonly itemsView?: unknown; readonly status?: unknown;
+        readonly error?: Claim<{
+          readonly message?: unknown; readonly codexErrorInfo?: unknown; readonly additionalDetails?: unknown;
+          readonly misalignment?: unknown;
+        }>;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/diff/updated': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown; readonly turnId?: unknown; readonly diff?: unknown;
+    }>;
+    readonly emittedAtMs?: unknown;
+  };
+  'server/turn/plan/updated': {
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly plan?: Claim<{ readonly step?: unknown; readonly status?: unknown; }>;
+    }>;
+  };
+  'server/turn/started': {
+    readonly method?: unknown;
+    readonly params?: Claim<{
+      readonly threadId?: unknown;
+      readonly turn?: Claim<{
+        readonly id?: unknown; readonly rootTurnId?: unknown; readonly items?: unknown;
+        readonly itemsView?: unknown; readonly status?: unknown; readonly error?: unknown;
+        readonly startedAt?: unknown; readonly completedAt?: unknown; readonly durationMs?: unknown;
+      }>;
+    }>;
+    readonly emittedAtMs?: unknown;
   };
   'thread.started': { readonly type?: unknown; readonly thread_id?: unknown; };
   'turn.completed': {
@@ -122,6 +484,7 @@ export interface Session {
           readonly overall_correctness?: unknown; readonly overall_explanation?: unknown;
           readonly overall_confidence_score?: unknown;
         }>;
+        readonly error?: Claim<{ readonly message?: unknown; }>;
       }>;
       readonly started_at_ms?: unknown; readonly completed_at_ms?: unknown;
       readonly info?: Claim<{
@@ -151,7 +514,17 @@ export interface Session {
           readonly http_connection_failed?: Claim<{ readonly http_status_code?: unknown; }>;
         }>;
       }>;
-      readonly reason?: unknown;
+      readonly reason?: unknown; readonly message?: unknown; readonly codex_error_info?: Claim<Open>;
+      readonly call_id?: unknown; readonly command?: unknown; readonly exit_code?: unknown;
+      readonly status?: unknown; readonly aggregated_output?: unknown; readonly success?: unknown;
+      readonly changes?: Claim<Open>; readonly stdout?: unknown; readonly stderr?: unknown;
+      readonly invocation?: Claim<{
+        readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
+      }>;
+      readonly result?: Claim<{
+        readonly Ok?: Claim<{ readonly content?: Claim<Open>; readonly structured_content?: Claim<Open>; }>;
+        readonly Err?: unknown;
+      }>;
     }>;
   };
   inter_agent_communication_metadata: {
@@ -188,6 +561,10 @@ export interface Session {
           readonly strict?: unknown; readonly defer_loading?: unknown; readonly parameters?: Claim<Open>;
         }>;
       }>;
+      readonly action?: Claim<{
+        readonly type?: unknown; readonly command?: unknown; readonly query?: unknown;
+      }>;
+      readonly revised_prompt?: unknown;
     }>;
     readonly metadata?: Claim<{
       readonly retained_source?: Claim<{
@@ -225,7 +602,7 @@ export interface Session {
       readonly git?: Claim<{ readonly commit_hash?: unknown; readonly branch?: unknown; }>;
       readonly parent_thread_id?: unknown; readonly thread_source?: unknown;
       readonly agent_nickname?: unknown; readonly agent_path?: unknown;
-      readonly multi_agent_version?: unknown;
+      readonly multi_agent_version?: unknown; readonly forked_from_id?: unknown;
     }>;
   };
   token_usage_record: {

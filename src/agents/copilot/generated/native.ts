@@ -30,7 +30,7 @@ export interface Stdout {
       readonly toolRequests?: Claim<{
         readonly toolCallId?: unknown; readonly name?: unknown; readonly arguments?: Claim<Open>;
         readonly type?: unknown; readonly intentionSummary?: unknown; readonly toolTitle?: unknown;
-        readonly mcpServerName?: unknown; readonly mcpToolName?: unknown;
+        readonly mcpServerName?: unknown; readonly mcpToolName?: unknown; readonly toolName?: unknown;
       }>;
       readonly interactionId?: unknown; readonly turnId?: unknown; readonly rte?: unknown;
       readonly apiCallId?: unknown; readonly reasoningText?: unknown; readonly reasoningOpaque?: unknown;
@@ -106,6 +106,18 @@ export interface Stdout {
     }>;
     readonly id?: unknown; readonly timestamp?: unknown; readonly parentId?: unknown;
     readonly agentId?: unknown;
+  };
+  'assistant.usage': {
+    readonly data?: Claim<{
+      readonly model?: unknown; readonly inputTokens?: unknown; readonly outputTokens?: unknown;
+      readonly cacheReadTokens?: unknown; readonly cacheWriteTokens?: unknown;
+      readonly reasoningTokens?: unknown;
+      readonly usage?: Claim<{
+        readonly model?: unknown; readonly inputTokens?: unknown; readonly outputTokens?: unknown;
+        readonly cacheReadTokens?: unknown; readonly cacheWriteTokens?: unknown;
+        readonly reasoningTokens?: unknown;
+      }>;
+    }>;
   };
   'model.call_failure': {
     readonly type?: unknown;
@@ -335,6 +347,9 @@ export interface Stdout {
     readonly ephemeral?: unknown; readonly id?: unknown; readonly timestamp?: unknown;
     readonly parentId?: unknown; readonly agentId?: unknown;
   };
+  'tool.execution_progress': {
+    readonly data?: Claim<{ readonly toolCallId?: unknown; readonly progressMessage?: unknown; }>;
+  };
   'tool.execution_start': {
     readonly type?: unknown;
     readonly data?: Claim<{
@@ -358,6 +373,11 @@ export interface Stdout {
     }>;
     readonly ephemeral?: unknown; readonly id?: unknown; readonly timestamp?: unknown;
     readonly parentId?: unknown; readonly agentId?: unknown;
+  };
+  'tool.user_requested': {
+    readonly data?: Claim<{
+      readonly toolCallId?: unknown; readonly toolName?: unknown; readonly name?: unknown;
+    }>;
   };
   'user.message': {
     readonly type?: unknown;
@@ -423,6 +443,7 @@ export interface Session {
     readonly data?: Claim<{
       readonly hookInvocationId?: unknown; readonly hookType?: unknown; readonly success?: unknown;
       readonly output?: Claim<{ readonly call_mock_0001?: unknown; readonly call_mock_0002?: unknown; }>;
+      readonly error?: Claim<{ readonly message?: unknown; }>;
     }>;
     readonly id?: unknown; readonly timestamp?: unknown; readonly parentId?: unknown;
   };
@@ -480,6 +501,7 @@ export interface Session {
         readonly accessKind?: unknown; readonly paths?: unknown; readonly readOnlyDirectories?: unknown;
       }>;
       readonly agentMode?: unknown; readonly permissionMode?: unknown; readonly ownerSessionId?: unknown;
+      readonly toolCallId?: unknown;
     }>;
     readonly id?: unknown; readonly timestamp?: unknown; readonly parentId?: unknown;
     readonly agentId?: unknown;
@@ -582,6 +604,7 @@ export interface Session {
       readonly modelMetrics?: Claim<Open>; readonly agentMetrics?: Claim<Open>;
       readonly currentModel?: unknown; readonly currentTokens?: unknown; readonly systemTokens?: unknown;
       readonly conversationTokens?: unknown; readonly toolDefinitionsTokens?: unknown;
+      readonly errorReason?: unknown;
     }>;
     readonly id?: unknown; readonly timestamp?: unknown; readonly parentId?: unknown;
   };
@@ -631,6 +654,8 @@ export interface Session {
         readonly reasoningEffort?: unknown; readonly providerCallId?: unknown;
         readonly reasoningSummary?: unknown;
       }>;
+      readonly inputTokens?: unknown; readonly outputTokens?: unknown; readonly cacheReadTokens?: unknown;
+      readonly cacheWriteTokens?: unknown; readonly reasoningTokens?: unknown;
     }>;
     readonly id?: unknown; readonly timestamp?: unknown; readonly parentId?: unknown;
     readonly agentId?: unknown;

@@ -28,6 +28,7 @@ export interface Stdout {
   };
   call_output: {
     readonly t?: unknown; readonly at?: unknown; readonly call?: unknown; readonly text?: unknown;
+    readonly ms?: unknown; readonly stream?: unknown;
   };
   call_retry: {
     readonly t?: unknown; readonly at?: unknown; readonly call?: unknown; readonly attempt?: unknown;
@@ -47,7 +48,7 @@ export interface Stdout {
   };
   file: {
     readonly t?: unknown; readonly at?: unknown; readonly call?: unknown; readonly path?: unknown;
-    readonly operation?: unknown; readonly size?: unknown; readonly parent?: unknown;
+    readonly operation?: unknown; readonly size?: unknown; readonly parent?: unknown; readonly diff?: unknown;
   };
   hello: {
     readonly t?: unknown; readonly at?: unknown; readonly session?: unknown; readonly model?: unknown;
@@ -66,12 +67,15 @@ export interface Stdout {
   };
   prompt: {
     readonly t?: unknown; readonly at?: unknown; readonly text?: unknown; readonly bytes?: unknown;
-    readonly sha256?: unknown;
+    readonly sha256?: unknown; readonly id?: unknown; readonly partial?: unknown;
+    readonly synthetic?: unknown;
   };
-  skill: { readonly t?: unknown; readonly at?: unknown; readonly name?: unknown; };
+  skill: {
+    readonly t?: unknown; readonly at?: unknown; readonly name?: unknown; readonly call?: unknown;
+  };
   text: {
     readonly t?: unknown; readonly at?: unknown; readonly id?: unknown; readonly text?: unknown;
-    readonly parent?: unknown;
+    readonly parent?: unknown; readonly partial?: unknown; readonly synthetic?: unknown;
   };
   text_delta: {
     readonly t?: unknown; readonly at?: unknown; readonly id?: unknown; readonly text?: unknown;

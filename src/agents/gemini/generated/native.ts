@@ -49,22 +49,8 @@ export interface Session {
             readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
           }>;
         }>;
-        readonly model?: unknown;
-        readonly thoughts?: Claim<{ readonly subject?: unknown; readonly description?: unknown; }>;
-        readonly tokens?: Claim<{
-          readonly input?: unknown; readonly output?: unknown; readonly cached?: unknown;
-          readonly thoughts?: unknown;
-        }>;
-        readonly toolCalls?: Claim<{
-          readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
-          readonly result?: Claim<{
-            readonly functionResponse?: Claim<{
-              readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
-            }>;
-          }>;
-          readonly status?: unknown; readonly timestamp?: unknown; readonly resultDisplay?: Claim<Open>;
-          readonly displayName?: unknown; readonly agentId?: unknown;
-        }>;
+        readonly model?: unknown; readonly thoughts?: Claim<Open>; readonly tokens?: Claim<Open>;
+        readonly toolCalls?: Claim<Open>;
       }>;
       readonly lastUpdated?: unknown; readonly sessionId?: unknown; readonly summary?: unknown;
     }>;
@@ -84,10 +70,14 @@ export interface Session {
       readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
       readonly result?: Claim<{
         readonly functionResponse?: Claim<{
-          readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+          readonly id?: unknown; readonly name?: unknown;
+          readonly response?: Claim<{ readonly error?: unknown; readonly output?: unknown; }>;
         }>;
       }>;
-      readonly status?: unknown; readonly timestamp?: unknown; readonly resultDisplay?: Claim<Open>;
+      readonly status?: unknown; readonly timestamp?: unknown;
+      readonly resultDisplay?: Claim<{
+        readonly fileDiff?: unknown; readonly isNewFile?: unknown; readonly newContent?: unknown;
+      }>;
       readonly description?: unknown; readonly displayName?: unknown;
       readonly renderOutputAsMarkdown?: unknown; readonly agentId?: unknown;
     }>;
@@ -102,8 +92,10 @@ export interface Session {
     readonly content?: Claim<{
       readonly text?: unknown;
       readonly functionResponse?: Claim<{
-        readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+        readonly id?: unknown; readonly name?: unknown;
+        readonly response?: Claim<{ readonly error?: unknown; readonly output?: unknown; }>;
       }>;
+      readonly thought?: unknown;
     }>;
   };
   warning: { readonly content?: unknown; };

@@ -39,14 +39,8 @@ export interface Stdout {
   agent_settled: { readonly type?: unknown; readonly aborted?: unknown; };
   agent_start: { readonly type?: unknown; };
   auto_compaction_end: {
-    readonly result?: Claim<{
-      readonly usage?: Claim<{
-        readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
-        readonly cacheWrite?: unknown; readonly reasoning?: unknown;
-        readonly cost?: Claim<{ readonly total?: unknown; }>;
-      }>;
-    }>;
-    readonly errorMessage?: unknown; readonly reason?: unknown;
+    readonly result?: Claim<{ readonly usage?: Claim<Open>; }>; readonly errorMessage?: unknown;
+    readonly reason?: unknown;
   };
   auto_retry_end: { readonly type?: unknown; readonly success?: unknown; readonly attempt?: unknown; };
   auto_retry_start: {
@@ -88,8 +82,9 @@ export interface Stdout {
         readonly arguments?: Claim<Open>; readonly argumentsError?: unknown; readonly thinking?: unknown;
         readonly thinkingSignature?: unknown;
       }>;
-      readonly sections?: Claim<Open>; readonly timestamp?: unknown; readonly toolsAdded?: Claim<Open>;
-      readonly api?: unknown; readonly provider?: unknown; readonly model?: unknown;
+      readonly sections?: Claim<Open>; readonly timestamp?: unknown;
+      readonly toolsAdded?: Claim<{ readonly name?: unknown; }>; readonly api?: unknown;
+      readonly provider?: unknown; readonly model?: unknown;
       readonly usage?: Claim<{
         readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
         readonly cacheWrite?: unknown; readonly reasoning?: unknown; readonly totalTokens?: unknown;
@@ -102,7 +97,9 @@ export interface Stdout {
       readonly stopReason?: unknown; readonly responseId?: unknown; readonly rawStopReason?: unknown;
       readonly durationMs?: unknown; readonly thinkingLevel?: unknown; readonly errorMessage?: unknown;
       readonly toolCallId?: unknown; readonly toolName?: unknown; readonly isError?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;
@@ -202,17 +199,27 @@ export interface Stdout {
   queue_update: { readonly type?: unknown; readonly steering?: unknown; readonly followUp?: unknown; };
   response: {
     readonly id?: unknown; readonly type?: unknown; readonly command?: unknown; readonly success?: unknown;
-    readonly data?: Claim<Open>; readonly error?: unknown;
+    readonly data?: Claim<{
+      readonly sessionId?: unknown; readonly model?: Claim<{ readonly id?: unknown; }>;
+    }>;
+    readonly error?: unknown;
   };
   session: {
     readonly type?: unknown; readonly version?: unknown; readonly id?: unknown; readonly timestamp?: unknown;
     readonly cwd?: unknown;
   };
+  summarization_retry_scheduled: {
+    readonly type?: unknown; readonly title?: unknown; readonly error?: unknown;
+    readonly errorMessage?: unknown; readonly reason?: unknown;
+  };
   tool_execution_end: {
     readonly type?: unknown; readonly toolCallId?: unknown; readonly toolName?: unknown;
     readonly result?: Claim<{
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
-      readonly structuredContent?: Claim<Open>; readonly isError?: unknown; readonly details?: Claim<Open>;
+      readonly structuredContent?: Claim<{ readonly exit_code?: unknown; }>; readonly isError?: unknown;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
     }>;
     readonly isError?: unknown; readonly durationMs?: unknown; readonly parentToolCallId?: unknown;
   };
@@ -225,7 +232,7 @@ export interface Stdout {
     readonly args?: Claim<Open>;
     readonly partialResult?: Claim<{
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{ readonly results?: Claim<{ readonly messages?: Claim<Open>; }>; }>;
     }>;
     readonly parentToolCallId?: unknown;
   };
@@ -256,7 +263,9 @@ export interface Stdout {
       readonly role?: unknown; readonly toolCallId?: unknown; readonly toolName?: unknown;
       readonly content?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
       readonly isError?: unknown; readonly durationMs?: unknown; readonly timestamp?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;
@@ -270,13 +279,7 @@ export interface Stdout {
 }
 
 export interface Session {
-  branch_summary: {
-    readonly usage?: Claim<{
-      readonly input?: unknown; readonly output?: unknown; readonly cacheRead?: unknown;
-      readonly cacheWrite?: unknown; readonly reasoning?: unknown;
-      readonly cost?: Claim<{ readonly total?: unknown; }>;
-    }>;
-  };
+  branch_summary: { readonly usage?: Claim<Open>; };
   compaction: {
     readonly type?: unknown; readonly id?: unknown; readonly parentId?: unknown; readonly timestamp?: unknown;
     readonly summary?: unknown; readonly firstKeptEntryId?: unknown; readonly tokensBefore?: unknown;
@@ -322,7 +325,9 @@ export interface Session {
       readonly stopReason?: unknown; readonly responseId?: unknown; readonly rawStopReason?: unknown;
       readonly durationMs?: unknown; readonly thinkingLevel?: unknown; readonly errorMessage?: unknown;
       readonly toolCallId?: unknown; readonly toolName?: unknown; readonly isError?: unknown;
-      readonly details?: Claim<Open>;
+      readonly details?: Claim<{
+        readonly patch?: unknown; readonly results?: Claim<{ readonly messages?: Claim<Open>; }>;
+      }>;
       readonly nestedCalls?: Claim<{
         readonly calls?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly status?: unknown;

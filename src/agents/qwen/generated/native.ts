@@ -15,6 +15,7 @@ export interface Stdout {
       readonly usage?: Claim<{
         readonly input_tokens?: unknown; readonly output_tokens?: unknown;
         readonly cache_read_input_tokens?: unknown; readonly total_tokens?: unknown;
+        readonly cache_creation_input_tokens?: unknown;
       }>;
     }>;
   };
@@ -28,6 +29,11 @@ export interface Stdout {
     }>;
     readonly permission_denials?: unknown; readonly error?: Claim<{ readonly message?: unknown; }>;
   };
+  'result/error_max_turns': {
+    readonly type?: unknown; readonly subtype?: unknown; readonly is_error?: unknown;
+    readonly duration_ms?: unknown; readonly error?: Claim<{ readonly message?: unknown; }>;
+    readonly permission_denials?: unknown; readonly usage?: unknown;
+  };
   'result/success': {
     readonly type?: unknown; readonly subtype?: unknown; readonly uuid?: unknown;
     readonly session_id?: unknown; readonly is_error?: unknown; readonly duration_ms?: unknown;
@@ -35,6 +41,7 @@ export interface Stdout {
     readonly usage?: Claim<{
       readonly input_tokens?: unknown; readonly output_tokens?: unknown;
       readonly cache_read_input_tokens?: unknown; readonly total_tokens?: unknown;
+      readonly cache_creation_input_tokens?: unknown;
     }>;
     readonly permission_denials?: Claim<{
       readonly tool_name?: unknown; readonly tool_use_id?: unknown; readonly tool_input?: Claim<Open>;
@@ -61,6 +68,8 @@ export interface Stdout {
         readonly type?: unknown; readonly thinking?: unknown; readonly text?: unknown;
         readonly partial_json?: unknown;
       }>;
+      readonly tool_use_id?: unknown;
+      readonly content?: Claim<{ readonly message?: unknown; readonly elapsedMs?: unknown; }>;
     }>;
   };
   'system/init': {
@@ -75,6 +84,7 @@ export interface Stdout {
     readonly session_id?: unknown; readonly parent_tool_use_id?: unknown;
     readonly data?: Claim<{
       readonly reason?: unknown; readonly discardedToolCalls?: unknown; readonly preserveText?: unknown;
+      readonly attempt?: unknown; readonly maxRetries?: unknown; readonly delayMs?: unknown;
     }>;
   };
   'system/task_notification': {
@@ -94,6 +104,9 @@ export interface Stdout {
       readonly task_id?: unknown; readonly tool_use_id?: unknown; readonly description?: unknown;
       readonly subagent_type?: unknown;
     }>;
+  };
+  'system/worktree_started': {
+    readonly type?: unknown; readonly subtype?: unknown; readonly data?: Claim<Open>;
   };
   user: {
     readonly type?: unknown; readonly uuid?: unknown; readonly session_id?: unknown;
@@ -121,6 +134,7 @@ export interface Session {
         readonly functionCall?: Claim<{
           readonly id?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
         }>;
+        readonly inlineData?: unknown; readonly fileData?: unknown;
       }>;
     }>;
     readonly usageMetadata?: Claim<{
@@ -142,6 +156,13 @@ export interface Session {
         readonly fileStates?: Claim<Open>; readonly promptCount?: unknown;
         readonly promptCountAtLastCommit?: unknown;
       }>;
+    }>;
+  };
+  'system/background_task_completed': {
+    readonly type?: unknown; readonly subtype?: unknown; readonly message?: Claim<Open>;
+    readonly systemPayload?: Claim<{
+      readonly displayText?: unknown;
+      readonly backgroundTask?: Claim<{ readonly toolUseId?: unknown; readonly status?: unknown; }>;
     }>;
   };
   'system/branch_checkpoint': {
@@ -185,7 +206,18 @@ export interface Session {
     readonly uuid?: unknown; readonly parentUuid?: unknown; readonly sessionId?: unknown;
     readonly timestamp?: unknown; readonly type?: unknown; readonly provenance?: unknown;
     readonly cwd?: unknown; readonly version?: unknown; readonly gitBranch?: unknown;
-    readonly subtype?: unknown; readonly systemPayload?: Claim<{ readonly uiEvent?: Claim<Open>; }>;
+    readonly subtype?: unknown;
+    readonly systemPayload?: Claim<{
+      readonly uiEvent?: Claim<{
+        readonly 'event.name'?: unknown; readonly model?: unknown; readonly prompt_id?: unknown;
+        readonly subagent_name?: unknown; readonly subagent_id?: unknown; readonly call_id?: unknown;
+        readonly function_name?: unknown; readonly function_args?: Claim<Open>; readonly decision?: unknown;
+        readonly status?: unknown; readonly error?: unknown; readonly error_type?: unknown;
+        readonly error_message?: unknown; readonly status_code?: unknown; readonly duration_ms?: unknown;
+        readonly input_token_count?: unknown; readonly output_token_count?: unknown;
+        readonly cached_content_token_count?: unknown; readonly thoughts_token_count?: unknown;
+      }>;
+    }>;
   };
   tool_result: {
     readonly uuid?: unknown; readonly parentUuid?: unknown; readonly sessionId?: unknown;
@@ -195,13 +227,24 @@ export interface Session {
       readonly role?: unknown;
       readonly parts?: Claim<{
         readonly functionResponse?: Claim<{
-          readonly id?: unknown; readonly name?: unknown; readonly response?: Claim<Open>;
+          readonly id?: unknown; readonly name?: unknown;
+          readonly response?: Claim<{
+            readonly error?: unknown; readonly output?: unknown; readonly content?: unknown;
+          }>;
         }>;
       }>;
     }>;
     readonly toolCallResult?: Claim<{
       readonly callId?: unknown; readonly status?: unknown; readonly executionStatus?: unknown;
-      readonly resultDisplay?: Claim<Open>;
+      readonly resultDisplay?: Claim<{
+        readonly type?: unknown; readonly text?: unknown; readonly status?: unknown;
+        readonly outcome?: unknown; readonly exitCode?: unknown; readonly fileDiff?: unknown;
+        readonly toolCalls?: Claim<{
+          readonly callId?: unknown; readonly name?: unknown; readonly args?: Claim<Open>;
+          readonly status?: unknown; readonly error?: unknown; readonly result?: unknown;
+          readonly resultDisplay?: unknown;
+        }>;
+      }>;
       readonly error?: Claim<{ readonly name?: unknown; readonly errorType?: unknown; }>;
       readonly errorType?: unknown; readonly durationMs?: unknown;
     }>;
@@ -223,6 +266,9 @@ export interface Session {
     readonly message?: Claim<{
       readonly role?: unknown; readonly parts?: Claim<{ readonly text?: unknown; }>;
     }>;
-    readonly systemPayload?: Claim<{ readonly displayText?: unknown; }>;
+    readonly systemPayload?: Claim<{
+      readonly displayText?: unknown;
+      readonly backgroundTask?: Claim<{ readonly toolUseId?: unknown; readonly status?: unknown; }>;
+    }>;
   };
 }
