@@ -1,9 +1,11 @@
 /** Messages and their blocks, as stdout and session files both hold them. */
 import type { Drafts, Said } from '../kit/drafts.ts';
 import {
+  type Both,
   type Inside,
   idOf,
   isNative,
+  type Merged,
   nativeOf,
   type Open,
   statusOf,
@@ -14,8 +16,9 @@ import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
 /** Records of both channels: each has fields of its own. */
-export type Assistant = Stdout['assistant'] & Session['assistant'];
-export type User = Stdout['user'] & Session['user'];
+type Records = Both<Pick<Stdout, 'assistant' | 'user'>, Pick<Session, 'assistant' | 'user'>>;
+export type Assistant = Records['assistant'];
+export type User = Records['user'];
 /** Facts beside a result, by its call's id; `alone`: the record holds no other result. */
 export type FactsOf = (alone: boolean) => (call_id: unknown) => ResultFacts;
 /** What a user record was: tool results, a prompt, text the CLI adds to a turn, or an interruption. */
@@ -37,8 +40,7 @@ const IGNORED: ReadonlySet<unknown> = new Set([
   'tool_reference',
 ]);
 
-type Content<M> = Inside<Inside<M>['content' & keyof Inside<M>]>;
-export type Block = Content<Assistant['message']> & Content<User['message']>;
+export type Block = Inside<Inside<Merged<Records>['message']>['content']>;
 
 /** One conversation: the root agent's steps, and everybody's calls. */
 export class Conversation {
