@@ -1,4 +1,4 @@
-/** The demo's program as a real process: every shipped script, what it prints, how it ends, what it leaves. */
+/** The chaos agent as a real process: every script, its output, its end and the files that it leaves. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -15,11 +15,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { shippedNames } from '../../src/agents/demo/program/library.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
+import { chaosAgent } from '../chaos-agent.ts';
+import { shippedNames } from '../fixtures/agent/library.ts';
 import { verifies } from './verifies.ts';
-
-const entry = join(import.meta.dirname, '../../src/agents/demo/program/main.ts');
 
 interface Played {
   code: number | null;
@@ -36,13 +35,13 @@ interface Given {
 let folder = '';
 let cwd = '';
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'demo-'));
+  folder = mkdtempSync(join(tmpdir(), 'chaos-agent-'));
   cwd = mkdtempSync(join(folder, 'work-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function play(args: string[], given: Given = {}): Promise<Played> {
-  const child = spawn(process.execPath, [entry, '--speed', '0', ...args], { cwd, env: {} });
+  const child = spawn(process.execPath, [chaosAgent, '--speed', '0', ...args], { cwd, env: {} });
   const pieces: Buffer[] = [];
   let stderr = '';
   child.stdout.on('data', (piece: Buffer) => {
@@ -219,7 +218,7 @@ describe('faults', () => {
     expect(played.stderr).toContain('Error: out of luck');
   });
 
-  test('a killed demo has written everything before', async () => {
+  test('a killed agent has written everything before', async () => {
     const played = await play(['--script', 'killed']);
     expect({ code: played.code, signal: played.signal, types: typesOf(played) }).toEqual({
       code: null,
@@ -274,13 +273,13 @@ describe('faults', () => {
       seen: (child, sofar) => {
         if (done || !sofar.includes(text)) return;
         done = true;
-        // The demo sets its signal handlers right after it has written.
+        // The agent sets its signal handlers right after it has written.
         setTimeout(() => then(child), 50);
       },
     };
   };
 
-  test('a hanging demo ends by SIGTERM, the stubborn one only by SIGKILL', async () => {
+  test('a hanging agent ends by SIGTERM, the stubborn one only by SIGKILL', async () => {
     const hang = await play(
       ['--script', 'hang'],
       whenSaid('call_start', (child) => child.kill()),
@@ -454,7 +453,7 @@ describe('the program', () => {
     ]);
     expect(await told('--script', 'nowhere')).toEqual([
       2,
-      'error: nowhere: no such script; --list names those that come with the demo\n',
+      'error: nowhere: no such script; --list names those that come with the agent\n',
       0,
     ]);
     expect((await told('--approve', 'never'))[0]).toBe(2);

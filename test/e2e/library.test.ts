@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
+import { chaosAgent, played } from '../chaos-agent.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { root, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -31,7 +32,8 @@ const options = (script: string) => ({
   cwd: place.work,
   state_dir: place.state,
   env: { TACHO_HOME: place.state },
-  args: ['--speed', '0', '--script', script],
+  command: [chaosAgent],
+  args: played(script),
 });
 
 async function all(events: AsyncIterable<Event>): Promise<Event[]> {
