@@ -139,7 +139,6 @@ await build({
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
 });
-cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recursive: true });
 writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages(metafiles)));
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
