@@ -212,7 +212,7 @@ test('the example of the docs runs as it is written', async () => {
   const code = await new Promise((done) => child.on('close', done));
   expect([code, text]).toEqual([
     0,
-    expect.stringMatching(/^LS c1\nTodoWrite c2\n[\s\S]*ok: 10 calls, \d+ tokens\nDone\. /),
+    expect.stringMatching(/^Write c1\nBash c2\n {2}error\n[\s\S]*ok: 5 calls, \d+ tokens\nDone\. /),
   ]);
   expect(readdirSync(join(place.state, 'journal')).length).toBeGreaterThan(0);
 });
