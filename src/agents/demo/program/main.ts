@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { LIMITS } from '../../../lib/limits.ts';
@@ -51,10 +51,10 @@ function createOutput({ 'session-dir': folder, resume, seed }: Options) {
   if (file !== null) fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const size = file === null ? 0 : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   let ticks = 0;
-  const now = () =>
-    Math.round(
-      seed === undefined ? performance.timeOrigin + performance.now() : SEEDED_MS + ticks++,
-    );
+  const now =
+    seed === undefined
+      ? () => Math.round(performance.timeOrigin + performance.now())
+      : () => SEEDED_MS + ticks++;
   const emit = (t: RecordType, fields: object): number => {
     const at = now();
     const line = `${JSON.stringify({ t, at: new Date(at).toISOString(), ...fields })}\n`;
@@ -83,12 +83,9 @@ function work({ tool, input }: StoryCall): Result {
       return { status: status === 0 ? 'ok' : 'error', exit_code: status, output: `${stdout}` };
     }
     const whole = fs.readFileSync(path, 'utf8');
-    return tool === 'read_file'
-      ? ok(whole)
-      : save(
-          path,
-          whole.replace(find, () => replace),
-        );
+    if (tool === 'read_file') return ok(whole);
+    const edited = whole.replace(find, () => replace);
+    return save(path, edited);
   } catch (error) {
     return { ...ok((error as Error).message), status: 'error' };
   }
@@ -109,7 +106,7 @@ async function play(options: Options, prompt: string): Promise<number> {
   const { model, approve, stream, end } = options;
   const { session, now, emit, suffix } = createOutput(options);
   const speed = Number(options.speed);
-  const pause = async (ms: number) => void (speed > 0 && (await wait(ms / speed)));
+  const pause = () => (speed > 0 ? wait(PAUSE_MS / speed) : null);
   const names = [...tools.rows.map((row) => row.native), ...tools.passed_through];
   const cwd = process.cwd();
   emit('hello', { session, model, version: DEMO_VERSION, cwd, approve, tools: names });
@@ -136,20 +133,20 @@ async function play(options: Options, prompt: string): Promise<number> {
       const call = `c${calls}${suffix}`;
       emit('call', { id: call, tool: asked.tool, input: asked.input });
       const started = emit('call_start', { call });
-      await pause(PAUSE_MS);
+      await pause();
       const { file, ...result } = work(asked);
       if (file) emit('file', { call, ...file });
       emit('call_end', { call, ...result, ms: now() - started });
       if (result.status !== asked.expect) return finish('agent_error', `${call}: ${result.output}`);
     }
     emit('turn_end', { id: step, reason: turn.calls.length > 0 ? 'calls' : 'stop' });
-    await pause(PAUSE_MS);
+    await pause();
   }
   return finish(end, end === 'ok' ? null : `--end ${end}`);
 }
 
 try {
-  process.exitCode = await play(readOptions(), await text(process.stdin));
+  process.exitCode = await play(readOptions(), await readAll(process.stdin));
 } catch (error) {
   fs.writeFileSync(STDERR, `error: ${(error as Error).message}\n`);
   process.exitCode = 2;
