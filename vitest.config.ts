@@ -3,12 +3,12 @@ import { defineConfig } from 'vitest/config';
 /** `unit`: pure, in one process, without isolation. `system`: real processes, files, terminals. */
 export default defineConfig({
   test: {
-    globalSetup: ['test/user-state.ts'],
+    globalSetup: ['test/user-state.ts', 'test/chaos-agent.ts'],
     projects: [
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'rehearsal/**/*.test.ts'],
+          include: ['{src,rehearsal,test/contract,test/fixtures}/**/*.test.ts'],
           setupFiles: ['test/seed.ts'],
           pool: 'threads',
           isolate: false,

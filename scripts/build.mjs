@@ -15,6 +15,7 @@ const dist = join(root, 'dist');
 /**
  * Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class.
  * Here each export is one property, read at the start, and only where it is used.
+ * @type {import('esbuild').Plugin}
  */
 const builtins = {
   name: 'builtins',
@@ -28,7 +29,7 @@ const builtins = {
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
     on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
-      const names = Object.keys(process.getBuiltinModule(path)).filter((name) =>
+      const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) =>
         /^\w+$/.test(name),
       );
       const lines = names.map(
@@ -43,9 +44,13 @@ ${lines.join('\n')}`,
   },
 };
 
-/** Modules that commander imports for what tacho never does: loaded only if it did. */
+/**
+ * Modules that commander imports for what tacho never does: loaded only if it did.
+ * @type {Record<string, string[]>}
+ */
 const SELDOM = { 'node:child_process': ['spawn'], 'node:util': ['stripVTControlCharacters'] };
 
+/** @type {import('esbuild').Plugin} */
 const seldom = {
   name: 'seldom',
   setup(on) {
@@ -53,7 +58,7 @@ const seldom = {
       importer.includes(join('node_modules', 'commander')) ? { path, namespace: 'seldom' } : null,
     );
     on.onLoad({ filter: /.*/, namespace: 'seldom' }, ({ path }) => ({
-      contents: SELDOM[path]
+      contents: (SELDOM[path] ?? [])
         .map(
           (name) =>
             `exports.${name} = (...args) => process.getBuiltinModule('${path}').${name}(...args);`,
@@ -63,9 +68,13 @@ const seldom = {
   },
 };
 
-/** What is loaded later: each becomes a file of its own. */
+/**
+ * Modules that are loaded later: each becomes a file of its own.
+ * @type {Map<string, string>}
+ */
 const later = new Map();
 
+/** @type {import('esbuild').Plugin} */
 const deferred = {
   name: 'deferred',
   setup(on) {
@@ -79,15 +88,18 @@ const deferred = {
   },
 };
 
+/** @type {import('esbuild').Metafile[]} */
 const metafiles = [];
 
+/** @param {import('esbuild').BuildOptions} options */
 async function build(options) {
-  metafiles.push((await bundle(options)).metafile);
+  const { metafile } = await bundle({ ...options, metafile: true });
+  metafiles.push(metafile);
 }
 
+/** @type {import('esbuild').BuildOptions} */
 const shared = {
   absWorkingDir: root,
-  metafile: true,
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -100,6 +112,7 @@ const shared = {
   alias: { yaml: join(root, 'node_modules', 'yaml', 'browser', 'index.js') },
 };
 
+/** @type {import('esbuild').BuildOptions} */
 const commonJs = {
   ...shared,
   format: 'cjs',
@@ -112,8 +125,8 @@ const commonJs = {
 /** Programs that tacho itself brings for an agent. */
 const programs = Object.fromEntries(
   readdirSync(join(root, 'src/agents'))
-    .map((agent) => [`${agent}-agent`, `src/agents/${agent}/program/main.ts`])
-    .filter(([, source]) => existsSync(join(root, source))),
+    .filter((agent) => existsSync(join(root, 'src/agents', agent, 'program/main.ts')))
+    .map((agent) => [`${agent}-agent`, `src/agents/${agent}/program/main.ts`]),
 );
 
 rmSync(dist, { recursive: true, force: true });
@@ -139,7 +152,6 @@ await build({
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
 });
-cpSync(join(root, 'src/agents/demo/scripts'), join(dist, 'demo-scripts'), { recursive: true });
 writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages(metafiles)));
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 /** Licences that ask for their notice and nothing else. */
 const KNOWN = new Set(['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause']);
 
-/** Packages of which something is in the outputs of these builds, as folders below `root`. */
+/**
+ * Packages of which something is in the outputs of these builds, as folders below `root`.
+ * @param {{ outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }> }[]} metafiles
+ */
 export function bundledPackages(metafiles) {
   const folders = new Set();
   for (const { outputs } of metafiles)
@@ -17,7 +20,11 @@ export function bundledPackages(metafiles) {
   return [...folders].sort();
 }
 
-/** The text of the notices file. Throws for a package without a licence text or with a licence that is not known here. */
+/**
+ * The text of the notices file. Throws for a package without a licence text or with a licence that is not known here.
+ * @param {string} root
+ * @param {string[]} folders
+ */
 export function noticesOf(root, folders) {
   const parts = folders.map((folder) => {
     const path = join(root, folder);

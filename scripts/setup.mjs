@@ -1,5 +1,5 @@
 // First step of `npm start` and `npm test`: runs on Node 20 too, needs no dependency. Installs when the lockfile changed,
-// builds when the sources changed, then goes on with the checkout's own Node 24.
+// builds when the sources changed, then continues with the checkout's own Node 24.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -19,10 +19,14 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bin = join(root, 'node_modules', '.bin');
 const marks = join(root, 'node_modules', '.tacho');
 
-function run(command, args, options = {}) {
-  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, ...options.env };
+/**
+ * @param {string} command
+ * @param {string[]} args
+ */
+function run(command, args) {
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
   const { status, signal, error } = spawnSync(command, args, {
-    cwd: options.cwd ?? root,
+    cwd: root,
     stdio: 'inherit',
     env,
   });
@@ -33,6 +37,11 @@ function run(command, args, options = {}) {
   return status ?? (signal ? 1 : 0);
 }
 
+/**
+ * @param {string} say
+ * @param {string} command
+ * @param {string[]} args
+ */
 function must(say, command, args) {
   console.error(`setup: ${say}`);
   const status = run(command, args);
@@ -42,8 +51,10 @@ function must(say, command, args) {
   }
 }
 
+/** @param {string[]} paths */
 function hashOf(paths) {
   const hash = createHash('sha256');
+  /** @param {string} path */
   const visit = (path) => {
     if (!existsSync(path)) return;
     if (statSync(path).isDirectory()) {
@@ -56,9 +67,14 @@ function hashOf(paths) {
   return hash.digest('hex');
 }
 
+/** @param {string} name */
 const markOf = (name) =>
   existsSync(join(marks, name)) ? readFileSync(join(marks, name), 'utf8') : '';
 
+/**
+ * @param {string} name
+ * @param {string} text
+ */
 function setMark(name, text) {
   mkdirSync(marks, { recursive: true });
   writeFileSync(join(marks, name), text);
@@ -109,15 +125,16 @@ if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.cjs'))) {
   setMark('build', sources);
 }
 
+const STEPS = new Map([
+  ['demo', 'scripts/demo.ts'],
+  ['test', 'scripts/test.ts'],
+  ['bench', 'bench/main.ts'],
+  ['rehearse', 'rehearsal/main.ts'],
+  ['torture', 'test/torture/main.ts'],
+]);
 const then = process.argv.indexOf('--then');
-const [what, ...rest] = then < 0 ? [] : process.argv.slice(then + 1);
-const STEPS = {
-  demo: () => run(node, ['scripts/demo.mjs', ...rest]),
-  test: () => run(node, ['scripts/test.mjs', ...rest]),
-  bench: () => run(node, ['bench/main.ts', ...rest]),
-  rehearse: () => run(node, ['rehearsal/main.ts', ...rest]),
-  torture: () => run(node, ['test/torture/main.ts', ...rest]),
-};
+const [name = '', ...rest] = then < 0 ? [] : process.argv.slice(then + 1);
+const step = STEPS.get(name);
 // Ctrl-C reaches the step too; its end is waited for.
 process.on('SIGINT', () => {});
-if (what !== undefined) process.exit(STEPS[what]());
+if (step !== undefined) process.exit(run(node, [step, ...rest]));

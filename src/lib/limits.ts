@@ -189,10 +189,6 @@ export const LIMITS = {
   input_wait_ms: 10_000,
   /** How long a question whether a call may run waits for somebody's answer before the approval mode refuses it. */
   confirm_wait_ms: 120_000,
-  /** What the built-in agent keeps of a command's output, and reads of a file: its records stay far below a line's limit. */
-  command_output_bytes_max: 1024 * 1024,
-  /** A script for the built-in agent: written by hand, some kilobytes. */
-  script_bytes_max: 1024 * 1024,
   /** A prompt that the built-in agent repeats whole in its records; of a longer one only size and hash. */
   echoed_prompt_bytes_max: 1024 * 1024,
   /** Lines the live view can be scrolled back; the whole run is in the journal. */

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { chaosAgent } from '../chaos-agent.ts';
 import { demo, finished, usePlace } from './cli.ts';
 
 const place = usePlace({ trust: true });
@@ -71,7 +72,7 @@ test('tacho.yaml sets limits of a target, and a flag goes before them', async ()
   writeFileSync(join(place.work, 'loop.yaml'), LOOP);
   writeFileSync(
     join(place.work, 'tacho.yaml'),
-    'targets:\n  careful:\n    agent: demo\n    args: [--script, ./loop.yaml]\n    max_tool_calls: 2\n',
+    `targets:\n  careful:\n    agent: demo\n    command: ${chaosAgent}\n    args: [--script, ./loop.yaml]\n    max_tool_calls: 2\n`,
   );
   const careful = ['run', '--target', 'careful', '--output', 'json', 'go'];
   expect(finished(await tacho(careful)).error).toMatch(/^\d+ tool calls, over --max-tool-calls 2$/);

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { demo, usePlace } from './cli.ts';
 
 const place = usePlace();
@@ -48,7 +49,7 @@ test('a failed run is an error there, and foreign text cannot speak for us', asy
 
 test("people's output cannot give commands there", async () => {
   writeFileSync(join(place.work, 'evil.yaml'), 'about: evil\nsteps:\n  - say: "::error::mine"\n');
-  const args = ['run', '--agent', 'demo', 'go', '--', '--speed', '0', '--script', './evil.yaml'];
+  const args = ['run', ...CHAOS, 'go', '--', ...played('./evil.yaml')];
   const { stdout } = await tacho(args, { env: inActions() });
   expect(stdout).toContain(':\\u{3a}error::mine\n');
   expect(stdout).not.toMatch(/^\s*::/m);

@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { checkRunEvent } from '../../src/model/generated/checks.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -198,12 +199,10 @@ export async function until(holds: () => boolean, what = 'condition'): Promise<v
   }
 }
 
-/** Arguments for a run of the demo agent without pauses, in json mode. */
+/** Arguments for a run in json mode that plays a script with the chaos agent. */
 export function demo(script: string, ...more: string[]): string[] {
-  return ['run', '--agent', 'demo', '--output', 'json', ...more, 'please', '--', ...played(script)];
+  return ['run', ...CHAOS, '--output', 'json', ...more, 'please', '--', ...played(script)];
 }
-
-export const played = (script: string) => ['--speed', '0', '--script', script];
 
 export const finished = (result: Result): Row => result.records.at(-1)?.data;
 

@@ -4,12 +4,12 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import {
   demo,
   filesBelow,
   finished,
   linesOf,
-  played,
   type Result,
   type Row,
   root,
@@ -87,7 +87,7 @@ verifies('ST-10', 'replay prints exactly what the run printed, in either mode', 
     });
     expect([replayed.code, replayed.stderr]).toEqual([0, '']);
     expect(replayed.stdout).toBe(run.stdout);
-    const human = await tacho(['run', '--agent', 'demo', 'please', '--', ...played(script)]);
+    const human = await tacho(['run', ...CHAOS, 'please', '--', ...played(script)]);
     const again = await tacho(['replay', 'last']);
     expect(again.stdout).toBe(human.stdout);
   }

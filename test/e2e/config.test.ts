@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { chaosAgent } from '../chaos-agent.ts';
 import { finished, fixture, type Options, type Result, type Row, usePlace } from './cli.ts';
 
 const place = usePlace({ trust: true });
@@ -274,7 +275,9 @@ test('--resume and --label: the one reaches the agent, the other the record', as
 });
 
 test('a timeout in the target ends the run', async () => {
-  config('targets:\n  slow:\n    agent: demo\n    timeout: 0.5\n    args: [--script, hang]\n');
+  config(
+    `targets:\n  slow:\n    agent: demo\n    command: ${chaosAgent}\n    timeout: 0.5\n    args: [--script, hang]\n`,
+  );
   const result = await tacho(['run', '--target', 'slow', '--output', 'json', 'x']);
   expect([result.code, finished(result).exit_reason]).toEqual([124, 'timeout']);
 });

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Transcript } from '../../src/model/transcript.ts';
 import { call, transcript } from '../build-transcript.ts';
+import { chaosAgent } from '../chaos-agent.ts';
 import { bin, filesBelow, linesOf, spools, until, usePlace } from './cli.ts';
 import { openPty, type Pty } from './pty.ts';
 import { verifies } from './verifies.ts';
@@ -282,10 +283,10 @@ FAIL  deploys     0.00  a.jsonl:1
 });
 
 const TARGETS = `targets:
-  quick: { agent: demo, args: [--speed, "0", --script, default] }
-  tools: { agent: demo, args: [--speed, "0", --script, tools] }
-  broken: { agent: demo, args: [--speed, "0", --script, provider-error] }
-  endless: { agent: demo, args: [--speed, "0", --script, hang] }
+  quick: { agent: demo, command: ${chaosAgent}, args: [--speed, "0", --script, default] }
+  tools: { agent: demo, command: ${chaosAgent}, args: [--speed, "0", --script, tools] }
+  broken: { agent: demo, command: ${chaosAgent}, args: [--speed, "0", --script, provider-error] }
+  endless: { agent: demo, command: ${chaosAgent}, args: [--speed, "0", --script, hang] }
 `;
 const MENDS = `tests:
   - id: mends

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
+import { chaosAgent, played } from '../chaos-agent.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { root, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -31,7 +32,8 @@ const options = (script: string) => ({
   cwd: place.work,
   state_dir: place.state,
   env: { TACHO_HOME: place.state },
-  args: ['--speed', '0', '--script', script],
+  command: [chaosAgent],
+  args: played(script),
 });
 
 async function all(events: AsyncIterable<Event>): Promise<Event[]> {
@@ -210,7 +212,7 @@ test('the example of the docs runs as it is written', async () => {
   const code = await new Promise((done) => child.on('close', done));
   expect([code, text]).toEqual([
     0,
-    expect.stringMatching(/^LS c1\nTodoWrite c2\n[\s\S]*ok: 10 calls, \d+ tokens\nDone\. /),
+    expect.stringMatching(/^Write c1\nBash c2\n {2}error\n[\s\S]*ok: 5 calls, \d+ tokens\nDone\. /),
   ]);
   expect(readdirSync(join(place.state, 'journal')).length).toBeGreaterThan(0);
 });

@@ -5,8 +5,9 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect, run } from '../../src/index.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { listenAt, stopServer } from '../listen-at.ts';
-import { filesBelow, played, usePlace } from './cli.ts';
+import { filesBelow, usePlace } from './cli.ts';
 import { succeeds } from './needs.ts';
 import { verifies } from './verifies.ts';
 
@@ -40,8 +41,7 @@ function tokenFile(): string {
 const commands = (url: string, ...more: string[]) => [
   [
     'run',
-    '--agent',
-    'demo',
+    ...CHAOS,
     '--live',
     url,
     '--live-token-file',

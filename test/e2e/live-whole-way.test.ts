@@ -6,6 +6,7 @@ import { allAgents } from '../../src/agents/registry.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
 import type { RunOutcome } from '../../src/model/outcome.ts';
 import { createLiveProjector } from '../../src/projections/live/live.ts';
+import { CHAOS } from '../chaos-agent.ts';
 import {
   connectSocket,
   control,
@@ -307,7 +308,7 @@ verifies(
     expect(finished(await run.done).exit_reason).toBe('ok');
 
     const from = client.received.length;
-    const args = ['run', '--agent', 'demo', '--output', 'json', '--live', url, '--accept-input'];
+    const args = ['run', ...CHAOS, '--output', 'json', '--live', url, '--accept-input'];
     const deaf = place.start([...args, 'please', '--', '--script', 'hang-polite']);
     const started = await client.wait(isType('session_start'), 'the run', from);
     client.send(input('user_input', started.session_id, { content: 'hello' }, 'i-3'));

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-// @ts-expect-error: plain JavaScript without types, because it also runs on older Node.
 import { bundledPackages, noticesOf } from '../../scripts/notices.mjs';
 import { testFolder } from '../fixtures/folder.ts';
 import { root } from './cli.ts';

@@ -6,6 +6,7 @@ import { verifyRun } from '../../src/app/runs/verify.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { openIndex } from '../../src/store/index/index-db.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
+import { chaosAgent, played } from '../chaos-agent.ts';
 import { spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -23,7 +24,8 @@ verifies(
         prompt: 'please',
         cwd: place.work,
         state_dir: place.state,
-        args: ['--speed', '0', '--script', 'flood'],
+        command: [chaosAgent],
+        args: played('flood'),
         env: { TACHO_HOME: place.state },
       });
       const { result } = await startRun(request, []);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { waitBefore } from '../../src/app/run/retry.ts';
+import { chaosAgent } from '../chaos-agent.ts';
 import { demo, finished, linesOf, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -12,8 +13,8 @@ const { tacho } = place;
 /** Fails twice with what the model API says, then works; the count is kept in the work folder. */
 const FLAKY = `#!/bin/sh
 echo x >> tries
-if [ "$(wc -l < tries)" -lt 3 ]; then exec "$NODE" "$AGENT" "$@" --script provider-error; fi
-exec "$NODE" "$AGENT" "$@" --script fixed
+if [ "$(wc -l < tries)" -lt 3 ]; then exec "$AGENT" "$@" --script provider-error; fi
+exec "$AGENT" "$@" --script fixed
 `;
 
 const flaky = (...flags: string[]) => {
@@ -24,10 +25,7 @@ const flaky = (...flags: string[]) => {
   );
   return ['run', '--target', 'flaky', '--retry-wait', '0.2', ...flags, 'go'];
 };
-const env = {
-  NODE: process.execPath,
-  AGENT: join(import.meta.dirname, '../../dist/demo-agent.js'),
-};
+const env = { AGENT: chaosAgent };
 
 const attempts = async () => {
   const { stdout } = await tacho(['runs', 'list', '--json']);

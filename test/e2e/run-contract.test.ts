@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent } from '../../src/model/generated/checks.ts';
-import { demo, finished, linesOf, played, type Row, root, until, usePlace } from './cli.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
+import { demo, finished, linesOf, type Row, root, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace({ trust: true });
@@ -87,7 +88,7 @@ test('run_json_mode_emits_exactly_one_terminal_run_finished', async () => {
 
 test('run_json_mode_suppresses_human_final_output_print', async () => {
   const json = await tacho(demo('fixed'));
-  const human = await tacho(['run', '--agent', 'demo', 'please', '--', ...played('fixed')]);
+  const human = await tacho(['run', ...CHAOS, 'please', '--', ...played('fixed')]);
   expect(human.stdout).toContain('Still the same.');
   expect(json.stdout.split('\n').filter((line) => line.startsWith('Still'))).toEqual([]);
   expect(json.stdout.match(/Still the same\./g)).toHaveLength(1);
@@ -131,7 +132,7 @@ verifies('RE-1', '--output takes human or json, and nothing else', async () => {
   const wrong = await tacho(['run', '--agent', 'demo', '--output', 'xml', 'please']);
   expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
   expect(wrong.stderr).toContain("'xml' is invalid. Allowed choices are human, json");
-  const byDefault = await tacho(['run', '--agent', 'demo', 'please', '--', ...played('fixed')]);
+  const byDefault = await tacho(['run', ...CHAOS, 'please', '--', ...played('fixed')]);
   expect(byDefault.code).toBe(0);
   expect(byDefault.stdout).not.toContain('openagent.run_event.v1');
 });
@@ -398,7 +399,7 @@ verifies('RE-14', 'wrong arguments are told on stderr with exit 2, never as reco
 
 verifies('RE-15', 'each mode prints its own kind only', async () => {
   const json = await tacho(demo('default'));
-  const human = await tacho(['run', '--agent', 'demo', 'please', '--', ...played('default')], {
+  const human = await tacho(['run', ...CHAOS, 'please', '--', ...played('default')], {
     cwd: place.folder,
   });
   expect(json.records).toHaveLength(json.stdout.trimEnd().split('\n').length);
@@ -421,7 +422,7 @@ verifies('RE-16', '--events writes the same internal events in either mode', asy
   await tacho(demo('fixed', '--events', json), { env: FIXED });
   rmSync(join(place.work, 'tacho-demo', 'same.txt'));
   const state = ['--state-dir', join(place.folder, 'other')];
-  const args = ['run', '--agent', 'demo', '--events', human, ...state, 'please'];
+  const args = ['run', ...CHAOS, '--events', human, ...state, 'please'];
   await tacho([...args, '--', ...played('fixed')], { env: FIXED });
   expect(bare(human)).toEqual(bare(json));
   expect(bare(json).map((event) => event.seq)).toEqual(bare(json).map((_, index) => index + 1));
@@ -441,7 +442,7 @@ verifies(
     expect(new Set(deltas.map((record) => record.data.message_id)).size).toBe(1);
     const quiet = await tacho(demo('./talk.yaml'));
     expect(typesOf(quiet.records)).not.toContain('model_delta');
-    const args = ['run', '--agent', 'demo', '--stream', 'please', '--', ...played('./talk.yaml')];
+    const args = ['run', ...CHAOS, '--stream', 'please', '--', ...played('./talk.yaml')];
     const human = await tacho(args);
     expect(human.stdout.match(/one two three four five/g)?.length).toBeGreaterThanOrEqual(1);
   },
@@ -475,18 +476,9 @@ verifies(
     expect(await print(demo('fixed', '--timeout', '99'))).not.toBe(base);
     expect(await print(demo('fixed', '--env', 'WORD=1'))).not.toBe(base);
     expect(
-      await print([
-        'run',
-        '--agent',
-        'demo',
-        '--output',
-        'json',
-        'other',
-        '--',
-        ...played('fixed'),
-      ]),
+      await print(['run', ...CHAOS, '--output', 'json', 'other', '--', ...played('fixed')]),
     ).not.toBe(base);
-    await tacho(['run', '--agent', 'demo', 'please', '--', ...played('fixed')]);
+    await tacho(['run', ...CHAOS, 'please', '--', ...played('fixed')]);
     const human = JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout);
     expect(human.metadata).toMatchObject({ output_mode: 'human', fingerprint: base });
   },

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { CHAOS } from '../chaos-agent.ts';
 import { bin, usePlace } from './cli.ts';
 import { openPty, type Pty } from './pty.ts';
 
@@ -18,7 +19,7 @@ const has = (part: string) => (lines: string[]) => lines.some((line) => line.inc
 function watch(script: string, ...more: string[]): Pty {
   const work = join(place.folder, 'watched');
   mkdirSync(work, { recursive: true });
-  const flags = ['run', '--agent', 'demo', '--tui', '--cwd', work, '--state-dir', place.state];
+  const flags = ['run', ...CHAOS, '--tui', '--cwd', work, '--state-dir', place.state];
   pty = openPty([process.execPath, bin, ...flags, 'go', '--', '--script', script, ...more]);
   return pty;
 }

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { SPOOL_MARK } from '../../src/store/spool/spool.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { demo, filesBelow, finished, kill, linesOf, spools, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -75,19 +76,7 @@ verifies(
       leaks([events, final].map((file) => ({ path: file, bytes: readFileSync(file) }))),
     ).toEqual([]);
     const human = await tacho(
-      [
-        'run',
-        '--agent',
-        'demo',
-        '--stream',
-        ...FLAGS,
-        `use ${GITHUB}`,
-        '--',
-        '--speed',
-        '0',
-        '--script',
-        path,
-      ],
+      ['run', ...CHAOS, '--stream', ...FLAGS, `use ${GITHUB}`, '--', ...played(path)],
       { env: ENV },
     );
     expect(human.code).toBe(0);

@@ -82,3 +82,16 @@ test('a name without a slash is looked up on the PATH', async () => {
   await tacho(['run', 'x'], { env: { PATH: path } });
   expect(ran()).toBe(`of the path in ${place.work}\n`);
 });
+
+test('--command wins over the target, and is a path of the folder that tacho was started in', async () => {
+  await trusted({ agent: 'claude', command: './agent.sh' });
+  const [here, elsewhere] = [join(place.work, 'here'), join(place.folder, 'elsewhere')];
+  program(here, 'named');
+  program(elsewhere, 'foreign');
+  const options = { cwd: here, contract: 'none' } as const;
+  const args = ['run', '--command', './agent.sh', '--cwd', elsewhere, '--output', 'json', 'x'];
+  const { records } = await tacho(args, options);
+  expect(records[0].data.command).toEqual([join(here, 'agent.sh')]);
+  await tacho(['run', '--agent', 'claude', '--command', './agent.sh', 'x'], options);
+  expect(ran()).toBe(`named in ${elsewhere}\nnamed in ${here}\n`);
+});

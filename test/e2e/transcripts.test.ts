@@ -14,6 +14,7 @@ import { expect, test } from 'vitest';
 import { record } from '../../src/index.ts';
 import { checkTranscript } from '../../src/model/generated/checks.ts';
 import { call, transcript } from '../build-transcript.ts';
+import { chaosAgent, played } from '../chaos-agent.ts';
 import { bin, demo, filesBelow, fixture, kill, type Row, root, usePlace } from './cli.ts';
 import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
@@ -159,8 +160,8 @@ verifies(
       { say: 'I wait.', calls: [{ tool: 'run', input: { cmd: 'sleep 2; echo waited' } }] },
       { say: 'Done.' },
     ];
-    const args = JSON.stringify(['--speed', '0', '--script', script(steps)]);
-    const text = `targets:\n  toy:\n    agent: demo\n    stream_log: raw\n    args: ${args}\n`;
+    const args = JSON.stringify(played(script(steps)));
+    const text = `targets:\n  toy:\n    agent: demo\n    command: ${chaosAgent}\n    stream_log: raw\n    args: ${args}\n`;
     writeFileSync(join(place.work, 'tacho.yaml'), text);
     await tacho(['run', '--target', 'toy', '--output', 'json', 'wait'], {
       contract: 'cut',

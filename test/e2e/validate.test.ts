@@ -12,7 +12,8 @@ import { readText } from '../../src/live/protocol/messages.ts';
 import { openJournal } from '../../src/store/journal/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { handshake, START_MS, type Stream, stream } from '../build-live.ts';
-import { bin, demo, filesBelow, played, type Row, until, usePlace } from './cli.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
+import { bin, demo, filesBelow, type Row, until, usePlace } from './cli.ts';
 import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
@@ -197,8 +198,7 @@ test('arrival times that the receiver noted are judged', async () => {
 test('the records of a run pass by themselves, and fail when one is taken out', async () => {
   const run = await place.tacho([
     'run',
-    '--agent',
-    'demo',
+    ...CHAOS,
     '--output',
     'json',
     'x',

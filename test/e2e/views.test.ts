@@ -12,6 +12,7 @@ import { verifyRun } from '../../src/app/runs/verify.ts';
 import type { Event } from '../../src/model/event.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { createMaker } from '../build-events.ts';
+import { chaosAgent, played } from '../chaos-agent.ts';
 import { demo, finished, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -24,7 +25,8 @@ async function runWith(views: readonly View[], more: Partial<RunOptions> = {}) {
     prompt: 'please',
     cwd: place.work,
     state_dir: place.state,
-    args: ['--speed', '0', '--script', 'default'],
+    command: [chaosAgent],
+    args: played('default'),
     env: { TACHO_HOME: place.state },
     ...more,
   });

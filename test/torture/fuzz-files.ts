@@ -25,6 +25,7 @@ import { TachoError } from '../../src/lib/errors.ts';
 import { openIndex } from '../../src/store/index/index-db.ts';
 import { openOutbox, outboxPath, takeOutbox } from '../../src/store/outbox/outbox.ts';
 import { type StateDir, stateDirAt } from '../../src/store/state-dir.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { liveTarget } from './fuzz-live.ts';
 import type { FuzzInput, FuzzTarget } from './fuzz-target.ts';
 import { BYTE_CHANGES, mutate, mutateText } from './mutate.ts';
@@ -57,8 +58,6 @@ interface Template {
   bodies: Map<string, string[]>;
 }
 
-const played = (script: string) => ['x', '--', '--speed', '0', '--script', script];
-
 async function makeTemplate(folder: string): Promise<Template> {
   const state = stateDirAt(join(folder, 'case'));
   const env = { ...process.env, HOME: folder, TACHO_HOME: state.path };
@@ -74,10 +73,11 @@ async function makeTemplate(folder: string): Promise<Template> {
   const record = () => {
     const [line = ''] = tacho(
       'run',
-      '--agent',
-      'demo',
+      ...CHAOS,
       '--output',
       'json',
+      'x',
+      '--',
       ...played('fixed'),
     ).split('\n');
     return JSON.parse(line).run_id as string;
@@ -107,7 +107,7 @@ async function makeTemplate(folder: string): Promise<Template> {
 async function killedRun(folder: string, state: StateDir, env: NodeJS.ProcessEnv): Promise<void> {
   const script = join(folder, 'hang.yaml');
   writeFileSync(script, 'steps:\n  - say: before\n  - hang: true\n');
-  const args = [BIN, 'run', '--agent', 'demo', ...played(script)];
+  const args = [BIN, 'run', ...CHAOS, 'x', '--', ...played(script)];
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' });
   const metaOf = () => {
     try {

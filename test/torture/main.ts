@@ -5,6 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import buildChaosAgent from '../chaos-agent.ts';
 import { type Case, caseNamed, type Kind, nameOf, Player, SCENARIOS, WAYS } from './cases.ts';
 import { endFuzzers, type Finding, fuzz } from './fuzz-process.ts';
 import { TORTURE_FOLDER, whyNoInjection } from './inject.ts';
@@ -202,4 +203,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 if (values.help) console.log(HELP);
-else process.exitCode = values.case === undefined ? await all() : await oneCase(values.case);
+else {
+  await buildChaosAgent();
+  process.exitCode = values.case === undefined ? await all() : await oneCase(values.case);
+}

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAll } from '../../src/store/journal/read.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import type { Injection } from './inject.ts';
 import type { Lane, Ran } from './lane.ts';
 import type { Scenario } from './scenario.ts';
@@ -184,7 +185,7 @@ const liveRun: Scenario = {
   name: 'run-live',
   async prepare(lane) {
     LIVE_RUN.prepare(lane);
-    await lane.tacho(['run', '--agent', 'demo', 'x', '--', '--speed', '0', '--script', 'fixed']);
+    await lane.tacho(['run', ...CHAOS, 'x', '--', ...played('fixed')]);
     return { known: await knownRuns(lane), facts: {} };
   },
   async act(lane, injection) {

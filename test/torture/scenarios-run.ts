@@ -1,6 +1,7 @@
 /** `tacho run` and the recovery of a killed run, disturbed. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 import type { Injection } from './inject.ts';
 import type { Lane, Ran } from './lane.ts';
@@ -40,8 +41,6 @@ interface Agent {
   calls: number;
 }
 
-const played = (script: string) => ['--', '--speed', '0', '--script', script];
-
 /** Pauses make several writes of the journal; the file `done` tells that the agent did all of its work. */
 const STEPS = `session_id: same
 timestamps: false
@@ -66,7 +65,7 @@ steps:
 
 const DEMO: Agent = {
   name: 'run-demo',
-  args: ['--agent', 'demo', '--stream', 'please', ...played('steps.yaml')],
+  args: [...CHAOS, '--stream', 'please', '--', ...played('steps.yaml')],
   env: () => ({}),
   prepare: ({ work }) => writeFileSync(join(work, 'steps.yaml'), STEPS),
   final: 'the end',
@@ -75,7 +74,7 @@ const DEMO: Agent = {
 
 const SESSION: Agent = {
   name: 'run-session-file',
-  args: ['--agent', 'demo', 'please', ...played('steps.yaml')],
+  args: [...CHAOS, 'please', '--', ...played('steps.yaml')],
   env: ({ home }) => ({ TACHO_DEMO_SESSIONS: join(home, 'sessions') }),
   prepare({ work, home }) {
     mkdirSync(join(home, 'sessions'));
@@ -115,7 +114,7 @@ const runArgs = ({ args }: Agent) => ['run', '--output', 'json', ...args];
 
 async function prepared(lane: Lane, agent: Agent): Promise<Prepared> {
   agent.prepare(lane);
-  const first = await lane.tacho(['run', '--agent', 'demo', 'please', ...played('fixed')]);
+  const first = await lane.tacho(['run', ...CHAOS, 'please', '--', ...played('fixed')]);
   if (first.code !== 0) throw new Error(`cannot prepare ${agent.name}: ${first.stderr}`);
   return { known: await knownRuns(lane), facts: {} };
 }
@@ -229,7 +228,7 @@ const RECOVER: Scenario = {
     yield* tidyFaults(lane);
     if (!isKill(injection)) return;
     // The next run finishes nothing more and is not hindered.
-    yield* successFaults(await lane.tacho(['run', '--agent', 'demo', 'x', ...played('fixed')]));
+    yield* successFaults(await lane.tacho(['run', ...CHAOS, 'x', '--', ...played('fixed')]));
   },
 };
 

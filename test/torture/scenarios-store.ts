@@ -1,6 +1,7 @@
 /** Commands that change the store, disturbed: gc, rm, reindex, import, restore. */
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CHAOS, played } from '../chaos-agent.ts';
 import type { Lane, Ran } from './lane.ts';
 import type { Scenario } from './scenario.ts';
 import {
@@ -32,7 +33,7 @@ async function must(ran: Promise<Ran>): Promise<Ran> {
 /** Two runs with a segment each; the sessions of another agent where it keeps them. */
 async function twoRuns(lane: Lane): Promise<void> {
   for (const script of ['fixed', 'agent-error'])
-    await lane.tacho(['run', '--agent', 'demo', 'x', '--', '--speed', '0', '--script', script]);
+    await lane.tacho(['run', ...CHAOS, 'x', '--', ...played(script)]);
   for (const name of SESSIONS) {
     const folder = join(lane.home, '.claude');
     mkdirSync(folder, { recursive: true });

@@ -280,7 +280,7 @@ describe('launching', () => {
   });
 
   verifies('AG-18', 'passes on what was asked, the given arguments last', () => {
-    const args = ['--script', 'hang', '--session-dir', 'kept'];
+    const args = ['--speed', '0', '--session-dir', 'kept'];
     const asked = { model: 'm', approve: 'all', resume: 'one', stream: true, args } as const;
     const flags = ['--model', 'm', '--approve', 'all', '--resume', 'one', '--stream'];
     expect(demo.launch({ ...request, ...asked, command: ['sh', 'demo.sh'] })).toEqual({

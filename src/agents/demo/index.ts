@@ -1,4 +1,4 @@
-/** The demo agent: built in, plays a script, needs neither a model nor a network. */
+/** The demo agent: built in, plays a story, needs neither a model nor a network. */
 import type { Agent } from '../../model/agent.ts';
 import { launch } from './launch.ts';
 import { DEMO_VERSION } from './native.ts';
@@ -11,7 +11,7 @@ export const demo: Agent = {
   title: 'Demo (built in)',
   binaries: [],
   install: 'built in: nothing to install',
-  version_args: ['--version'],
+  version_args: [],
   checked_versions: [DEMO_VERSION],
   capabilities: {
     text: 'live',

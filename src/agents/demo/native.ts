@@ -69,16 +69,6 @@ export function idOf(record: Native, field: string): string | null {
   return text === null ? null : keptName(text);
 }
 
-export function integerOf(record: Native, field: string): number | null {
-  const value = record[field];
-  return Number.isSafeInteger(value) ? (value as number) : null;
-}
-
-export function numberOf(record: Native, field: string): number | null {
-  const value = record[field];
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
 export function flagOf(record: Native, field: string): boolean | null {
   const value = record[field];
   return typeof value === 'boolean' ? value : null;

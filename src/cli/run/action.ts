@@ -158,6 +158,7 @@ export async function optionsOf(
     prompt,
     target: name ?? undefined,
     ...defined({
+      command: flags.command === undefined ? undefined : [placed(flags.command)],
       model: flags.model,
       cwd: flags.cwd,
       approve: flags.approve,
@@ -200,6 +201,9 @@ function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
     trace: traceOf(io.env),
   };
 }
+
+/** A path is one of this folder: the folder that the agent works in may be foreign, and chooses no program. */
+const placed = (program: string) => (program.includes('/') ? resolve(program) : program);
 
 /** Only what was given, so that it covers what a target says and nothing else does. */
 function defined<T extends object>(values: T): Partial<T> {

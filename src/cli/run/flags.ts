@@ -14,6 +14,7 @@ import { stateFlag, TRUST_FLAG } from '../state.ts';
 export interface RunFlags {
   agent?: string;
   target?: string;
+  command?: string;
   model?: string;
   cwd?: string;
   output: OutputMode;
@@ -102,6 +103,7 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     )
     .option('--agent <id>', 'which agent (see tacho agents)')
     .option('--target <name>', 'a named entry of tacho.yaml')
+    .option('--command <program>', "the program to start instead of the agent's own")
     .option('--model <model>', 'the model the agent shall use')
     .option('--cwd <dir>', 'the folder the agent works in (default: this one)')
     .addOption(

@@ -1,24 +1,24 @@
-// What `npm start` shows after the set-up: a real run of the built-in demo agent, recorded by the real command line.
+// Run by `npm start` after the set-up: a real run of the built-in demo agent, recorded by the real command line.
 // Arguments are passed on: `npm start -- --tui`.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const tacho = join(dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'tacho.cjs');
+const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
 const folder = mkdtempSync(join(tmpdir(), 'tacho-demo-'));
 const work = join(folder, 'work');
 const state = join(folder, 'state');
 mkdirSync(work);
 
 const say = (text = '') => process.stdout.write(`${text}\n`);
-const shown = (args) => args.map((arg) => (/[^\w./=:-]/.test(arg) ? `"${arg}"` : arg)).join(' ');
+const shown = (args: string[]) =>
+  args.map((arg) => (/[^\w./=:-]/.test(arg) ? `"${arg}"` : arg)).join(' ');
 
 // Ctrl-C reaches the run too; it closes its record, and this process waits for that.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
-function run(args) {
+function run(args: string[]): Promise<number> {
   say(`$ tacho ${shown(args)}`);
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [tacho, ...args], {

@@ -1,23 +1,23 @@
-// What `npm test` runs after the set-up: lint and format, types, unit tests, system tests; then a summary.
+// Run by `npm test` after the set-up: lint and format, types, unit tests, system tests; then a summary.
 // Arguments are passed on to vitest: `npm test -- src/store`.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join } from 'node:path';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(import.meta.dirname, '..');
 const bin = join(root, 'node_modules', '.bin');
 const folder = mkdtempSync(join(tmpdir(), 'tacho-test-'));
 /** Tests append a line here when this machine lacks something they need. */
 const notes = join(folder, 'notes');
 const args = process.argv.slice(2);
-const vitest = (project) => [
+type Step = [command: string, parameters: string[]];
+const vitest = (project: string): Step => [
   'vitest',
   ['run', '--project', project, ...(args.length > 0 ? ['--passWithNoTests', ...args] : [])],
 ];
 
-const STEPS = {
+const STEPS: Record<string, Step> = {
   'lint and format': ['biome', ['ci']],
   types: ['tsc', ['--noEmit']],
   'unit tests': vitest('unit'),
@@ -29,9 +29,9 @@ const env = {
   PATH: `${bin}${delimiter}${process.env.PATH}`,
   TACHO_TEST_NOTES: notes,
 };
-let running = null;
+let running: ChildProcess | null = null;
 let stopped = false;
-for (const signal of ['SIGINT', 'SIGTERM']) {
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     stopped = true;
     running?.kill(signal);
@@ -39,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 }
 
 /** The reason of the failure; null when the step passed. */
-function run(command, parameters) {
+function run([command, parameters]: Step): Promise<string | null> {
   return new Promise((resolve) => {
     running = spawn(join(bin, command), parameters, { cwd: root, stdio: 'inherit', env });
     running.on('error', (error) => resolve(`cannot run ${command}: ${error.message}`));
@@ -49,13 +49,13 @@ function run(command, parameters) {
   });
 }
 
-const lines = [];
+const lines: string[] = [];
 let failed = 0;
-for (const [name, [command, parameters]] of Object.entries(STEPS)) {
+for (const [name, step] of Object.entries(STEPS)) {
   if (stopped) break;
   process.stdout.write(`\n── ${name}\n`);
   const start = performance.now();
-  const reason = await run(command, parameters);
+  const reason = await run(step);
   const seconds = ((performance.now() - start) / 1000).toFixed(1).padStart(6);
   if (reason !== null) failed += 1;
   lines.push(

@@ -1,0 +1,46 @@
+/** The story that the demo agent plays: a script is written, fails, and is repaired. */
+export interface StoryCall {
+  tool: 'read_file' | 'write_file' | 'edit_file' | 'run';
+  input: { path?: string; text?: string; find?: string; replace?: string; cmd?: string };
+  /** Any other result ends the story: a file that could not be written must not be run. */
+  expect: 'ok' | 'error';
+}
+export interface Turn {
+  think?: string;
+  say: string;
+  calls: readonly StoryCall[];
+}
+
+/** A folder of its own: the work folder may be somebody's project. */
+const path = 'tacho-demo/greet.sh';
+const cmd = `sh ${path} Ada Grace`;
+const text = `# Greets everybody named on the command line.
+set -u
+for name in "$@"; do
+  echo "Hello, $nam!"
+done
+`;
+
+export const STORY: readonly Turn[] = [
+  {
+    say: 'I write a small script that greets everybody it is given by name.',
+    calls: [{ tool: 'write_file', input: { path, text }, expect: 'ok' }],
+  },
+  { say: 'Now I run it.', calls: [{ tool: 'run', input: { cmd }, expect: 'error' }] },
+  {
+    think: 'The shell does not know `nam`. I look at the line that uses it.',
+    say: 'It fails. I read the script again.',
+    calls: [{ tool: 'read_file', input: { path }, expect: 'ok' }],
+  },
+  {
+    say: 'A misspelt variable. I correct it and run the script again.',
+    calls: [
+      { tool: 'edit_file', input: { path, find: '$nam!', replace: '$name!' }, expect: 'ok' },
+      { tool: 'run', input: { cmd }, expect: 'ok' },
+    ],
+  },
+  {
+    say: `Done. \`${path}\` greets everybody it is given by name; a misspelt variable had stopped it.`,
+    calls: [],
+  },
+];
