@@ -1,4 +1,5 @@
 /** Messages and their blocks, as stdout and session files both hold them. */
+import { putUnknown } from '../kit/blocks.ts';
 import type { Drafts, Said } from '../kit/drafts.ts';
 import {
   type Both,
@@ -169,10 +170,8 @@ export class Conversation {
   }
 
   #otherBlock(role: string, { type }: Block): void {
-    if (IGNORED.has(type)) return;
-    const known = type === 'text' || type === 'thinking' || typeof type !== 'string';
-    const detail = `${role}/${textOf(type) ?? 'no type'}`;
-    this.#to.problem(known ? 'bad_record' : 'unknown_record', detail);
+    const known = type === 'text' || type === 'thinking';
+    if (!IGNORED.has(type)) putUnknown(this.#to, role, type, known);
   }
 }
 

@@ -1,5 +1,6 @@
 /** stdout: `--output-format stream-json` (also `json`, one record, and `json --verbose`, one array of records). */
 import type { ExitReason } from '../../model/words.ts';
+import { putDelta } from '../kit/blocks.ts';
 import { decoder } from '../kit/decoder.ts';
 import { type Drafts, type End, endFor } from '../kit/drafts.ts';
 import {
@@ -35,7 +36,7 @@ const EVENTS_IGNORED: ReadonlySet<string> = new Set([
   'message_stop',
   'ping',
 ]);
-const DELTAS_IGNORED: ReadonlySet<string> = new Set([
+const DELTAS_IGNORED: ReadonlySet<unknown> = new Set([
   'citations_delta',
   'input_json_delta',
   'signature_delta',
@@ -201,25 +202,10 @@ class Turns {
         this.#talk.startStep(this.#streaming, this.#streaming);
       }
     } else if (type === 'content_block_delta') {
-      this.#delta(nativeOf(event.delta), idOf(record.api_message_id) ?? this.#streaming);
+      const message_id = idOf(record.api_message_id) ?? this.#streaming;
+      putDelta(this.#to, nativeOf(event.delta), message_id, DELTAS_IGNORED);
     } else if (!EVENTS_IGNORED.has(type)) {
       this.#to.problem('unknown_record', `stream_event/${type}`);
-    }
-  }
-
-  #delta(
-    part: { type?: unknown; text?: unknown; thinking?: unknown } | null,
-    message_id: string | null,
-  ): void {
-    const type = textOf(part?.type);
-    if (type === 'text_delta' && typeof part?.text === 'string') {
-      this.#to.delta('message_delta', part.text, message_id);
-    } else if (type === 'thinking_delta' && typeof part?.thinking === 'string') {
-      this.#to.delta('thinking_delta', part.thinking, message_id);
-    } else if (type === null || !DELTAS_IGNORED.has(type)) {
-      const known = type === null || type === 'text_delta' || type === 'thinking_delta';
-      const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
-      this.#to.problem(known ? 'bad_record' : 'unknown_record', detail);
     }
   }
 

@@ -1,9 +1,17 @@
 /** Tool calls: what a result says about its call. Shared by stdout and session files. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { type FileCall, fileCallOf, fileChanged } from './files.ts';
-import { idOf, nativeOf, problem, textOf, trim } from './native.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
+import { SubAgents } from '../kit/sub-agents.ts';
+
+/** The effect of a call on a file if it succeeds. */
+interface FileCall {
+  readonly path: string;
+  /** An edit of nothing makes a file; null: the result decides. */
+  readonly creates: boolean | null;
+}
 
 interface Call {
   readonly tool: string;
@@ -13,9 +21,9 @@ interface Call {
 }
 
 export interface Request {
-  readonly id: unknown;
-  readonly name: unknown;
-  readonly input: unknown;
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly input?: unknown;
 }
 
 export interface Answer {
@@ -34,6 +42,8 @@ export interface Answer {
 }
 
 const SHELL = 'run_shell_command';
+const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit', 'replace', 'notebook_edit']);
+const OVERWRITTEN = /^Successfully overwrote /;
 const SUB_AGENTS: ReadonlySet<string> = new Set(['agent', 'task']);
 /** Tools whose work may outlast their result. */
 const TASK_TOOLS: ReadonlySet<string> = new Set([SHELL, 'agent', 'task', 'monitor']);
@@ -49,18 +59,22 @@ const REFUSED =
   /^(?:Qwen Code requires permission to use .{1,200}, but that permission was declined|"[^"]{1,200}" is not listed in the active core tools allowlist)/;
 
 export class Calls {
-  readonly #open = new Map<string, Call>();
-  readonly #seen = new Set<string>();
-  /** Calls with a result that may go on in the background: id → native tool. */
-  readonly #finished = new Map<string, string>();
-  /** Calls that failed: the end record tells which of them were refused. */
-  readonly #failed = new Set<string>();
-  /** Calls whose sub-agent was told to have failed; their results say success. */
+  readonly #to: Drafts;
+  readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
+  readonly #seen = new RecentSet<string>(LIMITS.open_calls_max);
+  /** Calls with a result that may continue in the background. */
+  readonly #finished = new RecentSet<string>(LIMITS.open_calls_max);
+  /** Calls that failed: the end record says which of them were refused. */
+  readonly #failed = new RecentSet<string>(LIMITS.open_calls_max);
+  /** Calls with a sub-agent that failed; their results say success. */
   readonly #failing = new Set<string>();
-  /** Sub-agents asked for, until one is seen to begin with that prompt. */
-  readonly #asked: { readonly prompt: string; readonly call_id: string }[] = [];
+  readonly #sub_agents = new SubAgents();
   /** The call that started the latest sub-agent. */
   sub_agent: string | null = null;
+
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
 
   isOpen(call_id: string): boolean {
     return this.#open.has(call_id);
@@ -70,42 +84,30 @@ export class Calls {
     return this.#seen.has(call_id);
   }
 
-  request(
-    { id, name, input }: Request,
-    parent: string | null,
-    at_ms: number | undefined,
-    out: Draft[],
-  ): void {
+  request({ id, name, input }: Request): void {
     const call_id = idOf(id);
     const native_tool = idOf(name);
     if (call_id === null || native_tool === null) {
-      out.push(problem('bad_record', 'call without id or name'));
+      this.#to.bad('call without id or name');
       return;
     }
-    const command = native_tool === SHELL ? textOf(nativeOf(input)?.command) : null;
+    const fields = nativeOf(input);
+    const command = native_tool === SHELL ? textOf(fields?.command) : null;
     this.#open.set(call_id, { tool: native_tool, command, file: fileCallOf(native_tool, input) });
-    trim(this.#open);
     this.#seen.add(call_id);
-    trim(this.#seen);
-    if (SUB_AGENTS.has(native_tool)) this.#startsAgent(call_id, input);
-    const data = { call_id, native_tool, input: input ?? {}, parent_call_id: parent };
-    out.push({ kind: 'call_requested', at_ms, data });
+    if (SUB_AGENTS.has(native_tool)) {
+      this.sub_agent = call_id;
+      this.#sub_agents.ask(textOf(fields?.prompt), call_id);
+    }
+    this.#to.requested(call_id, native_tool, input ?? {});
   }
 
-  #startsAgent(call_id: string, input: unknown): void {
-    this.sub_agent = call_id;
-    const prompt = textOf(nativeOf(input)?.prompt);
-    if (prompt !== null) this.#asked.push({ prompt, call_id });
-    if (this.#asked.length > LIMITS.unclaimed_prompts_max) this.#asked.shift();
+  /** The call that started a sub-agent. `prompt`: its first text, where the record has it. */
+  parentOf(agent: string, prompt: string | null): string | null {
+    return this.#sub_agents.parentOf(agent, prompt);
   }
 
-  /** The call that started the sub-agent which begins with this prompt; each is claimed once. */
-  claim(prompt: string): string | null {
-    const at = this.#asked.findIndex((asked) => asked.prompt === prompt);
-    return at < 0 ? null : (this.#asked.splice(at, 1)[0]?.call_id ?? null);
-  }
-
-  /** A sub-agent has failed: of several that run, nothing tells which. False: none runs. */
+  /** A sub-agent has failed: of several that run, nothing says which. False: none runs. */
   failAgent(): boolean {
     const agents = [...this.#open].filter(([, call]) => SUB_AGENTS.has(call.tool));
     const [call_id] = agents[0] ?? [];
@@ -114,62 +116,51 @@ export class Calls {
     return true;
   }
 
-  finish(answer: Answer, at_ms: number | undefined, out: Draft[]): void {
-    const { call_id, output } = answer;
+  finish(answer: Answer): void {
+    const { call_id, output, duration_ms, native_tool } = answer;
     const call = this.#open.get(call_id);
-    const tool = call?.tool ?? answer.native_tool;
+    const tool = call?.tool ?? native_tool;
     const text = output ?? '';
     const exit_code = answer.exit_code ?? (tool === SHELL ? exitCodeOf(answer, call) : null);
     const failed = this.#failing.delete(call_id) || isFailedAgent(tool, text);
     const said = failed && answer.status === 'ok' ? 'error' : answer.status;
     const status = statusOf(said, tool, text, exit_code);
-    if (status === 'denied' && call) {
-      const data = { call_id, decision: 'deny' as const, reason: output, source: null };
-      out.push({ kind: 'call_decided', at_ms, data });
-    }
-    const { duration_ms, native_tool } = answer;
-    const data = { call_id, status, exit_code, output, duration_ms };
-    out.push({
-      kind: 'call_finished',
-      at_ms,
-      data: native_tool === null ? data : { ...data, native_tool },
-    });
+    if (status === 'denied' && call) this.#to.decided(call_id, 'deny', output, null);
+    const named = native_tool === null ? {} : { native_tool };
+    this.#to.finished({ call_id, status, exit_code, output, duration_ms, ...named });
     this.#open.delete(call_id);
-    if (status === 'error') {
-      this.#failed.add(call_id);
-      trim(this.#failed);
-    }
-    if (tool !== null && TASK_TOOLS.has(tool)) {
-      this.#finished.set(call_id, tool);
-      trim(this.#finished);
-    }
+    if (status === 'error') this.#failed.add(call_id);
+    if (tool !== null && TASK_TOOLS.has(tool)) this.#finished.add(call_id);
     if (status !== 'ok' || !call?.file) return;
-    const changed = fileChanged(call.file, text, answer.diff);
-    out.push({ kind: 'file_changed', at_ms, data: { ...changed, call_id } });
+    // The result's text alone says whether a file was there before.
+    const { path, creates } = call.file;
+    const operation = (creates ?? !OVERWRITTEN.test(text)) ? 'created' : 'modified';
+    const { diff } = answer;
+    this.#to.put('file_changed', { path, operation, source: 'tool', diff, size: null, call_id });
   }
 
   /** A background task has ended. A foreground one's call is still open: its own result follows and says more. */
-  notify(
-    call_id: string | null,
-    status: string | null,
-    at_ms: number | undefined,
-    out: Draft[],
-  ): void {
+  notify(call_id: string | null, status: string | null): void {
     if (call_id === null || status === 'running' || this.#open.has(call_id)) return;
     if (!this.#finished.delete(call_id)) return;
-    const became = status === 'failed' ? 'error' : status === 'cancelled' ? 'cancelled' : null;
-    if (became === null) return;
-    out.push({ kind: 'call_updated', at_ms, data: { call_id, status: became, exit_code: null } });
+    if (status === 'failed') this.#to.updated(call_id, 'error');
+    if (status === 'cancelled') this.#to.updated(call_id, 'cancelled');
   }
 
   /** The end record's list of refusals names those whose results did not say so; a call that ran was not refused. */
-  refused(denials: readonly unknown[], out: Draft[]): void {
-    for (const denial of denials) {
+  refused(denials: unknown): void {
+    for (const denial of listOf(denials)) {
       const call_id = idOf(nativeOf(denial)?.tool_use_id);
-      if (call_id === null || !this.#failed.delete(call_id)) continue;
-      out.push({ kind: 'call_updated', data: { call_id, status: 'denied', exit_code: null } });
+      if (call_id !== null && this.#failed.delete(call_id)) this.#to.updated(call_id, 'denied');
     }
   }
+}
+
+function fileCallOf(native_tool: string, input: unknown): FileCall | null {
+  const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
+  const path = textOf(fields?.file_path) ?? textOf(fields?.notebook_path);
+  if (path === null) return null;
+  return { path, creates: native_tool === 'write_file' ? null : fields?.old_string === '' };
 }
 
 /** A failure shows the shell's report; a success may show the bare output, which only looks like one by chance. */

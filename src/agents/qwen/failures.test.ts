@@ -84,8 +84,22 @@ describe('what failed and was told in passing', () => {
         ended(),
       );
       expect(kindsOf(events, 'provider_retried').map(({ data }) => data)).toEqual([
-        { attempt: null, max_attempts: null, kind: 'retry', status: null, backoff_ms: null },
-        { attempt: 2, max_attempts: 3, kind: 'model_fallback', status: null, backoff_ms: 251 },
+        {
+          attempt: null,
+          max_attempts: null,
+          kind: 'unknown',
+          native_kind: 'retry',
+          status: null,
+          backoff_ms: null,
+        },
+        {
+          attempt: 2,
+          max_attempts: 3,
+          kind: 'unknown',
+          native_kind: 'model_fallback',
+          status: null,
+          backoff_ms: 251,
+        },
       ]);
       expect([statuses(events), problems(events)]).toEqual([[['t1', 'cancelled', null]], []]);
     },

@@ -1,27 +1,27 @@
-/** The model requests of a session file: what they cost, which failed, and which of those were tried again. */
-import type { Draft } from '../../model/draft.ts';
-import type { Usage } from '../../model/parts.ts';
-import type { Session } from './generated/native.ts';
-import { type Inside, idOf, statusOf, type Telemetry, textOf } from './native.ts';
-import { failure } from './results.ts';
-import { add, isEmpty, nothing, ofMessage, ofTelemetry } from './usage.ts';
-
-interface Failed {
-  readonly message: string;
-  readonly status: number | null;
-  readonly at_ms: number | undefined;
-}
+/** The model requests of a session file: their cost, which failed, and which of those were retried. */
+import type { Drafts, Time } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
+import { idOf, statusOf, textOf } from '../kit/native.ts';
+import { add, isEmpty, type Spent, spent } from '../kit/usage.ts';
+import { type MessageUsage, ofMessage, ofTelemetry, type Telemetry } from './usage.ts';
 
 const ABORTED = /abort/i;
+/** A failed request costs nothing, and that is known. */
+const FREE = spent({ input: 0, output: 0, cache_read: 0, reasoning: 0 });
 
 export class Requests {
+  readonly #to: Drafts;
   /** Of all requests, sub-agents' and the CLI's own too. */
-  readonly #requests = nothing();
+  readonly #requests = spent();
   /** Of messages: counts where the version writes no telemetry. */
-  readonly #messages = nothing();
-  #failed: Failed | null = null;
+  readonly #messages = spent();
+  #failed: { readonly failure: FailureFacts; readonly at_ms: Time } | null = null;
 
-  message(usage: Inside<Session['assistant']['usageMetadata']>): void {
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
+
+  message(usage: MessageUsage): void {
     add(this.#messages, ofMessage(usage));
   }
 
@@ -29,40 +29,34 @@ export class Requests {
     add(this.#requests, ofTelemetry(event));
   }
 
-  /** A failed request costs nothing, and that is known. */
   unanswered(): void {
-    const zero = { input: 0, output: 0, cache_read: 0, cache_write: null, reasoning: 0 };
-    add(this.#requests, zero);
+    add(this.#requests, FREE);
   }
 
   /** The root agent's request failed; false when it was aborted, which is nobody's failure. */
-  fail(event: Telemetry, at_ms: number | undefined): boolean {
+  fail(event: Telemetry): boolean {
     if (ABORTED.test(textOf(event.error_type) ?? '')) return false;
     const message = textOf(event.error_message) ?? '';
-    this.#failed = { message, status: statusOf(event.status_code), at_ms };
+    const failure = { message, status: statusOf(event.status_code) };
+    this.#failed = { failure, at_ms: this.#to.at_ms };
     return true;
   }
 
   /** Another request follows in the same turn. */
-  retried(out: Draft[]): void {
-    if (!this.#failed) return;
-    const { status, at_ms } = this.#failed;
+  retried(): void {
+    if (this.#failed) this.#to.retried({}, this.#failed.failure, this.#failed.at_ms);
     this.#failed = null;
-    const rest = { attempt: null, max_attempts: null, kind: null, backoff_ms: null };
-    out.push({ kind: 'provider_retried', at_ms, data: { ...rest, status } });
   }
 
   /** The turn is over: its last failure was final. */
-  giveUp(out: Draft[]): void {
-    if (!this.#failed) return;
-    const { message, status, at_ms } = this.#failed;
+  giveUp(): void {
+    if (this.#failed) this.#to.failed(this.#failed.failure, this.#failed.at_ms);
     this.#failed = null;
-    out.push({ kind: 'provider_failed', at_ms, data: failure(message, status) });
   }
 
-  total(): Usage | null {
-    const usage = isEmpty(this.#requests) ? this.#messages : this.#requests;
-    return isEmpty(usage) ? null : usage;
+  total(): Spent | null {
+    const sum = isEmpty(this.#requests) ? this.#messages : this.#requests;
+    return isEmpty(sum) ? null : sum;
   }
 }
 

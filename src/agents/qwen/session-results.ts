@@ -1,7 +1,5 @@
 /** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
 import type { CallStatus } from '../../model/words.ts';
-import type { Answer } from './calls.ts';
-import type { Session } from './generated/native.ts';
 import {
   codeOf,
   durationOf,
@@ -10,9 +8,11 @@ import {
   isNative,
   listOf,
   nativeOf,
-  type Telemetry,
   textOf,
-} from './native.ts';
+} from '../kit/native.ts';
+import type { Answer } from './calls.ts';
+import type { Session } from './generated/native.ts';
+import type { Telemetry } from './usage.ts';
 
 type ToolResult = Session['tool_result'];
 

@@ -1,78 +1,84 @@
-/** Where the CLI keeps its sessions: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`. */
-import { homedir } from 'node:os';
+/**
+ * Session files: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`. Messages in the
+ * model API's own shape, and a telemetry record for every model request and call. There is no end record: how the run ended
+ * is inferred from its last records.
+ */
 import { basename, dirname, join } from 'node:path';
-import { isFile, namesIn } from '../../lib/folders.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { newestFirst } from '../../lib/newest.ts';
-import { readTextFile } from '../../lib/text-file.ts';
-import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { idOf, isNative, timeOf } from './native.ts';
-import { sessionDecoder } from './session-records.ts';
+import type { SessionPart } from '../../model/agent.ts';
+import { decoder } from '../kit/decoder.ts';
+import { idOf, nativeOf } from '../kit/native.ts';
+import { homeOf, metaIn, pathsIn, sessionFiles } from '../kit/sessions.ts';
+import type { Session } from './generated/native.ts';
+import { SessionRun } from './session-run.ts';
 
-const SESSION_ID = /^[0-9a-zA-Z_-]{1,128}$/;
-const MAIN = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
+/** Bookkeeping of the CLI, and records that its own views are rebuilt from. */
+const IGNORED = [
+  'system/agent_bootstrap',
+  'system/agent_launch_prompt',
+  'system/agent_retry',
+  'system/agent_session_ready',
+  'system/at_command',
+  'system/attribution_snapshot',
+  'system/branch_checkpoint',
+  'system/custom_title',
+  'system/file_history_snapshot',
+  'system/goal_runtime',
+  'system/goal_state',
+  'system/goal_turn_end',
+  'system/omni_recall',
+  'system/parent_session',
+  'system/session_approval_mode',
+  'system/session_artifact_event',
+  'system/session_artifact_snapshot',
+  'system/session_execution_engine',
+  'system/session_model',
+  'system/session_notes',
+  'system/session_source',
+  'system/session_sources_snapshot',
+  'system/slash_command',
+  'system/turn_result',
+  'system/user_text_elements',
+];
 
-/** The call that started a sub-agent stands in a small file beside the sub-agent's own. */
-function parentOf(path: string): string | null {
-  const meta_path = path.replace(/\.jsonl$/, '.meta.json');
-  try {
-    const limits = { bytes_max: LIMITS.session_meta_bytes_max, stage: 'read' };
-    const meta: unknown = JSON.parse(readTextFile(meta_path, limits).text);
-    return isNative(meta) ? idOf(meta.toolUseId) : null;
-  } catch {
-    return null;
-  }
-}
-
-function projectsOf(env: NodeJS.ProcessEnv): string {
-  const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(env.HOME || homedir(), '.qwen');
-  return join(home, 'projects');
-}
-
-async function* mainFiles(projects: string) {
-  for (const project of await namesIn(projects)) {
-    const chats = join(projects, project, 'chats');
-    for (const name of await namesIn(chats)) {
-      const session_id = MAIN.exec(name)?.[1];
-      if (session_id !== undefined) yield { path: join(chats, name), session_id };
-    }
-  }
-}
-
-export const session: SessionFiles = {
-  async find({ session_id, cwd, env }) {
-    if (!SESSION_ID.test(session_id)) return null;
-    const projects = projectsOf(env);
-    const name = `${session_id}.jsonl`;
-    const likely = join(projects, cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', name);
-    if (await isFile(likely)) return likely;
-    // The folder is named after the real path.
-    for (const project of await namesIn(projects)) {
-      const path = join(projects, project, 'chats', name);
-      if (await isFile(path)) return path;
-    }
-    return null;
+export const session = sessionFiles({
+  root(env) {
+    const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(homeOf(env), '.qwen');
+    return join(home, 'projects');
   },
-
-  list: ({ env }) => newestFirst(mainFiles(projectsOf(env))),
-
-  async parts(path) {
-    const parts: SessionPart[] = [{ path, parent_call_id: null }];
+  id: /^[0-9a-zA-Z_-]{1,128}$/,
+  names: [[/./, /^chats$/, /^([0-9a-zA-Z_-]{1,128})\.jsonl$/]],
+  // The folder is named after the real path: another one is searched for.
+  likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', `${id}.jsonl`)],
+  async subAgents(path) {
+    const parts: SessionPart[] = [];
     const folder = join(dirname(dirname(path)), 'subagents', basename(path, '.jsonl'));
-    for (const name of await namesIn(folder)) {
-      if (!SUB_AGENT.test(name)) continue;
-      const sub = join(folder, name);
-      parts.push({ path: sub, parent_call_id: parentOf(sub) });
+    for await (const { path: sub } of pathsIn(folder, [SUB_AGENT])) {
+      // The call that started a sub-agent is in a small file beside the sub-agent's own.
+      const meta = metaIn(sub.replace(/\.jsonl$/, '.meta.json'));
+      parts.push({ path: sub, parent_call_id: idOf(meta?.toolUseId) });
     }
     return parts;
   },
-
-  timeOf(value) {
-    return isNative(value) ? (timeOf(value) ?? null) : null;
-  },
-
-  decoder(options = {}) {
-    return sessionDecoder(options.since_ms ?? null);
-  },
-};
+  decoder: ({ since_ms } = {}) =>
+    decoder<Session>((to) => {
+      const run = new SessionRun(to);
+      return {
+        since_ms,
+        before: (record, part, earlier) => run.before(record, part, earlier),
+        records: {
+          assistant: (record) => run.assistant(record),
+          user: (record) => run.user(record),
+          tool_result: (record) => run.results(record),
+          'system/ui_telemetry': (record) =>
+            run.telemetry(nativeOf(nativeOf(record.systemPayload)?.uiEvent)),
+          'system/background_task_completed': (r) => run.notice('background_task_completed', r),
+          'system/chat_compression': (r) => run.notice('chat_compression', r),
+          'system/notification': (r) => run.notice('notification', r),
+          'system/rewind': (r) => run.notice('rewind', r),
+        },
+        ignored: IGNORED,
+        end: () => run.end(),
+      };
+    }),
+});

@@ -42,6 +42,8 @@ export const shapes: RecordShapes = {
       // Background tasks of other versions.
       'system/background_task_completed':
         'type? subtype? message?* systemPayload?{displayText? backgroundTask?{toolUseId? status?}}',
+      'system/notification': 'type? subtype? message?* systemPayload?{displayText?}',
+      'system/rewind': 'type? subtype? systemPayload?{displayText?}',
       // Telemetry: drift does not compare it.
       'system/ui_telemetry': `
         systemPayload{uiEvent{event.name? model? prompt_id? subagent_name? subagent_id? call_id? function_name?

@@ -1,11 +1,9 @@
 /** stdout: `--output-format stream-json` (also `json`, one array of records). A fork's dialect of another CLI's stream-json. */
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
-import { Calls } from './calls.ts';
-import type { Stdout } from './generated/native.ts';
+import type { ExitReason } from '../../model/words.ts';
+import { putDelta, putUnknown } from '../kit/blocks.ts';
+import { decoder } from '../kit/decoder.ts';
+import { type Drafts, type End, endFor } from '../kit/drafts.ts';
 import {
-  type Claim,
-  contentText,
   countOf,
   durationOf,
   type Inside,
@@ -14,107 +12,98 @@ import {
   isNative,
   listOf,
   type Merged,
-  nameOf,
   namesOf,
   nativeOf,
-  problem,
-  type Result,
   textOf,
-} from './native.ts';
-import { STDOUT_IGNORED, STDOUT_NOTICES, STREAM_EVENTS_IGNORED } from './records.ts';
-import { endOf, isFailureMessage, providerFailed } from './results.ts';
-import { isEmpty, isPlaceholder, ofStream } from './usage.ts';
+} from '../kit/native.ts';
+import { contentText } from '../kit/text.ts';
+import { isEmpty } from '../kit/usage.ts';
+import { Calls } from './calls.ts';
+import type { Stdout } from './generated/native.ts';
+import { isPlaceholder, ofStream } from './usage.ts';
 
-export function stream(options?: { resumed: boolean }): Decoder {
-  return new Stream(options?.resumed ?? false);
-}
+export type Result = Merged<Stdout, `result/${string}`>;
+type Message = Inside<Stdout['assistant']['message']>;
+type Block = Inside<Message['content']> & Inside<Inside<Stdout['user']['message']>['content']>;
 
-type System = Merged<Stdout, `system/${string}`>;
-type StreamEvent = Inside<Stdout['stream_event']['event']>;
-type AssistantBlock = Inside<Inside<Stdout['assistant']['message']>['content']>;
-type UserBlock = Inside<Inside<Stdout['user']['message']>['content']>;
+const API_ERROR = /^\[API Error: (?:(\d{3})\b)?/;
+const CANCELLED = /^(?:Operation cancelled|This operation was aborted|Request was aborted)/i;
+const TURN_LIMIT = /\bmax(?:imum)? session turns\b/i;
+const BUDGET = /^Run aborted: /;
+/** Stream events that are not read. Goals are sent even without partial messages. */
+const EVENTS_IGNORED: ReadonlySet<string> = new Set([
+  'active_goal',
+  'content_block_start',
+  'content_block_stop',
+  'goal_state',
+]);
+const DELTAS_IGNORED: ReadonlySet<unknown> = new Set(['input_json_delta']);
 
-interface Said {
-  readonly message_id: string | null;
-  readonly parent: string | null;
-  readonly synthetic: boolean;
-}
+export const stream = (options?: { resumed: boolean }) =>
+  decoder<Stdout & { result: Result }>((to) => {
+    const turns = new Turns(to, options?.resumed ?? false);
+    return {
+      inside: (value) => (Array.isArray(value) ? value : null),
+      records: {
+        assistant: (record) => turns.assistant(record),
+        user: (record) => turns.user(record),
+        stream_event: (record) => turns.streamEvent(record),
+        result: (record) => turns.result(record),
+        'system/init': (record) =>
+          to.session({
+            session_id: textOf(record.session_id),
+            model: textOf(record.model),
+            agent_version: textOf(record.qwen_code_version),
+            cwd: textOf(record.cwd),
+            tools: namesOf(record.tools),
+            permission_mode: textOf(record.permission_mode),
+          }),
+        'system/task_notification'(record) {
+          const task = nativeOf(record.data);
+          turns.calls.notify(idOf(task?.tool_use_id), textOf(task?.status));
+        },
+        /** The model's answer was of no use and is asked for again. The HTTP client's own retries are not shown. */
+        'system/retry'(record) {
+          const data = nativeOf(record.data);
+          const attempt = countOf(data?.attempt);
+          const max_attempts = countOf(data?.maxRetries);
+          const backoff_ms = durationOf(data?.delayMs);
+          to.retried({ attempt, max_attempts, backoff_ms }, { native_kind: textOf(data?.reason) });
+        },
+      },
+      // A host's own protocol, and what other records say too.
+      ignored: [
+        'control_cancel_request',
+        'control_request',
+        'control_response',
+        'system/task_started',
+      ],
+      notices: ['system/model_fallback', 'system/worktree_restored', 'system/worktree_started'],
+      noticeText: ({ data }) => (data === undefined ? null : JSON.stringify(data)),
+    };
+  });
 
-class Stream implements Decoder {
-  readonly #calls = new Calls();
+class Turns {
+  readonly calls: Calls;
+  readonly #to: Drafts;
   /** The root agent's open turn: id of its first message. Every run of blocks of one type is a message of its own. */
   #turn: string | null = null;
   /** Partial messages mark a turn's begin and end; else its tokens or what answers it end it. */
   #marked = false;
-  #introduced = false;
+  /** The run continues a session. */
   readonly #resumed: boolean;
   /** The last thing the root agent printed was a failure of the provider. */
   #failed = false;
 
-  constructor(resumed: boolean) {
+  constructor(to: Drafts, resumed: boolean) {
+    this.#to = to;
     this.#resumed = resumed;
+    this.calls = new Calls(to);
   }
 
-  record(value: unknown, out: Draft[]): void {
-    if (Array.isArray(value)) {
-      for (const item of value) this.#one(item, out);
-    } else this.#one(value, out);
-  }
-
-  end(): void {}
-
-  #one(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
-      return;
-    }
-    switch (value.type) {
-      case 'assistant':
-        this.#assistant(value, out);
-        break;
-      case 'user':
-        this.#user(value, out);
-        break;
-      case 'stream_event':
-        this.#streamEvent(value, out);
-        break;
-      case 'system':
-        this.#system(value, out);
-        break;
-      case 'result':
-        this.#result(value, out);
-        break;
-      default:
-        other(value, out);
-    }
-  }
-
-  #system(record: System, out: Draft[]): void {
-    if (record.subtype === 'init') {
-      this.#introduced = true;
-      out.push({
-        kind: 'session_started',
-        data: {
-          session_id: textOf(record.session_id),
-          model: textOf(record.model),
-          agent_version: textOf(record.qwen_code_version),
-          cwd: textOf(record.cwd),
-          tools: namesOf(record.tools),
-          permission_mode: textOf(record.permission_mode),
-        },
-      });
-    } else if (record.subtype === 'task_notification') {
-      const task = nativeOf(record.data);
-      this.#calls.notify(idOf(task?.tool_use_id), textOf(task?.status), undefined, out);
-    } else if (record.subtype === 'retry') {
-      retried(nativeOf(record.data), out);
-    } else other(record, out);
-  }
-
-  #begin(message_id: string, out: Draft[]): void {
+  #begin(message_id: string): void {
     this.#turn = message_id;
-    const data = { step_id: message_id, allowed_tools: null, enforcement_mode: null };
-    out.push({ kind: 'step_started', data });
+    this.#to.step(message_id);
   }
 
   #close(): void {
@@ -122,195 +111,154 @@ class Stream implements Decoder {
     this.#marked = false;
   }
 
-  #assistant(record: Stdout['assistant'], out: Draft[]): void {
+  assistant(record: Stdout['assistant']): void {
+    const to = this.#to;
     const message = nativeOf(record.message);
     if (!message || !isList(message.content)) {
-      out.push(problem('bad_record', 'assistant without content'));
+      to.bad('assistant without content');
       return;
     }
-    const parent = idOf(record.parent_tool_use_id);
+    to.speak(idOf(record.parent_tool_use_id));
     const own_id = idOf(message.id);
-    const failed = parent === null && isFailureMessage(message);
-    if (parent === null) {
-      if (this.#turn === null) this.#begin(own_id ?? '', out);
+    const failed = to.root && isFailureMessage(message);
+    if (to.root) {
+      if (this.#turn === null) this.#begin(own_id ?? '');
       this.#failed = failed;
     }
-    const message_id = parent === null ? this.#turn : own_id;
-    for (const block of message.content) {
-      this.#block(block, { message_id, parent, synthetic: failed }, out);
-    }
-    if (failed) out.push(providerFailed(contentText(message.content) ?? ''));
+    const message_id = to.root ? this.#turn : own_id;
+    for (const block of message.content) this.#block(nativeOf(block), message_id, failed);
+    if (failed) this.#providerFailed(contentText(message.content) ?? '');
     const usage = nativeOf(message.usage);
     if (!usage || isPlaceholder(usage)) return;
-    const model = textOf(message.model);
-    const data = { mode: 'add' as const, usage: ofStream(usage), cost_usd: null, model };
-    out.push({ kind: 'usage_reported', data });
-    if (parent === null && !this.#marked) this.#close();
+    to.usage('add', ofStream(usage), textOf(message.model));
+    if (to.root && !this.#marked) this.#close();
   }
 
-  #block(block: Claim<AssistantBlock>, said: Said, out: Draft[]): void {
-    const { message_id, parent, synthetic } = said;
-    if (!isNative(block)) {
-      out.push(problem('bad_record', 'assistant block is no object'));
+  #block(
+    block: Inside<Message['content']> | null,
+    message_id: string | null,
+    synthetic: boolean,
+  ): void {
+    if (block === null) {
+      this.#to.bad('assistant block is no object');
     } else if (block.type === 'tool_use') {
-      this.#calls.request(
-        { id: block.id, name: block.name, input: block.input },
-        parent,
-        undefined,
-        out,
-      );
+      this.calls.request(block);
     } else if (block.type === 'text' && typeof block.text === 'string') {
-      const data = { message_id, parent_call_id: parent, text: block.text, synthetic };
-      out.push({
-        kind: 'message_finished',
-        data: { ...data, role: 'assistant', partial: false },
-      });
+      this.#to.message('assistant', block.text, { message_id, synthetic });
     } else if (block.type === 'thinking' && typeof block.thinking === 'string') {
-      const data = { message_id, parent_call_id: parent, text: block.thinking };
-      out.push({ kind: 'thinking_finished', data });
-    } else otherBlock('assistant', block, out);
+      this.#to.thinking(block.thinking, message_id);
+    } else putUnknown(this.#to, 'assistant', block.type, isKnown(block.type));
   }
 
-  #user(record: Stdout['user'], out: Draft[]): void {
+  user(record: Stdout['user']): void {
     const content = nativeOf(record.message)?.content;
     if (typeof content !== 'string' && !isList(content)) {
-      out.push(problem('bad_record', 'user without content'));
+      this.#to.bad('user without content');
       return;
     }
-    const parent = idOf(record.parent_tool_use_id);
-    if (parent === null) this.#close();
-    for (const block of typeof content === 'string' ? [] : content) {
-      if (!isNative(block)) out.push(problem('bad_record', 'user block is no object'));
-      else if (block.type === 'tool_result') this.#answer(block, out);
-      else if (block.type !== 'text') otherBlock('user', block, out);
+    this.#to.speak(idOf(record.parent_tool_use_id));
+    if (this.#to.root) this.#close();
+    for (const item of listOf(content)) {
+      const block = nativeOf(item) as Block | null;
+      if (block === null) this.#to.bad('user block is no object');
+      else if (block.type === 'tool_result') this.#answer(block);
+      else if (block.type !== 'text') putUnknown(this.#to, 'user', block.type, isKnown(block.type));
     }
     const text = contentText(content);
     if (text === null) return;
     // The CLI does not repeat the user's prompt: text of the root agent's user is a task's notification.
-    const data = { message_id: idOf(record.uuid), parent_call_id: parent, text };
-    out.push({
-      kind: 'message_finished',
-      data: { ...data, role: 'user', synthetic: parent === null, partial: false },
-    });
+    this.#to.message('user', text, { message_id: idOf(record.uuid), synthetic: this.#to.root });
   }
 
-  #answer(block: UserBlock, out: Draft[]): void {
+  #answer(block: Block): void {
     const call_id = idOf(block.tool_use_id);
     if (call_id === null) {
-      out.push(problem('bad_record', 'tool_result without tool_use_id'));
+      this.#to.bad('tool_result without tool_use_id');
       return;
     }
     const status = block.is_error === true ? 'error' : 'ok';
     const output = contentText(block.content);
     const rest = { exit_code: null, duration_ms: null, diff: null, native_tool: null };
-    this.#calls.finish({ call_id, output, report: output, status, ...rest }, undefined, out);
+    this.calls.finish({ call_id, output, report: output, status, ...rest });
   }
 
-  #streamEvent(record: Stdout['stream_event'], out: Draft[]): void {
+  streamEvent(record: Stdout['stream_event']): void {
+    const to = this.#to;
     const event = nativeOf(record.event);
     const type = textOf(event?.type);
+    to.speak(idOf(record.parent_tool_use_id));
     if (!event || type === null) {
-      out.push(problem('bad_record', 'stream_event without event'));
-      return;
-    }
-    const parent_call_id = idOf(record.parent_tool_use_id);
-    if (type === 'content_block_delta') {
-      const message_id = parent_call_id === null ? this.#turn : null;
-      delta(nativeOf(event.delta), { message_id, parent_call_id }, out);
+      to.bad('stream_event without event');
+    } else if (type === 'content_block_delta') {
+      putDelta(to, nativeOf(event.delta), to.root ? this.#turn : null, DELTAS_IGNORED);
     } else if (type === 'message_start') {
-      if (parent_call_id !== null) return;
-      this.#begin(idOf(nativeOf(event.message)?.id) ?? '', out);
+      if (!to.root) return;
+      this.#begin(idOf(nativeOf(event.message)?.id) ?? '');
       this.#marked = true;
     } else if (type === 'message_stop') {
-      if (parent_call_id === null) this.#close();
+      if (to.root) this.#close();
     } else if (type === 'tool_progress') {
-      progress(event, out);
-    } else if (!STREAM_EVENTS_IGNORED.has(type)) {
-      out.push(problem('unknown_record', `stream_event/${type}`));
+      // From an MCP server or a long command; only with partial messages.
+      const content = nativeOf(event.content);
+      const elapsed_ms = durationOf(content?.elapsedMs);
+      to.progress(idOf(event.tool_use_id), textOf(content?.message), elapsed_ms);
+    } else if (!EVENTS_IGNORED.has(type)) {
+      to.problem('unknown_record', `stream_event/${type}`);
     }
   }
 
-  #result(record: Result, out: Draft[]): void {
+  result(record: Result): void {
+    const to = this.#to;
     const end = endOf(record, this.#failed);
-    // A sub-agent's failure is told as a result that took no time, while the call that started it is still open.
-    if (record.is_error === true && record.duration_ms === 0 && this.#calls.failAgent()) {
-      out.push({ kind: 'notice', data: { code: 'sub_agent_failed', text: end.error } });
+    // A sub-agent's failure is a result that took no time, while the call that started it is still open.
+    if (record.is_error === true && record.duration_ms === 0 && this.calls.failAgent()) {
+      to.notice('sub_agent_failed', end.error);
       return;
     }
-    if (!this.#introduced) this.#introduce(record, out);
-    this.#calls.refused(listOf(record.permission_denials), out);
+    to.introduce({ session_id: textOf(record.session_id) });
+    this.calls.refused(record.permission_denials);
     const usage = nativeOf(record.usage);
     const spent = usage ? ofStream(usage) : null;
     // After a resume it is the whole session's sum: the lines of this run have been added up.
-    if (spent && !isEmpty(spent) && !this.#resumed) {
-      const data = { mode: 'total' as const, usage: spent, cost_usd: null, model: null };
-      out.push({ kind: 'usage_reported', data });
-    }
-    if (end.exit_reason === 'provider_error' && !this.#failed) {
-      out.push(providerFailed(end.error ?? ''));
-    }
-    out.push({ kind: 'agent_ended', data: end });
+    if (spent && !isEmpty(spent) && !this.#resumed) to.usage('total', spent);
+    if (end.exit_reason === 'provider_error' && !this.#failed)
+      this.#providerFailed(end.error ?? '');
+    to.ended(end);
     this.#failed = false;
     this.#close();
   }
 
-  #introduce(record: Result, out: Draft[]): void {
-    this.#introduced = true;
-    const session_id = textOf(record.session_id);
-    const rest = { agent_version: null, cwd: null, tools: null, permission_mode: null };
-    out.push({ kind: 'session_started', data: { session_id, model: null, ...rest } });
+  #providerFailed(message: string): void {
+    this.#to.failed({ status: Number(API_ERROR.exec(message)?.[1] ?? 0) || null, message });
   }
 }
 
-function other(record: Merged<Stdout>, out: Draft[]): void {
-  const name = nameOf(record);
-  if (STDOUT_IGNORED.has(name)) return;
-  if (STDOUT_NOTICES.has(name)) {
-    const text = record.data === undefined ? null : JSON.stringify(record.data);
-    out.push({ kind: 'notice', data: { code: textOf(record.subtype) ?? name, text } });
-  } else out.push(problem(record.type === undefined ? 'bad_record' : 'unknown_record', name));
+function isKnown(type: unknown): boolean {
+  return type === 'text' || type === 'thinking';
 }
 
-function otherBlock(role: string, block: { readonly type?: unknown }, out: Draft[]): void {
-  const type = textOf(block.type);
-  const known = type === 'text' || type === 'thinking' || type === null;
-  const detail = `${role}/${type ?? 'no type'}`;
-  out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
+/** The CLI's own words in a message's place: one text, and no tokens were paid for it. */
+function isFailureMessage(message: Message): boolean {
+  const content = listOf(message.content);
+  if (content.length !== 1 || !isPlaceholder(nativeOf(message.usage))) return false;
+  const [block] = content;
+  return isNative(block) && typeof block.text === 'string' && API_ERROR.test(block.text);
 }
 
-function delta(
-  part: Inside<StreamEvent['delta']> | null,
-  of: { message_id: string | null; parent_call_id: string | null },
-  out: Draft[],
-): void {
-  const type = textOf(part?.type);
-  if (type === 'text_delta' && typeof part?.text === 'string') {
-    out.push({ kind: 'message_delta', data: { ...of, text: part.text } });
-  } else if (type === 'thinking_delta' && typeof part?.thinking === 'string') {
-    out.push({ kind: 'thinking_delta', data: { ...of, text: part.thinking } });
-  } else if (type !== 'input_json_delta') {
-    const known = type === null || type === 'text_delta' || type === 'thinking_delta';
-    const detail = `stream_event/content_block_delta/${type ?? 'no type'}`;
-    out.push(problem(known ? 'bad_record' : 'unknown_record', detail));
+function reasonOf(result: Result, error: string, failed: boolean): ExitReason {
+  const subtype = textOf(result.subtype) ?? '';
+  if (result.is_error !== true && !subtype.startsWith('error')) {
+    // Versions before 0.24 end with success after a failure of the provider.
+    return failed ? 'provider_error' : 'ok';
   }
+  if (subtype === 'error_max_turns' || TURN_LIMIT.test(error)) return 'max_steps';
+  if (BUDGET.test(error)) return 'budget_exceeded';
+  if (CANCELLED.test(error)) return 'cancelled';
+  return API_ERROR.test(error) ? 'provider_error' : 'agent_error';
 }
 
-/** The model's answer was of no use and is asked for again. What HTTP client and API settle between them is not told. */
-function retried(data: Inside<Stdout['system/retry']['data']> | null, out: Draft[]): void {
-  const attempt = countOf(data?.attempt);
-  const max_attempts = countOf(data?.maxRetries);
-  const backoff_ms = durationOf(data?.delayMs);
-  const kind = textOf(data?.reason);
-  const retry = { attempt, max_attempts, kind, status: null, backoff_ms };
-  out.push({ kind: 'provider_retried', data: retry });
-}
-
-/** What an MCP server or a long command says while it runs; only with partial messages. */
-function progress(event: StreamEvent, out: Draft[]): void {
-  const call_id = idOf(event.tool_use_id);
-  if (call_id === null) return;
-  const content = nativeOf(event.content);
-  const elapsed_ms = durationOf(content?.elapsedMs);
-  const data = { call_id, text: textOf(content?.message), elapsed_ms, stream: null };
-  out.push({ kind: 'call_progress', data });
+/** `failed`: the last thing the root agent printed was a failure of the provider. */
+function endOf(result: Result, failed: boolean): End {
+  const error = textOf(nativeOf(result.error)?.message) ?? textOf(result.result);
+  return endFor(reasonOf(result, error ?? '', failed), error);
 }

@@ -1,24 +1,12 @@
 /** Token figures in the CLI's spellings. `input` counts the whole prompt natively, with what was read from the cache. */
-import type { Usage } from '../../model/parts.ts';
+import { type Inside, tokensOf } from '../kit/native.ts';
+import { type Spent, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
-import { type Inside, type StreamUsage, type Telemetry, tokensOf } from './native.ts';
+import type { Result } from './stream.ts';
 
-const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
-
-export function nothing(): Usage {
-  return { input: null, output: null, cache_read: null, cache_write: null, reasoning: null };
-}
-
-export function add(sum: Usage, more: Usage): void {
-  for (const name of FIGURES) {
-    const value = more[name];
-    if (value !== null) sum[name] = (sum[name] ?? 0) + value;
-  }
-}
-
-export function isEmpty(usage: Usage): boolean {
-  return FIGURES.every((name) => usage[name] === null);
-}
+type StreamUsage = Inside<Result['usage']>;
+export type Telemetry = Inside<Inside<Session['system/ui_telemetry']['systemPayload']>['uiEvent']>;
+export type MessageUsage = Inside<Session['assistant']['usageMetadata']>;
 
 interface Counted {
   prompt: unknown;
@@ -28,21 +16,21 @@ interface Counted {
   thoughts?: unknown;
 }
 
-function usageOf({ prompt, output, cached, written, thoughts }: Counted): Usage {
+function spentOf({ prompt, output, cached, written, thoughts }: Counted): Spent {
   const whole = tokensOf(prompt);
   const cache_read = tokensOf(cached);
-  return {
+  return spent({
     input: whole === null ? null : Math.max(0, whole - (cache_read ?? 0)),
     output: tokensOf(output),
     cache_read,
     cache_write: tokensOf(written),
     reasoning: tokensOf(thoughts),
-  };
+  });
 }
 
 /** `usage` of an assistant line or of the result on stdout. */
-export function ofStream(usage: StreamUsage): Usage {
-  return usageOf({
+export function ofStream(usage: StreamUsage): Spent {
+  return spentOf({
     prompt: usage.input_tokens,
     output: usage.output_tokens,
     cached: usage.cache_read_input_tokens,
@@ -51,8 +39,8 @@ export function ofStream(usage: StreamUsage): Usage {
 }
 
 /** A session file's record of one answered model request. */
-export function ofTelemetry(event: Telemetry): Usage {
-  return usageOf({
+export function ofTelemetry(event: Telemetry): Spent {
+  return spentOf({
     prompt: event.input_token_count,
     output: event.output_token_count,
     cached: event.cached_content_token_count,
@@ -61,8 +49,8 @@ export function ofTelemetry(event: Telemetry): Usage {
 }
 
 /** `usageMetadata` of a session file's message. */
-export function ofMessage(usage: Inside<Session['assistant']['usageMetadata']>): Usage {
-  return usageOf({
+export function ofMessage(usage: MessageUsage): Spent {
+  return spentOf({
     prompt: usage.promptTokenCount,
     output: usage.candidatesTokenCount,
     cached: usage.cachedContentTokenCount,

@@ -202,6 +202,14 @@ export interface Session {
       }>;
     }>;
   };
+  'system/notification': {
+    readonly type?: unknown; readonly subtype?: unknown; readonly message?: Claim<Open>;
+    readonly systemPayload?: Claim<{ readonly displayText?: unknown; }>;
+  };
+  'system/rewind': {
+    readonly type?: unknown; readonly subtype?: unknown;
+    readonly systemPayload?: Claim<{ readonly displayText?: unknown; }>;
+  };
   'system/ui_telemetry': {
     readonly uuid?: unknown; readonly parentUuid?: unknown; readonly sessionId?: unknown;
     readonly timestamp?: unknown; readonly type?: unknown; readonly provenance?: unknown;
