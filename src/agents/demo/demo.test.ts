@@ -10,14 +10,14 @@ import type { Draft } from '../../model/draft.ts';
 import { CANONICAL_TOOLS, EXIT_REASONS, RUN_EVENT_TYPES } from '../../model/words.ts';
 import { createRunEventProjection } from '../../projections/run-event.ts';
 import { demo } from './index.ts';
-import { RECORD_TYPES } from './native.ts';
 import { session } from './session.ts';
-import { createDecoder } from './stream.ts';
+import { stream } from './stream.ts';
+import { RECORD_TYPES } from './words.ts';
 
 const testdata = join(import.meta.dirname, 'testdata');
 const scenarios = readdirSync(testdata).filter((name) => !name.endsWith('.json'));
 
-function drafts(records: unknown[], decoder: Decoder = createDecoder()): Draft[] {
+function drafts(records: unknown[], decoder: Decoder = stream()): Draft[] {
   const out: Draft[] = [];
   for (const record of records) decoder.record(record, out);
   decoder.end(out);
@@ -127,9 +127,9 @@ describe('the decoder', () => {
     const records = [{ t: 'news' }, {}, [1], null, { t: 'call' }, { t: 'end', reason: 'bored' }];
     expect(drafts([...records, { t: 'constructor' }])).toEqual([
       problem('unknown_record', 'news'),
-      problem('unknown_record', 'no type'),
-      problem('unknown_record', 'not an object'),
-      problem('unknown_record', 'not an object'),
+      problem('bad_record', 'no type'),
+      problem('bad_record', 'record is no object'),
+      problem('bad_record', 'record is no object'),
       problem('bad_record', 'call'),
       problem('bad_record', 'end'),
       problem('unknown_record', 'constructor'),
@@ -149,7 +149,7 @@ describe('the decoder', () => {
     const input = fc.array(fc.oneof(record, fc.jsonValue()), { maxLength: 20 });
     fc.assert(
       fc.property(input, (records) => {
-        for (const decoder of [createDecoder(), session.decoder({ since_ms: 0 })]) {
+        for (const decoder of [stream(), session.decoder({ since_ms: 0 })]) {
           drafts(records, decoder);
         }
       }),

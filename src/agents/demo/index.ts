@@ -1,10 +1,10 @@
 /** The demo agent: built in, plays a story, needs neither a model nor a network. */
 import type { Agent } from '../../model/agent.ts';
 import { launch } from './launch.ts';
-import { DEMO_VERSION } from './native.ts';
 import { session } from './session.ts';
-import { createDecoder } from './stream.ts';
+import { stream } from './stream.ts';
 import { tools } from './tools.ts';
+import { DEMO_VERSION } from './words.ts';
 
 export const demo: Agent = {
   id: 'demo',
@@ -35,7 +35,7 @@ export const demo: Agent = {
   tools,
   secret_env: [],
   launch,
-  stream: () => createDecoder(),
+  stream,
   session,
   shapes: async () => (await import('./shapes.ts')).shapes,
 };

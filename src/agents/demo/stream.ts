@@ -1,358 +1,213 @@
-/** Demo records → drafts. Session files hold the same records as stdout: session.ts reads them with this. */
-import { codeOf, costOf, countOf, durationOf, statusOf, tokensOf } from '../../lib/foreign.ts';
-import type { Decoder, SessionPart } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
+/** Demo records → drafts: one JSON object per line, its type in `t`. Session files hold the same records, without the deltas. */
+import type { SessionPart } from '../../model/agent.ts';
 import { DECISIONS, FILE_OPERATIONS } from '../../model/words.ts';
+import { decoder, type Table } from '../kit/decoder.ts';
+import type { Drafts } from '../kit/drafts.ts';
 import {
-  asRecord,
-  END_REASONS,
-  END_STATUSES,
-  flagOf,
+  codeOf,
+  costOf,
+  countOf,
+  durationOf,
   idOf,
-  type Native,
+  type Merged,
+  momentOf,
   namesOf,
-  type RecordType,
+  type Open,
+  statusOf,
   textOf,
-  timeOf,
-  wordOf,
-} from './native.ts';
+  tokensOf,
+} from '../kit/native.ts';
+import { type Spent, spent } from '../kit/usage.ts';
+import type { Stdout } from './generated/native.ts';
+import { END_REASONS, END_STATUSES, type RecordType } from './words.ts';
 
-/** `parent`: the call whose sub-agent wrote the record. Null: the record's shape is impossible. */
-type Read = (record: Native, parent: string | null) => readonly Draft[] | null;
+/** Every type has its row, over the fields of all. */
+export type Records = Record<string, Merged<Stdout>>;
+type Row = (record: Merged<Stdout>, to: Drafts, id: string) => void;
 
-const NOTHING: readonly Draft[] = [];
+export const timeOf = ({ at }: Open) => momentOf(at);
 
-const readers: Readonly<Record<RecordType, Read>> = {
-  hello: (record) => [
-    {
-      kind: 'session_started',
-      data: {
-        session_id: textOf(record, 'session'),
-        model: textOf(record, 'model'),
-        agent_version: textOf(record, 'version'),
-        cwd: textOf(record, 'cwd'),
-        tools: namesOf(record, 'tools'),
-        permission_mode: textOf(record, 'approve'),
-      },
-    },
-  ],
-  prompt: (record, parent) => message(record, parent, 'user'),
-  // A sub-agent's turns are not the run's steps.
-  turn: (record, parent) =>
-    parent !== null
-      ? NOTHING
-      : [
-          {
-            kind: 'step_started',
-            data: {
-              step_id: idOf(record, 'id'),
-              allowed_tools: namesOf(record, 'allowed'),
-              enforcement_mode: textOf(record, 'mode'),
-            },
-          },
-        ],
-  turn_end: (record, parent) =>
-    parent !== null
-      ? NOTHING
-      : [
-          {
-            kind: 'step_finished',
-            data: { step_id: idOf(record, 'id'), reason: textOf(record, 'reason') },
-          },
-        ],
-  think_delta: (record, parent) => words('thinking_delta', record, parent),
-  think: (record, parent) => words('thinking_finished', record, parent),
-  text_delta: (record, parent) => words('message_delta', record, parent),
-  text: (record, parent) => message(record, parent, 'assistant'),
-  call: readCall,
-  permission: (record) => [
-    {
-      kind: 'permission_asked',
-      data: {
-        request_id: idOf(record, 'request'),
-        call_id: idOf(record, 'call'),
-        tool: idOf(record, 'tool'),
-        reason: textOf(record, 'reason'),
-      },
-    },
-  ],
-  decision: readDecision,
-  call_start: (record) => {
-    const call_id = idOf(record, 'call');
-    return call_id === null ? null : [{ kind: 'call_started', data: { call_id } }];
+/** The value when it is one of these words, else null. */
+function oneOf<const W extends string>(words: readonly W[], value: unknown): W | null {
+  return words.find((word) => word === value) ?? null;
+}
+
+/** What a record needs, besides `id`; without it the record's shape is impossible. */
+const ROWS: Readonly<Record<RecordType, Row>> = {
+  hello: (record, to) =>
+    to.session({
+      session_id: textOf(record.session),
+      model: textOf(record.model),
+      agent_version: textOf(record.version),
+      cwd: textOf(record.cwd),
+      tools: namesOf(record.tools),
+      permission_mode: textOf(record.approve),
+    }),
+  prompt: (record, to) => message(record, to, 'user'),
+  turn(record, to) {
+    // A sub-agent's turns are not the run's steps.
+    if (!to.root) return;
+    const [allowed_tools, enforcement_mode] = [namesOf(record.allowed), textOf(record.mode)];
+    to.put('step_started', { step_id: idOf(record.id), allowed_tools, enforcement_mode });
   },
-  call_output: (record) => {
-    const call_id = idOf(record, 'call');
-    if (call_id === null) return null;
-    return [
-      {
-        kind: 'call_progress',
-        data: {
-          call_id,
-          text: textOf(record, 'text'),
-          elapsed_ms: durationOf(record.ms),
-          stream: textOf(record, 'stream'),
-        },
-      },
-    ];
+  turn_end(record, to) {
+    if (!to.root) return;
+    to.put('step_finished', { step_id: idOf(record.id), reason: textOf(record.reason) });
   },
-  call_end: readCallEnd,
-  call_late: (record) => {
-    const call_id = idOf(record, 'call');
-    if (call_id === null) return null;
-    return [
-      {
-        kind: 'call_updated',
-        data: {
-          call_id,
-          status: wordOf(record, 'status', END_STATUSES),
-          exit_code: codeOf(record.exit_code),
-        },
-      },
-    ];
+  think_delta: (record, to) => words('thinking_delta', record, to),
+  think: (record, to) => words('thinking_finished', record, to),
+  text_delta: (record, to) => words('message_delta', record, to),
+  text: (record, to) => message(record, to, 'assistant'),
+  call(record, to) {
+    const [call_id, tool, server] = [idOf(record.id), idOf(record.tool), idOf(record.server)];
+    if (call_id === null || tool === null) to.bad('call');
+    else to.requested(call_id, tool, record.input ?? {}, server ? { mcp: { server, tool } } : {});
   },
-  call_retry: (record) => {
-    const call_id = idOf(record, 'call');
+  permission: (record, to) =>
+    to.put('permission_asked', {
+      request_id: idOf(record.request),
+      call_id: idOf(record.call),
+      tool: idOf(record.tool),
+      reason: textOf(record.reason),
+    }),
+  decision: ofCall((record, to, call_id) => {
+    const decision = oneOf(DECISIONS, record.decision);
+    if (decision === null) return to.bad('decision');
+    const source = textOf(record.source);
+    // A decision that answers a question carries the question's id.
+    const request_id = idOf(record.request);
+    const tool = idOf(record.tool);
+    if (request_id !== null)
+      to.put('permission_answered', { request_id, call_id, tool, decision, source });
+    to.decided(call_id, decision, textOf(record.reason), source);
+  }),
+  call_start: ofCall((_record, to, call_id) => to.put('call_started', { call_id })),
+  call_output: ofCall((record, to, call_id) => {
+    const [text, stream] = [textOf(record.text), textOf(record.stream)];
+    to.put('call_progress', { call_id, text, elapsed_ms: durationOf(record.ms), stream });
+  }),
+  call_end: ofCall((record, to, call_id) => {
+    const status = oneOf(END_STATUSES, record.status);
+    if (status === null) return to.bad('call_end');
+    const [exit_code, output] = [codeOf(record.exit_code), textOf(record.output)];
+    const duration_ms = durationOf(record.ms);
+    const measured = duration_ms === null ? {} : { duration_ms };
+    to.finished({ call_id, status, exit_code, output, ...measured });
+  }),
+  call_late: ofCall((record, to, call_id) =>
+    to.updated(call_id, oneOf(END_STATUSES, record.status), codeOf(record.exit_code)),
+  ),
+  call_retry: ofCall((record, to, call_id) => {
     const attempt = countOf(record.attempt);
-    if (call_id === null || attempt === null) return null;
-    return [
-      {
-        kind: 'call_retried',
-        data: {
-          call_id,
-          attempt,
-          max_retries: countOf(record.max),
-          failure_class: textOf(record, 'why'),
-          action: textOf(record, 'action'),
-        },
-      },
-    ];
+    if (attempt === null) return to.bad('call_retry');
+    const [failure_class, action] = [textOf(record.why), textOf(record.action)];
+    const max_retries = countOf(record.max);
+    to.put('call_retried', { call_id, attempt, max_retries, failure_class, action });
+  }),
+  file(record, to) {
+    const path = textOf(record.path);
+    const operation = oneOf(FILE_OPERATIONS, record.operation);
+    if (path === null || operation === null) return to.bad('file');
+    const [call_id, diff, size] = [idOf(record.call), textOf(record.diff), countOf(record.size)];
+    to.put('file_changed', { path, operation, call_id, source: 'tool', diff, size });
   },
-  file: (record) => {
-    const path = textOf(record, 'path');
-    const operation = wordOf(record, 'operation', FILE_OPERATIONS);
-    if (path === null || operation === null) return null;
-    return [
-      {
-        kind: 'file_changed',
-        data: {
-          path,
-          operation,
-          call_id: idOf(record, 'call'),
-          source: 'tool',
-          diff: textOf(record, 'diff'),
-          size: countOf(record.size),
-        },
-      },
-    ];
+  skill(record, to) {
+    const skill = textOf(record.name);
+    if (skill === null) return to.bad('skill');
+    to.put('skill_used', { skill, call_id: idOf(record.call) });
   },
-  skill: (record) => {
-    const skill = textOf(record, 'name');
-    if (skill === null) return null;
-    return [{ kind: 'skill_used', data: { skill, call_id: idOf(record, 'call') } }];
+  blocked(record, to) {
+    const reason = textOf(record.reason);
+    if (reason === null) return to.bad('blocked');
+    to.put('step_blocked', { reason, tool: idOf(record.tool), step_id: idOf(record.turn) });
   },
-  blocked: (record) => {
-    const reason = textOf(record, 'reason');
-    if (reason === null) return null;
-    const data = { reason, tool: idOf(record, 'tool'), step_id: idOf(record, 'turn') };
-    return [{ kind: 'step_blocked', data }];
+  usage: (record, to) => to.usage('add', spentOf(record), textOf(record.model)),
+  api_retry(record, to) {
+    const [attempt, max_attempts] = [countOf(record.attempt), countOf(record.max)];
+    const [status, backoff_ms] = [statusOf(record.status), durationOf(record.wait_ms)];
+    const native_kind = textOf(record.kind);
+    to.retried({ attempt, max_attempts, status, backoff_ms }, { native_kind });
   },
-  usage: (record) => [
-    {
-      kind: 'usage_reported',
-      data: {
-        mode: 'add',
-        usage: {
-          input: tokensOf(record.input),
-          output: tokensOf(record.output),
-          cache_read: tokensOf(record.cache_read),
-          cache_write: tokensOf(record.cache_write),
-          reasoning: tokensOf(record.reasoning),
-        },
-        cost_usd: costOf(record.cost),
-        model: textOf(record, 'model'),
-      },
-    },
-  ],
-  api_retry: (record) => [
-    {
-      kind: 'provider_retried',
-      data: {
-        attempt: countOf(record.attempt),
-        max_attempts: countOf(record.max),
-        kind: textOf(record, 'kind'),
-        status: statusOf(record.status),
-        backoff_ms: durationOf(record.wait_ms),
-      },
-    },
-  ],
-  api_error: (record) => [
-    {
-      kind: 'provider_failed',
-      data: {
-        kind: textOf(record, 'kind'),
-        status: statusOf(record.status),
-        retryable: flagOf(record, 'retryable'),
-        message: textOf(record, 'message') ?? '',
-      },
-    },
-  ],
-  hook: (record) => {
-    const name = textOf(record, 'name');
-    if (name === null) return null;
-    return [
-      {
-        kind: 'hook_finished',
-        data: {
-          name,
-          event: textOf(record, 'event'),
-          exit_code: codeOf(record.exit_code),
-          outcome: textOf(record, 'outcome'),
-          output: textOf(record, 'output'),
-        },
-      },
-    ];
+  api_error: (record, to) =>
+    to.failed({
+      native_kind: textOf(record.kind),
+      status: statusOf(record.status),
+      message: textOf(record.message) ?? '',
+      retryable: typeof record.retryable === 'boolean' ? record.retryable : null,
+    }),
+  hook(record, to) {
+    const name = textOf(record.name);
+    if (name === null) return to.bad('hook');
+    const [event, outcome, output] = [record.event, record.outcome, record.output].map(textOf);
+    const data = { event: event ?? null, outcome: outcome ?? null, output: output ?? null };
+    to.put('hook_finished', { name, exit_code: codeOf(record.exit_code), ...data });
   },
-  note: (record) => {
-    const code = textOf(record, 'code');
-    return code === null
-      ? null
-      : [{ kind: 'notice', data: { code, text: textOf(record, 'text') } }];
+  note(record, to) {
+    const code = textOf(record.code);
+    if (code === null) return to.bad('note');
+    to.notice(code, textOf(record.text));
   },
-  end: readEnd,
+  end(record, to) {
+    const exit_reason = oneOf(END_REASONS, record.reason);
+    if (exit_reason === null) return to.bad('end');
+    to.ended({ exit_reason, error: textOf(record.error) });
+  },
 };
+
+/** A row for records about a call. */
+function ofCall(row: Row): Row {
+  return (record, to) => {
+    const call_id = idOf(record.call);
+    if (call_id === null) to.bad(String(record.t));
+    else row(record, to, call_id);
+  };
+}
 
 function words(
   kind: 'thinking_delta' | 'thinking_finished' | 'message_delta',
-  record: Native,
-  parent: string | null,
-): readonly Draft[] | null {
-  const text = textOf(record, 'text');
-  if (text === null) return null;
-  return [{ kind, data: { message_id: idOf(record, 'id'), parent_call_id: parent, text } }];
-}
-
-function message(
-  record: Native,
-  parent: string | null,
-  role: 'assistant' | 'user',
-): Draft[] | null {
-  const text = textOf(record, 'text');
-  if (text === null) return null;
-  return [
-    {
-      kind: 'message_finished',
-      data: {
-        message_id: idOf(record, 'id'),
-        parent_call_id: parent,
-        role,
-        text,
-        synthetic: flagOf(record, 'synthetic') ?? false,
-        partial: flagOf(record, 'partial') ?? false,
-      },
-    },
-  ];
-}
-
-function readCall(record: Native, parent: string | null): readonly Draft[] | null {
-  const call_id = idOf(record, 'id');
-  const native_tool = idOf(record, 'tool');
-  if (call_id === null || native_tool === null) return null;
-  const server = idOf(record, 'server');
-  return [
-    {
-      kind: 'call_requested',
-      data: {
-        call_id,
-        native_tool,
-        input: record.input ?? {},
-        parent_call_id: parent,
-        ...(server === null ? {} : { mcp: { server, tool: native_tool } }),
-      },
-    },
-  ];
-}
-
-/** A decision that answers a question carries the question's id. */
-function readDecision(record: Native): readonly Draft[] | null {
-  const call_id = idOf(record, 'call');
-  const decision = wordOf(record, 'decision', DECISIONS);
-  if (call_id === null || decision === null) return null;
-  const source = textOf(record, 'source');
-  const request_id = idOf(record, 'request');
-  const decided: Draft = {
-    kind: 'call_decided',
-    data: { call_id, decision, reason: textOf(record, 'reason'), source },
-  };
-  if (request_id === null) return [decided];
-  return [
-    {
-      kind: 'permission_answered',
-      data: { request_id, call_id, tool: idOf(record, 'tool'), decision, source },
-    },
-    decided,
-  ];
-}
-
-function readCallEnd(record: Native): readonly Draft[] | null {
-  const call_id = idOf(record, 'call');
-  const status = wordOf(record, 'status', END_STATUSES);
-  if (call_id === null || status === null) return null;
-  const duration_ms = durationOf(record.ms);
-  return [
-    {
-      kind: 'call_finished',
-      data: {
-        call_id,
-        status,
-        exit_code: codeOf(record.exit_code),
-        output: textOf(record, 'output'),
-        ...(duration_ms === null ? {} : { duration_ms }),
-      },
-    },
-  ];
-}
-
-function readEnd(record: Native): readonly Draft[] | null {
-  const exit_reason = wordOf(record, 'reason', END_REASONS);
-  if (exit_reason === null) return null;
-  const error = textOf(record, 'error');
-  return [{ kind: 'agent_ended', data: { exit_reason, error, evidence: 'native_result' } }];
-}
-
-function problem(code: 'unknown_record' | 'bad_record', detail: string): Draft {
-  const data = { stage: 'decode', code, detail, bytes: null, sha256: null, excerpt: null } as const;
-  return { kind: 'problem', data };
-}
-
-function read(value: unknown, parent: string | null): readonly Draft[] {
-  const record = asRecord(value);
-  if (record === null) return [problem('unknown_record', 'not an object')];
-  const type = textOf(record, 't');
-  if (type === null) return [problem('unknown_record', 'no type')];
-  if (!Object.hasOwn(readers, type)) return [problem('unknown_record', type)];
-  return readers[type as RecordType](record, parent) ?? [problem('bad_record', type)];
-}
-
-/** A decoder of stdout: what each turn used adds up. */
-export function createDecoder(): Decoder {
-  return {
-    record: (value, out, part) => decode(value, timeOf(value), out, part),
-    end() {},
-  };
-}
-
-/** Reads one record. A record that does not say whose it is belongs to its file's sub-agent. */
-export function decode(
-  value: unknown,
-  at_ms: number | null,
-  out: Draft[],
-  part?: SessionPart,
+  record: Merged<Stdout>,
+  to: Drafts,
 ): void {
-  const own = asRecord(value);
-  const parent = (own && idOf(own, 'parent')) ?? part?.parent_call_id ?? null;
-  for (const draft of read(value, parent)) {
-    if (at_ms !== null) draft.at_ms = at_ms;
-    out.push(draft);
-  }
+  const text = textOf(record.text);
+  if (text === null) to.bad(String(record.t));
+  else to.put(kind, { message_id: idOf(record.id), parent_call_id: to.parent, text });
 }
+
+function message(record: Merged<Stdout>, to: Drafts, role: 'assistant' | 'user'): void {
+  const text = textOf(record.text);
+  const [synthetic, partial] = [record.synthetic === true, record.partial === true];
+  if (text === null) to.bad(String(record.t));
+  else to.message(role, text, { message_id: idOf(record.id), synthetic, partial });
+}
+
+export function spentOf(record: Merged<Stdout>): Spent {
+  const usage = {
+    input: tokensOf(record.input),
+    output: tokensOf(record.output),
+    cache_read: tokensOf(record.cache_read),
+    cache_write: tokensOf(record.cache_write),
+    reasoning: tokensOf(record.reasoning),
+  };
+  return spent(usage, costOf(record.cost));
+}
+
+/** The table for a decoder that writes with `to`. */
+export function tableFor(to: Drafts): Table<Records> {
+  const records = Object.fromEntries(
+    Object.entries(ROWS).map(([type, row]) => [
+      type,
+      (record: Merged<Stdout>) => row(record, to, ''),
+    ]),
+  );
+  return {
+    // A record with another agent's field for its type is unknown, not broken.
+    kindOf: ({ t, type }) => textOf(t) ?? (typeof type === 'string' ? `type ${type}` : null),
+    timeOf,
+    // A record that names no sub-agent is of its file's.
+    before: (record: Open, part: SessionPart | undefined) =>
+      to.speak(idOf(record.parent) ?? part?.parent_call_id ?? null),
+    records,
+  };
+}
+
+export const stream = () => decoder<Records>(tableFor);

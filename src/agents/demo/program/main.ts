@@ -8,9 +8,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { LIMITS } from '../../../lib/limits.ts';
 import { SESSIONS_VARIABLE } from '../launch.ts';
-import { DEMO_VERSION, END_REASONS, type RecordType } from '../native.ts';
 import { isSessionId } from '../session.ts';
 import { tools } from '../tools.ts';
+import { DEMO_VERSION, END_REASONS, type RecordType } from '../words.ts';
 import { STORY, type StoryCall } from './story.ts';
 
 const [STDOUT, STDERR] = [1, 2];
