@@ -1,74 +1,66 @@
-/** Work that outlasts its call's result: commands that go on in their shell, and sub-agents in the background. */
-import type { Draft } from '../../model/draft.ts';
-import type { CallStatus } from '../../model/words.ts';
-import { codeOf, idOf, type Native, nativeOf, textOf, trim } from './native.ts';
-
-/** A call as far as it matters here. */
-interface Work {
-  readonly native_tool: string;
-  readonly input: unknown;
-}
+/** Work that outlasts its call's result: commands that still run in their shell, and sub-agents in the background. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { codeOf, type Inside, idOf, nativeOf, textOf } from '../kit/native.ts';
+import type { Call, Completed } from './calls.ts';
+import type { Data } from './stream.ts';
 
 const SHELLS: ReadonlySet<string> = new Set(['bash', 'powershell']);
 const SHELL_HANDLE = /^(?:read|stop|write)_(?:bash|powershell)$/;
 const STILL_RUNS =
   /<command (?:started in background )?with shellId: (\S+?)(?:>| is still running)/;
 
-/** The tool only looks after a command of another call: an exit code in its result is that command's. */
-export function handlesShell(work: Work | undefined): boolean {
-  return work !== undefined && SHELL_HANDLE.test(work.native_tool);
+/** The tool handles a command of another call: an exit code in its result is that command's. */
+export function handlesShell(call: Call | undefined): boolean {
+  return call !== undefined && SHELL_HANDLE.test(call.native_tool);
 }
 
 export class Background {
+  readonly #to: Drafts;
   /** Shells in which a command still runs: the call that started it. */
-  readonly #shells = new Map<string, string>();
+  readonly #shells = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** Calls that started sub-agents and have their result. */
-  readonly #agents = new Set<string>();
+  readonly #agents = new RecentSet<string>(LIMITS.open_calls_max);
 
-  /** A call got its result and did not fail. */
-  finished(call_id: string, work: Work, result: Native | null): void {
-    if (work.native_tool === 'task') {
-      this.#agents.add(call_id);
-      trim(this.#agents);
-    }
-    if (!SHELLS.has(work.native_tool)) return;
-    const shell = STILL_RUNS.exec(textOf(result?.content) ?? '')?.[1];
-    if (shell === undefined) return;
-    this.#shells.set(shell, call_id);
-    trim(this.#shells);
+  constructor(to: Drafts) {
+    this.#to = to;
   }
 
-  /** A call looked after a command: it may tell how that ended, or have ended it. */
-  handled(work: Work, data: Native, at_ms: number | undefined, out: Draft[]): void {
-    const shell = nativeOf(work.input)?.shellId;
+  /** A call got its result and did not fail. */
+  finished(call_id: string, { native_tool }: Call, output: unknown): void {
+    if (native_tool === 'task') this.#agents.add(call_id);
+    if (!SHELLS.has(native_tool)) return;
+    const shell = STILL_RUNS.exec(textOf(output) ?? '')?.[1];
+    if (shell !== undefined) this.#shells.set(shell, call_id);
+  }
+
+  /** A call handled a command: its result may say how the command ended, or the call ended it. */
+  handled({ native_tool, input }: Call, data: Completed): void {
     const exit_code = codeOf(nativeOf(data.shellExecution)?.exitCode);
-    const stopped = work.native_tool.startsWith('stop_') && data.success === true;
-    if (exit_code !== null) this.#ended(shell, exit_code, at_ms, out);
-    else if (stopped) this.#ended(shell, null, at_ms, out);
+    const stopped = native_tool.startsWith('stop_') && data.success === true;
+    if (exit_code !== null || stopped) this.#ended(nativeOf(input)?.shellId, exit_code);
   }
 
   /** `system.notification`: a command has ended by itself. */
-  notified(kind: Native | null, at_ms: number | undefined, out: Draft[]): void {
+  notified(kind: Inside<Data<'system.notification'>['kind']> | null): void {
     if (kind?.type !== 'shell_completed') return;
     const exit_code = codeOf(kind.exitCode);
-    if (exit_code !== null) this.#ended(kind.shellId, exit_code, at_ms, out);
+    if (exit_code !== null) this.#ended(kind.shellId, exit_code);
   }
 
-  /** The result of a sub-agent in the background said only that it was started. */
-  agentFailed(call_id: string | null, at_ms: number | undefined, out: Draft[]): void {
-    if (call_id === null || !this.#agents.delete(call_id)) return;
-    const data = { call_id, status: 'error' as const, exit_code: null };
-    out.push({ kind: 'call_updated', at_ms, data });
+  /** The result of a sub-agent in the background says only that it was started. */
+  agentFailed(call_id: string | null): void {
+    if (call_id !== null && this.#agents.delete(call_id)) this.#to.updated(call_id, 'error');
   }
 
   /** `exit_code` null: it was stopped. */
-  #ended(shell: unknown, exit_code: number | null, at_ms: number | undefined, out: Draft[]): void {
+  #ended(shell: unknown, exit_code: number | null): void {
     const id = idOf(shell) ?? '';
     const call_id = this.#shells.get(id);
     if (call_id === undefined) return;
     this.#shells.delete(id);
-    const status: CallStatus | null =
-      exit_code === null ? 'cancelled' : exit_code === 0 ? null : 'error';
-    out.push({ kind: 'call_updated', at_ms, data: { call_id, status, exit_code } });
+    const failed = exit_code === 0 ? null : 'error';
+    this.#to.updated(call_id, exit_code === null ? 'cancelled' : failed, exit_code);
   }
 }

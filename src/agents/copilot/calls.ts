@@ -1,11 +1,14 @@
-/** Tool calls. A call begins to run once nobody refused it: the CLI says `execution_start` before it asks for permission. */
-import type { Draft } from '../../model/draft.ts';
+/** Tool calls. The CLI writes `execution_start` before it asks for permission: a call starts once something shows that it runs. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { codeOf, type Inside, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { Background, handlesShell } from './background.ts';
 import { filesChanged, patchInput } from './files.ts';
-import { codeOf, idOf, type Native, nativeOf, problem, textOf, trim } from './native.ts';
+import type { Data } from './stream.ts';
 
-interface Call {
+export interface Call {
   readonly native_tool: string;
   readonly input: unknown;
   /** When the CLI took it up; null: it has not yet. */
@@ -13,24 +16,52 @@ interface Call {
   started: boolean;
   decided: boolean;
 }
+/** In a message; the start record has most of its fields too. */
+type Request = Inside<Data<'assistant.message'>['toolRequests']>;
+export type Completed = Data<'tool.execution_complete'>;
 
 const REFUSALS: ReadonlySet<unknown> = new Set(['denied', 'rejected']);
 const CANCELS: ReadonlySet<unknown> = new Set(['aborted', 'cancelled', 'canceled', 'interrupted']);
 
 export class Calls {
-  readonly background = new Background();
-  readonly #open = new Map<string, Call>();
+  readonly background: Background;
+  readonly #to: Drafts;
+  readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
   /** Calls that the CLI or the user made, not the model. */
-  readonly #foreign = new Set<string>();
-  /** Skills loaded by calls, until the session file's own word on them comes. */
-  readonly #skills = new Set<string>();
+  readonly #foreign = new RecentSet<string>(LIMITS.open_calls_max);
+  /** Skills loaded by calls, until the session file's own record of them comes. */
+  readonly #skills = new RecentSet<string>(LIMITS.open_calls_max);
+  /** Sub-agents by id: the call that started each. */
+  readonly #agents = new RecentMap<string, string>(LIMITS.open_calls_max);
+  /** The sub-agent that speaks, and the call that started it; null for the root agent, and where it is not known. */
+  #agent: string | null = null;
+  #parent: string | null = null;
+  /** Records of this version name their model and turn; those of the CLI's own calls do not. */
+  #attributed = false;
 
-  /** `request`: `{toolCallId, name|toolName, arguments, mcpServerName, mcpToolName}` of a message or of a start record. */
-  request(request: Native, parent: string | null, at_ms: number | undefined, out: Draft[]): void {
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.background = new Background(to);
+  }
+
+  /** Who speaks in a record. An agent of an unknown call speaks by its id: its text must not pass for the root agent's. */
+  speaker(record: Open): void {
+    this.#agent = idOf(record.agentId);
+    const named = idOf(nativeOf(record.data)?.parentToolCallId);
+    this.#parent = named ?? this.#agents.get(this.#agent ?? '') ?? null;
+    this.#to.speak(this.#parent ?? this.#agent);
+  }
+
+  subAgent(call_id: string | null): void {
+    this.runs(call_id);
+    if (call_id !== null && this.#agent !== null) this.#agents.set(this.#agent, call_id);
+  }
+
+  request(request: Request): void {
     const call_id = idOf(request.toolCallId);
-    const native_tool = idOf(request.name) ?? idOf(request.toolName);
+    const native_tool = nameOf(request);
     if (call_id === null || native_tool === null) {
-      out.push(problem('bad_record', 'a tool request without id or name'));
+      this.#to.bad('a tool request without id or name');
       return;
     }
     const given = request.arguments ?? {};
@@ -39,150 +70,161 @@ export class Calls {
     if (!this.#open.has(call_id)) {
       const news = { taken_ms: null, started: false, decided: false };
       this.#open.set(call_id, { native_tool, input, ...news });
-      trim(this.#open);
       this.#foreign.delete(call_id);
     }
     const server = idOf(request.mcpServerName);
     const tool = idOf(request.mcpToolName);
     const mcp = server !== null && tool !== null ? { mcp: { server, tool } } : {};
-    const data = { call_id, native_tool, input, parent_call_id: parent, ...mcp };
-    out.push({ kind: 'call_requested', at_ms, data });
+    this.#to.requested(call_id, native_tool, input, { parent_call_id: this.#parent, ...mcp });
   }
 
-  /** A call that is not the model's: its records give nothing more. */
-  foreign(request: Native, at_ms: number | undefined, out: Draft[]): void {
+  /** A call that is not the model's: its other records mean nothing. */
+  foreign(request: Request): void {
     const call_id = idOf(request.toolCallId);
     if (call_id === null || this.#foreign.has(call_id)) return;
     this.#foreign.add(call_id);
-    trim(this.#foreign);
-    const text = idOf(request.name) ?? idOf(request.toolName);
-    out.push({ kind: 'notice', at_ms, data: { code: 'call_not_by_model', text } });
+    this.#to.notice('call_not_by_model', nameOf(request));
   }
 
-  isForeign(call_id: string): boolean {
-    return this.#foreign.has(call_id);
-  }
-
-  isOpen(call_id: string): boolean {
-    return this.#open.has(call_id);
+  /** The CLI puts calls of its own among the model's: they belong to no turn and no model. */
+  isCliOwn({ model, turnId }: { model?: unknown; turnId?: unknown }): boolean {
+    const own = model === undefined && turnId === undefined;
+    if (!own) this.#attributed = true;
+    return own && this.#attributed;
   }
 
   hasOpen(): boolean {
     return this.#open.size > 0;
   }
 
-  take(call_id: string, at_ms: number | undefined): void {
+  take(data: Data<'tool.execution_start'>): void {
+    const call_id = idOf(data.toolCallId);
+    if (call_id === null) {
+      this.#to.bad('tool.execution_start without toolCallId');
+      return;
+    }
+    if (!this.#open.has(call_id)) {
+      if (this.#foreign.has(call_id)) return;
+      if (this.isCliOwn(data)) this.foreign(data);
+      else this.request(data);
+    }
     const call = this.#open.get(call_id);
-    if (call) call.taken_ms ??= at_ms ?? null;
+    if (call) call.taken_ms ??= this.#to.at_ms ?? null;
   }
 
   /** Something shows that the call runs. */
-  runs(call_id: string, at_ms: number | undefined, out: Draft[]): void {
-    const call = this.#open.get(call_id);
-    if (call === undefined || call.started) return;
+  runs(call_id: string | null): void {
+    const call = call_id === null ? undefined : this.#open.get(call_id);
+    if (call_id === null || call === undefined || call.started) return;
     call.started = true;
-    out.push({ kind: 'call_started', at_ms: call.taken_ms ?? at_ms, data: { call_id } });
+    this.#to.put('call_started', { call_id }, call.taken_ms ?? undefined);
   }
 
-  progress(call_id: string, data: Native, at_ms: number | undefined, out: Draft[]): void {
-    if (!this.#open.has(call_id)) return;
-    this.runs(call_id, at_ms, out);
-    const text = textOf(data.text) ?? textOf(data.progressMessage);
+  progress(id: unknown, said: unknown, stream: unknown): void {
+    const call_id = idOf(id);
+    if (call_id === null || !this.#open.has(call_id)) return;
+    this.runs(call_id);
+    const text = textOf(said);
     if (text === null) return;
-    const stream = textOf(data.stream);
-    out.push({ kind: 'call_progress', at_ms, data: { call_id, text, elapsed_ms: null, stream } });
+    const data = { call_id, text, elapsed_ms: null, stream: textOf(stream) };
+    this.#to.put('call_progress', data);
   }
 
-  decide(
+  #decide(
     call_id: string,
     decision: Decision,
-    why: { reason: string | null; source: string | null; at_ms: number | undefined },
-    out: Draft[],
+    reason: string | null,
+    source: string | null = null,
   ): void {
     const call = this.#open.get(call_id);
     if (call === undefined || call.decided) return;
     call.decided = true;
-    const data = { call_id, decision, reason: why.reason, source: why.source };
-    out.push({ kind: 'call_decided', at_ms: why.at_ms, data });
+    this.#to.decided(call_id, decision, reason, source);
   }
 
-  asked(data: Native, at_ms: number | undefined, out: Draft[]): void {
+  asked(data: Data<'permission.requested'>): void {
     const request = nativeOf(data.permissionRequest);
     const reason = textOf(request?.intention) ?? textOf(request?.kind);
-    const about = this.#about(data, idOf(data.toolCallId) ?? idOf(request?.toolCallId));
-    out.push({ kind: 'permission_asked', at_ms, data: { ...about, reason } });
+    const about = this.#about(data.requestId, idOf(data.toolCallId) ?? idOf(request?.toolCallId));
+    this.#to.put('permission_asked', { ...about, reason });
   }
 
-  answered(data: Native, at_ms: number | undefined, out: Draft[]): void {
+  answered(data: Data<'permission.completed'>): void {
     const result = nativeOf(data.result);
     const kind = textOf(result?.kind) ?? '';
     const allowed = kind.startsWith('approve');
-    // Any other word is no decision: the question goes on elsewhere.
+    // Any other word is no decision: somebody else is asked.
     if (!allowed && !/^(?:denied|reject)/.test(kind)) return;
     const decision = allowed ? 'allow' : 'deny';
     const source = textOf(data.decisionSource);
-    const about = this.#about(data, idOf(data.toolCallId));
-    out.push({ kind: 'permission_answered', at_ms, data: { ...about, decision, source } });
-    const why = { reason: textOf(result?.feedback) ?? kind, source, at_ms };
-    if (about.call_id !== null) this.decide(about.call_id, decision, why, out);
+    const about = this.#about(data.requestId, idOf(data.toolCallId));
+    this.#to.put('permission_answered', { ...about, decision, source });
+    if (about.call_id === null) return;
+    this.#decide(about.call_id, decision, textOf(result?.feedback) ?? kind, source);
   }
 
-  #about(data: Native, call_id: string | null) {
-    const tool = call_id === null ? null : (this.#open.get(call_id)?.native_tool ?? null);
-    return { request_id: idOf(data.requestId), call_id, tool };
+  #about(requestId: unknown, call_id: string | null) {
+    const tool = this.#open.get(call_id ?? '')?.native_tool ?? null;
+    return { request_id: idOf(requestId), call_id, tool };
   }
 
-  finish(call_id: string, data: Native, at_ms: number | undefined, out: Draft[]): void {
-    if (this.#foreign.has(call_id)) return;
+  finish(data: Completed): void {
+    const call_id = idOf(data.toolCallId);
+    if (call_id === null) this.#to.bad('tool.execution_complete without toolCallId');
+    if (call_id === null || this.#foreign.has(call_id)) return;
     const call = this.#open.get(call_id);
-    const result = nativeOf(data.result);
-    const error = nativeOf(data.error);
-    const code = codeOf(nativeOf(data.shellExecution)?.exitCode);
-    const exit_code = handlesShell(call) ? null : code;
-    const status = statusOf(data.success, error, exit_code);
-    const reason = textOf(error?.message);
-    if (status === 'denied') this.decide(call_id, 'deny', { reason, source: null, at_ms }, out);
-    else this.runs(call_id, at_ms, out);
+    const { at_ms } = this.#to;
+    const handles = handlesShell(call);
+    const exit_code = handles ? null : codeOf(nativeOf(data.shellExecution)?.exitCode);
+    const status = statusOf(data, exit_code);
+    const reason = textOf(nativeOf(data.error)?.message);
+    if (status === 'denied') this.#decide(call_id, 'deny', reason);
+    else this.runs(call_id);
     const taken_ms = call?.taken_ms ?? null;
     const known = taken_ms !== null && at_ms !== undefined;
     const duration_ms = known ? Math.max(0, at_ms - taken_ms) : null;
-    const output = textOf(result?.content) ?? reason;
-    const end = { call_id, status, exit_code, output, duration_ms };
-    out.push({ kind: 'call_finished', at_ms, data: end });
+    const output = textOf(nativeOf(data.result)?.content) ?? reason;
+    this.#to.finished({ call_id, status, exit_code, output, duration_ms });
     if (call === undefined) return;
     this.#open.delete(call_id);
-    if (handlesShell(call)) this.background.handled(call, data, at_ms, out);
-    if (status !== 'ok') return;
-    this.background.finished(call_id, call, result);
-    for (const change of filesChanged(call, data.fileEdits, result)) {
-      out.push({ kind: 'file_changed', at_ms, data: { ...change, call_id } });
+    if (handles) this.background.handled(call, data);
+    if (status === 'ok') this.#succeeded(call_id, call, data);
+  }
+
+  #succeeded(call_id: string, call: Call, data: Completed): void {
+    this.background.finished(call_id, call, nativeOf(data.result)?.content);
+    for (const change of filesChanged(call, data)) {
+      this.#to.put('file_changed', { ...change, call_id });
     }
     const skill = call.native_tool === 'skill' ? idOf(nativeOf(call.input)?.skill) : null;
     if (skill !== null) this.#skills.add(skill);
-    trim(this.#skills);
   }
 
-  /** The CLI's own word that a skill was loaded; one that a call loaded is that call's use. */
-  skillInvoked(skill: string | null, at_ms: number | undefined, out: Draft[]): void {
+  /** The CLI's own record that a skill was loaded; one that a call loaded is that call's use. */
+  skillInvoked(skill: string | null): void {
     if (skill === null || this.#skills.delete(skill)) return;
-    out.push({ kind: 'skill_used', at_ms, data: { skill, call_id: null } });
+    this.#to.put('skill_used', { skill, call_id: null });
   }
 
-  /** The process ended: what is open will never be answered, though its id may come again. */
-  abandon(at_ms: number | undefined, out: Draft[]): void {
+  /** The process ended: open calls will never be answered, and their ids may come again. */
+  abandon(): void {
     for (const call_id of this.#open.keys()) {
-      const data = { call_id, status: 'cancelled' as const, exit_code: null, output: null };
-      out.push({ kind: 'call_finished', at_ms, data });
+      this.#to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
     }
     this.#open.clear();
   }
 }
 
+function nameOf(request: Request): string | null {
+  return idOf(request.name) ?? idOf(request.toolName);
+}
+
 /** `success` is the tool's: a command that failed is a success with an exit code. */
-function statusOf(success: unknown, error: Native | null, exit_code: number | null): CallStatus {
-  if (success === true) return exit_code !== null && exit_code !== 0 ? 'error' : 'ok';
+function statusOf(data: Completed, exit_code: number | null): CallStatus {
+  if (data.success === true) return exit_code !== null && exit_code !== 0 ? 'error' : 'ok';
+  const error = nativeOf(data.error);
   if (REFUSALS.has(error?.code)) return 'denied';
   if (CANCELS.has(error?.code)) return 'cancelled';
   if (error?.code === 'timeout') return 'timeout';
-  return success === false || error !== null ? 'error' : 'unknown';
+  return data.success === false || error !== null ? 'error' : 'unknown';
 }

@@ -439,7 +439,14 @@ describe('the end', () => {
       result(),
     );
     expect(kindsOf(events, 'provider_retried').map(({ data }) => data)).toEqual([
-      { attempt: 1, max_attempts: null, kind: 'rate_limit', status: 429, backoff_ms: null },
+      {
+        attempt: 1,
+        max_attempts: null,
+        kind: 'rate_limit',
+        native_kind: 'rate_limit',
+        status: 429,
+        backoff_ms: null,
+      },
     ]);
   });
 });

@@ -1,23 +1,40 @@
-/** How a run ended: by `result` on stdout, by `session.shutdown` in the session file; before that an abort or an error was said. */
-import type { Draft } from '../../model/draft.ts';
-import type { ExitReason } from '../../model/words.ts';
-import { codeOf, type Native, problem, statusOf, textOf } from './native.ts';
-import { PROVIDER_ERRORS } from './records.ts';
+/** How a run ended: by `result` on stdout, by `session.shutdown` in the session file; an abort or an error before it decides. */
+import type { Drafts, End } from '../kit/drafts.ts';
+import { statusOf, textOf } from '../kit/native.ts';
+import type { Conversation } from './messages.ts';
+import type { Data } from './stream.ts';
 
-interface Failure {
-  readonly exit_reason: ExitReason;
-  readonly error: string;
-}
+/** `session.error` types that are the model API's even without an HTTP status. */
+const PROVIDER_ERRORS: ReadonlySet<string | null> = new Set([
+  'authentication',
+  'authorization',
+  'context_limit',
+  'model_call',
+  'query',
+  'quota',
+  'rate_limit',
+]);
+const REOPENED: End = {
+  exit_reason: 'incomplete',
+  error: 'the session went on after its end record',
+};
 
 export class Ending {
-  /** What went wrong in the interaction that goes on. */
-  #failure: Failure | null = null;
-  #aborted: Failure | null = null;
+  readonly #to: Drafts;
+  readonly #talk: Conversation;
+  /** Of the present interaction. */
+  #failure: End | null = null;
+  #aborted: End | null = null;
   /** An end record came, and nothing after it. */
   #ended = false;
   #reopened = false;
 
-  /** The model or the user goes on: what was wrong before is over. */
+  constructor(to: Drafts, talk: Conversation) {
+    this.#to = to;
+    this.#talk = talk;
+  }
+
+  /** The model or the user continues: earlier failures are over. */
   goesOn(): void {
     this.#failure = null;
     this.#aborted = null;
@@ -25,65 +42,42 @@ export class Ending {
     this.#ended = false;
   }
 
-  /** `idle`: there was nothing to abort. The CLI writes such a record when it ends with sub-agents in the background. */
-  abort(data: Native, idle: boolean): void {
+  abort(data: Data<'abort'>): void {
+    if (!this.#to.root) return;
     const reason = textOf(data.reason);
+    // The CLI ends with sub-agents in the background by an abort, though there is nothing to abort.
+    const idle = this.#talk.finished && !this.#talk.calls.hasOpen();
     if (idle && reason === 'user_initiated') return;
     const error = reason === null ? 'aborted' : `aborted: ${reason}`;
     this.#aborted = { exit_reason: 'cancelled', error };
   }
 
-  /** `root`: a sub-agent's failure is told, but is not the run's. */
-  error(data: Native, root: boolean, at_ms: number | undefined, out: Draft[]): void {
-    const kind = textOf(data.errorType);
+  /** A sub-agent's failure is reported, but is not the run's. */
+  error(data: Data<'session.error'>): void {
+    const native_kind = textOf(data.errorType);
     const status = statusOf(data.statusCode);
     const message = textOf(data.message) ?? '';
-    const provider = status !== null || (kind !== null && PROVIDER_ERRORS.has(kind));
-    if (provider) {
-      const retryable = status === null ? null : status === 408 || status === 429 || status >= 500;
-      out.push({ kind: 'provider_failed', at_ms, data: { kind, status, retryable, message } });
-    } else {
-      out.push({ kind: 'notice', at_ms, data: { code: 'session.error', text: message } });
-    }
-    if (!root) return;
+    const provider = status !== null || PROVIDER_ERRORS.has(native_kind);
+    if (provider) this.#to.failed({ native_kind, status, message });
+    else this.#to.notice('session.error', message);
+    if (!this.#to.root) return;
     this.#failure = { exit_reason: provider ? 'provider_error' : 'agent_error', error: message };
   }
 
-  /** stdout's end record. Its exit code is 0 after an interruption too. */
-  result(record: Native, at_ms: number | undefined, out: Draft[]): void {
-    const code = codeOf(record.exitCode);
-    const said = code === null ? 'the end record has no exit code' : `exit code ${code}`;
-    const failed: Failure | null = code === 0 ? null : { exit_reason: 'agent_error', error: said };
-    this.#end(this.#aborted ?? this.#failure ?? failed, at_ms, out);
-  }
-
-  /** The session file's end record. */
-  shutdown(data: Native, at_ms: number | undefined, out: Draft[]): void {
-    const error = textOf(data.errorReason) ?? 'the session was shut down by an error';
-    const failed: Failure | null =
-      data.shutdownType === 'error' ? { exit_reason: 'agent_error', error } : null;
-    this.#end(this.#aborted ?? this.#failure ?? failed, at_ms, out);
-  }
-
-  #end(failure: Failure | null, at_ms: number | undefined, out: Draft[]): void {
+  /** `said`: the end record's own word, which is "ok" after an interruption too. */
+  end(said: End): void {
+    this.#talk.settleTurn();
     this.#ended = true;
-    const { exit_reason, error } = failure ?? { exit_reason: 'ok' as const, error: null };
-    out.push({
-      kind: 'agent_ended',
-      at_ms,
-      data: { exit_reason, error, evidence: 'native_result' },
-    });
+    this.#to.ended(this.#aborted ?? this.#failure ?? said);
   }
 
-  /** The input is over. An abort or a failure counts without an end record too, but the record is missed. */
-  close(out: Draft[]): void {
+  /** The input has ended. An abort or a failure counts without an end record too, but the record is missing. */
+  close(): void {
+    this.#talk.settleTurn();
     if (this.#ended) return;
-    const stopped: Failure | null = this.#reopened
-      ? { exit_reason: 'incomplete', error: 'the session went on after its end record' }
-      : null;
-    const failure = this.#aborted ?? this.#failure ?? stopped;
+    const failure = this.#aborted ?? this.#failure ?? (this.#reopened ? REOPENED : null);
     if (failure === null) return;
-    out.push(problem('no_end_record', 'the stream has no end record'));
-    out.push({ kind: 'agent_ended', data: { ...failure, evidence: 'none' } });
+    this.#to.problem('no_end_record', 'the stream has no end record');
+    this.#to.ended(failure, 'none');
   }
 }

@@ -1,9 +1,9 @@
 /** What file tools changed: the end record's own list, else the call's input. */
-import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { filledOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { filledOf, isList, nativeOf, type Open, textOf } from '../kit/native.ts';
+import type { Call, Completed } from './calls.ts';
 
 interface Change {
   readonly path: string;
@@ -11,12 +11,8 @@ interface Change {
 }
 
 const PATCH_FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/gm;
-const PATCH_OPERATIONS: Readonly<Record<string, FileOperation>> = {
-  Add: 'created',
-  Update: 'modified',
-  Delete: 'deleted',
-};
-const EDIT_OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
+/** Words of patches and of the end record; others modify. */
+const OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
   ['create', 'created'],
   ['add', 'created'],
   ['delete', 'deleted'],
@@ -24,21 +20,21 @@ const EDIT_OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
 ]);
 
 /** The files that a patch names. */
-export function patchFiles(patch: string): Change[] {
+function patchFiles(patch: string): Change[] {
   return [...patch.matchAll(PATCH_FILE)].map(([, verb = '', path = '']) => ({
     path,
-    operation: own(PATCH_OPERATIONS, verb) ?? 'modified',
+    operation: OPERATIONS.get(verb.toLowerCase()) ?? 'modified',
   }));
 }
 
 /** A patch comes as one text: it is kept whole, with the file's name beside it where it names just one. */
-export function patchInput(patch: string): Native {
+export function patchInput(patch: string): Open {
   const [first, ...others] = patchFiles(patch);
   return first === undefined || others.length > 0 ? { patch } : { patch, filename: first.path };
 }
 
 /** By the call alone, for versions that do not list what a call changed. */
-function changesByInput(native_tool: string, input: unknown): Change[] {
+function changesByInput({ native_tool, input }: Call): Change[] {
   const fields = nativeOf(input);
   if (native_tool === 'apply_patch') return patchFiles(textOf(fields?.patch) ?? '');
   const path = filledOf(fields?.path);
@@ -47,30 +43,29 @@ function changesByInput(native_tool: string, input: unknown): Change[] {
   return native_tool === 'edit' ? [{ path, operation: 'modified' }] : [];
 }
 
-function changesOf(native_tool: string, input: unknown, edits: unknown): Change[] {
-  if (!Array.isArray(edits)) return changesByInput(native_tool, input);
-  return listOf(edits).flatMap((item) => {
+function changesOf(call: Call, edits: Completed['fileEdits']): Change[] {
+  if (!isList(edits)) return changesByInput(call);
+  return edits.flatMap((item) => {
     const edit = nativeOf(item);
     const path = filledOf(edit?.path);
     if (path === null) return [];
-    return [{ path, operation: EDIT_OPERATIONS.get(edit?.kind) ?? 'modified' }];
+    return [{ path, operation: OPERATIONS.get(edit?.kind) ?? 'modified' }];
   });
 }
 
 /** The tool shows people its result as a git diff, on stdout only. */
-function diffOf(result: Native | null): string | null {
-  const shown = textOf(result?.detailedContent)?.trimStart();
+function diffOf({ result }: Completed): string | null {
+  const shown = textOf(nativeOf(result)?.detailedContent)?.trimStart();
   return shown?.startsWith('diff --git ') ? shown : null;
 }
 
 export function filesChanged(
-  call: { native_tool: string; input: unknown },
-  edits: unknown,
-  result: Native | null,
+  call: Call,
+  data: Completed,
 ): Omit<DataOf<'file_changed'>, 'call_id'>[] {
-  const changes = changesOf(call.native_tool, call.input, edits);
+  const changes = changesOf(call, data.fileEdits);
   const content = call.native_tool === 'create' ? nativeOf(call.input)?.file_text : null;
   const size = typeof content === 'string' ? asciiBytes(content) : null;
-  const diff = changes.length === 1 ? diffOf(result) : null;
+  const diff = changes.length === 1 ? diffOf(data) : null;
   return changes.map((change) => ({ ...change, source: 'tool', diff, size }));
 }

@@ -2,304 +2,292 @@
  * stdout of `--output-format json`, and the session file: the same records, each channel with some of its own.
  * Envelope: `{type, data, id, timestamp, parentId, ephemeral?, agentId?}`; `agentId` names the sub-agent that speaks.
  */
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
-import { Calls } from './calls.ts';
-import { Ending } from './ending.ts';
+import { decoder, type Table } from '../kit/decoder.ts';
+import { type Drafts, OK } from '../kit/drafts.ts';
 import {
+  type Both,
+  codeOf,
   countOf,
-  filledOf,
+  type Inside,
   idOf,
   isNative,
   listOf,
-  type Native,
   nativeOf,
-  problem,
   statusOf,
   textOf,
-  timeOf,
-  trim,
-} from './native.ts';
-import { IGNORED, INFOS_IGNORED, NOTICES } from './records.ts';
-import { delta, type Speaker, Talk } from './talk.ts';
+  wordOf,
+} from '../kit/native.ts';
+import { Calls } from './calls.ts';
+import { Ending } from './ending.ts';
+import type { Session, Stdout } from './generated/native.ts';
+import { Conversation } from './messages.ts';
 import { Spending } from './usage.ts';
 
-export function stream(): Decoder {
-  return new Records(null);
-}
+type Records = Both<Stdout, Session>;
+/** `data` of a kind of record. */
+export type Data<K extends keyof Records> = 'data' extends keyof Records[K]
+  ? Inside<Records[K]['data']>
+  : never;
+type Rows = { readonly [K in keyof Records]?: (data: Data<K>) => void };
 
-const NO_DATA: Native = {};
+/** Their facts are in other records too, or mean nothing for a recording. */
+const IGNORED = [
+  'assistant.idle',
+  'assistant.intent',
+  'assistant.message_start',
+  'assistant.server_tool_progress',
+  'assistant.streaming_delta',
+  'assistant.tool_call_delta',
+  'capabilities.changed',
+  'command.completed',
+  'command.execute',
+  'command.queued',
+  'commands.changed',
+  'external_tool.completed',
+  'external_tool.requested',
+  'hook.progress',
+  'hook.start',
+  'mcp.prompts.list_changed',
+  'mcp.resources.list_changed',
+  'mcp.tools.list_changed',
+  'model.call_end',
+  'model.call_final_result',
+  'model.call_finished',
+  'pending_messages.modified',
+  'sampling.completed',
+  'sampling.requested',
+  'sandbox.decision',
+  'session.auto_mode_resolved',
+  'session.autopilot_objective_changed',
+  'session.background_tasks_changed',
+  'session.binary_asset',
+  'session.canvas.closed',
+  'session.canvas.opened',
+  'session.canvas.registry_changed',
+  'session.compaction_start',
+  'session.context_changed',
+  'session.custom_agents_updated',
+  'session.extensions_loaded',
+  'session.extensions.attachments_pushed',
+  'session.idle',
+  'session.managed_settings_enforced',
+  'session.managed_settings_resolved',
+  'session.mcp_server_needs_reconnect',
+  'session.mcp_server_removed',
+  'session.mcp_server_status_changed',
+  'session.mcp_server_tools_loaded',
+  'session.mcp_servers_loaded',
+  'session.mode_changed',
+  'session.mode_notice_delivered',
+  'session.permissions_changed',
+  'session.plan_changed',
+  'session.remote_steerable_changed',
+  'session.schedule_cancelled',
+  'session.schedule_created',
+  'session.skills_loaded',
+  'session.title_changed',
+  'session.todos_changed',
+  'session.usage_checkpoint',
+  'session.usage_info',
+  'session.workspace_file_changed',
+  'skill.context_delivered_ref',
+  'subagent.completed',
+  'subagent.configured',
+  'subagent.deselected',
+  'subagent.selected',
+  'system.message',
+  'tool_search.activated',
+  // Internals of the CLI, which a program on its SDK is shown.
+  'model.log',
+  'model.message',
+  'model.messages_snapshot',
+  'model.model_call_started',
+  'model.model_call_success',
+  'model.response',
+  'model.telemetry',
+  'model.tool_execution',
+  'model.turn_ended',
+  'model.turn_failed',
+  'model.turn_started',
+];
 
-export class Records implements Decoder {
-  readonly #since_ms: number | null;
-  #earlier: boolean;
-  readonly #calls = new Calls();
-  readonly #talk = new Talk(this.#calls);
-  readonly #ending = new Ending();
-  readonly #spending = new Spending();
-  /** Sub-agents by id: the call that started each. */
-  readonly #agents = new Map<string, string>();
-  #failed_call: Native | null = null;
+/** Records for people, and the field that holds the text. */
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ['auto_mode_switch.completed', 'response'],
+  ['auto_mode_switch.requested', 'reason'],
+  ['elicitation.completed', 'action'],
+  ['elicitation.requested', 'message'],
+  ['exit_plan_mode.completed', 'feedback'],
+  ['exit_plan_mode.requested', 'summary'],
+  ['mcp.oauth_completed', 'serverName'],
+  ['mcp.oauth_required', 'serverName'],
+  ['session.autopilot_stopped', 'reason'],
+  ['session.compaction_complete', 'error'],
+  ['session.custom_notification', 'name'],
+  ['session.handoff', 'summary'],
+  ['session.snapshot_rewind', 'upToEventId'],
+  ['session.task_complete', 'summary'],
+  ['session.truncation', 'performedBy'],
+  ['session.warning', 'message'],
+  ['user_input.completed', 'answer'],
+  ['user_input.requested', 'question'],
+]);
 
-  /** `since_ms`: earlier records only tell whose session it is. */
-  constructor(since_ms: number | null) {
-    this.#since_ms = since_ms;
-    this.#earlier = since_ms !== null;
-  }
+/** `session.info` types that other records say too. */
+const INFOS_IGNORED: ReadonlySet<string> = new Set(['cancellation', 'file_created', 'model_retry']);
 
-  record(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
-      return;
-    }
-    const { type } = value;
-    if (typeof type !== 'string') {
-      this.#wrapped(value, out);
-      return;
-    }
-    if (IGNORED.has(type)) return;
-    const at_ms = timeOf(value);
-    if (this.#since_ms !== null && at_ms !== undefined) this.#earlier = at_ms < this.#since_ms;
-    if (type === 'result') {
-      this.#talk.introduce({ session_id: idOf(value.sessionId) }, at_ms, out);
-      this.#talk.settleTurn(at_ms, out);
-      this.#ending.result(value, at_ms, out);
-      return;
-    }
-    const data = nativeOf(value.data) ?? NO_DATA;
-    const speaker = this.#speaker(value, data, at_ms);
-    if (this.#earlier) {
-      this.#spending.earlierRun();
-      if (type === 'session.start') this.#start(data, speaker, out);
-      return;
-    }
-    const before = out.length;
-    this.#event(type, data, speaker, out);
-    if (data === NO_DATA && out.length === before) {
-      out.push(problem('bad_record', `${type} without data`));
-    }
-  }
+export const stream = () => decoderSince(undefined);
 
-  end(out: Draft[]): void {
-    this.#talk.settleTurn(undefined, out);
-    this.#ending.close(out);
-  }
-
-  /** A host's log of what the CLI's SDK told it: `{dir, t, msg}`. */
-  #wrapped(record: Native, out: Draft[]): void {
-    const { dir, msg } = record;
-    if (typeof dir !== 'string' || !isNative(msg)) out.push(problem('bad_record', 'no type'));
-    else if (dir === 'event' && typeof msg.type === 'string') this.record(msg, out);
-    else if (msg.jsonrpc !== undefined) out.push(problem('unknown_record', 'a JSON-RPC message'));
-  }
-
-  #speaker(record: Native, data: Native, at_ms: number | undefined): Speaker {
-    const agent = idOf(record.agentId);
-    const named = idOf(data.parentToolCallId);
-    const root = agent === null && named === null;
-    const parent = named ?? (agent === null ? null : (this.#agents.get(agent) ?? null));
-    return { at_ms, root, agent, parent, voice: parent ?? agent };
-  }
-
-  #event(type: string, data: Native, speaker: Speaker, out: Draft[]): void {
-    const { at_ms, root } = speaker;
-    switch (type) {
-      case 'assistant.message_delta':
-        delta('message_delta', { id: data.messageId, text: data.deltaContent }, speaker, out);
-        break;
-      case 'assistant.reasoning_delta':
-        delta('thinking_delta', { id: data.reasoningId, text: data.deltaContent }, speaker, out);
-        break;
-      case 'assistant.message':
-        this.#talk.message(data, speaker, out);
-        break;
-      case 'assistant.reasoning':
-        this.#talk.thought(idOf(data.reasoningId), data.content, speaker, out);
-        break;
-      case 'assistant.turn_start':
-        if (!root) break;
-        this.#ending.goesOn();
-        this.#talk.turn(data, at_ms, out);
-        break;
-      case 'assistant.turn_end':
-        if (root) this.#talk.settleTurn(at_ms, out);
-        break;
-      case 'user.message':
-        if (root) this.#ending.goesOn();
-        this.#talk.user(data, speaker, out);
-        break;
-      default:
-        if (this.#toolEvent(type, data, speaker, out)) break;
-        this.#sessionEvent(type, data, speaker, out);
-    }
-  }
-
-  #toolEvent(type: string, data: Native, speaker: Speaker, out: Draft[]): boolean {
-    const { at_ms } = speaker;
-    const call_id = idOf(data.toolCallId);
-    switch (type) {
-      case 'tool.execution_start':
-      case 'tool.execution_complete':
-        if (call_id === null) out.push(problem('bad_record', `${type} without toolCallId`));
-        else if (type === 'tool.execution_start') this.#taken(call_id, data, speaker, out);
-        else this.#calls.finish(call_id, data, at_ms, out);
-        return true;
-      case 'tool.shell_output':
-      case 'tool.execution_progress':
-        if (call_id !== null) this.#calls.progress(call_id, data, at_ms, out);
-        return true;
-      case 'tool.execution_partial_result':
-        // Its text repeats that of the shell output.
-        if (call_id !== null) this.#calls.runs(call_id, at_ms, out);
-        return true;
-      case 'tool.user_requested':
-        this.#calls.foreign(data, at_ms, out);
-        return true;
-      case 'subagent.started':
-        this.#subAgent(call_id, speaker, out);
-        return true;
-      case 'subagent.failed':
-        this.#calls.background.agentFailed(call_id, at_ms, out);
-        notice(type, data, at_ms, out);
-        return true;
-      case 'agent.interrupted':
-        for (const id of listOf(data.toolCallIds)) {
-          if (typeof id === 'string') this.#calls.runs(id, at_ms, out);
-        }
-        return true;
-      case 'permission.requested':
-        this.#calls.asked(data, at_ms, out);
-        return true;
-      case 'permission.completed':
-        this.#calls.answered(data, at_ms, out);
-        return true;
-      case 'skill.invoked':
-        this.#calls.skillInvoked(idOf(data.name), at_ms, out);
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  #sessionEvent(type: string, data: Native, speaker: Speaker, out: Draft[]): void {
-    const { at_ms, root } = speaker;
-    switch (type) {
-      case 'session.start':
-        this.#start(data, speaker, out);
-        break;
-      case 'session.resume':
-        this.#resume(data, speaker, out);
-        break;
-      case 'session.tools_updated':
-      case 'model.call_start':
-        if (root) this.#talk.introduce({ model: idOf(data.model) }, at_ms, out);
-        break;
-      case 'session.model_change':
-        if (root) this.#talk.introduce({ model: idOf(data.newModel) }, at_ms, out);
-        break;
-      case 'model.call_failure':
-        this.#failed_call = data;
-        break;
-      case 'assistant.turn_retry':
-        this.#retry(data, at_ms, out);
-        break;
-      case 'abort':
-        if (root) this.#ending.abort(data, this.#talk.finished && !this.#calls.hasOpen());
-        break;
-      case 'session.error':
-        this.#ending.error(data, root, at_ms, out);
-        break;
-      case 'session.usage_record':
-      case 'assistant.usage':
-        this.#spending.call(type, data, at_ms, out);
-        break;
-      case 'session.shutdown':
-        if (!root) break;
-        this.#spending.total(data, at_ms, out);
-        this.#talk.settleTurn(at_ms, out);
-        this.#ending.shutdown(data, at_ms, out);
-        break;
-      case 'hook.end':
-        hook(data, at_ms, out);
-        break;
-      case 'system.notification':
-        this.#calls.background.notified(nativeOf(data.kind), at_ms, out);
-        notice(type, data, at_ms, out);
-        break;
-      default:
-        notice(type, data, at_ms, out);
-    }
-  }
-
-  #start(data: Native, { root, at_ms }: Speaker, out: Draft[]): void {
-    if (!root) return;
-    const news = {
-      session_id: idOf(data.sessionId),
-      model: idOf(data.selectedModel),
-      agent_version: idOf(data.copilotVersion),
-      cwd: filledOf(nativeOf(data.context)?.cwd),
+/** `since_ms`: of earlier records only the session's own facts count. */
+export const decoderSince = (since_ms: number | undefined) =>
+  decoder<Records>((to) => {
+    const run = runOf(to);
+    return {
+      since_ms,
+      inside,
+      before(record, _part, earlier) {
+        run.calls.speaker(record);
+        if (!earlier) return;
+        run.spending.earlierRun();
+        if (record.type === 'session.start') run.talk.start(nativeOf(record.data) ?? {});
+      },
+      records: {
+        ...ofData(to, { ...talkRows(run), ...callRows(run), ...sessionRows(run) }),
+        result(record) {
+          const code = codeOf(record.exitCode);
+          const error = code === null ? 'the end record has no exit code' : `exit code ${code}`;
+          run.talk.introduce({ session_id: idOf(record.sessionId) });
+          run.ending.end(code === 0 ? OK : { exit_reason: 'agent_error', error });
+        },
+      },
+      ignored: IGNORED,
+      notices: [...NOTICES.keys()],
+      noticeText: ({ type, data }) => textOf(nativeOf(data)?.[NOTICES.get(wordOf(type)) ?? '']),
+      end: () => run.ending.close(),
     };
-    this.#talk.introduce(news, at_ms, out);
-  }
+  });
 
-  /** Another process goes on with the session. What came before stays visible, but is not what this run spent. */
-  #resume(data: Native, speaker: Speaker, out: Draft[]): void {
-    if (!speaker.root) return;
-    const { at_ms } = speaker;
-    this.#start(data, speaker, out);
-    this.#talk.settleTurn(at_ms, out);
-    this.#calls.abandon(at_ms, out);
-    this.#ending.goesOn();
-    this.#spending.startOver(at_ms, out);
-  }
-
-  #taken(call_id: string, data: Native, { parent, at_ms }: Speaker, out: Draft[]): void {
-    if (!this.#calls.isOpen(call_id)) {
-      if (this.#calls.isForeign(call_id)) return;
-      if (this.#talk.isCliOwn(data)) {
-        this.#calls.foreign(data, at_ms, out);
-        return;
-      }
-      this.#calls.request(data, parent, at_ms, out);
-    }
-    this.#calls.take(call_id, at_ms);
-  }
-
-  #subAgent(call_id: string | null, { agent, at_ms }: Speaker, out: Draft[]): void {
-    if (call_id === null) return;
-    this.#calls.runs(call_id, at_ms, out);
-    if (agent === null) return;
-    this.#agents.set(agent, call_id);
-    trim(this.#agents);
-  }
-
-  #retry(data: Native, at_ms: number | undefined, out: Draft[]): void {
-    const failed = this.#failed_call;
-    const before = countOf(failed?.retryAttempt);
-    const attempt = before === null ? null : before + 1;
-    const [kind, status] = [textOf(data.reason), statusOf(failed?.statusCode)];
-    const retry = { attempt, max_attempts: null, kind, status, backoff_ms: null };
-    out.push({ kind: 'provider_retried', at_ms, data: retry });
-  }
+type Run = ReturnType<typeof runOf>;
+function runOf(to: Drafts) {
+  const calls = new Calls(to);
+  const talk = new Conversation(to, calls);
+  return { to, calls, talk, ending: new Ending(to, talk), spending: new Spending(to) };
 }
 
-function hook(data: Native, at_ms: number | undefined, out: Draft[]): void {
-  const event = textOf(data.hookType);
-  const outcome = data.success === true ? 'success' : data.success === false ? 'error' : null;
-  const output = textOf(nativeOf(data.error)?.message);
-  const ended = { name: event ?? '', event, exit_code: null, outcome, output };
-  out.push({ kind: 'hook_finished', at_ms, data: ended });
+/** A host's log of the SDK's events: `{dir, t, msg}`. */
+function inside(value: unknown): readonly unknown[] | null {
+  if (!isNative(value) || typeof value.type === 'string') return null;
+  const { dir, msg } = value;
+  if (typeof dir !== 'string' || !isNative(msg)) return null;
+  if (dir === 'event' && typeof msg.type === 'string') return [msg];
+  // Another protocol, which no row knows.
+  return msg.jsonrpc === undefined ? [] : [{ type: 'a JSON-RPC message' }];
 }
 
-/** Records that only tell people something; any other is not known. */
-function notice(type: string, data: Native, at_ms: number | undefined, out: Draft[]): void {
-  if (type === 'session.info') {
-    const info = textOf(data.infoType) ?? 'session.info';
-    if (INFOS_IGNORED.has(info)) return;
-    out.push({ kind: 'notice', at_ms, data: { code: info, text: textOf(data.message) } });
-    return;
-  }
-  const field = NOTICES.get(type);
-  if (field === undefined) out.push(problem('unknown_record', type));
-  else out.push({ kind: 'notice', at_ms, data: { code: type, text: textOf(data[field]) } });
+/** Rows of what is in the envelope. */
+function ofData(to: Drafts, rows: Rows): Table<Records>['records'] {
+  const wrapped = Object.entries(rows).map(([kind, row]) => [
+    kind,
+    (record: { data?: unknown }) => {
+      const data = nativeOf(record.data);
+      const { written } = to;
+      (row as (data: object) => void)(data ?? {});
+      if (data === null && to.written === written) to.bad(`${kind} without data`);
+    },
+  ]);
+  return Object.fromEntries(wrapped);
+}
+
+const talkRows = ({ to, talk, ending }: Run): Rows => ({
+  'assistant.message_delta': (data) =>
+    talk.delta('message_delta', data.deltaContent, data.messageId),
+  'assistant.reasoning_delta': (data) =>
+    talk.delta('thinking_delta', data.deltaContent, data.reasoningId),
+  'assistant.message': (data) => talk.message(data),
+  'assistant.reasoning': (data) => talk.thought(data.content, idOf(data.reasoningId)),
+  'assistant.turn_start'(data) {
+    if (!to.root) return;
+    ending.goesOn();
+    talk.turn(data);
+  },
+  'assistant.turn_end'() {
+    if (to.root) talk.settleTurn();
+  },
+  'user.message'(data) {
+    if (to.root) ending.goesOn();
+    talk.user(data);
+  },
+});
+
+const callRows = ({ to, calls }: Run): Rows => ({
+  'tool.execution_start': (data) => calls.take(data),
+  'tool.execution_complete': (data) => calls.finish(data),
+  'tool.shell_output': (data) => calls.progress(data.toolCallId, data.text, data.stream),
+  'tool.execution_progress': (data) => calls.progress(data.toolCallId, data.progressMessage, null),
+  // Its text repeats that of the shell output.
+  'tool.execution_partial_result': (data) => calls.runs(idOf(data.toolCallId)),
+  'tool.user_requested': (data) => calls.foreign(data),
+  'subagent.started': (data) => calls.subAgent(idOf(data.toolCallId)),
+  'subagent.failed'(data) {
+    calls.background.agentFailed(idOf(data.toolCallId));
+    to.notice('subagent.failed', textOf(data.error));
+  },
+  'agent.interrupted'(data) {
+    for (const id of listOf(data.toolCallIds)) calls.runs(textOf(id));
+  },
+  'permission.requested': (data) => calls.asked(data),
+  'permission.completed': (data) => calls.answered(data),
+  'skill.invoked': (data) => calls.skillInvoked(idOf(data.name)),
+  'system.notification'(data) {
+    calls.background.notified(nativeOf(data.kind));
+    to.notice('system.notification', textOf(data.content));
+  },
+});
+
+function sessionRows({ to, calls, talk, ending, spending }: Run): Rows {
+  let failed_call: Data<'model.call_failure'> | null = null;
+  return {
+    'session.start': (data) => talk.start(data),
+    // Another process continues the session. The records before stay visible, but their cost is not this run's.
+    'session.resume'(data) {
+      if (!to.root) return;
+      talk.start(data);
+      talk.settleTurn();
+      calls.abandon();
+      ending.goesOn();
+      spending.startOver();
+    },
+    'session.tools_updated': (data) => talk.introduce({ model: idOf(data.model) }),
+    'model.call_start': (data) => talk.introduce({ model: idOf(data.model) }),
+    'session.model_change': (data) => talk.introduce({ model: idOf(data.newModel) }),
+    'model.call_failure'(data) {
+      failed_call = data;
+    },
+    'assistant.turn_retry'(data) {
+      const before = countOf(failed_call?.retryAttempt);
+      const attempt = before === null ? null : before + 1;
+      const status = statusOf(failed_call?.statusCode);
+      to.retried({ attempt, status }, { native_kind: textOf(data.reason) });
+    },
+    abort: (data) => ending.abort(data),
+    'session.error': (data) => ending.error(data),
+    'session.usage_record': (data) => spending.call('session.usage_record', data),
+    'assistant.usage': (data) => spending.call('assistant.usage', data),
+    'session.shutdown'(data) {
+      if (!to.root) return;
+      spending.total(data);
+      const error = textOf(data.errorReason) ?? 'the session was shut down by an error';
+      ending.end(data.shutdownType === 'error' ? { exit_reason: 'agent_error', error } : OK);
+    },
+    'hook.end'({ hookType, success, error }) {
+      const event = textOf(hookType);
+      const outcome = success === true ? 'success' : success === false ? 'error' : null;
+      const output = textOf(nativeOf(error)?.message);
+      to.put('hook_finished', { name: event ?? '', event, exit_code: null, outcome, output });
+    },
+    'session.info'(data) {
+      const info = textOf(data.infoType) ?? 'session.info';
+      if (!INFOS_IGNORED.has(info)) to.notice(info, textOf(data.message));
+    },
+  };
 }

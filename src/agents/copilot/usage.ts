@@ -1,61 +1,57 @@
-/** Token figures in the CLI's spelling. A figure that no record gives is null, never 0. Its `cost` is premium requests, not money. */
-import type { Draft } from '../../model/draft.ts';
-import type { Usage } from '../../model/parts.ts';
-import { idOf, isNative, type Native, nativeOf, problem, tokensOf } from './native.ts';
+/** Token figures in the CLI's spelling. Its `cost` is premium requests, not money. */
+import type { Drafts } from '../kit/drafts.ts';
+import { type Inside, idOf, nativeOf, tokensOf } from '../kit/native.ts';
+import { isEmpty, type Spent, spent } from '../kit/usage.ts';
+import type { Data } from './stream.ts';
+
+type Source = 'assistant.usage' | 'session.usage_record';
+type Figures = Inside<Data<'assistant.usage'>['usage']>;
 
 /** `inputTokens` counts what was read from and written to the cache too. */
-function usageOf(figures: Native): Usage | null {
+function spentOf(figures: Figures): Spent {
   const all = tokensOf(figures.inputTokens);
   const cache_read = tokensOf(figures.cacheReadTokens);
   const cache_write = tokensOf(figures.cacheWriteTokens);
-  const usage = {
+  return spent({
     input: all === null ? null : Math.max(0, all - (cache_read ?? 0) - (cache_write ?? 0)),
     output: tokensOf(figures.outputTokens),
     cache_read,
     cache_write,
     reasoning: tokensOf(figures.reasoningTokens),
-  };
-  return Object.values(usage).every((figure) => figure === null) ? null : usage;
+  });
 }
 
-const UNKNOWN: Readonly<Usage> = {
-  input: null,
-  output: null,
-  cache_read: null,
-  cache_write: null,
-  reasoning: null,
-};
-
 export class Spending {
-  /** The kind of record that told tokens first: another kind repeats it. */
-  #source: string | null = null;
-  /** The session holds earlier runs, and its totals are theirs too. */
+  readonly #to: Drafts;
+  /** The kind of the first record with tokens: records of another kind repeat them. */
+  #source: Source | 'session.shutdown' | null = null;
+  /** The session holds earlier runs, which its totals count too. */
   #shared = false;
 
-  /** One call's figures: `session.usage_record` in the file, `assistant.usage` for programs on the SDK. */
-  call(type: string, data: Native, at_ms: number | undefined, out: Draft[]): void {
-    const figures = nativeOf(data.usage) ?? data;
-    const usage = usageOf(figures);
-    if (usage === null) {
-      out.push(problem('bad_record', `${type} without figures`));
-      return;
-    }
-    this.#source ??= type;
-    if (this.#source !== type) return;
-    const spent = { mode: 'add' as const, usage, cost_usd: null, model: idOf(figures.model) };
-    out.push({ kind: 'usage_reported', at_ms, data: spent });
+  constructor(to: Drafts) {
+    this.#to = to;
   }
 
-  /** The end record's figures are the session's: used only where no call told its own and no run came before. */
-  total(data: Native, at_ms: number | undefined, out: Draft[]): void {
+  /** Of one call: `session.usage_record` in the file, `assistant.usage` for programs on the SDK. */
+  call(source: Source, data: Data<Source>): void {
+    const figures: Figures = nativeOf(data.usage) ?? data;
+    const cost = spentOf(figures);
+    if (isEmpty(cost)) {
+      this.#to.bad(`${source} without figures`);
+      return;
+    }
+    this.#source ??= source;
+    if (this.#source === source) this.#to.usage('add', cost, idOf(figures.model));
+  }
+
+  /** The end record's figures are the session's: used only where no call has its own and no run came before. */
+  total(data: Data<'session.shutdown'>): void {
     if (this.#source !== null || this.#shared) return;
     for (const [model, metrics] of Object.entries(nativeOf(data.modelMetrics) ?? {})) {
-      const figures = isNative(metrics) ? nativeOf(metrics.usage) : null;
-      const usage = figures === null ? null : usageOf(figures);
-      if (usage === null) continue;
+      const cost = spentOf(nativeOf(nativeOf(metrics)?.usage) ?? {});
+      if (isEmpty(cost)) continue;
       this.#source = 'session.shutdown';
-      const spent = { mode: 'add' as const, usage, cost_usd: null, model };
-      out.push({ kind: 'usage_reported', at_ms, data: spent });
+      this.#to.usage('add', cost, model);
     }
   }
 
@@ -63,12 +59,11 @@ export class Spending {
     this.#shared = true;
   }
 
-  /** A new run begins: what was told so far is not its own. */
-  startOver(at_ms: number | undefined, out: Draft[]): void {
+  /** A new run begins: the figures so far are not its own. */
+  startOver(): void {
     this.#shared = true;
     if (this.#source === null) return;
     this.#source = null;
-    const nothing = { mode: 'total' as const, usage: { ...UNKNOWN }, cost_usd: null, model: null };
-    out.push({ kind: 'usage_reported', at_ms, data: nothing });
+    this.#to.usage('total', spent());
   }
 }

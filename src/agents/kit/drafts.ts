@@ -58,6 +58,11 @@ export class Drafts {
     return !this.root && this.parent === null;
   }
 
+  /** How many drafts the output holds: unchanged by a record that said nothing. */
+  get written(): number {
+    return this.#out.length;
+  }
+
   put<K extends Kind>(kind: K, data: DraftOf<K>['data'], at_ms: Time = this.at_ms): void {
     this.#out.push({ kind, at_ms, data } as Draft);
   }
