@@ -2,7 +2,7 @@
 
 import { LIVE_RULES } from '../src/conformance/rules.ts';
 import { LIMITS } from '../src/lib/limits.ts';
-import type { JsonSchema } from '../src/lib/schema-fault.ts';
+import type { JsonSchema } from '../src/lib/schema/json-schema.ts';
 import { LiveSchemas } from '../src/model/live.ts';
 import {
   ACKED_TYPES,

@@ -17,7 +17,8 @@ export function nestsDeeper(text: string, depth_max: number): boolean {
   return false;
 }
 
-function endOfString(text: string, open: number): number {
+/** The offset of the quote that ends the string at `open`. */
+export function endOfString(text: string, open: number): number {
   for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
     while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes += 1;

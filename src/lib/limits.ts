@@ -212,8 +212,8 @@ export const LIMITS = {
   yaml_aliases_max: 1_000,
   /** Values that all aliases of a YAML file stand for: far more than anybody repeats by hand. */
   yaml_added_max: 100_000,
-  /** Mistakes in one eval file that are told at once. */
-  eval_mistakes_max: 20,
+  /** Mistakes in one file that are reported at once; the others are counted. */
+  mistakes_max: 20,
   /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */
   trajectory_cells_max: 4_000_000,
   /** Agents or gradings at a time: more than a machine has room for. */

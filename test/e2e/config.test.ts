@@ -122,73 +122,77 @@ const MISTAKES: [string, string, string][] = [
     `a: &a [1, 1]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'[at]}, `.repeat(9)}1]\n`).join('')}`,
     ':6:20: has aliases that expand to more than 100000 values',
   ],
-  ['too many patterns', `redact: [${'a, '.repeat(64)}a]\n`, ':1: redact has more than 64 patterns'],
+  [
+    'too many patterns',
+    `redact: [${'a, '.repeat(64)}a]\n`,
+    ':1:1: redact has more than 64 patterns',
+  ],
   [
     'patterns that are too costly together',
     `redact:\n${[64, 65, 66, 67].map((count) => `  - "[a-f0-9]{${count}}"\n`).join('')}`,
-    ':5: redact.3 redaction pattern "[a-f0-9]{67}" takes too many steps together',
+    ':5:5: redact[3] redaction pattern "[a-f0-9]{67}" takes too many steps together',
   ],
-  ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3: redact.1 '],
-  ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1: targets.a.command must be'],
-  ['a list', '- a\n', ':1: must be a map with the field targets'],
+  ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
+  ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1:28: targets.a.command must be'],
+  ['a list', '- a\n', ':1:1: must be a map'],
   [
     'an unknown field',
     'target:\n  a: 1\n',
-    ':1: target is no known field; known are targets, default_target, redact',
+    ':1:1: target is no known field; did you mean targets?',
   ],
   [
     'an unknown target field',
     'targets:\n  a:\n    agent: demo\n    modle: x\n',
-    ':4: targets.a.modle is no known field',
+    ':4:5: targets.a.modle is no known field; did you mean model?',
   ],
   [
     'a flag as model',
     'targets:\n  a:\n    agent: gemini\n    model: --yolo\n',
-    ':4: targets.a.model must not begin with "-"',
+    ':4:5: targets.a.model must not begin with "-"',
   ],
-  ['no agent', 'targets:\n  a:\n    model: x\n', ':2: targets.a lacks the field agent'],
+  ['no agent', 'targets:\n  a:\n    model: x\n', ':2:3: targets.a lacks the field agent'],
   [
     'an unknown agent',
     'targets:\n  a:\n    agent: nobody\n',
-    ':3: targets.a.agent unknown agent "nobody"',
+    ':3:5: targets.a.agent is no known agent "nobody"; known are ',
   ],
-  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3: targets.a.agent must be a text'],
+  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a text'],
   [
     'a text as list',
     'targets:\n  a:\n    agent: demo\n    args: x\n',
-    ':4: targets.a.args must be a list of texts',
+    ':4:5: targets.a.args must be a list of texts',
   ],
   [
     'a list as environment',
     'targets:\n  a:\n    agent: demo\n    env: [A]\n',
-    ':4: targets.a.env must be a map of names to texts',
+    ':4:5: targets.a.env must be a map of names to texts',
   ],
   [
     'a map in the environment',
     'targets:\n  a:\n    agent: demo\n    env:\n      A: { b: c }\n',
-    'targets.a.env A must be a text',
+    ':5:7: targets.a.env.A must be a text',
   ],
   [
     'a timeout of 0',
     'targets:\n  a:\n    agent: demo\n    timeout: 0\n',
-    ':4: targets.a.timeout must be a number of seconds over 0',
+    ':4:5: targets.a.timeout must be a number of seconds over 0',
   ],
   [
     'a wrong approve',
     'targets:\n  a:\n    agent: demo\n    approve: some\n',
-    ':4: targets.a.approve must be one of default, edits, all',
+    ':4:5: targets.a.approve must be one of default, edits, all',
   ],
-  ['a target that is no map', 'targets:\n  a: demo\n', ':2: targets.a must be a map'],
+  ['a target that is no map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
   [
     'a default_target that is none',
     'default_target: b\ntargets:\n  a: { agent: demo }\n',
-    ':1: default_target names no target; there are a',
+    ':1:1: default_target names no target; there are a',
   ],
   ['a redact pattern that is none', 'redact: ["("]\n', ''],
 ];
 
 for (const [what, text, says] of MISTAKES) {
-  test(`a mistake in tacho.yaml is told with its line and field: ${what}`, async () => {
+  test(`a mistake in tacho.yaml is reported with line, column and field: ${what}`, async () => {
     const path = config(text);
     const { code, stdout, stderr } = await tacho([
       'run',

@@ -162,7 +162,7 @@ describe('transcripts', () => {
       expect({ code, found }).toEqual({ code: 2, found: ['greets 1 pass'] });
       expect(stderr.split('\n')).toEqual([
         'error: a.jsonl:3: no transcript: messages[0].role must be one of user, assistant, system',
-        'error: a.jsonl:4: no transcript: the record lacks the field schema_version',
+        'error: a.jsonl:4: no transcript: lacks the field schema_version',
         expect.stringMatching(/^error: a\.jsonl:5: no JSON: /),
         '',
       ]);

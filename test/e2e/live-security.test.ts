@@ -269,15 +269,34 @@ verifies(
     const wrong: [string, RegExp][] = [
       ['', /F: holds no token/],
       ['two words', /F: one bare token/],
-      ['{"tokens":[]}', /F: "tokens" must be a list/],
-      ['{"tokens":[', /F: .*JSON/],
-      ['{"tokens":[{"token":""}]}', /F: tokens\[0\]\.token/],
-      ['{"tokens":[{"token":"a","permissions":["all"]}]}', /tokens\[0\]\.permissions/],
-      ['{"tokens":[{"token":"a","permissions":[],"expires_at":"soon"}]}', /expires_at/],
-      ['{"tokens":[{"token":"a","permissions":[],"expires_at":5}]}', /expires_at/],
-      ['{"tokens":[{"token":"a","permissions":[],"sessions":"x"}]}', /sessions/],
+      ['{"tokens":[]}', /F:1:2: tokens must not be empty/],
+      ['{"tokens":[', /F:1:1: no JSON/],
+      ['{"tokens":3}', /F:1:2: tokens must be a list/],
+      ['{}', /F:1:1: lacks the field tokens/],
+      ['{"tokens":[{"token":""}]}', /F:1:13: tokens\[0\]\.token must not be empty/],
+      [
+        '{"tokens":[{"token":"a","permissions":["all"]}]}',
+        /F:1:40: tokens\[0\]\.permissions\[0\] must be one of/,
+      ],
+      [
+        '{"tokens":[{"token":"a","permissions":[],"expires_at":"soon"}]}',
+        /expires_at must be a time like/,
+      ],
+      [
+        '{"tokens":[{"token":"a","permissions":[],"expires_at":5}]}',
+        /expires_at must be a time like/,
+      ],
+      [
+        '{"tokens":[{"token":"a","permissions":[],"sessions":"x"}]}',
+        /sessions must be a list of session ids/,
+      ],
     ];
     for (const [text, said] of wrong) expect(() => parseTokens(text, 'F')).toThrow(said);
+    expect(() =>
+      parseTokens('{"tokens":[{"token":""},\n{"token":"a","permissions":3}]}', 'F'),
+    ).toThrow(
+      'F:1:13: tokens[0].token must not be empty\nF:1:12: tokens[0] lacks the field permissions\nF:2:14: tokens[1].permissions must be a list',
+    );
   },
 );
 

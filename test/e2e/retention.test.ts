@@ -209,14 +209,17 @@ test('without a policy gc says what to give it, and wrong ones are told with the
   const flag = await tacho(['runs', 'gc', '--max-age', 'soon']);
   expect([flag.code, flag.stderr]).toEqual([2, expect.stringContaining('must be a time like 12h')]);
   const mistakes = [
-    ['retention: all\n', ':1: retention must be a list of policies'],
+    ['retention: all\n', ':1:1: retention must be a list of policies'],
     [
       'retention:\n  - max_runs: 1\n    status: bogus\n',
-      ':3: retention.0.status must be one of ok, failed',
+      ':3:5: retention[0].status must be one of ok, failed',
     ],
-    ['retention:\n  - max_age: 3\n', ':2: retention.0.max_age must be a time like 12h, 30d or 8w'],
-    ['retention:\n  - name: x\n', 'retention.0 needs one of max_age, max_runs, max_size'],
-    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3: retention.0.keep is no known field'],
+    [
+      'retention:\n  - max_age: 3\n',
+      ':2:5: retention[0].max_age must be a time like 12h, 30d or 8w',
+    ],
+    ['retention:\n  - name: x\n', ':2:5: retention[0] needs one of max_age, max_runs, max_size'],
+    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3:5: retention[0].keep is no known field'],
   ] as const;
   for (const [yaml, say] of mistakes) {
     writeFileSync(join(place.work, 'tacho.yaml'), yaml);

@@ -1,31 +1,21 @@
-/** `tacho.yaml`: named targets. Every mistake is told with its line and field. */
+/** `tacho.yaml`: named targets, patterns of secrets, retention. Every mistake is reported with line, column and field. */
 import { dirname, resolve } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { quoted, Report } from '../../lib/schema/mistakes.ts';
+import * as is from '../../lib/schema/read.ts';
+import { type Fields, notKnown, type Read } from '../../lib/schema/read.ts';
 import { readTextFile, type TextFile } from '../../lib/text-file.ts';
 import type { RunLimits } from '../../model/parts.ts';
-import type { APPROVE_MODES } from '../../model/words.ts';
+import { APPROVE_MODES } from '../../model/words.ts';
 import { compilePatterns } from '../../redact/patterns.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import { hashOf } from '../../store/user-state.ts';
-import {
-  amount,
-  approve,
-  type Check,
-  list,
-  map,
-  model,
-  number,
-  policies,
-  targets,
-  text,
-  textOrList,
-  whole,
-} from './checks.ts';
+import { likeFlag } from './checks.ts';
 import { linked, notRead, writableByOthers } from './find-config.ts';
 import { LOG_FIELDS, logOf, type TargetLog } from './log.ts';
 import { outsideProject } from './project.ts';
-import { POLICY_FIELDS, policyOf } from './retention.ts';
+import { policy } from './retention.ts';
 
 export { findConfig } from './find-config.ts';
 
@@ -55,89 +45,95 @@ export interface Config {
   retention: RetentionPolicy[];
 }
 
-const patterns: Check = (value) =>
-  list(value) ??
-  ((value as string[]).length > LIMITS.redaction_patterns_max
-    ? `has more than ${LIMITS.redaction_patterns_max} patterns`
-    : null);
+/** Each pattern that cannot be used, also together with those before it, is a mistake. */
+export const patterns: Read<string[]> = (value, place) => {
+  const good: string[] = [];
+  const pattern: Read = (item, here) => {
+    const source = is.text(item, here);
+    if (source === '') return;
+    try {
+      compilePatterns([...good, source]);
+      good.push(source);
+    } catch (error) {
+      here.mistake((error as Error).message);
+    }
+  };
+  const most = LIMITS.redaction_patterns_max;
+  if (Array.isArray(value) && value.length > most) place.mistake(`has more than ${most} patterns`);
+  else is.listOf(pattern, 'must be a list of texts')(value, place);
+  return good;
+};
 
-const ROOT_FIELDS: Record<string, Check> = {
-  targets,
-  default_target: text,
-  redact: patterns,
-  retention: policies,
+const command: Read<string[]> = (value, place) => {
+  const words = typeof value === 'string' ? [value] : value;
+  if (Array.isArray(words) && words[0] !== '' && words.length > 0) return is.texts(words, place);
+  place.mistake('must be a text or a list of texts');
+  return [''];
 };
-const TARGET_FIELDS: Record<string, Check> = {
-  agent: text,
-  command: textOrList,
+
+const model: Read<string> = (value, place) => {
+  const name = is.text(value, place);
+  const wrong = likeFlag(name);
+  if (wrong !== null) place.mistake(wrong);
+  return name;
+};
+
+const agentIn =
+  (known: readonly string[]): Read<string> =>
+  (value, place) => {
+    const name = is.text(value, place);
+    if (name !== '' && !known.includes(name))
+      place.mistake(notKnown(`agent ${quoted(name)}`, name, known));
+    return name;
+  };
+
+const TARGET = {
+  command,
   model,
-  args: list,
-  env: map,
-  cwd: text,
-  timeout: number,
-  approve,
-  max_cost: amount,
-  max_tokens: whole(1),
-  max_tool_calls: whole(0),
-  max_steps: whole(1),
-  loop_guard: whole(2),
-  retries: whole(0),
+  args: is.texts,
+  env: is.named(is.written(is.anyText), 'must be a map of names to texts'),
+  cwd: is.text,
+  timeout: is.over0('a number of seconds'),
+  approve: is.oneOf(APPROVE_MODES),
+  max_cost: is.over0('an amount in US dollars'),
+  max_tokens: is.whole(1),
+  max_tool_calls: is.whole(0),
+  max_steps: is.whole(1),
+  loop_guard: is.whole(2),
+  retries: is.whole(0),
   ...LOG_FIELDS,
-};
+} satisfies Fields;
 
 /** A target's field for each limit. */
-const LIMIT_FIELDS: Record<keyof RunLimits, string> = {
+const LIMIT_FIELDS = {
   cost_usd: 'max_cost',
   tokens: 'max_tokens',
   tool_calls: 'max_tool_calls',
   steps: 'max_steps',
   same_calls: 'loop_guard',
-};
+} as const satisfies Record<keyof RunLimits, keyof typeof TARGET>;
 
-function check(
-  value: Record<string, unknown>,
-  fields: Record<string, Check>,
-  at: string[],
-  fail: Fail,
-): void {
-  for (const [key, item] of Object.entries(value)) {
-    const rule = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (rule === undefined)
-      fail([...at, key], `is no known field; known are ${Object.keys(fields).join(', ')}`);
-    const wrong = rule?.(item);
-    if (wrong) fail([...at, key], wrong);
-  }
-}
-
-type Fail = (path: string[], why: string) => never;
-
-function targetOf(name: string, value: unknown, fail: Fail, known: readonly string[]): Target {
-  const at = ['targets', name];
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    fail(at, 'must be a map');
-  const fields = value as Record<string, unknown>;
-  check(fields, TARGET_FIELDS, at, fail);
-  if (fields.agent === undefined) fail(at, 'lacks the field agent');
-  const agent = fields.agent as string;
-  if (!known.includes(agent))
-    fail([...at, 'agent'], `unknown agent "${agent}"; known are ${known.join(', ')}`);
-  const command = fields.command as string | string[] | undefined;
-  const env = Object.entries((fields.env as Record<string, unknown>) ?? {}).map(([key, item]) => [
-    key,
-    String(item),
-  ]);
-  return {
-    agent,
-    command: command === undefined ? null : typeof command === 'string' ? [command] : command,
-    model: (fields.model as string) ?? null,
-    args: (fields.args as string[]) ?? [],
-    env: Object.fromEntries(env) as Record<string, string>,
-    cwd: (fields.cwd as string) ?? null,
-    timeout: (fields.timeout as number) ?? null,
-    approve: (fields.approve as Target['approve']) ?? null,
-    limits: limitsOf(fields),
-    retries: (fields.retries as number) ?? null,
-    ...logOf(fields, at, fail),
+function targetIn(folder: string, agents: readonly string[]): Read<Target> {
+  const fields = { agent: is.required(agentIn(agents)), ...TARGET };
+  return (value, place) => {
+    const found = is.mapOf(fields)(value, place);
+    const limits = Object.entries(LIMIT_FIELDS).flatMap(([limit, field]) =>
+      found[field] === undefined ? [] : [[limit, found[field]] as const],
+    );
+    const target = {
+      agent: found.agent,
+      command: found.command ?? null,
+      model: found.model ?? null,
+      args: found.args ?? [],
+      env: found.env ?? {},
+      cwd: found.cwd ?? null,
+      timeout: found.timeout ?? null,
+      approve: found.approve ?? null,
+      limits: Object.fromEntries(limits) as Partial<RunLimits>,
+      retries: found.retries ?? null,
+      ...logOf(found, place),
+    };
+    return placed(target, folder);
   };
 }
 
@@ -158,17 +154,12 @@ function placed(target: Target, folder: string): Target {
   };
 }
 
-function limitsOf(fields: Record<string, unknown>): Partial<RunLimits> {
-  const given = Object.entries(LIMIT_FIELDS).filter(([, field]) => fields[field] !== undefined);
-  return Object.fromEntries(given.map(([limit, field]) => [limit, fields[field] as number]));
-}
-
 /** One that is there and cannot be read, such as a link to nowhere, is a mistake of the configuration. */
 function readConfig(path: string): TextFile {
   try {
     return readTextFile(path, { bytes_max: LIMITS.config_bytes_max, stage: 'config' });
   } catch (error) {
-    throw invalid((error as Error).message);
+    throw new TachoError('config_invalid', (error as Error).message, { stage: 'config' });
   }
 }
 
@@ -178,68 +169,23 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   if (outsideProject(path)(path)) throw linked(path);
   const why = writableByOthers(stat);
   if (why !== null) throw notRead(path, why);
-  const { readYamlText } = await import('../../lib/yaml.ts');
-  const { fault, value, placeOf } = readYamlText(source);
-  if (fault !== null) throw invalid(`${path}:${fault.line}:${fault.col}: ${fault.message}`);
-  const fail: Fail = (at, say) => {
-    throw invalid(`${path}:${placeOf(at).line}: ${at.join('.')} ${say}`);
+  const { readYaml } = await import('../../lib/schema/yaml.ts');
+  const report = new Report('config');
+  const yaml = readYaml(path, source);
+  const place = report.open(yaml);
+  const fields = {
+    targets: is.named(targetIn(dirname(path), agents), 'must be a map of target names'),
+    default_target: is.text,
+    redact: patterns,
+    retention: is.listOf(policy, 'must be a list of policies'),
   };
-  let given: unknown;
-  try {
-    given = value();
-  } catch (cause) {
-    // A merge of what is no map, by a tag.
-    throw invalid(`${path}:1: ${(cause as Error).message}`);
+  const found = is.mapOf(fields)(yaml.value ?? {}, place);
+  const { targets = {}, default_target = null, redact = [], retention = [] } = found;
+  if (default_target !== null && !Object.hasOwn(targets, default_target)) {
+    const there = Object.keys(targets).join(', ') || 'none';
+    place.inside('default_target').mistake(`names no target; there are ${there}`);
   }
-  return configOf({ path, sha256: hashOf(bytes) }, given, fail, agents);
+  report.end();
+  const policies = retention.filter((item) => item !== null);
+  return { path, sha256: hashOf(bytes), default_target, targets, redact, retention: policies };
 }
-
-function configOf(
-  file: Pick<Config, 'path' | 'sha256'>,
-  value: unknown,
-  fail: Fail,
-  agents: readonly string[],
-): Config {
-  const { path } = file;
-  if (value === null)
-    return { ...file, default_target: null, targets: {}, redact: [], retention: [] };
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw invalid(`${path}:1: must be a map with the field targets`);
-  const root = value as Record<string, unknown>;
-  check(root, ROOT_FIELDS, [], fail);
-  const named = Object.entries((root.targets as Record<string, unknown>) ?? {});
-  const all = named.map(
-    ([name, item]) => [name, placed(targetOf(name, item, fail, agents), dirname(path))] as const,
-  );
-  const default_target = (root.default_target as string) ?? null;
-  if (default_target !== null && !named.some(([name]) => name === default_target)) {
-    fail(
-      ['default_target'],
-      `names no target; there are ${named.map(([name]) => name).join(', ') || 'none'}`,
-    );
-  }
-  return {
-    ...file,
-    default_target,
-    targets: Object.fromEntries(all),
-    redact: ((root.redact as string[]) ?? []).map((pattern, at, all) => {
-      try {
-        compilePatterns(all.slice(0, at + 1));
-        return pattern;
-      } catch (error) {
-        return fail(['redact', String(at)], (error as Error).message);
-      }
-    }),
-    retention: ((root.retention as unknown[]) ?? []).map((item, at) => {
-      const place = ['retention', String(at)];
-      if (typeof item !== 'object' || item === null || Array.isArray(item))
-        fail(place, 'must be a map');
-      const fields = item as Record<string, unknown>;
-      check(fields, POLICY_FIELDS, place, fail);
-      const policy = policyOf(fields, at);
-      return policy ?? fail(place, 'needs one of max_age, max_runs, max_size');
-    }),
-  };
-}
-
-const invalid = (say: string) => new TachoError('config_invalid', say, { stage: 'config' });

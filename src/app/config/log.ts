@@ -1,6 +1,7 @@
 /** A target's log: `stream_log`, and `log_format`, its deprecated name (TR-2, TR-3). */
 import { own } from '../../lib/own.ts';
-import type { Check } from './checks.ts';
+import { fieldName, type Place } from '../../lib/schema/mistakes.ts';
+import { type Fields, oneOf, type Values } from '../../lib/schema/read.ts';
 
 /** False: no log beside the transcript. */
 export const STREAM_LOGS = [false, 'summary', 'raw'] as const;
@@ -8,15 +9,10 @@ export type StreamLog = (typeof STREAM_LOGS)[number];
 
 const LOG_FORMATS: Readonly<Record<string, StreamLog>> = { json: 'raw', summary: 'summary' };
 
-const oneOf =
-  (words: readonly unknown[]): Check =>
-  (value) =>
-    words.includes(value) ? null : `must be one of ${words.join(', ')}`;
-
-export const LOG_FIELDS: Readonly<Record<string, Check>> = {
+export const LOG_FIELDS = {
   stream_log: oneOf(STREAM_LOGS),
   log_format: oneOf(Object.keys(LOG_FORMATS)),
-};
+} satisfies Fields;
 
 export interface TargetLog {
   stream_log: StreamLog | null;
@@ -24,16 +20,15 @@ export interface TargetLog {
   warnings: string[];
 }
 
-type Fail = (path: string[], why: string) => never;
-
-/** `fields` hold what `LOG_FIELDS` allow; `at` is their place in the file. */
-export function logOf(fields: Record<string, unknown>, at: string[], fail: Fail): TargetLog {
-  const { stream_log, log_format } = fields;
-  if (log_format === undefined)
-    return { stream_log: (stream_log as StreamLog | undefined) ?? null, warnings: [] };
+export function logOf(
+  { stream_log, log_format }: Values<typeof LOG_FIELDS>,
+  place: Place,
+): TargetLog {
+  if (log_format === undefined) return { stream_log: stream_log ?? null, warnings: [] };
+  const here = place.inside('log_format');
   if (stream_log !== undefined)
-    fail([...at, 'log_format'], 'is the old name of stream_log: give stream_log alone');
-  const now = own(LOG_FORMATS, log_format as string) as StreamLog;
-  const say = `${at.join('.')}.log_format is deprecated: write "stream_log: ${now}" instead`;
+    here.mistake('is the old name of stream_log: give stream_log alone');
+  const now = own(LOG_FORMATS, log_format) as StreamLog;
+  const say = `${fieldName(here.at)} is deprecated: write "stream_log: ${now}" instead`;
   return { stream_log: now, warnings: [say] };
 }

@@ -1,52 +1,60 @@
-/** Retention policies of `tacho.yaml`. */
+/** Retention policies of `tacho.yaml`, and of flags. */
+
+import * as is from '../../lib/schema/read.ts';
+import { type Fields, type Read, readMap, type Values } from '../../lib/schema/read.ts';
 import { EXIT_REASONS } from '../../model/words.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
-import {
-  type Check,
-  duration,
-  durationOf,
-  flag,
-  map,
-  size,
-  sizeOf,
-  text,
-  whole,
-} from './checks.ts';
+import { DURATION, type Measure, SIZE } from './checks.ts';
 
-const STATUSES: readonly unknown[] = ['ok', 'failed', ...EXIT_REASONS];
-const status: Check = (value) =>
-  STATUSES.includes(value) ? null : `must be one of ${STATUSES.join(', ')}`;
+const measured =
+  ({ like, parse }: Measure): Read<number> =>
+  (value, place) => {
+    const found = parse(value);
+    if (found === null) place.mistake(`must be ${like}`);
+    return found ?? 0;
+  };
 
-export const POLICY_FIELDS: Record<string, Check> = {
-  name: text,
-  agent: text,
-  status,
-  label: map,
-  max_age: duration,
-  max_runs: whole(0),
-  max_size: size,
-  keep_failed: flag,
-  keep_successful: flag,
-  archive: flag,
-};
+const FIELDS = {
+  name: is.text,
+  agent: is.text,
+  status: is.oneOf([...new Set<string>(['ok', 'failed', ...EXIT_REASONS])]),
+  label: is.named(is.written(is.anyText), 'must be a map of names to texts'),
+  max_age: measured(DURATION),
+  max_runs: is.whole(0),
+  max_size: measured(SIZE),
+  keep_failed: is.flag,
+  keep_successful: is.flag,
+  archive: is.flag,
+} satisfies Fields;
 
-/** The fields are checked. Null: nothing would ever go by it. */
-export function policyOf(fields: Record<string, unknown>, at: number): RetentionPolicy | null {
+/** Null: nothing would ever go by it. */
+export function policyOf(
+  fields: Partial<Values<typeof FIELDS>>,
+  name: string,
+): RetentionPolicy | null {
   const limits = {
-    age_ms_max: durationOf(fields.max_age),
-    runs_max: (fields.max_runs as number | undefined) ?? null,
-    bytes_max: sizeOf(fields.max_size),
+    age_ms_max: fields.max_age ?? null,
+    runs_max: fields.max_runs ?? null,
+    bytes_max: fields.max_size ?? null,
   };
   if (Object.values(limits).every((limit) => limit === null)) return null;
-  const labels = Object.entries((fields.label as Record<string, unknown>) ?? {});
   return {
-    name: (fields.name as string) ?? `policy ${at + 1}`,
-    agent: (fields.agent as string) ?? null,
-    status: (fields.status as string) ?? null,
-    labels: Object.fromEntries(labels.map(([name, value]) => [name, String(value)])),
+    name: fields.name ?? name,
+    agent: fields.agent ?? null,
+    status: fields.status ?? null,
+    labels: fields.label ?? {},
     ...limits,
-    keep_failed: (fields.keep_failed as boolean) ?? false,
-    keep_successful: (fields.keep_successful as boolean) ?? false,
-    archive: (fields.archive as boolean) ?? true,
+    keep_failed: fields.keep_failed ?? false,
+    keep_successful: fields.keep_successful ?? false,
+    archive: fields.archive ?? true,
   };
 }
+
+/** Null after a mistake. */
+export const policy: Read<RetentionPolicy | null> = (value, place) => {
+  const fields = readMap(value, FIELDS, place);
+  if (fields === null) return null;
+  const found = policyOf(fields, `policy ${Number(place.at.at(-1)) + 1}`);
+  if (found === null) place.mistake('needs one of max_age, max_runs, max_size');
+  return found;
+};

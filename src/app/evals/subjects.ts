@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { jsonFault } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
-import { schemaFault } from '../../lib/schema-fault.ts';
+import { type JsonSchema, schemaFault } from '../../lib/schema/json-schema.ts';
 import type { Event } from '../../model/event.ts';
 import { checkTranscript } from '../../model/generated/checks.ts';
 import type { Transcript } from '../../model/transcript.ts';
@@ -26,11 +26,11 @@ export interface Subject {
 /** What cannot be graded, as `FILE:LINE: why`. */
 export type OnProblem = (say: string) => void;
 
-/** The check says whether; where, the published schema tells. */
+/** The check finds out whether there is a fault; the published schema, where. */
 function faultOf(value: unknown): string {
   const schema = JSON.parse(
     readFileSync(join(packageRoot(), 'schema', 'transcript.json'), 'utf8'),
-  ) as Parameters<typeof schemaFault>[0];
+  ) as JsonSchema;
   return schemaFault(schema, value) ?? 'is no transcript';
 }
 

@@ -14,7 +14,7 @@ import { jsonFault } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type LineSink, type Lines } from '../../lib/lines.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
-import { schemaFault } from '../../lib/schema-fault.ts';
+import { type JsonSchema, schemaFault } from '../../lib/schema/json-schema.ts';
 import { shown } from '../../live/protocol/fault.ts';
 import { type ReadMessage, readMessage, readText } from '../../live/protocol/messages.ts';
 import { checkRunEvent, checkTranscript } from '../../model/generated/checks.ts';
@@ -63,8 +63,6 @@ function liveReader(against: Against | null): Reader {
   };
 }
 
-type JsonSchema = Parameters<typeof schemaFault>[0];
-
 const schemaOf = (name: string): JsonSchema =>
   JSON.parse(readFileSync(join(packageRoot(), 'schema', `${name}.json`), 'utf8'));
 
@@ -89,7 +87,7 @@ function recordReader(format: keyof typeof RECORDS): Reader {
     schema ??= schemaOf(format);
     const meant = alternative(schema, value);
     if (meant === null) return `there is no type ${shown(value.type)}`;
-    return schemaFault(meant, value) ?? 'it has a field too many, or a text of another form';
+    return schemaFault(meant, value) ?? 'it does not have the form of its schema';
   }
 
   const bad = (line: number, fault: string): RecordLine => ({

@@ -1,11 +1,14 @@
 /** The shape of a spool's meta.json, field by field. The agent can write this file: nothing in it is taken for granted. */
 
 import type { DrainMark } from '../../capture/source/drain.ts';
-import { type JsonSchema, schemaFault } from '../../lib/schema-fault.ts';
+import { Report, type Source } from '../../lib/schema/mistakes.ts';
+import type { Read } from '../../lib/schema/read.ts';
+import * as is from '../../lib/schema/read.ts';
 import type { RunAttempt, RunConfig, RunLimits } from '../../model/parts.ts';
 import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
-import { compilePatterns } from '../../redact/patterns.ts';
 import type { Owner } from '../../store/owner.ts';
+import { spoolName } from '../../store/spool/spool.ts';
+import { patterns } from '../config/config.ts';
 import { STREAM_LOGS, type StreamLog } from '../config/log.ts';
 import type { LiveRunConfig } from '../live/sent-run.ts';
 
@@ -36,62 +39,61 @@ export interface SpoolMeta {
   drains?: DrainMark[];
 }
 
-const TEXT: JsonSchema = { type: 'string' };
-const FLAG: JsonSchema = { type: 'boolean' };
-const COUNT: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-const NUMBER: JsonSchema = { type: 'number' };
-const PID: JsonSchema = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
-/** The end of the year 9999: later times have no ISO form. */
-const TIME: JsonSchema = { type: 'integer', minimum: 0, maximum: 253_402_300_799_999 };
-const TEXTS: JsonSchema = { type: 'array', items: TEXT };
-const TEXT_BY_NAME: JsonSchema = { type: 'object', additionalProperties: TEXT };
+const text = is.anyText;
+const textOrNull = is.orNull(text);
+const pid = is.whole(1, 2 ** 31 - 1);
+const count = is.whole(0);
+const countOrNull = is.orNull(count);
+/** Up to the end of the year 9999: later times have no ISO form. */
+const time = is.whole(0, 253_402_300_799_999);
 
-const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
-
-/** All fields of `T`; those in `optional` may be missing. */
+/** All fields of `T`; those in `optional` may be missing. Others are dropped: they may be of any size and depth. */
 function record<T>(
-  properties: Record<keyof T & string, JsonSchema>,
+  reads: { [K in keyof T & string]-?: Read<T[K]> },
   ...optional: (keyof T & string)[]
-): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name as never));
-  return { type: 'object', properties, required };
+): Read<T> {
+  const fields = Object.entries<Read>(reads).map(([name, read]) => [
+    name,
+    optional.includes(name as never) ? read : { read, required: true },
+  ]);
+  return is.mapOf(Object.fromEntries(fields), { open: true }) as Read<T>;
 }
 
-const LIMITS_SHAPE = record<RunLimits>({
-  cost_usd: orNull(NUMBER),
-  tokens: orNull(COUNT),
-  tool_calls: orNull(COUNT),
-  steps: orNull(COUNT),
-  same_calls: orNull(COUNT),
+const limits = record<RunLimits>({
+  cost_usd: is.orNull(is.figure(0)),
+  tokens: countOrNull,
+  tool_calls: countOrNull,
+  steps: countOrNull,
+  same_calls: countOrNull,
 });
 
-const ATTEMPT = record<RunAttempt>({
-  number: { ...COUNT, minimum: 1 },
-  earlier_ms: COUNT,
-  first_run_id: orNull(TEXT),
+const attempt = record<RunAttempt>({
+  number: is.whole(1),
+  earlier_ms: count,
+  first_run_id: textOrNull,
 });
 
-const CONFIG = record<RunConfig>(
+const config = record<RunConfig>(
   {
-    agent: TEXT,
-    target: orNull(TEXT),
-    model: orNull(TEXT),
-    approve: { enum: [...APPROVE_MODES] },
-    program: TEXT,
-    command: TEXTS,
-    args: TEXTS,
-    env_names: TEXTS,
-    resume: orNull(TEXT),
-    timeout_ms: orNull(COUNT),
-    limits: LIMITS_SHAPE,
-    attempt: ATTEMPT,
-    accept_input: { const: true },
-    output_mode: { enum: [...OUTPUT_MODES] },
-    stream: FLAG,
-    tui: FLAG,
-    events_path: orNull(TEXT),
-    final_output_path: orNull(TEXT),
-    labels: TEXT_BY_NAME,
+    agent: text,
+    target: textOrNull,
+    model: textOrNull,
+    approve: is.oneOf(APPROVE_MODES),
+    program: text,
+    command: is.texts,
+    args: is.texts,
+    env_names: is.texts,
+    resume: textOrNull,
+    timeout_ms: countOrNull,
+    limits,
+    attempt,
+    accept_input: is.oneOf([true]),
+    output_mode: is.oneOf(OUTPUT_MODES),
+    stream: is.flag,
+    tui: is.flag,
+    events_path: textOrNull,
+    final_output_path: textOrNull,
+    labels: is.named(text),
   },
   'program',
   'command',
@@ -100,69 +102,65 @@ const CONFIG = record<RunConfig>(
   'accept_input',
 );
 
-const LIVE = record<Omit<LiveRunConfig, 'insecure'>>({
-  url: TEXT,
-  token_file: orNull(TEXT),
-  ca: orNull(TEXT),
-  call_timeout_ms: orNull(NUMBER),
-  trace: orNull({
-    type: 'object',
-    properties: { traceparent: TEXT, tracestate: orNull(TEXT) },
-  }),
+const trace = record<NonNullable<LiveRunConfig['trace']>>(
+  { traceparent: text, tracestate: textOrNull },
+  'tracestate',
+);
+
+const live = record<Omit<LiveRunConfig, 'insecure'>>({
+  url: text,
+  token_file: textOrNull,
+  ca: textOrNull,
+  call_timeout_ms: is.orNull(is.figure(0)),
+  trace: is.orNull(trace),
 });
 
-const OWNER = record<Owner>(
-  { pid: PID, ticks: orNull(COUNT), space: orNull(TEXT), host: TEXT, life: orNull(TEXT) },
+const owner = record<Owner>(
+  {
+    pid,
+    ticks: countOrNull,
+    space: textOrNull,
+    host: text,
+    life: textOrNull,
+  },
   'host',
   'life',
 );
 
-const AGENT = record<NonNullable<SpoolMeta['agent']>>({ pid: PID, start: orNull(TEXT) });
+const mark = record<DrainMark>({ pid, start: textOrNull });
 
-const META = record<SpoolMeta>(
+const meta = record<SpoolMeta>(
   {
-    version: { const: 1 },
-    run_id: TEXT,
-    config: CONFIG,
-    prompt: TEXT,
-    cwd: TEXT,
-    started_ms: TIME,
-    keep_raw: FLAG,
-    stream_log: { enum: [...STREAM_LOGS] },
-    redact: TEXTS,
-    live: orNull(LIVE),
-    secrets: TEXT_BY_NAME,
-    owner: OWNER,
-    agent: orNull(AGENT),
-    drains: { type: 'array', items: record<DrainMark>({ pid: PID, start: orNull(TEXT) }) },
+    version: is.oneOf([1]),
+    run_id: text,
+    config,
+    prompt: text,
+    cwd: text,
+    started_ms: time,
+    keep_raw: is.flag,
+    stream_log: is.oneOf(STREAM_LOGS),
+    // One of an older version, or an edited one, may not compile: without it the raw output cannot be redacted.
+    redact: patterns,
+    live: is.orNull(live),
+    secrets: is.named(text),
+    owner,
+    agent: is.orNull(mark),
+    drains: is.listOf(mark),
   },
   'stream_log',
   'live',
   'drains',
 );
 
-/** The meta with the fields that are known and no others, or the first fault in words. */
-export function checkMeta(value: unknown): { meta: SpoolMeta } | { fault: string } {
-  const fault = schemaFault(META, value, '');
-  if (fault !== null) return { fault };
-  const meta = only(META, value) as SpoolMeta;
-  try {
-    compilePatterns(meta.redact);
-  } catch (error) {
-    // A pattern of an older version, or an edited one: without it the raw output cannot be redacted.
-    return { fault: `redact: ${(error as Error).message}` };
-  }
-  return { meta };
-}
-
-/** Fields that no schema names are dropped: they may be of any size and depth. */
-function only(schema: JsonSchema, value: unknown): unknown {
-  const { properties, anyOf } = schema;
-  if (anyOf !== undefined) return value === null ? null : only(anyOf[0] as JsonSchema, value);
-  if (properties === undefined) return value;
-  const from = value as Record<string, unknown>;
-  const names = Object.keys(properties).filter((name) => Object.hasOwn(from, name));
-  return Object.fromEntries(
-    names.map((name) => [name, only(properties[name] as JsonSchema, from[name])]),
-  );
+/** The meta with the fields that are known and no others. Throws a TachoError with all mistakes. */
+export function metaFrom(source: Source, folder: string): SpoolMeta {
+  const report = new Report('spool');
+  const place = report.open(source);
+  const found = meta(source.value, place);
+  report.end();
+  // A folder speaks for its own run only.
+  if (spoolName(found.run_id) !== folder)
+    place.inside('run_id').mistake('is not the run of this folder');
+  report.end();
+  return found;
 }

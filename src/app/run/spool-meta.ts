@@ -14,12 +14,11 @@ import {
   removeSpool,
   SPOOL_MARK,
   type Spool,
-  spoolName,
   writeMeta,
 } from '../../store/spool/spool.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
 import type { RunRequest } from './request.ts';
-import { checkMeta, type SpoolMeta } from './spool-check.ts';
+import { metaFrom, type SpoolMeta } from './spool-check.ts';
 
 export type { SpoolMeta } from './spool-check.ts';
 
@@ -104,20 +103,15 @@ export type UnknownSpool = { fault: string | null; later?: boolean };
 const PASSING = new Set(['EACCES', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
 
 function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
-  let value: unknown;
   try {
-    value = readMeta(spool);
+    const source = readMeta(spool);
+    return source === undefined ? { fault: null } : { meta: metaFrom(source, spool.name) };
   } catch (error) {
-    const { cause } = error as { cause?: NodeJS.ErrnoException };
-    return { fault: (error as Error).message, later: PASSING.has(cause?.code ?? '') };
+    const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
+    // One line of a list of spools.
+    const fault = message.replaceAll('\n', '; ');
+    return { fault, later: PASSING.has(cause?.code ?? '') };
   }
-  if (value === undefined) return { fault: null };
-  const checked = checkMeta(value);
-  if ('fault' in checked) return { fault: `${spool.meta}: ${checked.fault}` };
-  // A folder speaks for its own run only.
-  if (spoolName(checked.meta.run_id) !== spool.name)
-    return { fault: `${spool.meta}: run_id is not the run of this folder` };
-  return checked;
 }
 
 export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | UnknownSpool> {

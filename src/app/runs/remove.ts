@@ -91,7 +91,7 @@ function isRecorded(state: StateDir, run_id: string): boolean {
 /** Null: not known. The agent can write the file too. */
 function ownerOf(spool: Spool): Owner | null {
   try {
-    const meta = readMeta(spool) as { owner?: unknown } | null | undefined;
+    const meta = readMeta(spool)?.value as { owner?: unknown } | null | undefined;
     return typeof meta?.owner === 'object' ? (meta.owner as Owner | null) : null;
   } catch {
     return null;

@@ -1,6 +1,6 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Check, duration, size } from '../../app/config/checks.ts';
+import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom } from '../arguments.ts';
 import type { Io } from '../io.ts';
 import type { Done } from '../program.ts';
@@ -134,9 +134,9 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
     .description('remove runs that a policy lets go: archived first, unless told otherwise')
-    .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', duration))
+    .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'the newest so many stay', countFrom(0))
-    .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', size))
+    .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))
     .option('--agent <id>', 'only of this agent')
     .option('--status <status>', 'only those: ok, failed, or an exit reason')
     .option('--keep-failed', 'leave runs that failed alone')
@@ -175,11 +175,11 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     });
 }
 
-/** An option whose text must pass the same check as in tacho.yaml. */
-function checked(flags: string, text: string, rule: Check): Option {
+/** An option with a number and a unit, as in tacho.yaml. */
+function checked(flags: string, text: string, { like, parse }: Measure): Option {
   return new Option(flags, text).argParser((value: string) => {
-    const wrong = rule(value);
-    if (wrong !== null) throw new InvalidArgumentError(`It ${wrong}.`);
-    return value;
+    const found = parse(value);
+    if (found === null) throw new InvalidArgumentError(`It must be ${like}.`);
+    return found;
   });
 }

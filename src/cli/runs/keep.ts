@@ -15,9 +15,11 @@ import type { Io } from '../io.ts';
 import { sayTo } from '../state.ts';
 
 export interface GcFlags {
-  maxAge?: string;
+  /** Ms. */
+  maxAge?: number;
   maxRuns?: number;
-  maxSize?: string;
+  /** Bytes. */
+  maxSize?: number;
   agent?: string;
   status?: string;
   keepFailed?: true;
@@ -78,7 +80,6 @@ function leavingText({ run, bytes, why, archive }: Leaving): string {
 /** Flags make a policy of their own, which goes before those of tacho.yaml. */
 async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   const fields = {
-    name: 'flags',
     agent: flags.agent,
     status: flags.status,
     max_age: flags.maxAge,
@@ -88,7 +89,7 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
     keep_successful: flags.keepSuccessful,
     archive: flags.archive,
   };
-  const given = policyOf(fields, 0);
+  const given = policyOf(fields, 'flags');
   if (given !== null) return [given];
   const consenting = actingOf(flags.trust, io);
   const path = findConfig(process.cwd(), consenting.say);

@@ -104,7 +104,7 @@ describe('mistakes are told with file, line, column and field', () => {
     [
       'a limit below nothing',
       asserting('{type: cost, budget: -1}'),
-      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number from 0 up',
+      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number from 0 on',
     ],
     [
       'no limit',
@@ -134,7 +134,7 @@ describe('mistakes are told with file, line, column and field', () => {
     [
       'a repeat that is none',
       'repeat: 0\ntests: [{id: a, assert: [{type: is-json}]}]',
-      'evals/a.yaml:1:1: repeat must be a whole number from 1 up',
+      'evals/a.yaml:1:1: repeat must be a whole number from 1 on',
     ],
     [
       'a file that is not there',
@@ -155,6 +155,24 @@ describe('mistakes are told with file, line, column and field', () => {
       expect.stringMatching(
         /^evals\/a\.yaml:5:9: tests\[0\]\.assert\[1\]\.type is no known grader "x"; known are skill-trigger, /,
       ),
+    ]);
+  });
+
+  verifies('EV-9', 'mistakes of every kind, also in a file of cases, have one form', async () => {
+    const cases = '{"id":"a","assert":[{"type":"is-json"}],"repeat":0}\n{"id"\n{"input":"x"}\n';
+    const files: Files = { ...NO_FILES, open: (_, path) => ({ path, text: cases }) };
+    const text = 'threshold: 2\ntest: x\nworkspace: 3\ntarget: {}\nmetadata: []\ntests: c.jsonl\n';
+    const error = await parseEvalFile('a.yaml', text, files, {}).catch((thrown: Error) => thrown);
+    expect((error as Error).message.split('\n')).toEqual([
+      'a.yaml:1:1: threshold must be a number from 0 to 1',
+      'a.yaml:2:1: test is no known field; did you mean tests?',
+      'a.yaml:3:1: workspace must be a text',
+      'a.yaml:4:1: target must be a text, or a map with name',
+      'a.yaml:5:1: metadata must be a map',
+      "c.jsonl:2:6: no JSON: Expected ':' after property name in JSON",
+      'c.jsonl:1:41: [0].repeat must be a whole number from 1 on',
+      'c.jsonl:3:1: [1] lacks the field id',
+      'c.jsonl:3:1: [1] asserts nothing: add assertions, such as {type: llm-grader}',
     ]);
   });
 

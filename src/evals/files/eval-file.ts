@@ -1,104 +1,89 @@
-/** Eval files: YAML in AgentV's form (EV-11). Every mistake is told with file, line, column and field. */
-import { own } from '../../lib/own.ts';
+/** Eval files: YAML in AgentV's form (EV-11). Every mistake is reported with file, line, column and field. */
+import { LIMITS } from '../../lib/limits.ts';
+import { isMap, own } from '../../lib/own.ts';
+import { readJsonl } from '../../lib/schema/json.ts';
+import { type Place, quoted, Report, type Source } from '../../lib/schema/mistakes.ts';
+import * as is from '../../lib/schema/read.ts';
+import { type Fields, type Read, readMap } from '../../lib/schema/read.ts';
+import { utf8Bytes } from '../../lib/utf8.ts';
 import { MODEL_FIELDS } from '../graders/registry.ts';
 import { type EvalFile, type EvalTest, type Repeat, STRATEGIES, THRESHOLD } from '../types.ts';
-import {
-  anything,
-  type Fields,
-  flag,
-  inside,
-  isMap,
-  listOf,
-  map,
-  mapOf,
-  oneOf,
-  type Place,
-  type Read,
-  ratio,
-  readMap,
-  scalar,
-  seconds,
-  text,
-  unused,
-  whole,
-} from './fields.ts';
 import { ASSERTIONS, assertionsOf } from './read-assertion.ts';
 import { filled, messagesOf } from './read-input.ts';
-import { createReport, readJsonl, readYaml } from './source.ts';
 import type { Files, Suite } from './suite.ts';
 
 const ONCE: Repeat = { count: 1, strategy: 'pass_all' };
 const STRATEGY_WORDS: Readonly<Record<string, Repeat['strategy']>> = { pass_at_k: 'pass_any' };
 
-const repeat: Read = (value, place) => {
-  if (!isMap(value)) return { ...ONCE, count: whole(value, place) };
-  const found = readMap(value, REPEAT, place) ?? {};
-  const { strategy = 'pass_all', count = 1 } = found as { strategy?: string; count?: number };
-  return { count, strategy: own(STRATEGY_WORDS, strategy) ?? strategy };
-};
-const REPEAT: Fields = {
-  count: { read: whole, required: true },
-  strategy: { read: oneOf([...STRATEGIES, ...Object.keys(STRATEGY_WORDS)]) },
-  early_exit: { read: unused('has no effect') },
-  cost_limit_usd: { read: unused('has no effect') },
+const REPEAT = {
+  count: is.required(is.whole(1)),
+  strategy: is.oneOf([...STRATEGIES, ...Object.keys(STRATEGY_WORDS)]),
+  early_exit: is.unused('has no effect'),
+  cost_limit_usd: is.unused('has no effect'),
+} satisfies Fields;
+const repeat: Read<Repeat> = (value, place) => {
+  if (!isMap(value)) return { ...ONCE, count: is.whole(1)(value, place) };
+  const { strategy = ONCE.strategy, count } = is.mapOf(REPEAT)(value, place);
+  return { count, strategy: own(STRATEGY_WORDS, strategy) ?? (strategy as Repeat['strategy']) };
 };
 
-const target: Read = (value, place) => {
-  if (!isMap(value)) return text(value, place);
-  if (typeof value.name !== 'string') place.mistake(place.at, 'must be a text, or a map with name');
-  return value.name;
+const target: Read<string> = (value, place) => {
+  const name = isMap(value) ? value.name : value;
+  if (typeof name === 'string' && name !== '') return name;
+  place.mistake('must be a text, or a map with name');
+  return '';
 };
-const NONE = 'has no effect: targets of tacho.yaml say where and how an agent runs';
-const none = { read: unused(NONE) };
-const data = { read: anything };
+const none = is.unused('has no effect: targets of tacho.yaml say where and how an agent runs');
+const data = is.anything;
 
-/** A folder, or a map that names one as its template. */
-const workspace: Read = (value, place) =>
-  isMap(value) ? (readMap(value, WORKSPACE, place)?.template ?? null) : text(value, place);
-const WORKSPACE: Fields = {
-  template: { read: text },
+const WORKSPACE = {
+  template: is.text,
   path: none,
   isolation: none,
   repos: none,
   hooks: none,
   mode: none,
   docker: none,
-};
+} satisfies Fields;
+/** A folder, or a map that names one as its template. */
+const workspace: Read<string | undefined> = (value, place) =>
+  isMap(value) ? is.mapOf(WORKSPACE)(value, place).template : is.text(value, place);
 
-const EXECUTION: Fields = {
-  target: { read: target },
+const EXECUTION = {
+  target,
   targets: none,
-  skip_defaults: { read: flag },
-  threshold: { read: ratio },
+  skip_defaults: is.flag,
+  threshold: is.ratio,
   workers: none,
   cache: none,
   budget_usd: none,
   fail_on_error: none,
   trials: none,
-};
-const RUN: Fields = {
-  threshold: { read: ratio },
-  repeat: { read: repeat },
-  timeout_seconds: { read: seconds },
+} satisfies Fields;
+const RUN = {
+  threshold: is.ratio,
+  repeat,
+  timeout_seconds: is.over0(),
   budget_usd: none,
-};
-const SHARED: Fields = {
+} satisfies Fields;
+const SHARED = {
   input: data,
-  assertions: { ...data, also: ASSERTIONS.slice(1) },
-  threshold: { read: ratio },
-  repeat: { read: repeat },
-  timeout_seconds: { read: seconds },
-  target: { read: target },
-  execution: { read: mapOf(EXECUTION) },
+  assertions: is.optional(is.anything, ...ASSERTIONS.slice(1)),
+  threshold: is.ratio,
+  repeat,
+  timeout_seconds: is.over0(),
+  target,
+  execution: is.mapOf(EXECUTION),
   input_files: none,
-  workspace: { read: workspace },
-  metadata: { read: map },
+  workspace,
+  metadata: is.map,
   tags: data,
   suite: data,
   preprocessors: none,
   budget_usd: none,
-};
-const FILE: Fields = {
+} satisfies Fields;
+const TESTS = ['tests', 'cases', 'eval_cases', 'evalcases'];
+const FILE = {
   ...SHARED,
   name: data,
   description: data,
@@ -107,86 +92,94 @@ const FILE: Fields = {
   license: data,
   requires: data,
   category: data,
-  tests: { ...data, required: true, also: ['cases', 'eval_cases', 'evalcases'] },
-  grader: { read: mapOf(MODEL_FIELDS) },
-  prompts: {
-    read: (value, place) => (typeof value === 'string' ? [value] : listOf(anything)(value, place)),
-  },
-  experiment: { read: (value) => (isMap(value) ? value : {}) },
-};
-const TEST: Fields = {
+  tests: is.required(is.anything, ...TESTS.slice(1)),
+  grader: is.mapOf(MODEL_FIELDS),
+  prompts: is.when(
+    (value) => typeof value === 'string',
+    (value) => [value],
+    is.listOf(is.anything),
+  ),
+  experiment: (value: unknown) => (isMap(value) ? value : {}),
+} satisfies Fields;
+const TEST = {
   ...SHARED,
-  id: { read: scalar, required: true },
+  id: is.required(is.written(is.text)),
   description: data,
-  criteria: { read: text, also: ['expected_outcome'] },
+  criteria: is.optional(is.text, 'expected_outcome'),
   expected_output: data,
-  run: { read: mapOf(RUN) },
-  vars: { read: map },
+  run: is.mapOf(RUN),
+  vars: is.map,
   conversation_id: none,
   depends_on: none,
   on_dependency_failure: none,
-};
+} satisfies Fields;
 
 /** As it is spelt in the file, for its place. */
 const spelt = (value: unknown, names: readonly string[]) =>
   names.find((name) => isMap(value) && Object.hasOwn(value, name)) ?? (names[0] as string);
-const TESTS = ['tests', 'cases', 'eval_cases', 'evalcases'];
 
-type Found = Record<string, unknown>;
-const first = <T>(...values: unknown[]): T | undefined =>
-  values.find((value) => value !== undefined && value !== null) as T | undefined;
+const inMs = (seconds: number | undefined) =>
+  seconds === undefined ? null : Math.round(seconds * 1000);
 
-const folderOf = (name: unknown, { files, source }: Suite) =>
-  files.folder(source.path, name as string);
+const folderOf = (name: string | undefined, { files, source }: Suite) =>
+  name === undefined ? null : files.folder(source.path, name);
 
 function testOf(value: unknown, place: Place, suite: Suite): EvalTest | null {
   const found = readMap(value, TEST, place);
   if (found === null) return null;
-  const execution = (found.execution ?? {}) as Found;
-  const run = (found.run ?? {}) as Found;
-  const alone = execution.skip_defaults === true;
-  const own = assertionsOf(found.assertions, inside(place, spelt(value, ASSERTIONS)), suite);
+  const { execution, run, vars = {} } = found;
+  const alone = execution?.skip_defaults === true;
+  const here = place.inside(spelt(value, ASSERTIONS));
+  const own = assertionsOf(found.assertions, here, suite);
   const assertions = [...own, ...(alone ? [] : suite.assertions)];
   if (assertions.length === 0 && found.assertions === undefined)
-    place.mistake(place.at, 'asserts nothing: add assertions, such as {type: llm-grader}');
+    place.mistake('asserts nothing: add assertions, such as {type: llm-grader}');
   else if (assertions.length === 0 && (found.assertions as unknown[]).length === 0)
-    place.mistake(inside(place, spelt(value, ASSERTIONS)).at, 'asserts nothing: the list is empty');
-  const timeout = first<number>(found.timeout_seconds, run.timeout_seconds);
-  const vars = (found.vars ?? {}) as Found;
+    here.mistake('asserts nothing: the list is empty');
   const given = found.input ?? suite.prompt ?? vars.input;
-  const input = messagesOf(given, inside(place, 'input'), suite);
+  const input = messagesOf(given, place.inside('input'), suite);
   return {
-    id: String(found.id ?? ''),
-    line: suite.source.placeOf(place.at).line,
+    id: found.id ?? '',
+    line: suite.source.positionOf(place.at).line,
     input: filled([...(alone ? [] : suite.input), ...input], vars),
-    criteria: first<string>(found.criteria) ?? null,
+    criteria: found.criteria ?? null,
     expected_output: found.expected_output ?? null,
-    metadata: (found.metadata as Found | undefined) ?? {},
+    metadata: found.metadata ?? {},
     assertions,
-    threshold:
-      first<number>(found.threshold, run.threshold, execution.threshold) ?? suite.threshold,
-    repeat: first<Repeat>(found.repeat, run.repeat) ?? suite.repeat,
-    target: first<string>(found.target, execution.target) ?? suite.target,
-    timeout_ms: timeout === undefined ? suite.timeout_ms : Math.round(timeout * 1000),
-    workspace: found.workspace == null ? suite.workspace : folderOf(found.workspace, suite),
+    threshold: found.threshold ?? run?.threshold ?? execution?.threshold ?? suite.threshold,
+    repeat: found.repeat ?? run?.repeat ?? suite.repeat,
+    target: found.target ?? execution?.target ?? suite.target,
+    timeout_ms: inMs(found.timeout_seconds ?? run?.timeout_seconds) ?? suite.timeout_ms,
+    workspace: folderOf(found.workspace, suite) ?? suite.workspace,
   };
 }
 
 function testsOf(value: unknown, place: Place, suite: Suite): EvalTest[] {
   if (!Array.isArray(value)) {
-    place.mistake(place.at, 'must be a list of tests, or the name of a file with one');
+    place.mistake('must be a list of tests, or the name of a file with one');
     return [];
   }
-  if (value.length === 0) place.mistake(place.at, 'is empty: there is nothing to test');
+  if (value.length === 0) place.mistake('is empty: there is nothing to test');
   const ids = new Set<string>();
   return value.flatMap((item: unknown, i) => {
-    const here = inside(place, i);
+    const here = place.inside(i);
     const test = testOf(item, here, suite);
     if (test === null) return [];
-    if (ids.has(test.id)) here.mistake([...here.at, 'id'], `"${test.id}" is there already`);
+    if (ids.has(test.id)) here.inside('id').mistake(() => `${quoted(test.id)} is there already`);
     ids.add(test.id);
     return [test];
   });
+}
+
+/** YAML, or of a file of cases JSON lines. */
+async function sourceOf(path: string, words: string, jsonl: boolean): Promise<Source> {
+  if (jsonl) return readJsonl(path, words);
+  const { readYaml } = await import('../../lib/schema/yaml.ts');
+  const most = LIMITS.eval_yaml_bytes_max;
+  if (utf8Bytes(words) <= most) return readYaml(path, words, { merge: true });
+  const message = `is larger than ${most} bytes: put the tests into a .jsonl file`;
+  const start = { line: 1, col: 1 };
+  return { path, value: undefined, faults: [{ ...start, message }], positionOf: () => start };
 }
 
 /** The tests of the file itself, or of the file of cases that it names. */
@@ -194,12 +187,11 @@ async function allTests(given: unknown, place: Place, suite: Suite): Promise<Eva
   if (typeof given !== 'string') return testsOf(given, place, suite);
   const found = suite.files.open(suite.source.path, given);
   if (found === null) {
-    place.mistake(place.at, `names a file that cannot be read: ${given}`);
+    place.mistake(`names a file that cannot be read: ${given}`);
     return [];
   }
-  const { path, text: words } = found;
-  const source = path.endsWith('.jsonl') ? readJsonl(path, words) : await readYaml(path, words);
-  return testsOf(source.value, suite.report.place(source), { ...suite, source });
+  const source = await sourceOf(found.path, found.text, found.path.endsWith('.jsonl'));
+  return testsOf(source.value, suite.report.open(source), { ...suite, source });
 }
 
 /** `model`: the judging model where the file names none. Contract: throws a TachoError with every mistake in the file. */
@@ -209,40 +201,38 @@ export async function parseEvalFile(
   files: Files,
   model: Suite['model'],
 ): Promise<EvalFile> {
-  const source = await readYaml(path, words);
-  const report = createReport();
-  const place = report.place(source);
-  const found = readMap(source.value, FILE, place) ?? {};
-  const execution = (found.execution ?? {}) as Found;
-  const experiment = (found.experiment ?? {}) as Found;
+  const source = await sourceOf(path, words, false);
+  const report = new Report('eval', { loose: true });
+  const place = report.open(source);
+  const found = is.mapOf(FILE)(source.value, place);
+  const { execution, experiment } = found;
   const suite: Suite = {
     source,
     files,
     report,
-    threshold: first<number>(found.threshold, execution.threshold) ?? THRESHOLD,
-    repeat: first<Repeat>(found.repeat) ?? ONCE,
-    target: first<string>(found.target, execution.target, experiment.target) ?? null,
-    timeout_ms:
-      found.timeout_seconds === undefined ? null : Math.round(Number(found.timeout_seconds) * 1000),
+    threshold: found.threshold ?? execution?.threshold ?? THRESHOLD,
+    repeat: found.repeat ?? ONCE,
+    target: found.target ?? execution?.target ?? (experiment?.target as string | undefined) ?? null,
+    timeout_ms: inMs(found.timeout_seconds),
     workspace: null,
     input: [],
-    prompt: (found.prompts as unknown[] | undefined)?.[0],
+    prompt: found.prompts?.[0],
     assertions: [],
-    model: { ...model, ...(found.grader as Found | undefined) },
+    model: { ...model, ...found.grader },
   };
   const whole_file: Suite = {
     ...suite,
-    workspace: found.workspace == null ? null : folderOf(found.workspace, suite),
-    input: messagesOf(found.input, inside(place, 'input'), suite),
+    workspace: folderOf(found.workspace, suite),
+    input: messagesOf(found.input, place.inside('input'), suite),
     assertions: assertionsOf(
       found.assertions,
-      inside(place, spelt(source.value, ASSERTIONS)),
+      place.inside(spelt(source.value, ASSERTIONS)),
       suite,
     ),
   };
-  const tests_at = inside(place, spelt(source.value, TESTS));
+  const tests_at = place.inside(spelt(source.value, TESTS));
   const tests = found.tests === undefined ? [] : await allTests(found.tests, tests_at, whole_file);
   report.end();
   const name = typeof found.name === 'string' ? found.name : (path.split('/').at(-1) ?? path);
-  return { path, name, tests, notes: report.notes };
+  return { path, name, tests, notes: report.notes.all() };
 }

@@ -1,19 +1,20 @@
 /** What a test gives the agent: a text, a message, a list of them, with texts out of files. */
 
+import { isMap } from '../../lib/own.ts';
+import type { Place } from '../../lib/schema/mistakes.ts';
 import type { Message } from '../types.ts';
-import { inside, isMap, type Place } from './fields.ts';
 import type { Suite } from './suite.ts';
 
 const contentOf = (value: unknown, place: Place, suite: Suite): string => {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return JSON.stringify(value, null, 2) ?? '';
   const parts = value.map((part: unknown, i) => {
-    const here = inside(place, i);
+    const here = place.inside(i);
     if (typeof part === 'string') return part;
     const { type, value: content, text: words } = isMap(part) ? part : {};
     if (type === 'file' && typeof content === 'string') return fileText(content, here, suite);
     if (type === 'text' && typeof (content ?? words) === 'string') return String(content ?? words);
-    here.mistake(here.at, 'must be a text, or a map with type text or file, and value');
+    here.mistake('must be a text, or a map with type text or file, and value');
     return '';
   });
   return parts.join('\n');
@@ -21,7 +22,7 @@ const contentOf = (value: unknown, place: Place, suite: Suite): string => {
 
 export function fileText(name: string, place: Place, { files, source }: Suite): string {
   const found = files.open(source.path, name);
-  if (found === null) place.mistake(place.at, `names a file that cannot be read: ${name}`);
+  if (found === null) place.mistake(`names a file that cannot be read: ${name}`);
   return found?.text ?? '';
 }
 
@@ -31,13 +32,13 @@ export function messagesOf(value: unknown, place: Place, suite: Suite): Message[
   if (typeof value === 'string') return [{ role: 'user', content: value }];
   const list = Array.isArray(value) ? value : [value];
   return list.map((item: unknown, i) => {
-    const here = Array.isArray(value) ? inside(place, i) : place;
+    const here = Array.isArray(value) ? place.inside(i) : place;
     if (typeof item === 'string') return { role: 'user', content: item };
     if (!isMap(item) || item.role === undefined)
       return { role: 'user', content: contentOf(item, here, suite) };
     return {
       role: String(item.role),
-      content: contentOf(item.content, inside(here, 'content'), suite),
+      content: contentOf(item.content, here.inside('content'), suite),
     };
   });
 }

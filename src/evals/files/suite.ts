@@ -1,7 +1,7 @@
 /** What is known while an eval file is read. */
 
+import type { Report, Source } from '../../lib/schema/mistakes.ts';
 import type { Assertion, Message, Repeat } from '../types.ts';
-import type { Report, Source } from './source.ts';
 
 /** Files that an eval file names. */
 export interface Files {

@@ -1,5 +1,5 @@
 /** Whether a call's input is as a trajectory expects it. */
-import { isMap } from '../files/fields.ts';
+import { isMap } from '../../lib/own.ts';
 
 export const ARGS_MATCHES = ['exact', 'superset', 'subset', 'ignore'] as const;
 /** A list names the fields to compare, with dots for nested ones. */

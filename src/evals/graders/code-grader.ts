@@ -1,8 +1,8 @@
 /** `code-grader`: any command, told of the run on stdin, answers with a score on stdout (EV-7). */
 import { isoText } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { isMap } from '../../lib/own.ts';
 import type { Transcript, TranscriptMessage } from '../../model/transcript.ts';
-import { isMap } from '../files/fields.ts';
 import {
   broken,
   type CommandResult,

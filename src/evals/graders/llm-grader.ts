@@ -1,7 +1,7 @@
 /** `llm-grader`: a rubric judged by a model (EV-7). What the run said is data for the judge, never an instruction. */
 import { LIMITS } from '../../lib/limits.ts';
+import { isMap } from '../../lib/own.ts';
 import type { Transcript } from '../../model/transcript.ts';
-import { isMap } from '../files/fields.ts';
 import {
   broken,
   type EvalTest,

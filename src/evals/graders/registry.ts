@@ -1,24 +1,9 @@
 /** Type → grader, with the fields that an assertion of it may have. The only list. */
+
+import { isMap } from '../../lib/own.ts';
+import type { Fields, Read } from '../../lib/schema/read.ts';
+import * as is from '../../lib/schema/read.ts';
 import { CALL_STATUSES } from '../../model/words.ts';
-import {
-  anything,
-  command,
-  either,
-  type Fields,
-  figure,
-  flag,
-  listOf,
-  map,
-  mapOf,
-  named,
-  oneOf,
-  ratio,
-  scalar,
-  seconds,
-  text,
-  texts,
-  unused,
-} from '../files/fields.ts';
 import type { Grader, Options } from '../types.ts';
 import { ARGS_MATCHES } from './args-match.ts';
 import { codeGrader } from './code-grader.ts';
@@ -45,20 +30,28 @@ export interface GraderKind {
   members?: true;
 }
 
-const args_match = {
-  read: either(
-    oneOf(ARGS_MATCHES),
-    texts,
-    `must be one of ${ARGS_MATCHES.join(', ')}, or a list of fields`,
-  ),
+const figure = is.figure(0);
+const scalar = is.written(is.text);
+
+const texts = is.filled(is.texts);
+
+/** A program with its arguments; a text is a line for the shell. */
+const command: Read<string[]> = (value, place) => {
+  if (typeof value === 'string' && value.trim() !== '') return ['sh', '-c', value];
+  const list = Array.isArray(value) && value.length > 0 && value.every((item) => item !== '');
+  if (!list || !value.every((item) => typeof item === 'string' || typeof item === 'number'))
+    place.mistake('must be a list of texts, or a text for the shell');
+  return list ? value.map(String) : [];
 };
 
+const args_match = is.when(Array.isArray, texts, is.oneOf(ARGS_MATCHES, ', or a list of fields'));
+
 const STEP: Fields = {
-  tool: { read: text, required: true },
-  args: { read: either(oneOf(['any']), map, 'must be a map, or any') },
+  tool: is.required(is.text),
+  args: is.when(isMap, is.map, is.oneOf(['any'], ', or a map')),
   args_match,
-  status: { read: oneOf(CALL_STATUSES) },
-  max_duration_ms: { read: figure },
+  status: is.oneOf(CALL_STATUSES),
+  max_duration_ms: figure,
 };
 
 function checkTrajectory({ mode, expected, minimums }: Options): string | null {
@@ -82,48 +75,51 @@ function checkRegex({ value, flags = '' }: Options): string | null {
 
 const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, string[]>): Fields =>
   Object.fromEntries(
-    Object.keys(table).map((name) => [name, { read: figure, also: also[name] ?? [] }]),
+    Object.keys(table).map((name) => [name, is.optional(figure, ...(also[name] ?? []))]),
   );
 
 const needsOne = (options: Options) =>
   Object.keys(options).length === 0 ? 'limits nothing: give at least one limit' : null;
 
-const SECONDS: Fields = { timeout_ms: { read: seconds }, timeout_seconds: { read: seconds } };
+const SECONDS: Fields = { timeout_ms: is.over0(), timeout_seconds: is.over0() };
 
 const RUBRIC: Fields = {
-  id: { read: scalar },
-  outcome: { read: text, required: true, also: ['criteria', 'expected_outcome', 'description'] },
-  weight: { read: figure },
-  required: { read: flag },
-  min_score: { read: unused('has no effect') },
-  operator: { read: unused('has no effect') },
+  id: scalar,
+  outcome: is.required(is.text, 'criteria', 'expected_outcome', 'description'),
+  weight: figure,
+  required: is.flag,
+  min_score: is.unused('has no effect'),
+  operator: is.unused('has no effect'),
 };
 
 /** Of a judging model; an eval file may give them for all its graders. */
 export const MODEL_FIELDS: Fields = {
-  api: { read: oneOf(MODEL_APIS), also: ['provider'] },
-  base_url: { read: text, also: ['endpoint'] },
-  model: { read: text },
-  api_key_env: { read: text },
-  temperature: { read: figure },
-  max_retries: { read: figure },
+  api: is.optional(is.oneOf(MODEL_APIS), 'provider'),
+  base_url: is.optional(is.text, 'endpoint'),
+  model: is.text,
+  api_key_env: is.text,
+  temperature: figure,
+  max_retries: figure,
   ...SECONDS,
 };
 
-const rubric = either(text, mapOf(RUBRIC), 'must be a text or a map with outcome');
-const rubrics = (value: unknown, place: Parameters<typeof rubric>[1]) =>
-  (listOf(rubric)(typeof value === 'string' ? [value] : value, place) as unknown[]).map((item) =>
-    typeof item === 'string' ? { outcome: item } : item,
-  );
+const WRONG_RUBRIC = 'must be a text or a map with outcome';
+const rubric: Read = (value, place) => {
+  if (isMap(value)) return is.mapOf(RUBRIC)(value, place);
+  if (typeof value !== 'string' || value === '') place.mistake(WRONG_RUBRIC);
+  return { outcome: value };
+};
+const rubrics: Read = (value, place) =>
+  is.listOf(rubric)(typeof value === 'string' ? [value] : value, place);
 
 const LLM_FIELDS: Fields = {
-  prompt: { read: text },
-  criteria: { read: text },
-  rubrics: { read: rubrics },
-  target: { read: unused('has no effect: name the model with api, base_url and model') },
-  config: { read: unused('has no effect') },
-  max_steps: { read: unused('has no effect') },
-  preprocessors: { read: unused('has no effect') },
+  prompt: is.text,
+  criteria: is.text,
+  rubrics,
+  target: is.unused('has no effect: name the model with api, base_url and model'),
+  config: is.unused('has no effect'),
+  max_steps: is.unused('has no effect'),
+  preprocessors: is.unused('has no effect'),
   ...MODEL_FIELDS,
 };
 
@@ -132,16 +128,16 @@ const { criteria: _criteria, ...LLM_FIELDS_BUT_CRITERIA } = LLM_FIELDS;
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'skill-trigger': {
     fields: {
-      skill: { read: text, required: true, also: ['skill_name'] },
-      should_trigger: { read: flag },
+      skill: is.required(is.text, 'skill_name'),
+      should_trigger: is.flag,
     },
     grade: skillTrigger,
   },
   'tool-trajectory': {
     fields: {
-      mode: { read: oneOf(TRAJECTORY_MODES), required: true },
-      expected: { read: listOf(mapOf(STEP)) },
-      minimums: { read: named(figure) },
+      mode: is.required(is.oneOf(TRAJECTORY_MODES)),
+      expected: is.listOf(is.mapOf(STEP)),
+      minimums: is.named(figure),
       args_match,
     },
     grade: toolTrajectory,
@@ -150,8 +146,8 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'execution-metrics': {
     fields: {
       ...limits(EXECUTION_LIMITS, {}),
-      target_exploration_ratio: { read: ratio },
-      exploration_tolerance: { read: ratio },
+      target_exploration_ratio: is.ratio,
+      exploration_tolerance: is.ratio,
     },
     grade: executionMetrics,
     check: needsOne,
@@ -178,32 +174,32 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
   ...Object.fromEntries(
     TEXT_TYPES.map((type) => [
       type,
-      { fields: { value: { read: scalar, required: true } }, grade: textGrader(type) },
+      { fields: { value: is.required(scalar) }, grade: textGrader(type) },
     ]),
   ),
   ...Object.fromEntries(
     TEXTS_TYPES.map((type) => [
       type,
       {
-        fields: { value: { read: texts, required: true, also: ['values'] } },
+        fields: { value: is.required(texts, 'values') },
         grade: textGrader(type),
       },
     ]),
   ),
   regex: {
-    fields: { value: { read: text, required: true, also: ['pattern'] }, flags: { read: text } },
+    fields: { value: is.required(is.text, 'pattern'), flags: is.text },
     grade: regex,
     check: checkRegex,
   },
   'is-json': { fields: {}, grade: isJson },
   'code-grader': {
     fields: {
-      command: { read: command, required: true, also: ['script'] },
-      cwd: { read: text },
-      env: { read: texts },
-      config: { read: anything },
-      target: { read: unused('has no effect: a grader calls its own model') },
-      preprocessors: { read: unused('has no effect') },
+      command: is.required(command, 'script'),
+      cwd: is.text,
+      env: texts,
+      config: is.anything,
+      target: is.unused('has no effect: a grader calls its own model'),
+      preprocessors: is.unused('has no effect'),
       ...SECONDS,
     },
     grade: codeGrader,
@@ -212,19 +208,17 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
   rubrics: {
     fields: {
       ...LLM_FIELDS_BUT_CRITERIA,
-      rubrics: { read: rubrics, required: true, also: ['criteria'] },
+      rubrics: is.required(rubrics, 'criteria'),
     },
     grade: llmGrader,
   },
   composite: {
     fields: {
-      aggregator: {
-        read: mapOf({
-          type: { read: oneOf(AGGREGATORS), required: true },
-          weights: { read: named(figure) },
-          threshold: { read: ratio },
-        }),
-      },
+      aggregator: is.mapOf({
+        type: is.required(is.oneOf(AGGREGATORS)),
+        weights: is.named(figure),
+        threshold: is.ratio,
+      }),
     },
     grade: composite,
     members: true,

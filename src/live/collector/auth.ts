@@ -6,7 +6,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { isoTime } from '../../lib/iso-time.ts';
-import { jsonFault } from '../../lib/json.ts';
+import { readJson } from '../../lib/schema/json.ts';
+import { Report } from '../../lib/schema/mistakes.ts';
+import type { Read } from '../../lib/schema/read.ts';
+import * as is from '../../lib/schema/read.ts';
 import { LIVE_PERMISSIONS, type LivePermission } from '../../model/live-words.ts';
 
 /** What a connection may do. */
@@ -50,6 +53,20 @@ export function readTokenFile(path: string): Tokens {
   }
 }
 
+const expiry: Read<number> = (value, place) => {
+  const at_ms = typeof value === 'string' ? isoTime(value) : undefined;
+  if (at_ms === undefined) place.mistake('must be a time like 2026-03-03T10:00:00.000Z');
+  return at_ms ?? 0;
+};
+const TOKEN = {
+  token: is.required(is.text),
+  permissions: is.required(is.listOf(is.oneOf(LIVE_PERMISSIONS))),
+  expires_at: is.orNull(expiry),
+  sessions: is.orNull(is.listOf(is.text, 'must be a list of session ids')),
+};
+const TOKENS = is.filled(is.listOf(is.mapOf(TOKEN, { open: true })));
+const FILE = { tokens: is.required(TOKENS) };
+
 /** One bare token, or `{ "tokens": [{ "token", "permissions", "expires_at", "sessions" }] }`. */
 export function parseTokens(text: string, path: string): Tokens {
   const bare = text.trim();
@@ -58,43 +75,16 @@ export function parseTokens(text: string, path: string): Tokens {
     if (/\s/.test(bare)) throw invalid(`${path}: one bare token, or a JSON object with "tokens"`);
     return [{ ...FULL_GRANT, hash: hashOf(bare) }];
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(bare);
-  } catch (error) {
-    throw invalid(`${path}: ${jsonFault(error)}`);
-  }
-  const { tokens } = value as { tokens?: unknown };
-  if (!Array.isArray(tokens) || tokens.length === 0)
-    throw invalid(`${path}: "tokens" must be a list of at least one token`);
-  return tokens.map((item, i) => tokenOf(item, `${path}: tokens[${i}]`));
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-
-function tokenOf(value: unknown, at: string): Grant & { hash: Buffer } {
-  if (typeof value !== 'object' || value === null) throw invalid(`${at}: must be an object`);
-  const {
-    token,
-    permissions,
-    expires_at = null,
-    sessions = null,
-  } = value as Record<string, unknown>;
-  if (!isText(token)) throw invalid(`${at}.token: must be a non-empty string`);
-  const known = (one: unknown) => LIVE_PERMISSIONS.includes(one as LivePermission);
-  if (!Array.isArray(permissions) || !permissions.every(known))
-    throw invalid(`${at}.permissions: must be a list of ${LIVE_PERMISSIONS.join(', ')}`);
-  const expires_ms = isText(expires_at) ? isoTime(expires_at) : null;
-  if (expires_ms === undefined || (expires_at !== null && expires_ms === null))
-    throw invalid(`${at}.expires_at: must be a time like 2026-03-03T10:00:00.000Z`);
-  if (sessions !== null && !(Array.isArray(sessions) && sessions.every(isText)))
-    throw invalid(`${at}.sessions: must be a list of session ids`);
-  return {
+  const source = readJson(path, text.replace(/^\ufeff/, ''));
+  const report = new Report(STAGE);
+  const { tokens } = is.mapOf(FILE, { open: true })(source.value, report.open(source));
+  report.end();
+  return tokens.map(({ token, permissions, expires_at = null, sessions = null }) => ({
     hash: hashOf(token),
-    permissions: new Set(permissions as LivePermission[]),
-    expires_ms,
-    sessions: sessions === null ? null : new Set(sessions as string[]),
-  };
+    permissions: new Set(permissions),
+    expires_ms: expires_at,
+    sessions: sessions && new Set(sessions),
+  }));
 }
 
 /** Null when the token is none of these or has expired. All are compared, whichever matches. */

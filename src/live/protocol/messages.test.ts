@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
-import type { JsonSchema } from '../../lib/schema-fault.ts';
+import { type JsonSchema, schemaFaults } from '../../lib/schema/json-schema.ts';
+import { fieldName } from '../../lib/schema/mistakes.ts';
 import { LIVE_SCHEMAS } from '../../model/generated/live.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import { readMessage, readText } from './messages.ts';
@@ -304,4 +305,30 @@ verifies('LP-1', 'a message without a type, or with one that is no text, is told
       field: 'type',
       details: { received_type },
     });
+});
+
+verifies('LP-1', 'of several faults all are found, and the answer names the first', () => {
+  const message = whole('tool_call_request');
+  const wrong = { ...message, timestamp: 'soon', seq: -1, data: { call_id: '', input: null } };
+  const schema = LIVE_SCHEMAS.tool_call_request as JsonSchema;
+  expect(
+    [...schemaFaults(schema, wrong)].map(({ kind, at }) => `${kind} ${fieldName(at)}`),
+  ).toEqual([
+    'wrong timestamp',
+    'missing data.call_id',
+    'missing data.name',
+    'missing data.args',
+    'missing data.is_client_initiated',
+    'wrong seq',
+  ]);
+  expect(fault(wrong)).toEqual({
+    code: 'INVALID_FIELD_TYPE',
+    field: 'timestamp',
+    message: 'the field timestamp must be a time like 2026-03-03T10:00:00.037Z, not "soon"',
+    details: {
+      field: 'timestamp',
+      expected: 'a time like 2026-03-03T10:00:00.037Z',
+      received_type: 'string',
+    },
+  });
 });

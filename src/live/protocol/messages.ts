@@ -5,10 +5,11 @@ import { isoTime } from '../../lib/iso-time.ts';
 import { checkValue, jsonFault, nestsDeeper } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
+import { TIME_LIKE, typeOf } from '../../lib/schema/json-schema.ts';
 import { LIVE_CHECKS } from '../../model/generated/live.ts';
 import type { WireMessage } from '../../model/live.ts';
 import { ACKED_TYPES, LIVE_TYPES } from '../../model/live-words.ts';
-import { type Fault, faultOf, responseFault, shown } from './fault.ts';
+import { type Fault, faultOf, missing, responseFault, shown, wrong } from './fault.ts';
 
 export type { WireMessage } from '../../model/live.ts';
 
@@ -52,10 +53,10 @@ function judged(value: Record<string, unknown>, text: string): ReadMessage {
   if (!check(value)) return { fault: faultOf(type, value), message: value, text };
   const message = value as unknown as WireMessage;
   message.data ??= {};
-  const fault = isTime(message.timestamp) ? null : noTime(message.timestamp);
+  const fault = isTime(message.timestamp) ? null : wrong('timestamp', TIME_LIKE, message.timestamp);
   const unpaired = type === 'tool_call_response' ? responseFault(message.data) : null;
-  const wrong = fault ?? unpaired;
-  return wrong === null ? { fault: null, message, text } : { fault: wrong, message: value, text };
+  const either = fault ?? unpaired;
+  return either === null ? { fault: null, message, text } : { fault: either, message: value, text };
 }
 
 function badLine(text: string, code: Fault['code'], why: string): ReadMessage {
@@ -109,32 +110,13 @@ function longId(field: string): Fault {
   };
 }
 
+const ENVELOPE = ['type', 'timestamp', ...ENVELOPE_IDS, 'seq', 'ack_required', 'trace', 'data'];
+
 function noType({ type = '', ...others }: Fields): Fault {
-  const received = type === null ? 'null' : Array.isArray(type) ? 'array' : typeof type;
-  if (type !== '')
-    return {
-      code: 'INVALID_FIELD_TYPE',
-      field: 'type',
-      message: `the field type must be text, not ${received}`,
-      details: { field: 'type', expected: 'text', received_type: received },
-    };
+  if (type === '') return missing('type', others, ENVELOPE);
   return {
-    code: 'MISSING_REQUIRED_FIELD',
-    field: 'type',
-    message: 'the field type is missing',
-    details: {
-      missing_field: 'type',
-      received_fields: Object.keys(others).slice(0, 50),
-      expected_fields: [
-        'type',
-        'timestamp',
-        ...ENVELOPE_IDS,
-        'seq',
-        'ack_required',
-        'trace',
-        'data',
-      ],
-    },
+    ...wrong('type', 'text', type),
+    message: `the field type must be text, not ${typeOf(type)}`,
   };
 }
 
@@ -142,16 +124,6 @@ function noType({ type = '', ...others }: Fields): Fault {
 function isTime(text: string): boolean {
   const at_ms = isoTime(text);
   return at_ms !== undefined && new Date(at_ms).getUTCDate() === Number(text.slice(8, 10));
-}
-
-function noTime(text: string): Fault {
-  const expected = 'a time like 2026-03-03T10:00:00.037Z';
-  return {
-    code: 'INVALID_FIELD_TYPE',
-    field: 'timestamp',
-    message: `the field timestamp must be ${expected}, not ${shown(text)}`,
-    details: { field: 'timestamp', expected, received_type: 'string' },
-  };
 }
 
 function unknownType(type: string): Fault {

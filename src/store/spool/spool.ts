@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { fileFor, isRunId } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { readJson } from '../../lib/schema/json.ts';
+import type { Source } from '../../lib/schema/mistakes.ts';
 import {
   createPrivate,
   namesIn,
@@ -134,17 +136,18 @@ export function writeMeta(spool: Spool, meta: unknown): void {
 
 /**
  * The content of `meta.json`, of any shape: the agent can write this file too. Undefined when there is none; throws a
- * TachoError that names the file when it cannot be read or is not JSON.
+ * TachoError that names the file when it cannot be read.
  */
-export function readMeta(spool: Spool): unknown {
+export function readMeta(spool: Spool): Source | undefined {
+  let bytes: Buffer;
   try {
-    const bytes = readPrivate(spool.meta, LIMITS.spool_meta_bytes_max);
-    return JSON.parse(bytes.toString('utf8')) as unknown;
+    bytes = readPrivate(spool.meta, LIMITS.spool_meta_bytes_max);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    const why = cause instanceof SyntaxError ? 'is not JSON' : (cause as Error).message;
-    throw new TachoError('state_unusable', `${spool.meta}: ${why}`, { stage: STAGE, cause });
+    const text = `${spool.meta}: ${(cause as Error).message}`;
+    throw new TachoError('state_unusable', text, { stage: STAGE, cause });
   }
+  return readJson(spool.meta, bytes.toString('utf8'));
 }
 
 /** Takes the mark from a file that is kept: it holds the agent's bytes and no others then. */

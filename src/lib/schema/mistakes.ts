@@ -1,0 +1,121 @@
+/**
+ * Mistakes in a file of somebody else. Contract: all mistakes of a file are reported at once and in one form,
+ * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them, and no text of the file is in them unescaped.
+ */
+import { TachoError } from '../errors.ts';
+import { forTerminal } from '../foreign-text.ts';
+import { LIMITS } from '../limits.ts';
+
+export type Path = readonly (string | number)[];
+
+/** Both from 1. */
+export interface Position {
+  line: number;
+  col: number;
+}
+
+/** A text as a value, with the position of each of its parts. */
+export interface Source {
+  path: string;
+  /** Undefined: nothing of the text can be read. */
+  value: unknown;
+  /** Parts that cannot be read. */
+  faults: readonly (Position & { message: string })[];
+  /** Of a map's key or of the value itself; of the nearest thing around it when it is not there. */
+  positionOf(at: Path): Position;
+}
+
+const WORD_CHARS_MAX = 64;
+
+/** A foreign word in a message. */
+export const quoted = (word: string) =>
+  JSON.stringify(word.length > WORD_CHARS_MAX ? `${word.slice(0, WORD_CHARS_MAX)}…` : word);
+
+/** `tests[0].assertions[1].skill` */
+export const fieldName = (at: Path) =>
+  at
+    .map((key, i) => {
+      if (typeof key === 'number') return `[${key}]`;
+      if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(key)) return `[${quoted(key)}]`;
+      return i === 0 ? key : `.${key}`;
+    })
+    .join('');
+
+function lineOf(path: string, { line, col }: Position, words: string): string {
+  return forTerminal(`${path}:${line}:${col}: ${words}`).replaceAll('\n', '\\n');
+}
+
+class Lines {
+  readonly #kept: string[] = [];
+  #count = 0;
+
+  /** A line is made only when it is kept: to look up its position takes as long as the file is wide. */
+  add(line: () => string): void {
+    this.#count += 1;
+    if (this.#kept.length < LIMITS.mistakes_max) this.#kept.push(line());
+  }
+
+  all(): string[] {
+    const more = this.#count - this.#kept.length;
+    return more > 0 ? [...this.#kept, `and ${more} more`] : this.#kept;
+  }
+}
+
+/** `loose`: field names may be in camelCase, and a field that is null counts as not given. */
+export class Report {
+  readonly mistakes = new Lines();
+  readonly notes = new Lines();
+  readonly loose: boolean;
+  readonly #stage: string;
+
+  constructor(stage: string, { loose = false } = {}) {
+    this.#stage = stage;
+    this.loose = loose;
+  }
+
+  /** Begins to read a file; throws where nothing of it can be read. */
+  open(source: Source): Place {
+    for (const fault of source.faults)
+      this.mistakes.add(() => lineOf(source.path, fault, fault.message));
+    if (source.value === undefined) this.end();
+    return new Place(this, source, []);
+  }
+
+  /** Throws a TachoError with all mistakes, if there are any. */
+  end(): void {
+    const text = this.mistakes.all().join('\n');
+    if (text !== '') throw new TachoError('config_invalid', text, { stage: this.#stage });
+  }
+}
+
+/** A part of a file, while it is read. */
+export class Place {
+  readonly report: Report;
+  readonly at: Path;
+  readonly #source: Source;
+
+  constructor(report: Report, source: Source, at: Path) {
+    this.report = report;
+    this.#source = source;
+    this.at = at;
+  }
+
+  inside(key: string | number): Place {
+    return new Place(this.report, this.#source, [...this.at, key]);
+  }
+
+  /** A function where the words take time to make. */
+  mistake(why: string | (() => string)): void {
+    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why()));
+  }
+
+  /** No mistake, but worth saying. */
+  note(why: string): void {
+    this.report.notes.add(() => this.#line(why));
+  }
+
+  #line(why: string): string {
+    const words = `${fieldName(this.at)} ${why}`.trimStart();
+    return lineOf(this.#source.path, this.#source.positionOf(this.at), words);
+  }
+}

@@ -1,0 +1,221 @@
+/** Reading foreign data by tables of fields: every mistake is reported with its place, and reading continues. */
+import { isMap } from '../own.ts';
+import type { Place } from './mistakes.ts';
+
+/** The value in its right form; after a mistake, another one of that form. Only a missing field is left out. */
+export type Read<T = unknown> = (value: unknown, place: Place) => T;
+
+/** A Read alone is a field that may be missing. */
+type Field<T = unknown> =
+  | Read<T>
+  | {
+      read: Read<T>;
+      required?: true;
+      /** Other spellings. */
+      also?: readonly string[];
+    };
+export type Fields = Readonly<Record<string, Field>>;
+
+type Value<F> =
+  F extends Read<infer T>
+    ? T | undefined
+    : F extends { read: Read<infer T>; required: true }
+      ? T
+      : F extends { read: Read<infer T> }
+        ? T | undefined
+        : never;
+export type Values<F extends Fields> = { readonly [K in keyof F]: Value<F[K]> };
+
+export const required = <T>(read: Read<T>, ...also: string[]) => ({
+  read,
+  also,
+  required: true as const,
+});
+export const optional = <T>(read: Read<T>, ...also: string[]) => ({ read, also });
+
+interface Known {
+  name: string;
+  read: Read;
+  required: boolean;
+}
+
+/** Spelling → field. The same table reads thousands of maps. */
+const tables = new WeakMap<Fields, ReadonlyMap<string, Known>>();
+
+function tableOf(fields: Fields): ReadonlyMap<string, Known> {
+  const made = tables.get(fields);
+  if (made !== undefined) return made;
+  const table = new Map(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const full = typeof field === 'function' ? { read: field } : field;
+      const known = { name, read: full.read, required: full.required ?? false };
+      return [name, ...(full.also ?? [])].map((spelling) => [spelling, known] as const);
+    }),
+  );
+  tables.set(fields, table);
+  return table;
+}
+
+const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+interface MapOptions {
+  /** Fields that are not in the table are left out, instead of being mistakes. */
+  open?: boolean;
+}
+
+/** The fields of a map by their names in the table; null when it is no map. */
+export function readMap<F extends Fields>(
+  value: unknown,
+  fields: F,
+  place: Place,
+  { open = false }: MapOptions = {},
+): Values<F> | null {
+  if (!isMap(value)) {
+    place.mistake('must be a map');
+    return null;
+  }
+  const { loose } = place.report;
+  const table = tableOf(fields);
+  const values: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const known = table.get(key) ?? (loose ? table.get(snake(key)) : undefined);
+    const here = place.inside(key);
+    if (known === undefined) {
+      if (!open) here.mistake(() => notKnown('field', key, Object.keys(fields)));
+    } else if (Object.hasOwn(values, known.name))
+      here.mistake(`is there already, as ${known.name}`);
+    else if (item !== null || known.required || !loose) values[known.name] = known.read(item, here);
+  }
+  for (const { name, required } of new Set(table.values()))
+    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the field ${name}`);
+  return values as Values<F>;
+}
+
+export const mapOf =
+  <F extends Fields>(fields: F, options?: MapOptions): Read<Values<F>> =>
+  (value, place) =>
+    readMap(value, fields, place, options) ?? ({} as Values<F>);
+
+/** `what` says of which kind the word is none. */
+export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
+  const near = known.find((name) => distance(name, word) <= edits);
+  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
+  return `is no known ${what}; ${hint}`;
+}
+
+/** A longer word is like none of ours, and comparing it would take long. */
+const WORD_CHARS_MAX = 64;
+
+/** Edits between a word of ours and another one. */
+function distance(a: string, b: string): number {
+  if (b.length > WORD_CHARS_MAX) return Number.POSITIVE_INFINITY;
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+const rule =
+  <T>(holds: (value: unknown) => boolean, why: string, instead: T): Read<T> =>
+  (value, place) => {
+    if (holds(value)) return value as T;
+    place.mistake(why);
+    return instead;
+  };
+
+export const anything: Read = (value) => value;
+export const flag = rule((value) => typeof value === 'boolean', 'must be true or false', false);
+export const map = rule<Record<string, unknown>>(isMap, 'must be a map', {});
+/** A text that may be empty. */
+export const anyText = rule((value) => typeof value === 'string', 'must be a text', '');
+export const text: Read<string> = (value, place) => {
+  if (value === '') place.mistake('must not be empty');
+  return anyText(value, place);
+};
+
+/** A number or a truth value is read as it is written. */
+export const written =
+  (read: Read<string>): Read<string> =>
+  (value, place) =>
+    read(typeof value === 'number' || typeof value === 'boolean' ? String(value) : value, place);
+
+const isNumber = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isFinite(value);
+const range = (least: number, most: number) =>
+  most >= Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
+
+export const figure = (least: number, most = Number.POSITIVE_INFINITY) =>
+  rule(
+    (value) => isNumber(value) && value >= least && value <= most,
+    `must be a number ${range(least, most)}`,
+    least,
+  );
+export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  rule(
+    (value) => isNumber(value) && Number.isInteger(value) && value >= least && value <= most,
+    `must be a whole number ${range(least, most)}`,
+    least,
+  );
+export const ratio = figure(0, 1);
+export const over0 = (what = 'a number') =>
+  rule((value) => isNumber(value) && value > 0, `must be ${what} over 0`, 1);
+
+/** `more`: what else may be there, for the message. */
+export const oneOf = <const T>(words: readonly T[], more = ''): Read<T> =>
+  rule(
+    (value) => (words as readonly unknown[]).includes(value),
+    `must be ${words.length === 1 ? words[0] : `one of ${words.join(', ')}`}${more}`,
+    words[0] as T,
+  );
+
+export const orNull =
+  <T>(read: Read<T>): Read<T | null> =>
+  (value, place) =>
+    value === null ? null : read(value, place);
+
+/** The first for a value that passes the test, else the second. */
+export const when =
+  <T, U>(test: (value: unknown) => boolean, first: Read<T>, second: Read<U>): Read<T | U> =>
+  (value, place) =>
+    test(value) ? first(value, place) : second(value, place);
+
+export const listOf =
+  <T>(read: Read<T>, why = 'must be a list'): Read<T[]> =>
+  (value, place) => {
+    if (Array.isArray(value)) return value.map((item, i) => read(item, place.inside(i)));
+    place.mistake(why);
+    return [];
+  };
+
+/** A list with something in it. */
+export const filled =
+  <T>(read: Read<T[]>): Read<T[]> =>
+  (value, place) => {
+    if (Array.isArray(value) && value.length === 0) place.mistake('must not be empty');
+    return read(value, place);
+  };
+
+export const texts = listOf(anyText, 'must be a list of texts');
+
+/** A map of any names. */
+export const named =
+  <T>(read: Read<T>, why = 'must be a map'): Read<Record<string, T>> =>
+  (value, place) => {
+    if (!isMap(value)) place.mistake(why);
+    const entries = isMap(value) ? Object.entries(value) : [];
+    return Object.fromEntries(entries.map(([key, item]) => [key, read(item, place.inside(key))]));
+  };
+
+/** For a field that is known and has no effect. */
+export const unused =
+  (why: string): Read =>
+  (value, place) => {
+    place.note(why);
+    return value;
+  };
