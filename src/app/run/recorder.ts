@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Event, EventOf } from '../../model/event.ts';
+import { OpenCalls } from '../../model/run-fold.ts';
 import { redactEvent } from '../../redact/event.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import type { Journal } from '../../store/journal/journal.ts';
@@ -69,8 +70,7 @@ class JournalRecorder implements Recorder {
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
-  /** Calls that were shown and are not finished. */
-  readonly #open = new Map<string, string>();
+  readonly #calls = new OpenCalls(({ data }) => ({ tool: data.tool, started: false }));
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -119,7 +119,8 @@ class JournalRecorder implements Recorder {
     const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);
     const step = last?.step ?? 0;
     let seq = last?.seq ?? 0;
-    const events: Event[] = [...this.#open].map(([call_id, tool]) => {
+    const started = [...this.#calls].filter(([, call]) => call.started);
+    const events: Event[] = started.map(([call_id, { tool }]) => {
       const nothing = { exit_code: null, duration_ms: null, output: null };
       const data = { call_id, tool, ok: false, status: 'cancelled' as const, ...nothing };
       seq += 1;
@@ -141,8 +142,8 @@ class JournalRecorder implements Recorder {
 
   async #show(events: readonly Event[]): Promise<void> {
     for (const event of events) {
-      if (event.kind === 'call_started') this.#open.set(event.data.call_id, event.data.tool);
-      else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
+      const call = this.#calls.push(event);
+      if (call !== undefined && event.kind === 'call_started') call.started = true;
     }
     this.#last = events.at(-1) ?? this.#last;
     for (const view of this.#views) {
