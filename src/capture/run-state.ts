@@ -1,8 +1,7 @@
 /**
- * What is known of a run: a fold over its events and nothing else, so that a recorder that was killed goes on from the
- * journal exactly where it stood.
+ * The state of a run: a fold over its events and nothing else, so that capture continues from the journal after a
+ * recorder was killed.
  */
-
 import { BoundedSet } from '../lib/bounded-set.ts';
 import { charsIn, charsOf } from '../lib/chars-of.ts';
 import { LIMITS } from '../lib/limits.ts';

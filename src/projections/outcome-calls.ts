@@ -22,7 +22,7 @@ export interface OpenCall {
   index: number;
   call_id: string;
   call: OutcomeCall;
-  /** Told before the end. */
+  /** As reported before the end. */
   exit_code: number | null;
   started_ms: number | null;
   /** Kept with the input. */
