@@ -104,6 +104,7 @@ verifies('EV-1', 'no grader names an agent, and graders read transcripts only', 
     .map((name) => ({ name, text: readFileSync(join(import.meta.dirname, name), 'utf8') }));
   expect(agents.length).toBeGreaterThan(5);
   expect(sources.filter(({ text }) => names.test(text)).map(({ name }) => name)).toEqual([]);
-  const elsewhere = /from '(?!\.\/|\.\.\/(files\/)?(?:\w|-)+\.ts|\.\.\/\.\.\/(lib|model)\/)|\bnative_name\b/;
+  const elsewhere =
+    /from '(?!\.\/|\.\.\/(files\/)?(?:\w|-)+\.ts|\.\.\/\.\.\/(lib|model)\/)|\bnative_name\b/;
   expect(sources.filter(({ text }) => elsewhere.test(text)).map(({ name }) => name)).toEqual([]);
 });
