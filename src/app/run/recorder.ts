@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import type { Event, EventOf } from '../../model/event.ts';
-import { OpenCalls } from '../../model/run-fold.ts';
 import { redactEvent } from '../../redact/event.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import type { Journal } from '../../store/journal/journal.ts';
@@ -70,7 +69,8 @@ class JournalRecorder implements Recorder {
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
-  readonly #calls = new OpenCalls(({ data }) => ({ tool: data.tool, started: false }));
+  /** Started calls without an end, by their own events alone: the gate must not fail where a view may. */
+  readonly #open = new Map<string, string>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -119,8 +119,7 @@ class JournalRecorder implements Recorder {
     const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);
     const step = last?.step ?? 0;
     let seq = last?.seq ?? 0;
-    const started = [...this.#calls].filter(([, call]) => call.started);
-    const events: Event[] = started.map(([call_id, { tool }]) => {
+    const events: Event[] = [...this.#open].map(([call_id, tool]) => {
       const nothing = { exit_code: null, duration_ms: null, output: null };
       const data = { call_id, tool, ok: false, status: 'cancelled' as const, ...nothing };
       seq += 1;
@@ -142,8 +141,8 @@ class JournalRecorder implements Recorder {
 
   async #show(events: readonly Event[]): Promise<void> {
     for (const event of events) {
-      const call = this.#calls.push(event);
-      if (call !== undefined && event.kind === 'call_started') call.started = true;
+      if (event.kind === 'call_started') this.#open.set(event.data.call_id, event.data.tool);
+      else if (event.kind === 'call_finished') this.#open.delete(event.data.call_id);
     }
     this.#last = events.at(-1) ?? this.#last;
     for (const view of this.#views) {
