@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
-import type { RunLimits, Usage } from '../model/parts.ts';
+import type { RunLimits } from '../model/parts.ts';
+import { tokensUsed } from '../model/run-fold.ts';
 import type { RunState } from './run-state.ts';
 
 export const NO_LIMITS: RunLimits = {
@@ -25,19 +26,19 @@ const FIGURES: readonly {
   {
     limit: 'cost_usd',
     flag: '--max-cost',
-    of: (state) => state.cost_usd,
+    of: (state) => state.usage.cost_usd,
     say: (cost) => `$${Number(cost.toPrecision(6))}`,
   },
   {
     limit: 'tokens',
     flag: '--max-tokens',
-    of: (state) => (state.usage === null ? null : tokensOf(state.usage)),
+    of: (state) => tokensUsed(state.usage.tokens),
     say: (tokens) => `${tokens} tokens`,
   },
   {
     limit: 'tool_calls',
     flag: '--max-tool-calls',
-    of: (state) => state.call_count,
+    of: (state) => state.open_calls.count,
     say: (calls) => `${calls} tool calls`,
   },
   {
@@ -47,12 +48,6 @@ const FIGURES: readonly {
     say: (steps) => `${steps} steps`,
   },
 ];
-
-/** All that the model read and wrote, cached or not; null where nothing is known. */
-function tokensOf({ input, output, cache_read, cache_write }: Usage): number | null {
-  const known = [input, output, cache_read, cache_write].filter((count) => count !== null);
-  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
-}
 
 /** The first limit that the run is over, in words; null: none. */
 export function overLimit(limits: RunLimits, state: RunState): string | null {

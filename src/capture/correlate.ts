@@ -100,7 +100,7 @@ class Correlation implements Correlator {
       requested: new Map(),
     };
     this.#options = options;
-    this.#waiting = options.state.started_at_ms === null ? [] : null;
+    this.#waiting = options.state.started === null ? [] : null;
   }
 
   emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void {
@@ -228,12 +228,7 @@ class Correlation implements Correlator {
 
 /** Ends the oldest open calls without a result. */
 function giveUpCalls({ state, emit }: Context, most: number): void {
-  let given_up = 0;
-  for (const call of [...state.calls.values()]) {
-    if (call.status !== null) continue;
-    if (given_up === most) return;
-    given_up += 1;
-    const { call_id, tool } = call;
+  for (const { call_id, tool } of [...state.open_calls.values()].slice(0, most)) {
     const nothing = { exit_code: null, duration_ms: null, output: null };
     emit('call_finished', { call_id, tool, ok: false, status: 'cancelled', ...nothing });
     const detail = `${tool} ${call_id} was never answered`;
@@ -358,8 +353,9 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
     const parent = state.calls.get(draft.parent_call_id);
     if (parent !== undefined) startCall(context, parent);
   }
-  // Many at once: finding the oldest costs a look at all of them.
-  if (state.open_calls >= LIMITS.open_calls_max) giveUpCalls(context, LIMITS.open_calls_max / 2);
+  // Half of them at once: an agent that leaves this many calls open leaves more.
+  if (state.open_calls.size >= LIMITS.open_calls_max)
+    giveUpCalls(context, LIMITS.open_calls_max / 2);
   const { tool, row, input, reads, problems } = normaliser.call(draft);
   for (const code of problems)
     emit(

@@ -5,7 +5,7 @@ import { outcomeOf } from '../../test/test-agent.ts';
 import { demo } from '../agents/demo/index.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import { QUIET_ENDING, runFinished } from './finish.ts';
-import { applyEvent, createRunState } from './run-state.ts';
+import { applyEvent, RunState } from './run-state.ts';
 
 type Said = Partial<DataOf<'message_finished'>>;
 
@@ -16,7 +16,7 @@ function lastWords(messages: readonly (Said | null)[]): { recorded: string; cut_
   for (const said of messages) {
     events.push(said === null ? make('step_started') : make('message_finished', said));
   }
-  const state = createRunState();
+  const state = new RunState();
   for (const event of events) applyEvent(state, event, 'stdout');
   const data = runFinished(state, demo, QUIET_ENDING);
   const { message } = outcomeOf([...events, make('run_finished', data)]);
@@ -48,7 +48,7 @@ verifies('RO-4', 'what is not the last assistant message never speaks for the ru
 
 test('how long a run took does not depend on a clock that can be set', () => {
   const make = createMaker();
-  const state = createRunState();
+  const state = new RunState();
   applyEvent(state, make('run_started', {}, { at_ms: 1_000 }), 'stdout');
   applyEvent(state, make('notice', {}, { at_ms: 3_601_000 }), 'stdout');
   const tookFor = (elapsed_ms: number | null) =>

@@ -63,7 +63,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
       error: `the agent was ended by ${exited.signal} before its end record`,
     };
   // Nothing came but a failing exit code: the agent refused to start, which is its own word.
-  if (exited?.exit_code && state.step === 0 && state.call_count === 0) {
+  if (exited?.exit_code && state.step === 0 && state.open_calls.count === 0) {
     return {
       exit_reason: 'agent_error',
       error: `the agent exited with code ${exited.exit_code}${said}`,
@@ -80,12 +80,13 @@ export function completeness(state: RunState, agent: Agent): Completeness {
   const gaps = [...state.problems]
     .filter(([code]) => !NO_GAP.has(code))
     .map(([code, count]) => (code === 'no_end_record' ? code : `${code}:${count}`));
-  if (state.usage === null && agent.capabilities.usage !== 'never') gaps.push('usage_unknown');
+  if (state.usage.tokens === null && agent.capabilities.usage !== 'never')
+    gaps.push('usage_unknown');
   const nothing =
     state.step === 0 &&
-    state.call_count === 0 &&
+    state.open_calls.count === 0 &&
     state.ended === null &&
-    state.final_parts.length === 0;
+    state.text.parts.length === 0;
   return {
     grade: nothing ? 'unavailable' : gaps.length > 0 ? 'partial' : 'complete',
     gaps: gaps.sort(),
@@ -94,25 +95,26 @@ export function completeness(state: RunState, agent: Agent): Completeness {
 }
 
 /** By a clock that cannot be set, where one process saw the whole run; else by the events' times. */
-function durationOf({ started_at_ms, at_ms }: RunState, { elapsed_ms }: Ending): number | null {
+function durationOf({ started, at_ms }: RunState, { elapsed_ms }: Ending): number | null {
   if (elapsed_ms != null) return Math.round(elapsed_ms);
-  return started_at_ms === null || started_at_ms <= 0 ? null : at_ms - started_at_ms;
+  return started === null || started.at_ms <= 0 ? null : at_ms - started.at_ms;
 }
 
 export function runFinished(state: RunState, agent: Agent, ending: Ending): DataOf<'run_finished'> {
   const { exit_reason, error, evidence } = decide(state, ending);
+  const { tokens, cost_usd } = state.usage;
   return {
     exit_reason,
     ok: exit_reason === 'ok',
-    final_output: state.final_parts.join('\n').trim(),
+    final_output: state.text.value,
     error: exit_reason === 'ok' ? null : error,
     session_id: state.session_id,
     model: state.model,
-    usage: state.usage,
-    cost_usd: state.cost_usd,
-    cost_source: state.cost_usd === null ? 'unknown' : 'agent',
+    usage: tokens,
+    cost_usd,
+    cost_source: cost_usd === null ? 'unknown' : 'agent',
     duration_ms: durationOf(state, ending),
-    tool_calls: state.call_count,
+    tool_calls: state.open_calls.count,
     steps: state.step,
     provider_retries: state.provider_retries,
     provider_errors: state.provider_errors,

@@ -8,7 +8,7 @@ import { keptName } from '../lib/foreign.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
-import { applyEvent, createRunState } from './run-state.ts';
+import { applyEvent, RunState } from './run-state.ts';
 import { keptSession } from './session-facts.ts';
 
 /** Runs `work` with other limits. */
@@ -105,7 +105,7 @@ test('calls that are never answered are given up beyond a bound, oldest first', 
     expect(given_up.map(({ data }) => (data as { call_id: string }).call_id)).toEqual(
       count(5, (n) => `c${n}`),
     );
-    expect(pipeline.state.open_calls).toBe(6);
+    expect(pipeline.state.open_calls.size).toBe(6);
   });
 });
 
@@ -167,7 +167,7 @@ test('a final output over its limit is cut, and that is a problem', () => {
 
 test('what is remembered of files and skills is bounded, in number and in length', () => {
   const make = createMaker();
-  const state = createRunState();
+  const state = new RunState();
   const apply = (path: string) => {
     applyEvent(state, make('file_changed', { path }), 'stdout');
     applyEvent(state, make('skill_used', { skill: path }), 'stdout');

@@ -25,7 +25,7 @@ import {
 } from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
-import { applyEvent, createRunState, type RunState } from './run-state.ts';
+import { applyEvent, RunState } from './run-state.ts';
 import { closesLine, Series } from './series.ts';
 import type { Cut } from './source/tail.ts';
 
@@ -127,7 +127,7 @@ class CapturePipeline implements Pipeline {
     this.#byte_text = options.byte_text === true && this.#decoder.plain_text !== true;
     if (this.#byte_text) this.#decoder.byte_text = true;
     this.#normaliser = createNormaliser(agent.id, agent.tools);
-    this.state = createRunState(agent.session?.keyOf ?? null);
+    this.state = new RunState(agent.session?.keyOf ?? null);
     this.#correlator = this.#newCorrelator();
   }
 
@@ -313,16 +313,16 @@ class CapturePipeline implements Pipeline {
 
   /** What the limits of a record cost this run. */
   #noteLimits(out: Event[]): void {
-    const { over_limit, final_chars, final_parts, problems } = this.state;
+    const { over_limit, text, problems } = this.state;
     const note = (code: ProblemCode, detail: string) =>
       this.#correlator.emit('problem', problem('store', code, detail).data, null, out);
     if (over_limit > 0 && !problems.has('events_over_limit')) {
       const detail = `the run has over ${LIMITS.run_events_max} events: ${over_limit} later ones were not recorded`;
       note('events_over_limit', detail);
     }
-    if (final_chars > LIMITS.final_output_chars_max) {
-      const kept = final_parts.reduce((sum, part) => sum + part.length, 0);
-      const detail = `the final output has ${final_chars} characters: ${kept} were kept`;
+    if (text.missing > 0) {
+      const kept = text.chars - text.missing;
+      const detail = `the final output has ${text.chars} characters: ${kept} were kept`;
       note('truncated_value', detail);
     }
   }

@@ -52,9 +52,9 @@ class Reconciliation implements Reconciler {
     this.#live = live;
     this.#pairs = live.keyOf === null ? null : new CallPairs(live.calls.values(), live.keyOf);
     this.#had = {
-      usage: live.usage,
+      usage: live.usage.tokens,
       thinking: live.had_thinking,
-      text: live.final_parts.length > 0,
+      text: live.text.parts.length > 0,
       ended: live.ended !== null,
       retries: live.provider_retries > 0,
       skills: new Set(live.skills),

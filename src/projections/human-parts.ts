@@ -7,6 +7,7 @@ import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { DataOf } from '../model/event.ts';
 import type { Artifact } from '../model/outcome.ts';
 import type { Usage } from '../model/parts.ts';
+import { tokensUsed } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 
 type Paint = (text: string) => string;
@@ -122,10 +123,9 @@ export function summaryText(
 }
 
 function tokensText(usage: Usage | null): string {
-  const { input = null, output = null, cache_read = null, cache_write = null } = usage ?? {};
-  const known = [input, output, cache_read, cache_write].filter((figure) => figure !== null);
-  if (known.length === 0) return 'tokens unknown';
-  const total = known.reduce((sum, figure) => sum + figure, 0);
+  const { input = null, output = null, cache_read = null } = usage ?? {};
+  const total = tokensUsed(usage);
+  if (total === null) return 'tokens unknown';
   const parts = [
     input === null ? null : `${countText(input)} in`,
     output === null ? null : `${countText(output)} out`,

@@ -8,6 +8,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
+import { FinalText, OpenCalls } from '../model/run-fold.ts';
 import { createArtifactFold } from './artifacts.ts';
 import {
   DIFF_CHARS_MAX,
@@ -61,11 +62,15 @@ export function createHumanProjection(options: HumanOptions): HumanProjection {
 
 class Human {
   readonly #options: HumanOptions;
-  readonly #open = new Map<string, ShownCall>();
+  readonly #calls = new OpenCalls<ShownCall>(
+    ({ data }) => this.#shown(data),
+    LIMITS.open_calls_max,
+  );
   readonly #artifacts = createArtifactFold();
   readonly #stream = createTextStream();
+  /** The final output, as far as messages showed it. */
+  readonly #text = new FinalText(LIMITS.final_output_chars_max);
   #warnings = 0;
-  #lastText = '';
 
   constructor(options: HumanOptions) {
     this.#options = options;
@@ -73,10 +78,10 @@ class Human {
   }
 
   project(event: Event): string {
+    this.#text.push(event);
     if (event.kind === 'message_delta') {
-      const { text, message_id, parent_call_id } = event.data;
-      if (!this.#options.stream || parent_call_id !== null) return '';
-      return this.#stream.push(text, message_id);
+      const shown = this.#options.stream && event.data.parent_call_id === null;
+      return shown ? this.#stream.push(event.data) : '';
     }
     if (event.kind === 'message_finished' && event.data.parent_call_id === null) {
       return this.#message(event.data);
@@ -88,6 +93,7 @@ class Human {
 
   #textOf(event: Event): string {
     const { colour } = this.#options;
+    const call = this.#calls.push(event);
     switch (event.kind) {
       case 'run_started':
         return this.#heading(event.data);
@@ -97,18 +103,16 @@ class Human {
         return this.#subMessage(event.data);
       case 'thinking_finished':
         return this.#thinking(event.data);
-      case 'call_requested':
-        this.#request(event.data);
-        return '';
       case 'call_decided':
-        this.#decide(event.data);
+        if (call !== undefined && event.data.decision === 'deny')
+          call.reason = event.data.reason && headCopy(event.data.reason, LIMITS.name_chars_max);
         return '';
       case 'call_progress':
-        return this.#progress(event.data);
+        return this.#progress(call, event.data);
       case 'call_finished':
-        return this.#result(event.data);
+        return this.#result(call, event.data);
       case 'file_changed':
-        return this.#file(event.data);
+        return this.#file(call, event.data);
       case 'skill_used':
         return `${colour.cyan(`skill ${this.#line(event.data.skill, 6)}`)}\n`;
       case 'notice':
@@ -142,10 +146,9 @@ class Human {
 
   #message(data: DataOf<'message_finished'>): string {
     if (data.role !== 'assistant') return '';
-    this.#lastText = data.text.trim();
-    const streamed = this.#stream.finishMessage(data.message_id, data.text);
+    const streamed = this.#stream.finishMessage(data);
     if (streamed !== null) return `${streamed}\n`;
-    const text = forTerminal(this.#lastText);
+    const text = forTerminal(data.text.trim());
     return text === '' ? '' : `${this.#stream.endLine()}\n${text}\n\n`;
   }
 
@@ -160,27 +163,19 @@ class Human {
     return `${indent}${this.#options.colour.dim(`thinking: ${this.#line(data.text, 12)}`)}\n`;
   }
 
-  #request(data: DataOf<'call_requested'>): void {
-    if (this.#open.size >= LIMITS.open_calls_max) return;
-    this.#open.set(data.call_id, {
+  #shown(data: DataOf<'call_requested'>): ShownCall {
+    return {
       tool: headCopy(data.tool, LIMITS.name_chars_max),
       about: callText(data.input, this.#options.cwd),
       indent: data.parent_call_id === null ? '' : SUB_AGENT_INDENT,
       diff: data.tool === 'Edit' ? editDiff(data.input) : '',
       reason: null,
       announced: false,
-    });
-  }
-
-  #decide(data: DataOf<'call_decided'>): void {
-    const call = this.#open.get(data.call_id);
-    if (call !== undefined && data.decision === 'deny')
-      call.reason = data.reason && headCopy(data.reason, LIMITS.name_chars_max);
+    };
   }
 
   /** A long call is announced once, so that silence is not taken for a hang. */
-  #progress(data: DataOf<'call_progress'>): string {
-    const call = this.#open.get(data.call_id);
+  #progress(call: ShownCall | undefined, data: DataOf<'call_progress'>): string {
     if (call === undefined || call.announced) return '';
     if ((data.elapsed_ms ?? 0) < ANNOUNCED_FROM_MS) return '';
     call.announced = true;
@@ -188,10 +183,8 @@ class Human {
     return `${call.indent}${this.#options.colour.dim(`${ellipsisOf(this.#options)} ${about}`)}\n`;
   }
 
-  #result(data: DataOf<'call_finished'>): string {
+  #result(call: ShownCall | undefined, data: DataOf<'call_finished'>): string {
     const { colour } = this.#options;
-    const call = this.#open.get(data.call_id);
-    this.#open.delete(data.call_id);
     const indent = call?.indent ?? '';
     const tool = this.#line(data.tool, 0);
     const notes = resultNotes(data, call?.reason ?? null).map((note) => this.#line(note, 0));
@@ -218,10 +211,9 @@ class Human {
     return lines.map((line) => `${indent}${line}\n`).join('');
   }
 
-  #file(data: DataOf<'file_changed'>): string {
+  #file(call: ShownCall | undefined, data: DataOf<'file_changed'>): string {
     this.#artifacts.push(data);
     if (data.diff === null || data.source === 'git') return '';
-    const call = data.call_id === null ? undefined : this.#open.get(data.call_id);
     if (call === undefined) return data.call_id === null ? this.#diff(data.diff, '  ') : '';
     // Shown below the call's line, in place of what the input alone would show.
     call.diff = headCopy(data.diff, DIFF_CHARS_MAX);
@@ -240,8 +232,8 @@ class Human {
   #summary({ data }: EventOf<'run_finished'>): string {
     const { colour } = this.#options;
     const final = data.final_output.trim();
-    // The last message has been printed already; only a final text that no message showed is printed here.
-    const text = final === '' || final === this.#lastText ? '' : `\n${forTerminal(final)}\n\n`;
+    // Messages have been printed already; only a final text that none showed is printed here.
+    const text = final === '' || final === this.#text.value ? '' : `\n${forTerminal(final)}\n\n`;
     const hidden = this.#warnings - LIMITS.outcome_warnings_max;
     const more = hidden > 0 ? `${colour.yellow(`! ${hidden} more warnings not shown`)}\n` : '';
     return `${text}${more}${summaryText(data, this.#artifacts.list(), this.#options)}`;

@@ -2,6 +2,7 @@
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { OutcomeCall } from '../model/outcome.ts';
+import { OpenCalls } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 
 /** What became known of a call after it was handed over; null: unchanged. */
@@ -12,28 +13,28 @@ export interface CallPatch {
 
 export interface OutcomeOptions {
   /** Takes each call as it ends, with its place in the order of first appearance; `tool_calls` then stays empty. */
-  onCall?: (call: OutcomeCall, index: number) => void;
+  onCall?: (call: OutcomeCall, index: number, open: OpenCall) => void;
   /** Whether calls carry `inputs` and `outputs`. */
   keepIo: boolean;
 }
 
-interface OpenCall {
+export interface OpenCall {
   index: number;
+  call_id: string;
   call: OutcomeCall;
-  /** Told before the end. */
+  /** As reported before the end. */
   exit_code: number | null;
+  started_ms: number | null;
+  /** Kept with the input. */
+  reads: string[];
 }
 
 export class CallFold {
   readonly patches = new Map<number, CallPatch>();
-  /** Calls seen. */
-  count = 0;
   /** Updates of calls that are not known, or not any more. */
   missed = 0;
-  /** Calls beyond those that the list has room for. */
-  unlisted = 0;
   readonly #options: OutcomeOptions;
-  readonly #open = new Map<string, OpenCall>();
+  readonly #open = new OpenCalls((event) => this.#requested(event.data));
   /** Index by call id, so that late updates find their call. Two generations: dropping the older one is forgetting. */
   #settled = new Map<string, number>();
   #settledBefore = new Map<string, number>();
@@ -43,65 +44,82 @@ export class CallFold {
     this.#options = options;
   }
 
+  /** Calls seen. */
+  get count(): number {
+    return this.#open.count;
+  }
+
+  /** Calls beyond those that the list has room for. */
+  get unlisted(): number {
+    return this.#options.onCall ? 0 : Math.max(0, this.count - LIMITS.outcome_calls_max);
+  }
+
   push(event: Event): void {
-    if (event.kind === 'call_requested') this.#requested(event.data);
-    else if (event.kind === 'call_finished') this.#finished(event.data);
-    else if (event.kind === 'call_updated') this.#updated(event.data);
+    if (event.kind === 'call_requested') this.#open.push(event);
+    else if (event.kind === 'call_started') {
+      const open = this.#open.push(event);
+      if (open !== undefined) open.started_ms = event.at_ms;
+    } else if (event.kind === 'call_finished') {
+      this.#finished(this.#open.push(event) ?? this.#orphan(event.data), event.data);
+    } else if (event.kind === 'call_updated') this.#updated(event.data);
   }
 
-  closeOpen(status: CallStatus): void {
-    for (const [call_id, entry] of [...this.#open]) {
-      entry.call.status = status;
-      entry.call.exit_code = entry.exit_code;
-      if (this.#options.keepIo) entry.call.outputs = null;
-      this.#settle(call_id, entry);
+  /** All calls that are listed; those without an end get this status. `onCall` takes them, where it takes the others. */
+  finish(status: CallStatus): OutcomeCall[] {
+    const { onCall, keepIo } = this.#options;
+    const list = [...this.#done];
+    for (const open of [...this.#open.values()]) {
+      const call = { ...open.call, status, exit_code: open.exit_code };
+      if (keepIo) call.outputs = null;
+      if (onCall !== undefined) {
+        this.#open.delete(open.call_id);
+        this.#settle(open, call);
+      } else if (open.index < LIMITS.outcome_calls_max) list[open.index] = call;
     }
+    return list;
   }
 
-  list(): OutcomeCall[] {
-    return [...this.#done];
-  }
-
-  #requested(data: DataOf<'call_requested'>): void {
-    // Ids of calls are unique within a run.
-    if (this.#open.has(data.call_id)) return;
+  #requested(data: DataOf<'call_requested'>): OpenCall {
+    const { keepIo } = this.#options;
     const parent = data.parent_call_id;
     const call = bareCall(data);
     call.id = data.native_call_id;
     call.native_name = data.native_tool;
     call.parent_id = parent === null ? null : (this.#open.get(parent)?.call.id ?? parent);
-    if (this.#options.keepIo) call.inputs = data.input;
-    this.#begin(data.call_id, call);
+    if (keepIo) call.inputs = data.input;
+    return this.#opened(data.call_id, call, keepIo ? data.reads : []);
   }
 
-  #begin(call_id: string, call: OutcomeCall): OpenCall {
-    const entry = { index: this.count, call, exit_code: null };
-    this.count += 1;
-    this.#open.set(call_id, entry);
-    return entry;
+  #opened(call_id: string, call: OutcomeCall, reads: string[]): OpenCall {
+    return { index: this.#open.count, call_id, call, exit_code: null, started_ms: null, reads };
   }
 
-  #finished(data: DataOf<'call_finished'>): void {
-    let entry = this.#open.get(data.call_id);
-    if (entry === undefined) {
-      if (this.#indexOf(data.call_id) !== undefined) return;
-      entry = this.#begin(data.call_id, bareCall(data));
-    }
-    entry.call.status = data.status;
-    entry.call.exit_code = data.exit_code ?? entry.exit_code;
-    entry.call.duration_ms = data.duration_ms;
-    if (this.#options.keepIo) entry.call.outputs = data.output;
-    this.#settle(data.call_id, entry);
+  /** A call that is known by its end only; null: it has ended before. */
+  #orphan(data: DataOf<'call_finished'>): OpenCall | null {
+    if (this.#indexOf(data.call_id) !== undefined) return null;
+    const open = this.#opened(data.call_id, bareCall(data), []);
+    this.#open.count += 1;
+    return open;
   }
 
-  #settle(call_id: string, { index, call }: OpenCall): void {
-    this.#open.delete(call_id);
+  #finished(open: OpenCall | null, data: DataOf<'call_finished'>): void {
+    if (open === null) return;
+    const { call } = open;
+    call.status = data.status;
+    call.exit_code = data.exit_code ?? open.exit_code;
+    call.duration_ms = data.duration_ms;
+    if (this.#options.keepIo) call.outputs = data.output;
+    this.#settle(open, call);
+  }
+
+  #settle(open: OpenCall, call: OutcomeCall): void {
+    const { index, call_id } = open;
+    const { onCall } = this.#options;
     this.#settled.set(call_id, index);
-    if (this.#options.onCall !== undefined) this.#options.onCall(call, index);
+    if (onCall !== undefined) onCall(call, index, open);
     else if (index < LIMITS.outcome_calls_max) this.#done[index] = call;
-    else this.unlisted += 1;
     // As long as all are listed, all stay known.
-    if (this.#options.onCall === undefined && this.unlisted === 0) return;
+    if (onCall === undefined && this.unlisted === 0) return;
     if (this.#settled.size >= LIMITS.settled_calls_max / 2) {
       this.#settledBefore = this.#settled;
       this.#settled = new Map();

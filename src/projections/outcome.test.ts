@@ -319,9 +319,8 @@ test('the last text of a run without an end is bounded, and what is left out is 
   const text = 'x'.repeat(LIMITS.final_output_chars_max / 2);
   const says = () => make('message_finished', { message_id: 'm1', text });
   const made = outcomeOf([make('run_started'), says(), says(), says()]);
-  // The second one does not fit with the line break before it.
-  expect(made.message.length).toBe(text.length);
-  const left = 2 * (text.length + 1);
+  expect(made.message).toBe(`${text}\n${text}`);
+  const left = text.length;
   expect(made.warnings).toContainEqual(
     expect.stringContaining(`characters of the final output beyond those kept: ${left}`),
   );

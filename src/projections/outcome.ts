@@ -3,9 +3,10 @@
  * With `onCall` the fold keeps no finished call, so that memory stays flat for any number of events.
  */
 import { LIMITS } from '../lib/limits.ts';
-import type { DataOf, Event, EventOf } from '../model/event.ts';
+import type { DataOf, Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Usage } from '../model/parts.ts';
+import { FinalText, RunFold, tokensUsed } from '../model/run-fold.ts';
 import { OUTCOME_SCHEMA } from '../model/words.ts';
 import { createArtifactFold } from './artifacts.ts';
 import { CallFold, type CallPatch, type OutcomeOptions } from './outcome-calls.ts';
@@ -16,21 +17,25 @@ export type { CallPatch, OutcomeOptions } from './outcome-calls.ts';
 
 export interface OutcomeFold {
   push(event: Event): void;
-  /** The outcome so far. Calls still open are ended here: cancelled in a finished run, else unknown. */
+  /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` takes them too. */
   finish(): RunOutcome;
   /** Late changes of calls already given to `onCall`, by index. */
   readonly patches: ReadonlyMap<number, CallPatch>;
 }
 
 export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
+  const run = new RunFold();
+  const text = new FinalText(LIMITS.final_output_chars_max);
   const calls = new CallFold(options);
   const artifacts = createArtifactFold();
   const skills = createSkillFold();
   const warnings = createWarningFold();
-  const facts = createFacts();
+  const facts: Facts = { run_id: '', first_ms: null, prompt: null, events: 0 };
   return {
     patches: calls.patches,
     push(event) {
+      run.push(event);
+      text.push(event);
       calls.push(event);
       skills.push(event);
       warnings.push(event);
@@ -40,54 +45,47 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
     finish() {
-      const end = facts.finished;
-      calls.closeOpen(end === null ? 'unknown' : 'cancelled');
-      const completeness = end === null ? unfinished(facts) : end.data.completeness;
-      const extra = overflowGaps(artifacts.dropped(), skills.dropped(), calls, facts);
+      const end = run.finished?.data ?? null;
+      const { session_id } = run.names;
+      const tool_calls = calls.finish(end === null ? 'unknown' : 'cancelled');
+      const completeness = end?.completeness ?? unfinished(facts);
+      const lost = {
+        output: text.missing,
+        artifacts: artifacts.dropped(),
+        skills: skills.dropped(),
+      };
+      const gaps = [...completeness.gaps, ...overflowGaps(lost, calls)];
       return {
         schema_version: OUTCOME_SCHEMA,
         run_id: facts.run_id,
-        session_id: sessionOf(facts),
-        agent: facts.started?.data.agent ?? '',
-        agent_version: facts.agent_version,
-        success: end?.data.ok ?? false,
-        exit_reason: end?.data.exit_reason ?? 'incomplete',
-        terminal_evidence: end?.data.terminal_evidence ?? 'none',
+        session_id,
+        agent: run.started?.data.agent ?? '',
+        agent_version: run.agent_version,
+        success: end?.ok ?? false,
+        exit_reason: end?.exit_reason ?? 'incomplete',
+        terminal_evidence: end?.terminal_evidence ?? 'none',
         completeness,
-        message: end?.data.final_output ?? facts.text.value.trim(),
+        message: end?.final_output ?? text.value,
         error_details: errorDetails(end),
         artifacts: artifacts.list(),
-        tool_calls: calls.list(),
+        tool_calls,
         skills_used: skills.names(),
-        warnings: warnings.list([...completeness.gaps, ...extra]),
-        metrics: metricsOf(facts, calls.count),
-        metadata: metadataOf(facts),
+        warnings: warnings.list(gaps),
+        metrics: metricsOf(run, facts, calls.count),
+        metadata: metadataOf(run, facts),
       };
     },
   };
 }
 
-/** What the fold remembers of a run besides its calls; the figures matter only where run_finished never came. */
+/** What only an outcome needs to know of a run. */
 interface Facts {
   run_id: string;
   first_ms: number | null;
-  started: EventOf<'run_started'> | null;
-  finished: EventOf<'run_finished'> | null;
-  session_id: string | null;
-  agent_version: string | null;
-  model: string | null;
   prompt: string | null;
-  /** The last message, within its limit; `chars` counts all of it. */
-  text: { id: string | null; value: string; chars: number };
-  usage: Usage;
-  cost: number | null;
-  steps: number;
-  provider_retries: number;
-  provider_errors: number;
   events: number;
 }
 
-const NO_TEXT: Facts['text'] = { id: null, value: '', chars: 0 };
 const NO_USAGE: Usage = {
   input: null,
   output: null,
@@ -96,100 +94,15 @@ const NO_USAGE: Usage = {
   reasoning: null,
 };
 
-function createFacts(): Facts {
-  return {
-    run_id: '',
-    first_ms: null,
-    started: null,
-    finished: null,
-    session_id: null,
-    agent_version: null,
-    model: null,
-    prompt: null,
-    text: NO_TEXT,
-    usage: NO_USAGE,
-    cost: null,
-    steps: 0,
-    provider_retries: 0,
-    provider_errors: 0,
-    events: 0,
-  };
-}
-
 function takeFacts(facts: Facts, event: Event): void {
   facts.events += 1;
   facts.first_ms ??= event.at_ms;
   if (facts.run_id === '') facts.run_id = event.run_id;
-  switch (event.kind) {
-    case 'run_started':
-      facts.started = event;
-      facts.prompt = event.data.prompt ?? facts.prompt;
-      takeNames(facts, event.data);
-      break;
-    case 'session_started':
-      takeNames(facts, event.data);
-      break;
-    case 'step_started':
-      facts.steps += 1;
-      facts.text = NO_TEXT;
-      break;
-    case 'message_finished':
-      takeMessage(facts, event.data);
-      break;
-    case 'usage_reported':
-      takeUsage(facts, event.data);
-      break;
-    case 'provider_retried':
-      facts.provider_retries += 1;
-      break;
-    case 'provider_failed':
-      facts.provider_errors += 1;
-      break;
-    case 'run_finished':
-      facts.finished = event;
-      break;
+  if (event.kind === 'run_started') facts.prompt = event.data.prompt ?? facts.prompt;
+  else if (event.kind === 'message_finished') {
+    const { role, parent_call_id, synthetic, text } = event.data;
+    if (role === 'user' && parent_call_id === null && !synthetic) facts.prompt ??= text;
   }
-}
-
-function takeNames(
-  facts: Facts,
-  names: { session_id: string | null; model: string | null; agent_version: string | null },
-): void {
-  facts.session_id = names.session_id ?? facts.session_id;
-  facts.model = names.model ?? facts.model;
-  facts.agent_version = names.agent_version ?? facts.agent_version;
-}
-
-function takeMessage(facts: Facts, message: DataOf<'message_finished'>): void {
-  if (message.parent_call_id !== null || message.synthetic) return;
-  if (message.role === 'user') facts.prompt ??= message.text;
-  if (message.role !== 'assistant' || !/\S/.test(message.text)) return;
-  const same = message.message_id !== null && message.message_id === facts.text.id;
-  const { value, chars } = same ? facts.text : NO_TEXT;
-  const more = same ? `\n${message.text}` : message.text;
-  const room = LIMITS.final_output_chars_max - chars;
-  // Whole or not at all, as in the record of a run: it may not be redacted yet.
-  const kept = more.length <= room ? more : chars === 0 ? more.slice(0, room) : '';
-  facts.text = { id: message.message_id, value: value + kept, chars: chars + more.length };
-}
-
-function takeUsage(facts: Facts, report: DataOf<'usage_reported'>): void {
-  const { mode, usage, cost_usd } = report;
-  const sum = (a: number | null, b: number | null) =>
-    mode === 'total' || a === null || b === null ? (b ?? a) : a + b;
-  facts.usage = {
-    input: sum(facts.usage.input, usage.input),
-    output: sum(facts.usage.output, usage.output),
-    cache_read: sum(facts.usage.cache_read, usage.cache_read),
-    cache_write: sum(facts.usage.cache_write, usage.cache_write),
-    reasoning: sum(facts.usage.reasoning, usage.reasoning),
-  };
-  facts.cost = sum(facts.cost, cost_usd);
-  facts.model = report.model ?? facts.model;
-}
-
-function sessionOf(facts: Facts): string | null {
-  return facts.finished?.data.session_id ?? facts.session_id;
 }
 
 function unfinished(facts: Facts): Completeness {
@@ -198,27 +111,22 @@ function unfinished(facts: Facts): Completeness {
 }
 
 function overflowGaps(
-  artifacts: number,
-  skills: number,
-  calls: CallFold,
-  { text }: Facts,
+  lost: { output: number; artifacts: number; skills: number },
+  { missed, unlisted }: CallFold,
 ): string[] {
-  const { missed, unlisted } = calls;
-  const gaps: string[] = [];
-  const unsaid = text.chars - text.value.length;
-  if (unsaid > 0) gaps.push(`characters of the final output beyond those kept: ${unsaid}`);
-  if (artifacts > 0) gaps.push(`changed files beyond the number kept: ${artifacts}`);
-  if (skills > 0) gaps.push(`uses of skills beyond the number kept: ${skills}`);
-  if (missed > 0) gaps.push(`late updates of calls not known any more: ${missed}`);
-  if (unlisted > 0)
-    gaps.push(`calls beyond those listed here; the transcript has all: ${unlisted}`);
-  return gaps;
+  const counts: [number, string][] = [
+    [lost.output, 'characters of the final output beyond those kept'],
+    [lost.artifacts, 'changed files beyond the number kept'],
+    [lost.skills, 'uses of skills beyond the number kept'],
+    [missed, 'late updates of calls not known any more'],
+    [unlisted, 'calls beyond those listed here; the transcript has all'],
+  ];
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${what}: ${count}`);
 }
 
-function errorDetails(end: EventOf<'run_finished'> | null): RunOutcome['error_details'] {
+function errorDetails(end: DataOf<'run_finished'> | null): RunOutcome['error_details'] {
   if (end === null) return { type: 'incomplete', message: 'the record ends before the run did' };
-  const { error, exit_reason } = end.data;
-  return error === null ? null : { type: exit_reason, message: error };
+  return end.error === null ? null : { type: end.exit_reason, message: end.error };
 }
 
 /** Events of a recording without times are all at 0. */
@@ -226,41 +134,38 @@ function knownTime(at_ms: number | null): number | null {
   return at_ms === null || at_ms <= 0 ? null : at_ms;
 }
 
-function metricsOf(facts: Facts, tool_calls_count: number): RunOutcome['metrics'] {
-  const end = facts.finished;
-  const tokens = end === null ? facts.usage : (end.data.usage ?? NO_USAGE);
-  const known = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].filter(
-    (figure) => figure !== null,
-  );
-  const cost = end === null ? facts.cost : end.data.cost_usd;
+function metricsOf(run: RunFold, facts: Facts, tool_calls_count: number): RunOutcome['metrics'] {
+  const end = run.finished?.data ?? null;
+  const tokens = (end === null ? run.usage.tokens : end.usage) ?? NO_USAGE;
+  const cost = end === null ? run.usage.cost_usd : end.cost_usd;
   return {
-    start_time_ms: knownTime(facts.started?.at_ms ?? facts.first_ms),
-    end_time_ms: knownTime(end?.at_ms ?? null),
-    duration_ms: end?.data.duration_ms ?? null,
-    tokens_used: known.length === 0 ? null : known.reduce((sum, figure) => sum + figure, 0),
+    start_time_ms: knownTime(run.started?.at_ms ?? facts.first_ms),
+    end_time_ms: knownTime(run.finished?.at_ms ?? null),
+    duration_ms: end?.duration_ms ?? null,
+    tokens_used: tokensUsed(tokens),
     tokens: { ...tokens },
     cost,
-    cost_source: end?.data.cost_source ?? (cost === null ? 'unknown' : 'agent'),
-    model_name: end?.data.model ?? facts.model,
-    steps: end?.data.steps ?? facts.steps,
-    provider_retries: end?.data.provider_retries ?? facts.provider_retries,
-    provider_errors: end?.data.provider_errors ?? facts.provider_errors,
+    cost_source: end?.cost_source ?? (cost === null ? 'unknown' : 'agent'),
+    model_name: run.names.model,
+    steps: end?.steps ?? run.step,
+    provider_retries: end?.provider_retries ?? run.provider_retries,
+    provider_errors: end?.provider_errors ?? run.provider_errors,
     api_calls_count: null,
     tool_calls_count,
   };
 }
 
-function metadataOf(facts: Facts): RunOutcome['metadata'] {
-  const config = facts.started?.data.config ?? null;
+function metadataOf(run: RunFold, { prompt }: Facts): RunOutcome['metadata'] {
+  const config = run.started?.data.config ?? null;
   const attempt = config?.attempt;
-  const took_ms = facts.finished?.data.duration_ms ?? null;
+  const took_ms = run.finished?.data.duration_ms ?? null;
   return {
-    session_id: sessionOf(facts),
+    session_id: run.names.session_id,
     attempt_number: attempt?.number ?? 1,
     retry_count: (attempt?.number ?? 1) - 1,
     phase_total_duration_ms: took_ms === null ? null : took_ms + (attempt?.earlier_ms ?? 0),
-    initial_prompt: facts.prompt,
-    fingerprint: facts.started?.data.fingerprint ?? null,
+    initial_prompt: prompt,
+    fingerprint: run.started?.data.fingerprint ?? null,
     output_mode: config?.output_mode ?? null,
     labels: { ...config?.labels },
   };

@@ -2,12 +2,13 @@
  * Events → Transcript (TR-1): what was asked, said and called, in order. The run's facts come from its outcome.
  * With a sink the fold keeps no finished message or call, so that memory stays flat for any number of events.
  */
-import type { Event, EventOf } from '../model/event.ts';
+import type { Event } from '../model/event.ts';
 import type { OutcomeCall, RunOutcome } from '../model/outcome.ts';
+import { RunFold } from '../model/run-fold.ts';
 import type { Transcript, TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import { EVAL_TEST_LABEL, IMPORTED_FILE_LABEL, TRANSCRIPT_SCHEMA } from '../model/words.ts';
 import { createOutcomeFold } from './outcome.ts';
-import { CallFold, type CallPatch } from './outcome-calls.ts';
+import { CallFold, type CallPatch, type OpenCall } from './outcome-calls.ts';
 import { knownTime, MessageFold, type MessageHead, type Moved } from './transcript-messages.ts';
 
 export type { MessageHead, Moved } from './transcript-messages.ts';
@@ -44,12 +45,6 @@ export interface TranscriptFold {
   readonly moved: Moved | null;
 }
 
-interface Times {
-  call_id: string;
-  reads: string[];
-  started_ms: number | null;
-}
-
 export function createTranscriptFold(sink: TranscriptSink): TranscriptFold {
   return new Fold(sink);
 }
@@ -57,19 +52,16 @@ export function createTranscriptFold(sink: TranscriptSink): TranscriptFold {
 class Fold implements TranscriptFold {
   readonly #messages: MessageFold;
   readonly #calls: CallFold;
-  /** Of open calls, by index. */
-  readonly #times = new Map<number, Times>();
-  readonly #indexes = new Map<string, number>();
-  #started: EventOf<'run_started'> | null = null;
-  #cwd: string | null = null;
+  readonly #run = new RunFold();
   #exited = false;
-  #finished = false;
   #at_ms = 0;
 
   constructor(sink: TranscriptSink) {
     this.#messages = new MessageFold((head, place) => sink.message(head, place));
-    const onCall = (call: OutcomeCall, index: number) => sink.call(this.#ended(call, index), index);
-    this.#calls = new CallFold({ keepIo: true, onCall });
+    this.#calls = new CallFold({
+      keepIo: true,
+      onCall: (call, index, open) => sink.call(this.#ended(call, open), index),
+    });
   }
 
   get patches(): ReadonlyMap<number, CallPatch> {
@@ -82,72 +74,35 @@ class Fold implements TranscriptFold {
 
   push(event: Event): void {
     this.#at_ms = event.at_ms;
+    this.#run.push(event);
     this.#messages.push(event);
-    switch (event.kind) {
-      case 'run_started':
-        this.#started = event;
-        this.#cwd = event.data.cwd;
-        break;
-      case 'session_started':
-        this.#cwd ??= event.data.cwd;
-        break;
-      case 'call_requested':
-        this.#requested(event);
-        break;
-      case 'call_started': {
-        const times = this.#times.get(this.#indexes.get(event.data.call_id) ?? -1);
-        if (times !== undefined) times.started_ms = knownTime(event.at_ms);
-        break;
-      }
-      case 'call_finished':
-        this.#calls.push(event);
-        this.#messages.endSub(event.data.call_id);
-        break;
-      case 'call_updated':
-        this.#calls.push(event);
-        break;
-      case 'process_exited':
-        this.#exited = true;
-        break;
-      case 'run_finished':
-        this.#finished = true;
-        break;
-    }
-  }
-
-  #requested(event: EventOf<'call_requested'>): void {
     const index = this.#calls.count;
     this.#calls.push(event);
-    if (this.#calls.count === index) return;
-    const { call_id, reads, parent_call_id } = event.data;
-    this.#times.set(index, { call_id, reads, started_ms: null });
-    this.#indexes.set(call_id, index);
-    this.#messages.call(event, parent_call_id, index);
+    if (event.kind === 'call_requested' && this.#calls.count > index)
+      this.#messages.call(event, event.data.parent_call_id, index);
+    else if (event.kind === 'call_finished') this.#messages.endSub(event.data.call_id);
+    else if (event.kind === 'process_exited') this.#exited = true;
   }
 
-  #ended(call: OutcomeCall, index: number): TranscriptCall {
-    const times = this.#times.get(index);
-    const start_time_ms = times?.started_ms ?? null;
+  #ended(call: OutcomeCall, { call_id, reads, started_ms }: OpenCall): TranscriptCall {
     const known = this.#at_ms > 0;
-    this.#times.delete(index);
-    if (times !== undefined) this.#indexes.delete(times.call_id);
     return {
-      id: times?.call_id ?? call.id,
+      id: call_id,
       name: call.name,
       native_name: call.native_name,
       input: call.inputs ?? null,
       output: call.outputs ?? null,
       status: call.status,
       exit_code: call.exit_code,
-      reads: times?.reads ?? [],
-      start_time_ms,
+      reads,
+      start_time_ms: knownTime(started_ms ?? 0),
       end_time_ms: knownTime(this.#at_ms),
       duration_ms: known ? call.duration_ms : null,
     };
   }
 
   finish(outcome: RunOutcome): TranscriptFacts {
-    this.#calls.closeOpen(this.#finished ? 'cancelled' : 'unknown');
+    this.#calls.finish(this.#run.finished === null ? 'unknown' : 'cancelled');
     this.#messages.finish();
     const { metrics, metadata } = outcome;
     const start_time_ms = knownTime(metrics.start_time_ms ?? 0);
@@ -158,7 +113,7 @@ class Fold implements TranscriptFold {
       session_id: outcome.session_id,
       agent: outcome.agent,
       agent_version: outcome.agent_version,
-      target: this.#started?.data.config?.target ?? null,
+      target: this.#run.started?.data.config?.target ?? null,
       model: metrics.model_name,
       success: outcome.success,
       exit_reason: outcome.exit_reason,
@@ -184,8 +139,8 @@ class Fold implements TranscriptFold {
     const imported = this.#exited ? null : (labels[IMPORTED_FILE_LABEL] ?? null);
     const recorded = imported === null ? 'record' : 'import';
     const kind = this.#exited ? (evaluated ? 'eval' : 'run') : recorded;
-    const converted = this.#started?.data.config == null;
-    return { kind: converted ? 'convert' : kind, path: imported, cwd: this.#cwd };
+    const converted = this.#run.started?.data.config == null;
+    return { kind: converted ? 'convert' : kind, path: imported, cwd: this.#run.names.cwd };
   }
 }
 

@@ -6,6 +6,7 @@
 import { costText, countText, durationText } from '../lib/figures.ts';
 import { own } from '../lib/own.ts';
 import { columns, oneLine, takeColumns, wrapLines } from '../lib/terminal-text.ts';
+import { tokensUsed } from '../model/run-fold.ts';
 import type { CallRow, Row, TextRow, TuiState } from './state.ts';
 
 type Paint = (text: string) => string;
@@ -182,16 +183,19 @@ function markPaint(call: CallRow, colour: TuiColours): Paint {
 }
 
 function headerLine({ state, size, now_ms }: Frame, style: TuiStyle): string {
-  const end = state.finished;
+  const { run } = state;
+  const end = run.finished?.data ?? null;
   const took = end?.duration_ms ?? null;
-  const name = [state.agent, state.agent_version].filter((part) => part !== null).join(' ');
+  const name = [state.agent, run.agent_version].filter((part) => part !== null).join(' ');
+  const tokens = tokensUsed(run.usage.tokens);
+  const { cost_usd } = run.usage;
   const facts = [
     name,
-    state.model ?? 'model unknown',
-    `step ${state.step}`,
+    run.names.model ?? 'model unknown',
+    `step ${run.step}`,
     took === null ? elapsedText(now_ms - state.began_ms) : durationText(took),
-    state.tokens === null ? 'tokens unknown' : `${countText(state.tokens)} tokens`,
-    state.cost_usd === null ? 'cost unknown' : costText(state.cost_usd),
+    tokens === null ? 'tokens unknown' : `${countText(tokens)} tokens`,
+    cost_usd === null ? 'cost unknown' : costText(cost_usd),
   ];
   if (end !== null) facts.push(end.exit_reason);
   const text = oneLine(facts.join(separatorOf(style)), size.cols - 2, ellipsisOf(style));

@@ -3,6 +3,7 @@ import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event } from '../model/event.ts';
+import { OpenCalls, RunFold, SpokenText } from '../model/run-fold.ts';
 
 export interface CallRow {
   kind: 'call';
@@ -30,20 +31,16 @@ export type Row = CallRow | TextRow | NoteRow;
 
 export interface TuiState {
   agent: string;
-  agent_version: string | null;
-  model: string | null;
-  cwd: string | null;
-  step: number;
   began_ms: number;
-  tokens: number | null;
-  cost_usd: number | null;
-  finished: DataOf<'run_finished'> | null;
+  /** Time of the event that came last, by the view's clock. */
+  now_ms: number;
+  run: RunFold;
+  open_calls: OpenCalls<CallRow>;
   rows: Row[];
   firstId: number;
-  /** Calls without an end. */
-  open: Map<string, CallRow>;
-  /** The message whose text comes now, with all of it so far. */
-  streaming: { message_id: string | null; text: string } | null;
+  /** The root agent's messages, and the row where the last text of them ended. */
+  spoken: SpokenText;
+  text_row: Row | null;
 }
 
 const FAILED_LINES_MAX = 3;
@@ -51,53 +48,38 @@ const FAILED_LINES_MAX = 3;
 const DROP_AT_ONCE = 500;
 
 export function createTuiState(agent: string, now_ms: number): TuiState {
-  return {
+  const state: TuiState = {
     agent,
-    agent_version: null,
-    model: null,
-    cwd: null,
-    step: 0,
     began_ms: now_ms,
-    tokens: null,
-    cost_usd: null,
-    finished: null,
+    now_ms,
+    run: new RunFold(),
+    open_calls: new OpenCalls(({ data }) => requestRow(state, data), LIMITS.open_calls_max),
     rows: [],
     firstId: 0,
-    open: new Map(),
-    streaming: null,
+    spoken: new SpokenText(LIMITS.line_bytes_max),
+    text_row: null,
   };
+  return state;
 }
 
 export function takeEvent(state: TuiState, event: Event, now_ms: number): void {
-  state.step = Math.max(state.step, event.step);
+  state.now_ms = now_ms;
+  state.run.push(event);
+  const call = state.open_calls.push(event);
   switch (event.kind) {
-    case 'run_started':
-    case 'session_started':
-      state.agent_version = event.data.agent_version ?? state.agent_version;
-      state.model = event.data.model ?? state.model;
-      state.cwd = event.data.cwd ?? state.cwd;
+    case 'message_delta': {
+      const { parent_call_id, text } = event.data;
+      if (parent_call_id === null && text !== '') say(state, text, state.spoken.piece(event.data));
       break;
-    case 'message_delta':
-      if (event.data.parent_call_id === null) takeDelta(state, event.data);
-      break;
+    }
     case 'message_finished':
       takeMessage(state, event.data);
       break;
     case 'thinking_finished':
       if (event.data.text.trim() !== '') note(state, `thinking: ${event.data.text}`, 'dim');
       break;
-    case 'call_requested':
-      takeRequest(state, event.data, now_ms);
-      break;
     case 'call_finished':
-      takeResult(state, event.data);
-      break;
-    case 'usage_reported':
-      takeUsage(state, event.data);
-      break;
-    case 'run_finished':
-      state.finished = event.data;
-      state.model = event.data.model ?? state.model;
+      if (call !== undefined) takeResult(state, call, event.data);
       break;
     default:
       takeWarning(state, event);
@@ -112,41 +94,26 @@ function addRow(state: TuiState, row: Row): void {
 }
 
 function note(state: TuiState, text: string, tone: NoteRow['tone'], indent = 0): void {
-  state.streaming = null;
   addRow(state, { kind: 'note', text: headCopy(text, LIMITS.tui_row_chars_max), tone, indent });
-}
-
-function takeDelta(state: TuiState, { text, message_id }: DataOf<'message_delta'>): void {
-  if (text === '') return;
-  const earlier = state.streaming?.message_id === message_id ? state.streaming.text : null;
-  if (earlier === null) beginText(state);
-  // Beyond the limit the text is no beginning of the message any more, and nothing is added at its end.
-  const room = (earlier ?? '').length + text.length <= LIMITS.line_bytes_max;
-  state.streaming = { message_id, text: room ? (earlier ?? '') + text : '\0' };
-  appendText(state, text);
 }
 
 function takeMessage(state: TuiState, data: DataOf<'message_finished'>): void {
   if (data.role !== 'assistant') return;
-  if (data.parent_call_id !== null) {
-    if (data.text.trim() !== '') note(state, data.text, 'dim', 1);
-    return;
-  }
-  const known = state.streaming?.message_id != null && data.message_id !== null;
-  const streaming =
-    known && state.streaming?.message_id !== data.message_id ? null : state.streaming;
-  if (streaming === null && data.text.trim() !== '') {
-    beginText(state);
-    appendText(state, data.text);
-  } else if (streaming !== null && data.text.startsWith(streaming.text)) {
-    appendText(state, data.text.slice(streaming.text.length));
-  }
-  state.streaming = null;
+  if (data.parent_call_id === null) {
+    const rest = state.spoken.whole(data);
+    say(state, rest ?? (data.text.trim() === '' ? '' : data.text), rest === null);
+  } else if (data.text.trim() !== '') note(state, data.text, 'dim', 1);
 }
 
-function beginText(state: TuiState): void {
-  if (state.rows.length > 0) addRow(state, { kind: 'text', text: '' });
-  addRow(state, { kind: 'text', text: '' });
+/** A text of the root agent; it continues its row unless it begins a message or other rows came between. */
+function say(state: TuiState, text: string, begins: boolean): void {
+  if (text === '') return;
+  if (begins || state.rows.at(-1) !== state.text_row) {
+    if (state.rows.length > 0) addRow(state, { kind: 'text', text: '' });
+    addRow(state, { kind: 'text', text: '' });
+  }
+  appendText(state, text);
+  state.text_row = state.rows.at(-1) ?? null;
 }
 
 /** Every line end begins a row; so does a line that grows too long. */
@@ -176,26 +143,22 @@ function headUnits(text: string, most: number): string {
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-function takeRequest(state: TuiState, data: DataOf<'call_requested'>, now_ms: number): void {
+function requestRow(state: TuiState, data: DataOf<'call_requested'>): CallRow {
   const row: CallRow = {
     kind: 'call',
     tool: headCopy(data.tool, LIMITS.tui_row_chars_max),
-    about: headCopy(callText(data.input, state.cwd), LIMITS.tui_row_chars_max),
+    about: headCopy(callText(data.input, state.run.names.cwd), LIMITS.tui_row_chars_max),
     nested: data.parent_call_id !== null,
     status: null,
     exit_code: null,
     duration_ms: null,
-    since_ms: now_ms,
+    since_ms: state.now_ms,
   };
-  state.streaming = null;
-  if (state.open.size < LIMITS.open_calls_max) state.open.set(data.call_id, row);
   addRow(state, row);
+  return row;
 }
 
-function takeResult(state: TuiState, data: DataOf<'call_finished'>): void {
-  const row = state.open.get(data.call_id);
-  state.open.delete(data.call_id);
-  if (row === undefined) return;
+function takeResult(state: TuiState, row: CallRow, data: DataOf<'call_finished'>): void {
   row.status = data.status;
   row.exit_code = data.exit_code;
   row.duration_ms = data.duration_ms;
@@ -203,20 +166,6 @@ function takeResult(state: TuiState, data: DataOf<'call_finished'>): void {
   const lines = headCopy(data.output ?? '', 16 * 1024).split('\n');
   const full = lines.filter((line) => line.trim() !== '');
   for (const line of full.slice(0, FAILED_LINES_MAX)) note(state, line, 'dim', row.nested ? 2 : 1);
-}
-
-function takeUsage(
-  state: TuiState,
-  { mode, usage, cost_usd, model }: DataOf<'usage_reported'>,
-): void {
-  const { input, output, cache_read, cache_write } = usage;
-  const known = [input, output, cache_read, cache_write].filter((figure) => figure !== null);
-  const tokens = known.length === 0 ? null : known.reduce((sum, figure) => sum + figure, 0);
-  const sum = (before: number | null, figure: number | null) =>
-    mode === 'total' || before === null || figure === null ? (figure ?? before) : before + figure;
-  state.tokens = sum(state.tokens, tokens);
-  state.cost_usd = sum(state.cost_usd, cost_usd);
-  state.model = model ?? state.model;
 }
 
 function takeWarning(state: TuiState, event: Event): void {

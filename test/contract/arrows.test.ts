@@ -39,6 +39,7 @@ const PURE = [
   /^projections\//,
   /^evals\//,
   /^conformance\//,
+  /^model\/run-fold\.ts$/,
   /^capture\/(decode|normalise|correlate|series|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
 ];
 const IMPURE =

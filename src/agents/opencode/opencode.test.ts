@@ -603,5 +603,5 @@ test('a hundred thousand lines are decoded within a few seconds', () => {
     decoder.record(used('bash', { ...state, time }, n), []);
   }
   expect(performance.now() - started).toBeLessThan(5_000);
-  expect(pipelineFor(opencode, 'stdout').state.call_count).toBe(0);
+  expect(pipelineFor(opencode, 'stdout').state.open_calls.count).toBe(0);
 });

@@ -252,7 +252,7 @@ async function reconcile(closing: Closing): Promise<void> {
     now: null,
     decoder: agent.session.decoder({
       since_ms: started_ms,
-      stream_usage: pipeline.state.usage !== null,
+      stream_usage: pipeline.state.usage.tokens !== null,
     }),
     info: {
       run_id: desk.run_id,

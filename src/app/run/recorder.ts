@@ -69,7 +69,7 @@ class JournalRecorder implements Recorder {
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
-  /** Calls that were shown and are not finished. */
+  /** Started calls without an end, by their own events alone: the gate must not fail where a view may. */
   readonly #open = new Map<string, string>();
 
   constructor(options: RecorderOptions) {

@@ -250,7 +250,7 @@ class LiveRun {
       return await this.#record(before);
     } catch (error) {
       await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
-      if (this.#pipeline.state.finished) throw error;
+      if (this.#pipeline.state.finished !== null) throw error;
       // A recovery reads it in the file.
       keepRaw(this.#spool);
       const closing = await this.#closing([], before);

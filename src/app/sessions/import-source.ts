@@ -99,8 +99,8 @@ export async function headOf(source: SessionSource, since_ms: number | null): Pr
       if (kind === 'problem' && UNREAD.has(data.stage)) head.problems += 1;
     }
     head.session_id = state.session_id;
-    head.started_ms = state.started_at_ms ?? 0;
-    return head.speaks && head.session_id !== null && state.started_at_ms !== null;
+    head.started_ms = state.started?.at_ms ?? 0;
+    return head.speaks && head.session_id !== null && state.started !== null;
   };
   for await (const chunk of inFlatMemory(sessionChunks(source.agent, source.path))) {
     if (take(pipeline.push('session', chunk))) return head;

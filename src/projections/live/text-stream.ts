@@ -4,17 +4,19 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
+import type { DataOf } from '../../model/event.ts';
+import { SpokenText } from '../../model/run-fold.ts';
 
 export interface TextStream {
   /** What can be printed now. A piece of another message begins on a new line. */
-  push(text: string, message_id: string | null): string;
+  push(piece: DataOf<'message_delta'>): string;
   /** What was held back, and a line end if the cursor is within a line. */
   endLine(): string;
   /**
    * The end of a message: what its pieces did not bring of it, and a line end; null when none of it was printed.
    * Pieces can be missing at the end where the agent or the recorder holds text back.
    */
-  finishMessage(message_id: string | null, text: string): string | null;
+  finishMessage(message: DataOf<'message_finished'>): string | null;
 }
 
 /** Longer than any emoji, so that looking for a character's beginning has a bound. */
@@ -24,8 +26,7 @@ const segmenter = new Intl.Segmenter();
 export function createTextStream(): TextStream {
   let held = '';
   let lineOpen = false;
-  /** The message whose text was printed last and has not ended yet, with all of its text so far. */
-  let current: { id: string | null; text: string } | null = null;
+  const spoken = new SpokenText(LIMITS.line_bytes_max);
   const print = (text: string): string => {
     const safe = forTerminal(text);
     if (safe !== '') lineOpen = !safe.endsWith('\n');
@@ -39,25 +40,19 @@ export function createTextStream(): TextStream {
     return rest + end;
   };
   return {
-    push(text, message_id) {
-      if (text === '') return '';
-      const before = current !== null && current.id !== message_id ? endLine() : '';
-      const earlier = current?.id === message_id ? current.text : '';
-      // Beyond the limit the text is no beginning of the message any more, and nothing is added at its end.
-      const room = earlier.length + text.length <= LIMITS.line_bytes_max;
-      current = { id: message_id, text: room ? earlier + text : '\0' };
-      const whole = held + text;
+    push(piece) {
+      if (piece.text === '') return '';
+      const before = spoken.piece(piece) ? endLine() : '';
+      const whole = held + piece.text;
       const from = unfinishedFrom(whole);
       held = whole.slice(from);
       return before + print(whole.slice(0, from));
     },
     endLine,
-    finishMessage(message_id, text) {
-      // Some agents name the message only at its end, or never.
-      const known = current !== null && current.id !== null && message_id !== null;
-      if (current === null || (known && current.id !== message_id)) return null;
-      held += text.startsWith(current.text) ? text.slice(current.text.length) : '';
-      current = null;
+    finishMessage(message) {
+      const rest = spoken.whole(message);
+      if (rest === null) return null;
+      held += rest;
       return endLine();
     },
   };

@@ -5,6 +5,7 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf } from '../../model/event.ts';
+import { Pieces, sameMessage } from '../../model/run-fold.ts';
 import type { LiveWriter } from './writer.ts';
 
 type BlockType = 'text' | 'thinking';
@@ -16,8 +17,8 @@ interface OpenText {
   /** Of the block that comes next, or that is open. */
   index: number;
   open: BlockType | null;
-  /** What the pieces of a type brought since its last end; null: more than is held. */
-  given: Record<BlockType, string | null>;
+  /** The pieces of a type since its last end. */
+  given: Record<BlockType, Pieces>;
 }
 
 interface Said {
@@ -27,6 +28,7 @@ interface Said {
 }
 
 const ROOT = '';
+const noPieces = () => new Pieces(LIMITS.line_bytes_max);
 
 /** A text in pieces that fit into a message each. */
 export function* partsOf(text: string): Generator<string> {
@@ -48,9 +50,7 @@ export class LiveTexts {
   delta(type: BlockType, said: Said): void {
     if (said.text === '') return;
     const message = this.#messageOf(said, 'assistant');
-    const given = message.given[type];
-    const room = given !== null && given.length + said.text.length <= LIMITS.line_bytes_max;
-    message.given[type] = room ? given + said.text : null;
+    message.given[type].add(said.text);
     this.#write(message, type, said.text);
   }
 
@@ -93,10 +93,7 @@ export class LiveTexts {
     const key = said.parent_call_id ?? ROOT;
     const open = this.#open.get(key);
     if (open !== undefined) {
-      // Some agents name the message only at its end, or never.
-      const other =
-        open.native_id !== null && said.message_id !== null && open.native_id !== said.message_id;
-      if (!other) {
+      if (sameMessage(open.native_id, said.message_id)) {
         open.native_id ??= said.message_id;
         return open;
       }
@@ -120,7 +117,13 @@ export class LiveTexts {
     const model = role === 'assistant' ? this.model : null;
     const message = { id, role, model, native_id, parent_call_id };
     this.#writer.write('message_start', { message });
-    return { id, native_id, index: 0, open: null, given: { text: '', thinking: '' } };
+    return {
+      id,
+      native_id,
+      index: 0,
+      open: null,
+      given: { text: noPieces(), thinking: noPieces() },
+    };
   }
 
   #write(message: OpenText, type: BlockType, text: string): void {
@@ -152,10 +155,10 @@ export class LiveTexts {
 
   /** The whole of a text is known: what its pieces did not bring, and the end of its block. */
   #settle(message: OpenText, type: BlockType, text: string): void {
-    const given = message.given[type];
-    message.given[type] = '';
-    if (given !== null && text.startsWith(given)) {
-      this.#write(message, type, text.slice(given.length));
+    const rest = message.given[type].rest(text);
+    message.given[type] = noPieces();
+    if (rest !== null) {
+      this.#write(message, type, rest);
       if (message.open === type) this.#stopBlock(message, {});
       return;
     }
