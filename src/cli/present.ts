@@ -5,7 +5,7 @@ import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { createHumanProjection } from '../projections/human.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
-import type { Io } from './io.ts';
+import type { Io } from './command.ts';
 
 export interface PresentOptions {
   output: OutputMode;

@@ -16,9 +16,21 @@ import { sendingUrl } from '../../live/protocol/address.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
 import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
+import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
-import type { Io } from '../io.ts';
-import type { EmitFlags } from './flags.ts';
+
+export interface EmitFlags {
+  to?: string;
+  session?: string;
+  tokenFile?: string;
+  ca?: string;
+  insecure?: true;
+  wait: number;
+  end: boolean;
+  redact?: string[] | false;
+  json?: true;
+  trust?: true;
+}
 
 export interface EmitRequest {
   file: string | undefined;

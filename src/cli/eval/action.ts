@@ -21,17 +21,35 @@ import type { EvalReport, EvalRow } from '../../evals/results.ts';
 import type { EvalFile, EvalTest } from '../../evals/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import { EVAL_TEST_LABEL } from '../../model/words.ts';
+import { EVAL_TEST_LABEL, type OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import { openStateDir, resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { optionsOf } from '../run/action.ts';
 import { sayTo } from '../state.ts';
-import type { EvalFlags } from './flags.ts';
 import { createProgress } from './progress.ts';
 import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './text.ts';
+
+export interface EvalFlags {
+  agent?: string;
+  target?: string;
+  transcript?: string[];
+  each?: true;
+  run?: string[];
+  threshold?: number;
+  junit?: string;
+  /** Undefined: as the environment says. */
+  github?: boolean;
+  output: OutputMode;
+  results?: string;
+  resume?: string;
+  workers?: number;
+  repeat?: number;
+  failFast?: true;
+  trust?: true;
+}
 
 export interface EvalInput {
   files: string[];

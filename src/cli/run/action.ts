@@ -22,13 +22,49 @@ import { traceOf } from '../../lib/trace.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
+import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.ts';
 import { actingOf } from '../acting.ts';
-import { createTextFilter, type Io } from '../io.ts';
+import type { Io } from '../command.ts';
+import { createTextFilter } from '../io.ts';
 import { runAttempts } from './attempts.ts';
-import type { RunFlags } from './flags.ts';
 import { catchSignals } from './signals.ts';
+
+export interface RunFlags {
+  agent?: string;
+  target?: string;
+  model?: string;
+  cwd?: string;
+  output: OutputMode;
+  tui?: true;
+  approve?: ApproveMode;
+  events?: string;
+  stream?: true;
+  finalOutput?: string;
+  timeout?: number;
+  maxCost?: number;
+  maxTokens?: number;
+  maxToolCalls?: number;
+  maxSteps?: number;
+  loopGuard?: number;
+  junit?: string;
+  github?: boolean;
+  retries?: number;
+  retryWait?: number;
+  resume?: string;
+  env?: Record<string, string>;
+  label?: Record<string, string>;
+  redact?: string[];
+  keepRaw?: true;
+  acceptInput?: true;
+  live?: string;
+  liveTokenFile?: string;
+  liveCa?: string;
+  insecure?: true;
+  callTimeout?: number;
+  trust?: true;
+}
 
 export interface RunInput {
   prompt: string | null;

@@ -1,50 +1,10 @@
-/** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
+/** `tacho run`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  APPROVE_MODES,
-  type ApproveMode,
-  OUTPUT_MODES,
-  type OutputMode,
-} from '../../model/words.ts';
+import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
 import { countFrom, INSECURE_HELP, redactOption } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
-
-export interface RunFlags {
-  agent?: string;
-  target?: string;
-  model?: string;
-  cwd?: string;
-  output: OutputMode;
-  tui?: true;
-  approve?: ApproveMode;
-  events?: string;
-  stream?: true;
-  finalOutput?: string;
-  timeout?: number;
-  maxCost?: number;
-  maxTokens?: number;
-  maxToolCalls?: number;
-  maxSteps?: number;
-  loopGuard?: number;
-  junit?: string;
-  github?: boolean;
-  retries?: number;
-  retryWait?: number;
-  resume?: string;
-  env?: Record<string, string>;
-  label?: Record<string, string>;
-  redact?: string[];
-  keepRaw?: true;
-  acceptInput?: true;
-  live?: string;
-  liveTokenFile?: string;
-  liveCa?: string;
-  insecure?: true;
-  callTimeout?: number;
-  trust?: true;
-}
+import type { RunFlags } from './action.ts';
 
 function seconds(text: string): number {
   const value = Number(text);

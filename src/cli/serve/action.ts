@@ -5,9 +5,23 @@ import { createFdWriter } from '../../lib/fd-writer.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { VERSION } from '../version.ts';
-import type { ServeFlags } from './flags.ts';
+
+export interface ServeFlags {
+  dashboard: boolean;
+  socket?: string;
+  tcp?: string;
+  pipe?: string;
+  stdio?: true;
+  tokenFile?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  heartbeat?: number;
+  force?: true;
+  json?: true;
+  trust?: true;
+}
 
 export interface ServeRequest {
   flags: ServeFlags;

@@ -4,9 +4,17 @@ import pc from 'picocolors';
 import { readTranscripts, type Shown, shownFile, showRun } from '../../app/runs/show.ts';
 import { transcriptText } from '../../projections/transcript-text.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
-import type { ShowFlags } from './flags.ts';
+import type { Io } from '../command.ts';
 import { openPager, plainOutput } from './pager.ts';
+
+export interface ShowFlags {
+  last?: true;
+  full?: true;
+  thinking?: true;
+  tool?: string;
+  json?: true;
+  pager: boolean;
+}
 
 export interface ShowPlace {
   io: Io;

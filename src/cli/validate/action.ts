@@ -5,15 +5,30 @@ import { passingRedactor } from '../../app/config/redaction.ts';
 import { type BoardState, readBoard } from '../../app/live/board.ts';
 import { livePaths } from '../../app/live/paths.ts';
 import { type ReviewTally, reviewTally } from '../../app/live/review.ts';
-import { type ValidateInput, validateInput, validateStored } from '../../app/live/validate.ts';
+import {
+  type ValidateFormat,
+  type ValidateInput,
+  validateInput,
+  validateStored,
+} from '../../app/live/validate.ts';
 import type { Report } from '../../conformance/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { redactRecord } from '../../redact/event.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-import type { ValidateFlags } from './flags.ts';
 import { boardText, junitOf, reportText } from './text.ts';
+
+export interface ValidateFlags {
+  format?: ValidateFormat;
+  against?: string;
+  strict?: true;
+  json?: true;
+  junit?: string;
+  session?: string;
+  stored?: true;
+  board?: true;
+}
 
 export interface ValidateRequest {
   file: string | undefined;
