@@ -4,6 +4,7 @@ import { overLimit, unwatched } from '../../capture/budget.ts';
 import { problem } from '../../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
 import { createReconciler } from '../../capture/reconcile.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import type { AgentExit } from '../../capture/source/spawn.ts';
 import {
   diffWorktrees,
@@ -254,18 +255,7 @@ async function reconcile(closing: Closing): Promise<void> {
       since_ms: started_ms,
       stream_usage: pipeline.state.usage !== null,
     }),
-    info: {
-      run_id: desk.run_id,
-      agent: agent.id,
-      cwd,
-      prompt: null,
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id,
-      fingerprint: () => null,
-    },
+    info: recordedRun(desk.run_id, agent.id, { cwd, session_id }),
   });
   const reconciler = createReconciler(pipeline.state);
   try {

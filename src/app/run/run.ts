@@ -181,7 +181,6 @@ export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk)
       config,
       started_ms,
       model: config.model,
-      agent_version: null,
       session_id: null,
       fingerprint: (session) => fingerprint({ config, prompt, ...session }),
     },

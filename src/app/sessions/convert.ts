@@ -1,6 +1,7 @@
 /** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { newRunId, seededRandom } from '../../lib/ids.ts';
@@ -66,6 +67,7 @@ function pipelineFor({
   every_line = false,
 }: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
+  const run_id = newRunId(0, seededRandom(`${agent.id}:${from}:${name}`));
   return createPipeline({
     agent,
     primary: from,
@@ -74,18 +76,7 @@ function pipelineFor({
     every_line,
     ...(decoder && { decoder }),
     ...(redactor && (whole_texts ? lineRedaction(redactor) : draftRedaction(redactor))),
-    info: {
-      run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
-      agent: agent.id,
-      cwd: null,
-      prompt: null,
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id: null,
-      fingerprint: () => null,
-    },
+    info: recordedRun(run_id, agent.id),
   });
 }
 
