@@ -9,9 +9,10 @@ import type { Transcript } from '../../model/transcript.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
+import type { RunResult } from '../run/close-run.ts';
 import { prepareRun, type RunOptions } from '../run/request.ts';
 import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../run/retry.ts';
-import { type RunResult, startRun } from '../run/run.ts';
+import { startRun } from '../run/run.ts';
 import { transcriptsIn } from './subjects.ts';
 
 export interface LiveOptions {

@@ -5,8 +5,8 @@ import type { LiveMessage } from '../../model/live.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import { type Outbox, openOutbox } from '../../store/outbox/outbox.ts';
 import type { EventSink } from '../run/recorder.ts';
+import type { LiveRunConfig } from '../run/request.ts';
 import { livePaths } from './paths.ts';
-import type { LiveRunConfig } from './sent-run.ts';
 
 export interface ResumedLive {
   /** Takes all events of the run, from the first on. Never throws: the record is what counts. */

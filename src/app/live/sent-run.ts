@@ -8,10 +8,9 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
 import type { InputAnswer, SenderTimes } from '../../live/sender/sender.ts';
 import type { Event } from '../../model/event.ts';
-import type { LiveMessage } from '../../model/live.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import type { EventSink, View } from '../run/recorder.ts';
-import type { RunRequest } from '../run/request.ts';
+import type { LiveRunConfig, RunRequest } from '../run/request.ts';
 import { type RunControl, startRun } from '../run/run.ts';
 import { refused } from '../run/run-input.ts';
 import { livePaths } from './paths.ts';
@@ -22,18 +21,6 @@ import {
   openLive,
   undeliveredText,
 } from './sender.ts';
-
-/** Where a run is sent, kept with its spool so that a recovery can finish it. */
-export interface LiveRunConfig {
-  url: string;
-  token_file: string | null;
-  ca: string | null;
-  /** Another machine may be sent to without TLS. */
-  insecure?: boolean;
-  call_timeout_ms: number | null;
-  /** W3C trace context of whoever started the run. */
-  trace: LiveMessage['trace'];
-}
 
 export interface LiveRunOptions {
   state_dir: string;

@@ -1,12 +1,10 @@
 /** Messages of an agent's SDK, recorded like a run: the same decoder, journal and outcome, without a process of its own. */
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { newRunId } from '../../lib/ids.ts';
-import { closeRun } from './close-run.ts';
+import { closeRun, type RunResult } from './close-run.ts';
 import type { View } from './recorder.ts';
-import { openDesk } from './recording.ts';
+import { openDesk, pipelineOf } from './recording.ts';
 import { prepareRecord, type RecordOptions } from './request.ts';
-import type { RunResult } from './run.ts';
-import { pipelineOf } from './run.ts';
 
 export interface RecordControl {
   result: Promise<RunResult>;

@@ -1,8 +1,10 @@
 /** Everything a run is recorded with, opened together and closed together. */
+import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
+import { draftRedaction } from '../../redact/event.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import { type Cover, coversOnly } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -11,7 +13,9 @@ import { type Journal, openJournal } from '../../store/journal/journal.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { createTranscriptWriter, type TranscriptWriter } from '../runs/transcript-writer.ts';
+import { fingerprint } from './fingerprint.ts';
 import { createRecorder, type EventSink, type Recorder, type View, whyOf } from './recorder.ts';
+import type { RunRequest } from './request.ts';
 
 export interface Desk {
   run_id: string;
@@ -106,4 +110,30 @@ function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
   const outcome = fold.finish();
   const gap = `gap: calls, files and warnings could not be listed: ${why}`;
   return { ...outcome, warnings: [...outcome.warnings, gap] };
+}
+
+type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
+  started_ms: number;
+};
+
+export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
+  const { agent, prompt, cwd, config, clock, started_ms } = request;
+  return createPipeline({
+    agent,
+    primary: 'stdout',
+    now: clock.now,
+    elapsed: clock.elapsed,
+    ...draftRedaction(redactor),
+    info: {
+      run_id,
+      agent: agent.id,
+      cwd,
+      prompt,
+      config,
+      started_ms,
+      model: config.model,
+      session_id: null,
+      fingerprint: (session) => fingerprint({ config, prompt, ...session }),
+    },
+  });
 }

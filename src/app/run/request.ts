@@ -9,6 +9,7 @@ import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts'
 import { LIMITS } from '../../lib/limits.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
+import type { LiveMessage } from '../../model/live.ts';
 import type { RunAttempt, RunConfig, RunLimits } from '../../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -16,7 +17,18 @@ import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { programEntry } from '../config/paths.ts';
-import type { LiveRunConfig } from '../live/sent-run.ts';
+
+/** Where a run is sent, kept with its spool so that a recovery can finish it. */
+export interface LiveRunConfig {
+  url: string;
+  token_file: string | null;
+  ca: string | null;
+  /** Another machine may be sent to without TLS. */
+  insecure?: boolean;
+  call_timeout_ms: number | null;
+  /** W3C trace context of whoever started the run. */
+  trace: LiveMessage['trace'];
+}
 
 export interface RunOptions {
   /** Id of the agent, as `tacho agents` lists them. */

@@ -1,9 +1,10 @@
 /** The attempts of `tacho run`, and who is shown which of them. */
 
+import type { RunResult } from '../../app/run/close-run.ts';
 import { type EventSink, type View, whyOf } from '../../app/run/recorder.ts';
 import { prepareRun, type RunOptions, type RunRequest, randomOf } from '../../app/run/request.ts';
 import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../../app/run/retry.ts';
-import { type RunControl, type RunResult, startRun } from '../../app/run/run.ts';
+import { type RunControl, startRun } from '../../app/run/run.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
 import type { FdWriter } from '../../lib/fd-writer.ts';
 import { forJson } from '../../lib/foreign-text.ts';
