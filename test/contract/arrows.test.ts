@@ -146,7 +146,7 @@ test('a command prints by its io, and JSON by the function for JSON', () => {
         ),
   );
   // The file of --events is no output stream; it takes JSON that is made harmless.
-  expect(wrong.filter((line) => !line.startsWith('cli/run/attempts.ts'))).toEqual([]);
+  expect(wrong.filter((line) => !line.startsWith('cli/run/show.ts'))).toEqual([]);
 });
 
 test('only the command line sets the exit code, and only in one place', () => {

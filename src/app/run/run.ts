@@ -20,21 +20,15 @@ import { type Launched, launch } from './launch.ts';
 import { type View, whyOf } from './recorder.ts';
 import { type Desk, openDesk, pipelineOf } from './recording.ts';
 import type { RunRequest } from './request.ts';
-import { type InputAnswer, RunInput } from './run-input.ts';
+import { RunInput, type Talk } from './run-input.ts';
 import { keepRaw } from './spool-meta.ts';
 
 export interface RunControl {
-  run_id: string;
   /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
   result: Promise<RunResult>;
   /** Ends the agent's process tree; a second call kills it at once. */
   abort(cause: string): void;
-  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
-  say(text: string): InputAnswer;
-  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
-  interrupt(reason: string | null): InputAnswer;
-  /** Answers the agent's question whether a call may run. */
-  confirm(call_id: string, confirmed: boolean, message: string | null): InputAnswer;
+  input: Talk;
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
@@ -52,13 +46,9 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
     spool = createSpool(desk.state, run_id);
     const launched = await launch(request, run_id, spool);
     const running = new RunInProgress(request, desk, spool, launched);
-    const { input } = running;
     return {
-      run_id,
+      input: running.input,
       abort: (cause) => running.abort(cause),
-      say: (text) => input.say(text),
-      interrupt: (reason) => input.interrupt(reason),
-      confirm: (call_id, confirmed, message) => input.confirm({ call_id, confirmed, message }),
       result: running.recordOrEnd(before),
     };
   } catch (error) {
