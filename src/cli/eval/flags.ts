@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LIMITS } from '../../lib/limits.ts';
 import { OUTPUT_MODES } from '../../model/words.ts';
+import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags } from '../agent-run.ts';
 import { countFrom } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
@@ -56,7 +57,9 @@ export function defineEval(program: Command, io: Io, done: Done): void {
       new Option('--output <mode>', 'human text, or one JSON object')
         .choices(OUTPUT_MODES)
         .default('human'),
-    )
+    );
+  limitFlags(liveFlags(command))
+    .option(...ACCEPT_INPUT_FLAG)
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: EvalFlags, self: Command) => {
