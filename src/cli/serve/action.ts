@@ -9,7 +9,6 @@ import type { Io } from '../command.ts';
 import { VERSION } from '../version.ts';
 
 export interface ServeFlags {
-  dashboard: boolean;
   socket?: string;
   tcp?: string;
   pipe?: string;
@@ -80,7 +79,6 @@ async function serveUntil(
     await io.err.write(
       `warning: the index was damaged and is now ${forTerminal(moved_to)}; it is made anew from the journal\n`,
     );
-  if (flags.dashboard) await io.err.write('note: there is no dashboard in this version\n');
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
   if (flags.json) await io.out.json(`${JSON.stringify({ listening, pid: process.pid })}\n`);
   await Promise.race([signal, serving.ended]);

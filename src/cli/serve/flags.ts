@@ -37,7 +37,6 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--tls-cert <file>', 'certificate for TCP, PEM')
     .option('--tls-key <file>', 'its key, PEM')
     .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
-    .option('--no-dashboard', 'the collector alone')
     .option(
       '--force',
       'take over from a collector that holds the state folder; risks its record if it lives',
