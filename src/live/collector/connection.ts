@@ -6,8 +6,8 @@
 
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type OversizeLine } from '../../lib/lines.ts';
-import { greet } from '../protocol/handshake.ts';
-import { placeLine, waitsForPlace, watchLines } from '../protocol/long-lines.ts';
+import { greet } from './handshake.ts';
+import { placeLine, waitsForPlace, watchLines } from './long-lines.ts';
 import { type ReadMessage, readMessage } from '../protocol/messages.ts';
 import { refusalOf } from './admission.ts';
 import { FULL_GRANT } from './auth.ts';

@@ -10,7 +10,7 @@ import {
   URGENT_TYPES,
 } from '../../model/live-words.ts';
 import { type WireMessage, wantsAck } from '../protocol/messages.ts';
-import { compareClocks } from '../protocol/skew.ts';
+import { compareClocks } from './skew.ts';
 import { refusalOf } from './auth.ts';
 import { forward, routeAnswer } from './forward.ts';
 import {

@@ -5,8 +5,8 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { CLIENT_MESSAGE_TYPES, LIVE_VERSION, URGENT_TYPES } from '../../model/live-words.ts';
-import { refusalOf } from '../collector/input.ts';
-import { Questions } from '../collector/resume-requests.ts';
+import { refusalOf } from './input.ts';
+import { Questions } from './resume-requests.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import { Delivery, type Failure, type MessageSource } from './delivery.ts';
 import { type Hello, Link, Refused } from './link.ts';

@@ -10,7 +10,7 @@ import {
   countLimit,
   type Hub,
   type LongLine,
-} from '../collector/hub.ts';
+} from './hub.ts';
 
 const isLong = ({ lines }: Connection) => lines.held > LIMITS.live_short_line_bytes;
 

@@ -1,7 +1,7 @@
 /** What people send to a session (LP-14): taken by the session's side, or refused with the reason. */
 import type { LiveDataOf } from '../../model/live.ts';
 import type { WireMessage } from '../protocol/messages.ts';
-import type { InputAnswer, SenderOptions } from '../sender/types.ts';
+import type { InputAnswer, SenderOptions } from './types.ts';
 
 const NO_INPUT: InputAnswer = {
   taken: false,
