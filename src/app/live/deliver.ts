@@ -140,10 +140,10 @@ const leftOf = ({ session_id, last_seq, first_seq, acked }: Outbox): Undelivered
 /** A connection for each, so that one that is refused keeps no other from its place. */
 async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'> {
   const { session_id, target, first_seq, last_seq } = outbox;
-  const { openLive } = await import('./sender.ts');
+  const { LiveSender } = await import('./sender.ts');
   const lost = new AbortController();
   try {
-    const live = openLive({
+    const live = new LiveSender({
       ...target,
       outbox: '',
       onNotice: ({ kind }) => {

@@ -8,13 +8,8 @@ import { LIMITS } from '../../lib/limits.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
 import { messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
-import {
-  type InputAnswer,
-  type Notice,
-  Sender,
-  type SenderSession,
-  type SenderTimes,
-} from '../../live/sender/sender.ts';
+import { Sender } from '../../live/sender/sender.ts';
+import type { InputReply, Notice, SenderSession, SenderTimes } from '../../live/sender/types.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { takeLock } from '../../store/lock.ts';
@@ -35,43 +30,14 @@ export interface LiveTarget {
   ca?: string | null | undefined;
 }
 
-export interface LiveOptions extends LiveTarget {
+export interface LiveSenderOptions extends LiveTarget {
   /** Folder of the outboxes. */
   outbox: string;
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
-  onInput?: ((message: WireMessage) => InputAnswer | Promise<InputAnswer>) | undefined;
+  onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
   onNotice?: ((notice: Notice) => void) | undefined;
-}
-
-export interface OutSession {
-  readonly session_id: string;
-  /** The number of the next message. */
-  readonly next_seq: number;
-  readonly outbox: Outbox;
-  readonly sender: SenderSession;
-  /** Writes the messages as they are, to disk, and rings the sender. */
-  put(messages: readonly { seq: number; type: string; text: string }[], event?: number): void;
-  /** Numbers and dates our own messages, then puts them. */
-  say(messages: readonly LiveMessage[], event?: number): void;
-}
-
-export interface LiveSender {
-  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
-  open(session_id: string, first_seq?: number): OutSession;
-  /** One that was left. */
-  adopt(outbox: Outbox): OutSession;
-  /** The number with which a session goes on: by the outbox, else by the collector where one answers soon, else 1. */
-  where(session_id: string): Promise<number>;
-  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
-  room(): Promise<void>;
-  readonly sessions: readonly OutSession[];
-  readonly connected: boolean;
-  /** Waits until all is acknowledged, at most so long. */
-  settled(wait_ms: number): Promise<boolean>;
-  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
-  close(): Promise<Undelivered[]>;
 }
 
 export interface Undelivered {
@@ -101,17 +67,13 @@ export function readToken(path: string): string {
   return text;
 }
 
-export function openLive(options: LiveOptions): LiveSender {
-  return new OutboxSender(options);
-}
-
-class OutboxSender implements LiveSender {
+export class LiveSender {
   readonly sessions: OutSession[] = [];
   readonly #sender: Sender;
   readonly #target: OutboxTarget;
   readonly #dir: string;
 
-  constructor(options: LiveOptions) {
+  constructor(options: LiveSenderOptions) {
     const { url, token_file, ca, onInput, onNotice, times } = options;
     const address = parseAddress(url);
     this.#dir = options.outbox;
@@ -133,6 +95,7 @@ class OutboxSender implements LiveSender {
     return this.#sender.connected;
   }
 
+  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
   open(session_id: string, first_seq = 1): OutSession {
     const known = this.sessions.find((session) => session.session_id === session_id);
     if (known !== undefined) return known;
@@ -143,11 +106,13 @@ class OutboxSender implements LiveSender {
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
+  /** The number with which a session continues: by the outbox, else by the collector where one answers soon, else 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
     return (await this.#sender.where(session_id, LIMITS.live_where_ms)) ?? 1;
   }
 
+  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
       while (outbox.bytes > LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
@@ -156,17 +121,20 @@ class OutboxSender implements LiveSender {
       }
   }
 
+  /** One that was left. */
   adopt(outbox: Outbox): OutSession {
-    const session = new FileSession(outbox, this.#sender.add(outbox));
+    const session = new OutSession(outbox, this.#sender.add(outbox));
     this.sessions.push(session);
     return session;
   }
 
+  /** Waits until all is acknowledged, at most this long. */
   async settled(wait_ms: number): Promise<boolean> {
     const all = await Promise.all(this.sessions.map(({ sender }) => sender.settled(wait_ms)));
     return !all.includes(false);
   }
 
+  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
   async close(): Promise<Undelivered[]> {
     await this.#sender.close();
     return this.sessions.map(leave).filter((left) => left !== null);
@@ -192,7 +160,7 @@ function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
   return done ? null : { session_id, messages, refused: null, path: null };
 }
 
-class FileSession implements OutSession {
+export class OutSession {
   readonly outbox: Outbox;
   readonly sender: SenderSession;
 
@@ -205,16 +173,19 @@ class FileSession implements OutSession {
     return this.outbox.session_id;
   }
 
+  /** The number of the next message. */
   get next_seq(): number {
     return this.outbox.last_seq + 1;
   }
 
+  /** Writes the messages as they are, to disk, and rings the sender. */
   put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
     if (this.outbox.bytes > LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
     this.outbox.append(messages.map((message) => ({ ...message, event })));
     this.sender.wake();
   }
 
+  /** Numbers and dates our own messages, then puts them. */
   say(messages: readonly LiveMessage[], event = 0): void {
     const numbered = messages.map((message, i) => {
       const seq = this.next_seq + i;

@@ -13,13 +13,7 @@ import { type View, whyOf } from '../run/recorder.ts';
 import type { LiveRunConfig } from '../run/request.ts';
 import type { InputAnswer, Talk } from '../run/run-input.ts';
 import { livePaths } from './paths.ts';
-import {
-  type LiveSender,
-  noticeText,
-  type OutSession,
-  openLive,
-  undeliveredText,
-} from './sender.ts';
+import { LiveSender, noticeText, type OutSession, undeliveredText } from './sender.ts';
 
 export interface SentRunOptions {
   state_dir: string;
@@ -58,7 +52,7 @@ export class SentRun {
     this.#config = config;
     this.#options = options;
     const { url, token_file, ca } = config;
-    this.#live = openLive({
+    this.#live = new LiveSender({
       url,
       token_file,
       ca,

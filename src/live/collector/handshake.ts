@@ -1,6 +1,8 @@
 /** The first message of a connection: who it is, what it may do, where a session goes on. */
 import type { LiveDataOf } from '../../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../../model/live-words.ts';
+import type { LiveErrorCode } from '../protocol/errors.ts';
+import type { WireMessage } from '../protocol/messages.ts';
 import { FULL_GRANT, type Grant, grantFor, refusalOf } from './auth.ts';
 import {
   type Arrival,
@@ -13,8 +15,6 @@ import {
 } from './hub.ts';
 import { judge } from './judging.ts';
 import { claim } from './sessions.ts';
-import type { LiveErrorCode } from '../protocol/errors.ts';
-import type { WireMessage } from '../protocol/messages.ts';
 import { compareClocks } from './skew.ts';
 
 interface Refusal {
