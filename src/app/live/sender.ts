@@ -6,7 +6,7 @@ import { fileError, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
-import { messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
+import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
 import { Sender } from '../../live/sender/sender.ts';
 import type { InputReply, Notice, SenderSession, SenderTimes } from '../../live/sender/types.ts';
@@ -22,15 +22,12 @@ import {
 import { rememberTarget } from '../config/own-state.ts';
 import { packageRoot } from '../config/paths.ts';
 
-export interface LiveTarget {
+export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
   /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
   token?: string | null | undefined;
   ca?: string | null | undefined;
-}
-
-export interface LiveSenderOptions extends LiveTarget {
   /** Folder of the outboxes. */
   outbox: string;
   clock?: Clock | undefined;
@@ -187,12 +184,7 @@ export class OutSession {
 
   /** Numbers and dates our own messages, then puts them. */
   say(messages: readonly LiveMessage[], event = 0): void {
-    const numbered = messages.map((message, i) => {
-      const seq = this.next_seq + i;
-      const mine = { ...message, seq, message_id: messageIdOf(this.session_id, seq) };
-      return { seq, type: message.type, text: JSON.stringify(mine) };
-    });
-    this.put(numbered, event);
+    this.put(numbered(this.session_id, this.next_seq, messages), event);
   }
 }
 

@@ -12,7 +12,7 @@ import { openSecretHash } from '../../store/journal/hash.ts';
 import { type Journal, openJournal } from '../../store/journal/journal.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
-import { createTranscriptWriter, type TranscriptWriter } from '../runs/transcript-writer.ts';
+import { TranscriptWriter } from '../runs/transcript-writer.ts';
 import { fingerprint } from './fingerprint.ts';
 import { createRecorder, type EventSink, type Recorder, type View, whyOf } from './recorder.ts';
 import type { RunRequest } from './request.ts';
@@ -54,7 +54,7 @@ export function openDesk(options: DeskOptions, run_id: string, views: readonly V
   const redactor = redactorFor(state, options);
   const covers: Cover[] = [];
   const journal = openJournal(state.journal, { index: options.index ?? coversOnly(covers) });
-  const transcript = createTranscriptWriter({ tmp: state.tmp });
+  const transcript = new TranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false });
   /** Enough for an outcome without details. */
   const ends: Event[] = [];

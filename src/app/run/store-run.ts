@@ -50,9 +50,11 @@ export async function storeRun(
   // Before the run is listed: whatever is listed has its files, where they can be written at all.
   await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
   const { run_id, redactor } = desk;
-  const { agent, stream_log, cwd } = request;
-  const log = { run_id, agent: agent.id, stream_log, cwd, redactor };
-  if (spool !== null) await attempt('the log', () => saveLog(desk.state, spool, log));
+  if (spool !== null) {
+    const { agent, stream_log, cwd } = request;
+    const log = { run_id, agent: agent.id, stream_log, cwd, redactor };
+    await attempt('the log', () => saveLog(desk.state, spool, log));
+  }
   let deleted = false;
   try {
     await desk.journal.close();

@@ -19,7 +19,7 @@ import type { Redactor } from '../../redact/redact.ts';
 import { tmpFolder } from '../config/paths.ts';
 import { inPieces } from '../runs/disk-list.ts';
 import { createCallSpill } from '../runs/outcome-writer.ts';
-import { createTranscriptWriter, type FinishedTranscript } from '../runs/transcript-writer.ts';
+import { type FinishedTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 
 export { agentOf } from '../config/agent-of.ts';
@@ -224,7 +224,7 @@ async function* transcriptText(
   const given = asBytes(options);
   const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = createTranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
+  const writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
   try {
     // Calls go to the writer; the outcome needs none of them.
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });

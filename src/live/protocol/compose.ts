@@ -37,6 +37,15 @@ export function compose<T extends LiveType>(
   };
 }
 
+/** Messages of a session as they are sent: numbered from `from` on. */
+export function numbered(session_id: string, from: number, messages: readonly LiveMessage[]) {
+  return messages.map((message, i) => {
+    const seq = from + i;
+    const mine = { ...message, seq, message_id: messageIdOf(session_id, seq) };
+    return { seq, type: message.type, text: JSON.stringify(mine) };
+  });
+}
+
 /** A message between the two ends of a connection: it has no number. */
 export function control<T extends LiveType>(
   type: T,
