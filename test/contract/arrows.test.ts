@@ -35,6 +35,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'index.ts': [...PARTS, 'app'],
   cli: [...PARTS, 'tui', 'app'],
 };
+/** Folders inside of a part, and which of each other they may import. */
+const INNER: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  live: {
+    protocol: [],
+    transports: ['protocol'],
+    sender: ['protocol'],
+    collector: ['protocol', 'transports'],
+  },
+};
 const PURE = [
   /^projections\//,
   /^evals\//,
@@ -81,6 +90,38 @@ test('arrows point towards model/, and siblings do not know each other', () => {
       .map((to) => `imports ${to}`);
   });
   expect(wrong).toEqual([]);
+});
+
+test('inside of a part arrows point one way, and a command knows no other command', () => {
+  const wrong = found((file) => {
+    const [part = '', from = '', rest] = file.path.split('/');
+    if (rest === undefined || (INNER[part] === undefined && part !== 'cli')) return [];
+    const allowed = INNER[part]?.[from] ?? [];
+    return importsOf(file)
+      .map(({ to }) => to.split('/'))
+      .filter(([other, folder = '', inner]) => {
+        const outside = other !== part || folder === from || inner === undefined;
+        return !outside && !allowed.includes(folder);
+      })
+      .map((to) => `imports ${to.join('/')}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('no file imports itself by way of others, not even for types', () => {
+  let left = new Map(sources.map((file) => [file.path, importsOf(file).map(({ to }) => to)]));
+  for (let before = Infinity; left.size < before; ) {
+    before = left.size;
+    const imported = new Set([...left.values()].flat());
+    const among = left;
+    left = new Map(
+      [...left].filter(([path, to]) => imported.has(path) && to.some((one) => among.has(one))),
+    );
+  }
+  const knots = [...left].map(
+    ([path, to]) => `${path} imports ${to.filter((one) => left.has(one)).join(', ')}`,
+  );
+  expect(knots).toEqual([]);
 });
 
 test('an agent knows the kit and no other agent', () => {
