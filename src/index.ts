@@ -28,7 +28,8 @@ export {
   type LiveSession,
   type SessionOptions,
 } from './app/live/connect.ts';
-export type { LiveRunOptions, RecordOptions, RunOptions } from './app/run/request.ts';
+export type { LiveRunOptions } from './app/live/destination.ts';
+export type { RecordOptions, RunOptions } from './app/run/request.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { TachoError } from './lib/errors.ts';
 export type { DataOf, Event, EventOf } from './model/event.ts';

@@ -1,6 +1,7 @@
 /** Flags of the commands that run agents, and the options of a run that they become. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { LiveRunOptions, RunOptions } from '../app/run/request.ts';
+import type { LiveRunOptions } from '../app/live/destination.ts';
+import type { RunOptions } from '../app/run/request.ts';
 import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import { countFrom, INSECURE_HELP } from './arguments.ts';

@@ -5,7 +5,7 @@ import type { LiveMessage } from '../../model/live.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import { type Outbox, openOutbox } from '../../store/outbox/outbox.ts';
 import type { EventSink } from '../run/recorder.ts';
-import type { LiveRunConfig } from '../run/request.ts';
+import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 
 export interface ResumedLive {

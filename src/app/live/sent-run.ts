@@ -10,8 +10,8 @@ import type { Confirmation } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import { type View, whyOf } from '../run/recorder.ts';
-import type { LiveRunConfig } from '../run/request.ts';
 import type { InputAnswer, Talk } from '../run/run-input.ts';
+import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 import { LiveSender, noticeText, type OutSession, undeliveredText } from './sender.ts';
 

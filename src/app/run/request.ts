@@ -7,10 +7,8 @@ import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { traceOf } from '../../lib/trace.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
-import type { LiveMessage } from '../../model/live.ts';
 import type { RunConfig, RunLimits } from '../../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -18,30 +16,7 @@ import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { programEntry } from '../config/paths.ts';
-
-/** The collector that a run is sent to. */
-export interface LiveRunOptions {
-  url: string;
-  token_file?: string | null | undefined;
-  /** A file with certificates that vouch for the collector's. */
-  ca?: string | null | undefined;
-  /** Another machine may be sent to without TLS. */
-  insecure?: boolean | undefined;
-  /** A call that runs longer is reported as timed out; it is not ended. */
-  call_timeout_ms?: number | null | undefined;
-  /** W3C trace context of whoever started the run; default: that of the environment. */
-  trace?: LiveMessage['trace'] | undefined;
-}
-
-/** The same, complete, as it is kept with the spool so that a recovery can finish it. */
-export interface LiveRunConfig {
-  url: string;
-  token_file: string | null;
-  ca: string | null;
-  insecure?: boolean;
-  call_timeout_ms: number | null;
-  trace: LiveMessage['trace'];
-}
+import { type LiveRunConfig, type LiveRunOptions, sendingTo } from '../live/destination.ts';
 
 export interface RunOptions {
   /** Id of the agent, as `tacho agents` lists them; default: that of the target. */
@@ -207,24 +182,6 @@ function retryOf({ retries: times = 0, retry_wait_ms: wait_ms = RETRY_WAIT_MS }:
     throw usage('retries must be a whole number from 0 on');
   if (!(wait_ms >= 0)) throw usage('the wait before a retry must be 0 milliseconds or more');
   return { times, wait_ms };
-}
-
-/** With an address that was checked, and that records whether TLS may be missing. */
-export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
-  const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
-  const { insecure = false, token_file, ca, call_timeout_ms = null } = live;
-  const url = sendingUrl(live.url, insecure);
-  parseAddress(url);
-  const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
-  const trace = live.trace ?? traceOf(process.env);
-  return {
-    url,
-    token_file: absolute(token_file),
-    ca: absolute(ca),
-    insecure,
-    call_timeout_ms,
-    trace,
-  };
 }
 
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */

@@ -7,7 +7,7 @@ import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
 import { compilePatterns } from '../../redact/patterns.ts';
 import type { Owner } from '../../store/owner.ts';
 import { STREAM_LOGS, type StreamLog } from '../config/log.ts';
-import type { LiveRunConfig } from './request.ts';
+import type { LiveRunConfig } from '../live/destination.ts';
 
 /** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
 export interface SpoolMeta {

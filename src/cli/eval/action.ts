@@ -14,7 +14,7 @@ import {
   transcriptsIn,
 } from '../../app/evals/subjects.ts';
 import { openTools } from '../../app/evals/tools.ts';
-import { sendingTo } from '../../app/run/request.ts';
+import { sendingTo } from '../../app/live/destination.ts';
 import { type FinishLeft, startLeft } from '../../app/run/sweep.ts';
 import { withTarget } from '../../app/run/with-target.ts';
 import { catchUpState } from '../../app/runs/catch-up.ts';
