@@ -14,7 +14,7 @@ export type Graded =
   | { kind: 'transcripts'; subjects(problem: OnProblem): AsyncIterable<Subject>; each: boolean }
   | { kind: 'runs'; options(test: EvalTest): Promise<AgentRunOptions> };
 
-export interface EvalRequest {
+interface EvalRequest {
   files: readonly EvalFile[];
   graded: Graded;
   tools: Tools;

@@ -12,12 +12,12 @@ import { isOwnTarget } from '../config/own-state.ts';
 import { livePaths } from './paths.ts';
 import type { LiveSender, Undelivered } from './sender.ts';
 
-export interface Delivered {
+interface Delivered {
   session_id: string;
   messages: number;
 }
 
-export interface Delivering {
+interface Delivering {
   /** Everything that could be delivered is, or nothing more is tried. */
   done: Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
   /** Waits at most so long, then gives up until the next time. */

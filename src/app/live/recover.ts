@@ -8,7 +8,7 @@ import type { EventSink } from '../run/recorder.ts';
 import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 
-export interface ResumedLive {
+interface ResumedLive {
   /** Takes all events of the run, from the first on. Never throws: the record is what counts. */
   sink: EventSink;
   /** Leaves the outbox for `deliver`. */

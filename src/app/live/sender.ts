@@ -50,7 +50,7 @@ export interface Undelivered {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
 
 /** A token file for a sender holds the bare token. */
-export function readToken(path: string): string {
+function readToken(path: string): string {
   let text: string;
   try {
     const { mode } = statSync(path);

@@ -10,21 +10,21 @@ import type { Confirmation } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import { type View, whyOf } from '../run/recorder.ts';
-import type { InputAnswer, Talk } from '../run/run-input.ts';
+import type { AgentInput, InputAnswer } from '../run/run-input.ts';
 import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 import { LiveSender, noticeText, type OutSession, undeliveredText } from './sender.ts';
 
-export interface SentRunOptions {
+interface SentRunOptions {
   state_dir: string;
   clock: Clock;
   /** Whom input from the collector is for. */
-  input: Talk;
+  input: AgentInput;
   say(text: string): void;
 }
 
 /** A client's message as what it asks of a run (LP-14). */
-function inputTo(agent: Talk, { type, data }: WireMessage): InputAnswer {
+function inputTo(agent: AgentInput, { type, data }: WireMessage): InputAnswer {
   switch (type) {
     case 'user_input':
       return agent.say(data.content as string);

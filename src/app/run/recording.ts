@@ -35,7 +35,7 @@ export interface Desk {
 const OUTCOME = 'the outcome';
 export const TRANSCRIPT = 'the transcript';
 
-export interface DeskOptions {
+interface DeskOptions {
   agent: Agent;
   env: Record<string, string | undefined>;
   redact: readonly string[];
@@ -44,7 +44,7 @@ export interface DeskOptions {
   index?: Index;
 }
 
-export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
+function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
   const { env, redact, agent } = options;
   return openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
 }

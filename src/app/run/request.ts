@@ -243,7 +243,7 @@ export type RecordOptions = Pick<
   'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
 > & { agent: string; prompt?: string | undefined };
 
-export type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
+type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
 
 export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };

@@ -9,9 +9,9 @@ import type { View } from './recorder.ts';
 import type { RunRequest } from './request.ts';
 import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from './retry.ts';
 import { type RunControl, startRun } from './run.ts';
-import { type InputAnswer, refused, type Talk } from './run-input.ts';
+import { type AgentInput, type InputAnswer, refused } from './run-input.ts';
 
-export interface Watcher {
+export interface RunWatcher {
   /** Views for the next attempt. `last`: no other attempt can follow it. */
   views(last: boolean): readonly View[] | Promise<readonly View[]>;
   /** After an attempt, while its live session is still open; null: it could not be started. */
@@ -26,13 +26,13 @@ const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
 /** Returns at once; the result is that of the last attempt. After an abort no other attempt is made. */
-export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: Watcher): RunControl {
+export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): RunControl {
   let running: RunControl | null = null;
   let cause: string | null = null;
   const aborted = new AbortController();
-  const toAgent = (talk: (agent: Talk) => InputAnswer) =>
+  const toAgent = (talk: (agent: AgentInput) => InputAnswer) =>
     running === null ? NOT_STARTED : talk(running.input);
-  const input: Talk = {
+  const input: AgentInput = {
     say: (text) => toAgent((agent) => agent.say(text)),
     interrupt: (reason) => toAgent((agent) => agent.interrupt(reason)),
     confirm: (answer) => toAgent((agent) => agent.confirm(answer)),
@@ -87,7 +87,7 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: Watch
 }
 
 /** Loaded only for runs that are sent. */
-async function sentRun(request: RunRequest, input: Talk, { live }: Watcher) {
+async function sentRun(request: RunRequest, input: AgentInput, { live }: RunWatcher) {
   const { live: config, state_dir, clock } = request;
   if (config === null) return null;
   const { SentRun } = await import('../live/sent-run.ts');

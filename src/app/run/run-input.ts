@@ -25,7 +25,7 @@ export function refused(state: InputState, why: string): InputAnswer {
 }
 
 /** What can be said to a running agent. Nothing here blocks or throws. */
-export interface Talk {
+export interface AgentInput {
   /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
   say(text: string): InputAnswer;
   /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
@@ -34,7 +34,7 @@ export interface Talk {
   confirm(answer: Confirmation): InputAnswer;
 }
 
-export interface RunInputOptions {
+interface RunInputOptions {
   agent: Agent;
   /** Whether the run was started for it. */
   accepted: boolean;
@@ -45,7 +45,7 @@ export interface RunInputOptions {
   random: RandomSource;
 }
 
-export class RunInput implements Talk {
+export class RunInput implements AgentInput {
   readonly #options: RunInputOptions;
   readonly #stdin: Writable | null;
   readonly #talk: InputTalk | null;

@@ -20,7 +20,7 @@ import { type Launched, launch } from './launch.ts';
 import { type View, whyOf } from './recorder.ts';
 import { type Desk, openDesk, pipelineOf } from './recording.ts';
 import type { RunRequest } from './request.ts';
-import { RunInput, type Talk } from './run-input.ts';
+import { type AgentInput, RunInput } from './run-input.ts';
 import { keepRaw } from './spool-meta.ts';
 
 export interface RunControl {
@@ -28,7 +28,7 @@ export interface RunControl {
   result: Promise<RunResult>;
   /** Ends the agent's process tree; a second call kills it at once. */
   abort(cause: string): void;
-  input: Talk;
+  input: AgentInput;
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */

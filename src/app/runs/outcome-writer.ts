@@ -3,7 +3,7 @@ import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import type { CallPatch } from '../../projections/outcome.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 
-export interface CallSpill {
+interface CallSpill {
   put(call: OutcomeCall, index: number): void;
   /**
    * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;

@@ -66,7 +66,7 @@ export class Rebuilt {
   }
 }
 
-export interface RebuiltRun {
+interface RebuiltRun {
   /** Null for a run that has no end. */
   outcome: RunOutcome | null;
   begun: boolean;

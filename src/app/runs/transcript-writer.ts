@@ -26,7 +26,7 @@ export interface FinishedTranscript {
   pieces(): Generator<Buffer, void>;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   /** Where a long one is held until it is finished: `tmp` of a state folder. */
   tmp: string;
   /** Events hold byte text. */

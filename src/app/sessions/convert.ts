@@ -27,7 +27,7 @@ export { agentOf } from '../config/agent-of.ts';
 export type ConvertFrom = 'stdout' | 'session';
 export type ConvertTo = LineForm | 'outcome' | TranscriptForm;
 type LineForm = 'events' | 'run-event' | 'live';
-export type TranscriptForm = 'transcript' | 'agentv' | 'atif';
+type TranscriptForm = 'transcript' | 'agentv' | 'atif';
 
 export interface ConvertOptions {
   agent: Agent;
@@ -49,7 +49,7 @@ export interface ConvertOptions {
   decoder?: Decoder;
 }
 
-export type RedactedOptions = ConvertOptions & { redactor: Redactor };
+type RedactedOptions = ConvertOptions & { redactor: Redactor };
 
 export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   return from === 'session' && agent.session ? agent.session.decoder() : agent.stream();

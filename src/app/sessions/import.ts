@@ -57,7 +57,7 @@ export interface Imported {
   why: string | null;
 }
 
-export interface ImportOptions extends StoreLockOptions {
+interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
   /** Patterns of secrets, beyond the known shapes. */

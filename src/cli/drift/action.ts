@@ -14,7 +14,7 @@ export interface DriftFlags {
   json?: true;
 }
 
-export interface DriftRequest {
+interface DriftRequest {
   agent: string;
   file: string | undefined;
   flags: DriftFlags;

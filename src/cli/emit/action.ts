@@ -32,7 +32,7 @@ export interface EmitFlags {
   trust?: true;
 }
 
-export interface EmitRequest {
+interface EmitRequest {
   file: string | undefined;
   flags: EmitFlags;
   state_dir: string | undefined;

@@ -53,7 +53,7 @@ export interface EvalFlags extends AgentRunFlags {
   trust?: true;
 }
 
-export interface EvalInput {
+interface EvalInput {
   files: string[];
   flags: EvalFlags;
   state_dir: string | undefined;

@@ -20,7 +20,7 @@ export interface ImportFlags {
   json?: true;
 }
 
-export interface ImportRequest {
+interface ImportRequest {
   agent: string | undefined;
   files: readonly string[];
   flags: ImportFlags;

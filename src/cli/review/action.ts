@@ -30,7 +30,7 @@ const ANSWER_CHARS_MAX = 10_000;
 const stateOf = (command: Command, io: Io) =>
   resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
 
-export interface SayRequest {
+interface SayRequest {
   session_id: string;
   seq: number;
   verdict: ReviewVerdict;

@@ -50,7 +50,7 @@ export interface RunFlags extends AgentRunFlags {
   trust?: true;
 }
 
-export interface RunInput {
+interface RunArguments {
   prompt: string | null;
   args: string[];
   flags: RunFlags;
@@ -60,7 +60,7 @@ export interface RunInput {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
-export async function runCommand(input: RunInput): Promise<number> {
+export async function runCommand(input: RunArguments): Promise<number> {
   const { flags, io } = input;
   if (flags.tui && flags.output === 'json') {
     await io.err.write('error: --output json cannot be combined with --tui\n');
@@ -75,7 +75,7 @@ export async function runCommand(input: RunInput): Promise<number> {
   }
   const progress: { show: Show | null } = { show: null };
   try {
-    return await recordedRun(input, progress);
+    return await runRecorded(input, progress);
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
     if (!usual || flags.output !== 'json' || progress.show?.begun) throw error;
@@ -86,7 +86,7 @@ export async function runCommand(input: RunInput): Promise<number> {
   }
 }
 
-async function recordedRun(input: RunInput, progress: { show: Show | null }): Promise<number> {
+async function runRecorded(input: RunArguments, progress: { show: Show | null }): Promise<number> {
   const { flags, io } = input;
   const request = await prepareRun(await optionsOf(input));
   if (request.live !== null) {
@@ -129,7 +129,10 @@ async function recordedRun(input: RunInput, progress: { show: Show | null }): Pr
 }
 
 /** Commands are read from either stream of a step: stdout is left to the run. Returns what went wrong. */
-async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(string | null)[]> {
+async function tellCi(
+  outcome: RunOutcome,
+  { flags, io }: RunArguments,
+): Promise<(string | null)[]> {
   const github = flags.github ?? io.env.GITHUB_ACTIONS === 'true';
   if (flags.junit === undefined && !github) return [];
   const { annotationsOfRun, junitOfRun, summaryOfRun } = await import('./report.ts');
@@ -160,7 +163,7 @@ function writeBeside(path: string, write: () => void): string | null {
   }
 }
 
-async function optionsOf({ flags, io, args, prompt, state_dir }: RunInput) {
+async function optionsOf({ flags, io, args, prompt, state_dir }: RunArguments) {
   const asked = {
     ...agentRunOptions(flags),
     agent: flags.agent,

@@ -1,7 +1,7 @@
 /** Who is shown which attempts of `tacho run`: people on the terminal, programs by records and by --events. */
 import type { RunResult } from '../../app/run/close-run.ts';
 import { type View, whyOf } from '../../app/run/recorder.ts';
-import type { Watcher } from '../../app/run/run-agent.ts';
+import type { RunWatcher } from '../../app/run/run-agent.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
 import type { FdWriter } from '../../lib/fd-writer.ts';
 import { forJson } from '../../lib/foreign-text.ts';
@@ -30,7 +30,7 @@ interface Shown extends View {
  * Records on stdout, and the events of --events, are of one run with one end (RE-6, RE-12): those of an attempt that may
  * not be the last are held back, and come from the journal when it turns out to be.
  */
-export class Show implements Watcher {
+export class Show implements RunWatcher {
   /** Whether anything was printed. */
   begun = false;
   readonly live: (text: string) => void;

@@ -7,7 +7,7 @@ import { createHumanProjection } from '../../projections/human.ts';
 import { createTui } from '../../tui/tui.ts';
 import type { Io } from '../command.ts';
 
-export interface TuiView {
+interface TuiView {
   sink: EventSink;
   close(): Promise<void>;
 }

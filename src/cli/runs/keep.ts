@@ -112,7 +112,7 @@ export interface RestoreFlags {
   force?: true;
 }
 
-export interface RestoreRequest {
+interface RestoreRequest {
   archive: string;
   runs: readonly string[];
   flags: RestoreFlags;

@@ -22,7 +22,7 @@ export interface ServeFlags {
   trust?: true;
 }
 
-export interface ServeRequest {
+interface ServeRequest {
   flags: ServeFlags;
   state_flag: string | undefined;
 }

@@ -16,7 +16,7 @@ export interface ShowFlags {
   pager: boolean;
 }
 
-export interface ShowPlace {
+interface ShowPlace {
   io: Io;
   /** Opened only for a run: a file needs no state folder. */
   state: () => Promise<StateDir>;

@@ -5,7 +5,7 @@ import { findProgram } from '../../capture/source/spawn.ts';
 import type { Io } from '../command.ts';
 import { createTextFilter } from '../io.ts';
 
-export interface PagedOutput {
+interface PagedOutput {
   /** Text for people, made harmless as on standard output. */
   write(piece: string): Promise<void>;
   /** The reader has left. */

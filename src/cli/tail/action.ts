@@ -31,7 +31,7 @@ export interface TailFlags {
   insecure?: true;
 }
 
-export interface TailRequest {
+interface TailRequest {
   flags: TailFlags;
   state_flag: string | undefined;
 }

@@ -12,7 +12,7 @@ export interface TrustFlags {
   json?: true;
 }
 
-export interface TrustRequest {
+interface TrustRequest {
   path: string | undefined;
   flags: TrustFlags;
   state_dir: string | undefined;

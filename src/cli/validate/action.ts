@@ -30,7 +30,7 @@ export interface ValidateFlags {
   board?: true;
 }
 
-export interface ValidateRequest {
+interface ValidateRequest {
   file: string | undefined;
   flags: ValidateFlags;
   command: Command;
@@ -39,7 +39,7 @@ export interface ValidateRequest {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'validate' });
 
 /** Why a stream that no rule failed does not pass either; null: it does. */
-export function shortcoming(report: Report, strict: boolean): string | null {
+function shortcoming(report: Report, strict: boolean): string | null {
   if (report.lines === 0) return 'there is nothing to judge: the stream is empty';
   if (report.verdict === 'not judged') return 'no rule could be judged';
   if (!strict) return null;

@@ -7,7 +7,7 @@ export const timestampOf = (at_ms: number) => new Date(at_ms).toISOString();
 export const correlationOf = (session_id: string, call_id: string) => `${session_id}/${call_id}`;
 export const messageIdOf = (session_id: string, seq: number) => `${session_id}-${seq}`;
 
-export interface Numbered {
+interface Numbered {
   session_id: string;
   seq: number;
   at_ms: number;
