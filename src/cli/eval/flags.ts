@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LIMITS } from '../../lib/limits.ts';
 import { OUTPUT_MODES } from '../../model/words.ts';
-import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags } from '../agent-run.ts';
 import { countFrom } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
+import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags } from '../run-flags.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
 import type { EvalFlags } from './action.ts';
 

@@ -22,9 +22,9 @@ import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.ts';
 import { actingOf } from '../acting.ts';
-import { type AgentRunFlags, agentRunOptions, inMs } from '../agent-run.ts';
 import type { Io } from '../command.ts';
 import { createTextFilter } from '../io.ts';
+import { type AgentRunFlags, agentRunOptions, inMs } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { Show } from './show.ts';
 

@@ -1,9 +1,9 @@
 /** `tacho run`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
-import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags, seconds } from '../agent-run.ts';
 import { redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
+import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags, seconds } from '../run-flags.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
 import type { RunFlags } from './action.ts';
 

@@ -8,9 +8,9 @@ import { forJson } from '../../lib/foreign-text.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { openStateDir } from '../../store/state-dir.ts';
-import { sayOfLive } from '../agent-run.ts';
 import type { Io } from '../command.ts';
 import { createPresenter, type PresentOptions } from '../present.ts';
+import { sayOfLive } from '../run-options.ts';
 
 const WARNING_CHARS_MAX = 300;
 
