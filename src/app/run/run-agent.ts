@@ -87,11 +87,11 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
 }
 
 /** Loaded only for runs that are sent. */
-async function sentRun(request: RunRequest, input: AgentInput, { live }: RunWatcher) {
+async function sentRun(request: RunRequest, input: AgentInput, watcher: RunWatcher) {
   const { live: config, state_dir, clock } = request;
   if (config === null) return null;
   const { SentRun } = await import('../live/sent-run.ts');
-  return new SentRun(config, { state_dir, clock, input, say: (text) => live?.(text) });
+  return new SentRun(config, { state_dir, clock, input, say: (text) => watcher.live?.(text) });
 }
 
 function whyFailed({ outcome: { exit_reason, error_details } }: RunResult): string {
