@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Help } from 'commander';
 import { allAgents } from '../src/agents/registry.ts';
-import type { Io } from '../src/cli/io.ts';
+import type { Io } from '../src/cli/command.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { type Agent, CAPABILITY_NAMES } from '../src/model/agent.ts';
 import { RunEventData } from '../src/model/run-event.ts';

@@ -5,13 +5,15 @@
  */
 
 import { agentOf } from './app/config/agent-of.ts';
+import { isTrusted } from './app/config/own-state.ts';
 import { openRedactor, passingHash } from './app/config/redaction.ts';
-import { startSentRun } from './app/live/sent-run.ts';
 import { startRecord } from './app/run/record.ts';
 import type { View } from './app/run/recorder.ts';
 import { prepareRun, type RecordOptions, type RunOptions } from './app/run/request.ts';
 import type { RunControl } from './app/run/run.ts';
-import { type InputAnswer, refused } from './app/run/run-input.ts';
+import { runAgent } from './app/run/run-agent.ts';
+import type { InputAnswer } from './app/run/run-input.ts';
+import { withTarget } from './app/run/with-target.ts';
 import { redactedEvents } from './app/sessions/convert.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
@@ -26,6 +28,7 @@ export {
   type LiveSession,
   type SessionOptions,
 } from './app/live/connect.ts';
+export type { LiveRunOptions } from './app/live/destination.ts';
 export type { RecordOptions, RunOptions } from './app/run/request.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { TachoError } from './lib/errors.ts';
@@ -44,58 +47,49 @@ export interface Run extends AsyncIterable<Event> {
   confirm(call_id: string, confirmed: boolean, message?: string): InputAnswer;
 }
 
-type Talking = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
-
-interface Control extends Partial<Talking> {
-  result: Promise<{ outcome: RunOutcome }>;
-  abort(cause: string): void;
-}
-
-type Start = (reader: View) => Promise<Control>;
-
-/** A run that waits for whoever iterates it, and can be aborted before it has begun. */
-function handle(start: Start, signal: AbortSignal | undefined): Run {
+/** A run that waits for whoever iterates it. */
+function handle(start: (reader: View) => RunControl, signal: AbortSignal | undefined): Run {
   const queue = createQueue<Event>(1_000);
-  let aborted = signal?.aborted ?? false;
-  let stop: () => void = () => {
-    aborted = true;
+  const control = start({ name: 'the reader', take: (events) => queue.put(events) });
+  const { input } = control;
+  const abort = () => control.abort('abort');
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted) abort();
+  const outcome = control.result.then((result) => result.outcome);
+  const ended = (error?: unknown) => {
+    signal?.removeEventListener('abort', abort);
+    queue.end(error);
   };
-  let control: Control | null = null;
-  const talk = (to: (talking: Talking) => InputAnswer): InputAnswer => {
-    if (control === null) return refused('starting', 'the agent has not been started');
-    if (control.say === undefined)
-      return refused('closed', 'it is recorded here, and run elsewhere');
-    return to(control as Talking);
-  };
-  const outcome = (async () => {
-    control = await start({ name: 'the reader', take: (events) => queue.put(events) });
-    const started = control;
-    stop = () => started.abort('abort');
-    if (aborted) stop();
-    return (await started.result).outcome;
-  })();
-  outcome.then(
-    () => queue.end(),
-    (error: unknown) => queue.end(error),
-  );
-  outcome.catch(() => {});
-  const abort = () => stop();
-  signal?.addEventListener('abort', abort, { once: true });
+  outcome.then(() => ended(), ended);
   return {
     outcome,
     abort,
-    say: (text) => talk((to) => to.say(text)),
-    interrupt: (reason) => talk((to) => to.interrupt(reason ?? null)),
-    confirm: (id, confirmed, message) => talk((to) => to.confirm(id, confirmed, message ?? null)),
+    say: (text) => input.say(text),
+    interrupt: (reason) => input.interrupt(reason ?? null),
+    confirm: (call_id, confirmed, message) =>
+      input.confirm({ call_id, confirmed, message: message ?? null }),
     [Symbol.asyncIterator]: () => queue.read(),
   };
 }
 
-/** Runs an agent. `signal` aborts it. */
-export function run(options: RunOptions & { signal?: AbortSignal }): Run {
+/**
+ * Runs an agent. With `retries`, the events of every attempt are read, each attempt a run with its own id; the outcome is
+ * that of the last one. `signal` aborts it. `onNotice` takes messages for people: why the agent is run again, what
+ * is wrong with the live session.
+ */
+export function run(
+  options: RunOptions & { signal?: AbortSignal; onNotice?: (text: string) => void },
+): Run {
+  const { signal, onNotice: say = () => {}, ...asked } = options;
+  const consenting = { trust: isTrusted(undefined, process.env), say, ask: () => null };
+  async function request() {
+    const { agent, target } = asked;
+    const known = agent !== undefined && target === undefined;
+    return prepareRun(known ? { ...asked, agent } : await withTarget(asked, consenting));
+  }
   return handle(
-    async (reader) => startSentRun(await prepareRun(options), [reader], () => {}),
-    options.signal,
+    (reader) => runAgent(request(), { views: () => [reader], retrying: say, live: say }),
+    signal,
   );
 }
 

@@ -17,7 +17,7 @@ export interface ServeProcess {
 
 /** Without `args`: on the socket of the state folder. */
 export function startServe(state: string, ...args: string[]): Promise<ServeProcess> {
-  const all = [BIN, 'serve', '--no-dashboard', '--json', ...args];
+  const all = [BIN, 'serve', '--json', ...args];
   const env = { ...process.env, TACHO_HOME: state };
   const child = spawn(process.execPath, all, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => {

@@ -2,6 +2,7 @@
  * What every agent's folder must hold to (docs: agents). `testAgent(agent, dir)` reads the recordings in `dir`:
  * `<scenario>/{stdout.jsonl, session/…, truth.json}` and `tools.json`, the tools the CLI offers its model.
  */
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -9,6 +10,7 @@ import { Compile } from 'typebox/compile';
 import { describe, expect } from 'vitest';
 import { sessionEvents } from '../src/app/sessions/session-source.ts';
 import { createPipeline, type Pipeline } from '../src/capture/pipeline.ts';
+import { recordedRun } from '../src/capture/run-info.ts';
 import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
 import type { Draft } from '../src/model/draft.ts';
 import { type Event, EventData, type EventOf } from '../src/model/event.ts';
@@ -72,18 +74,7 @@ export function recordingsIn(dir: string, options: TestAgentOptions = {}): Recor
 }
 
 export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
-  const info = {
-    run_id: 'r_00000000000000000000000000',
-    agent: agent.id,
-    cwd: null,
-    prompt: null,
-    config: null,
-    started_ms: null,
-    model: null,
-    agent_version: null,
-    session_id: null,
-    fingerprint: () => null,
-  };
+  const info = recordedRun('r_00000000000000000000000000', agent.id);
   return createPipeline({ agent, info, primary, now: null });
 }
 

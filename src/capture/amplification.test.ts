@@ -1,9 +1,11 @@
 /** Short input must not become a large record: each agent's ways to have a value repeated, with a long one. */
+
 import { expect, test } from 'vitest';
 import { AGENT_IDS, findAgent } from '../agents/registry.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { createPipeline } from './pipeline.ts';
+import { recordedRun } from './run-info.ts';
 
 const KB = 1024;
 const TIMES = 400;
@@ -127,18 +129,7 @@ function times(record: object | ((n: number) => object)): object[] {
 }
 
 function recorded(agent: Agent, stream: Buffer): Event[] {
-  const info = {
-    run_id: 'r_test',
-    agent: agent.id,
-    cwd: null,
-    prompt: null,
-    config: null,
-    started_ms: 1,
-    model: null,
-    agent_version: null,
-    session_id: null,
-    fingerprint: () => null,
-  };
+  const info = recordedRun('r_test', agent.id, { started_ms: 1 });
   const pipeline = createPipeline({ agent, primary: 'stdout', now: () => 1, info });
   return [
     ...pipeline.push('stdout', stream),

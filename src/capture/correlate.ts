@@ -5,35 +5,14 @@
 import { LIMITS } from '../lib/limits.ts';
 import type { CallRequestedDraft, Draft, DraftOf } from '../model/draft.ts';
 import type { DataOf, Event, Raw } from '../model/event.ts';
-import type { RunConfig, Usage } from '../model/parts.ts';
+import type { Usage } from '../model/parts.ts';
 import type { Channel, EventKind } from '../model/words.ts';
 import { sameCall } from './call-input.ts';
 import { problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
+import type { RunInfo } from './run-info.ts';
 import { applyEvent, type CallState, findCall, type RunState } from './run-state.ts';
 import { keptSession, startStep } from './session-facts.ts';
-
-export interface RunInfo {
-  run_id: string;
-  agent: string;
-  cwd: string | null;
-  prompt: string | null;
-  config: RunConfig | null;
-  /** When the agent was started; null when only its stream can tell. */
-  started_ms: number | null;
-  /** A recording holds no later times: such are unknown. Absent: any time is believed, or a clock bounds it. */
-  latest_ms?: number;
-  /** The model asked for, until the agent says which one it uses. */
-  model: string | null;
-  agent_version: string | null;
-  session_id: string | null;
-  /** Over behaviour only (RE-18); given what the agent said of itself. */
-  fingerprint(session: {
-    agent_version: string | null;
-    model: string | null;
-    tools: string[] | null;
-  }): string | null;
-}
 
 export interface CorrelatorOptions {
   info: RunInfo;
@@ -189,7 +168,7 @@ class Correlation implements Correlator {
 
   #startRun(raw: Raw | null, session: DataOf<'session_started'> | null, out: Event[]): void {
     const { info } = this.#options;
-    const agent_version = session?.agent_version ?? info.agent_version;
+    const agent_version = session?.agent_version ?? null;
     const model = session?.model ?? info.model;
     const tools = session?.tools ?? null;
     const data: DataOf<'run_started'> = {

@@ -1,4 +1,5 @@
 /** Limits of a run: it is closed with what it has, and one problem counts the rest. */
+
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
@@ -8,6 +9,7 @@ import { keptName } from '../lib/foreign.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
+import { recordedRun } from './run-info.ts';
 import { applyEvent, RunState } from './run-state.ts';
 import { keptSession } from './session-facts.ts';
 
@@ -24,18 +26,12 @@ function withLimits<T>(limits: Partial<Record<keyof typeof LIMITS, number>>, wor
 
 function live(): Pipeline {
   let now = 1_000;
-  const info = {
-    run_id: 'r_test',
-    agent: 'demo',
+  const info = recordedRun('r_test', 'demo', {
     cwd: '/w',
     prompt: 'p',
-    config: null,
     started_ms: 500,
-    model: null,
-    agent_version: null,
-    session_id: null,
     fingerprint: () => 'f',
-  };
+  });
   return createPipeline({ agent: demo, primary: 'stdout', now: () => now++, info });
 }
 

@@ -9,18 +9,9 @@ import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
 import { problem } from './decode.ts';
 import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
+import { recordedRun } from './run-info.ts';
 
-const INFO: Omit<PipelineOptions['info'], 'agent'> = {
-  run_id: 'r_test',
-  cwd: '/w',
-  prompt: 'p',
-  config: null,
-  started_ms: 500,
-  model: null,
-  agent_version: null,
-  session_id: null,
-  fingerprint: () => 'f',
-};
+const KNOWN = { cwd: '/w', prompt: 'p', started_ms: 500, fingerprint: () => 'f' };
 
 /** A live run's pipeline whose clock goes on by one with every event. */
 function live(agent: Agent, more: Partial<PipelineOptions> = {}): Pipeline {
@@ -29,7 +20,7 @@ function live(agent: Agent, more: Partial<PipelineOptions> = {}): Pipeline {
     agent,
     primary: 'stdout',
     now: () => now++,
-    info: { ...INFO, agent: agent.id },
+    info: recordedRun('r_test', agent.id, KNOWN),
     ...more,
   });
 }
@@ -328,7 +319,7 @@ test('a call without times of its own takes as long as it was seen to take', () 
     agent: demo,
     primary: 'stdout',
     now: () => now,
-    info: { ...INFO, agent: demo.id },
+    info: recordedRun('r_test', demo.id, KNOWN),
   });
   pipeline.push(
     'stdout',

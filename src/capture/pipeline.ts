@@ -13,7 +13,7 @@ import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
 import type { Channel, ProblemCode } from '../model/words.ts';
-import { type Correlator, createCorrelator, type RunInfo } from './correlate.ts';
+import { type Correlator, createCorrelator } from './correlate.ts';
 import {
   cutProblem,
   decodeEnd,
@@ -25,6 +25,7 @@ import {
 } from './decode.ts';
 import { type Ending, QUIET_ENDING, runFinished } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
+import type { RunInfo } from './run-info.ts';
 import { applyEvent, RunState } from './run-state.ts';
 import { closesLine, Series } from './series.ts';
 import type { Cut } from './source/tail.ts';

@@ -8,6 +8,7 @@ import type { Event, EventOf } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { problem } from './decode.ts';
 import { createPipeline, type Pipeline } from './pipeline.ts';
+import { recordedRun } from './run-info.ts';
 import { Series } from './series.ts';
 
 const MAX = LIMITS.series_lines_max;
@@ -15,18 +16,7 @@ const HELLO = '{"t":"hello","session":"s","version":"1","model":"m"}\n{"t":"turn
 const END = '{"t":"text","id":"m1","text":"done"}\n{"t":"end","reason":"ok"}\n';
 
 function pipeline(agent: Agent = demo): Pipeline {
-  const info = {
-    run_id: 'r_test',
-    agent: 'demo',
-    cwd: null,
-    prompt: null,
-    config: null,
-    started_ms: 1,
-    model: null,
-    agent_version: null,
-    session_id: null,
-    fingerprint: () => null,
-  };
+  const info = recordedRun('r_test', 'demo', { started_ms: 1 });
   return createPipeline({ agent, primary: 'stdout', now: null, info });
 }
 

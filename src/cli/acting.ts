@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import type { Consenting } from '../app/config/consent.ts';
 import { isTrusted } from '../app/config/own-state.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
-import type { Io } from './io.ts';
+import type { Io } from './command.ts';
 
 /** Longer than any path; one line all the same. */
 const SAY_CHARS_MAX = 2_000;

@@ -1,35 +1,12 @@
-/** What a command has of the outside world: its streams, its terminal, its environment. */
-import { createFdWriter, type FdWriter } from '../lib/fd-writer.ts';
+/** The streams, the terminal and the environment of this process, for its command. */
+import { createFdWriter } from '../lib/fd-writer.ts';
 import {
   createActionsFilter,
   createJsonFilter,
   forColourTerminal,
   forTerminal,
 } from '../lib/foreign-text.ts';
-
-/**
- * An output stream. Foreign text is made harmless here, as near to the stream as possible, so that no command can forget it.
- * Our own colours pass on standard output where they are wanted; standard error has none.
- */
-export interface Output extends Pick<FdWriter, 'gone' | 'failure'> {
-  /** Text for people. */
-  write(text: string): Promise<void>;
-  /** JSON text, whole or in pieces. */
-  json(piece: string | Uint8Array): Promise<void>;
-  /** Nothing foreign: control of the terminal, commands to GitHub Actions, files of the package. Written as it is. */
-  own(bytes: string | Uint8Array): Promise<void>;
-}
-
-export interface Io {
-  out: Output;
-  err: Output;
-  env: NodeJS.ProcessEnv;
-  readonly out_is_terminal: boolean;
-  readonly in_is_terminal: boolean;
-  readonly colour: boolean;
-  readonly unicode: boolean;
-  readonly width: number;
-}
+import type { Io, Output } from './command.ts';
 
 /** https://no-color.org, and its opposite, before what the terminal says. */
 function takesColour(env: NodeJS.ProcessEnv, terminal: boolean): boolean {

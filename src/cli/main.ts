@@ -3,7 +3,6 @@ import { CommanderError } from 'commander';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/run/exit-codes.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
 import { createIo } from './io.ts';
-import { followLauncher } from './launcher.ts';
 import { createProgram } from './program.ts';
 
 async function main(): Promise<void> {
@@ -44,6 +43,18 @@ function knownError(error: unknown): TachoError | null {
   if (error instanceof TachoError) return error;
   const { syscall, path } = error as NodeJS.ErrnoException;
   return syscall === undefined ? null : fileError(error, path ?? syscall, 'system');
+}
+
+/** An older Node started us through the launcher: when that process is killed, this one must end too. */
+async function followLauncher(env: NodeJS.ProcessEnv): Promise<void> {
+  const fd = Number(env.TACHO_LAUNCHER_FD);
+  delete env.TACHO_LAUNCHER_FD;
+  if (!Number.isInteger(fd) || fd < 3) return;
+  const { Socket } = await import('node:net');
+  const launcher = new Socket({ fd, readable: true, writable: false });
+  const die = () => process.kill(process.pid, 'SIGKILL');
+  launcher.on('error', die).on('end', die).resume();
+  launcher.unref();
 }
 
 main();

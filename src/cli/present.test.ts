@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
 import type { Event } from '../model/event.ts';
-import type { Io, Output } from './io.ts';
+import type { Io, Output } from './command.ts';
 import { createPresenter } from './present.ts';
 
 function printed(): { io: Io; text: () => string } {

@@ -5,7 +5,7 @@ import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { createHumanProjection } from '../projections/human.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
-import type { Io } from './io.ts';
+import type { Io } from './command.ts';
 
 export interface PresentOptions {
   output: OutputMode;
@@ -37,9 +37,9 @@ export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions)
   };
 }
 
-type Show = (event: Event) => string;
+type ToText = (event: Event) => string;
 
-function recordText(stream: boolean): Show {
+function recordText(stream: boolean): ToText {
   const projection = createRunEventProjection({ stream });
   return (event) => {
     const record = projection.project(event);
@@ -47,7 +47,7 @@ function recordText(stream: boolean): Show {
   };
 }
 
-function humanText(io: Io, stream: boolean, cwd: string): Show {
+function humanText(io: Io, stream: boolean, cwd: string): ToText {
   const { unicode, width } = io;
   const projection = createHumanProjection({
     colour: pc.createColors(io.colour),

@@ -1,6 +1,7 @@
 /** The command line as data: every command with its flags and help. Nothing is run here. */
 import { Command, Option } from 'commander';
 import { defineAgents } from './agents/flags.ts';
+import type { Done, Io } from './command.ts';
 import { defineCompletion } from './completion/flags.ts';
 import { defineConvert } from './convert/flags.ts';
 import { defineDoctor } from './doctor/flags.ts';
@@ -8,7 +9,6 @@ import { defineDrift } from './drift/flags.ts';
 import { defineEmit } from './emit/flags.ts';
 import { defineEval } from './eval/flags.ts';
 import { defineImport } from './import/flags.ts';
-import type { Io } from './io.ts';
 import { defineReplay } from './replay/flags.ts';
 import { defineReview } from './review/flags.ts';
 import { defineRun } from './run/flags.ts';
@@ -27,9 +27,6 @@ Examples:
   $ tacho run --agent claude --output json "fix the test"  one JSON record a line, for scripts and CI
   $ tacho runs list                                       what was recorded
   $ tacho replay last                                     the last run again, from its record`;
-
-/** Gives a command's result back as the exit code. */
-export type Done = (code: number) => void;
 
 const HELP_WIDTH = 100;
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { StateDir } from '../store/state-dir.ts';
-import type { Io } from './io.ts';
+import type { Io } from './command.ts';
 
 /** `--state-dir` may stand before or behind the command's name. */
 export function stateFlag(command: Command): string | undefined {

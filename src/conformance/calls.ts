@@ -1,37 +1,7 @@
 /** The calls of a stream: which are open, which were answered, and whose correlation id is whose. */
 import { LIMITS } from '../lib/limits.ts';
-import type { Room } from '../lib/room.ts';
-import type { Item, Session, TrackerCounts } from './sessions.ts';
-import type { Message, Place } from './types.ts';
-
-/** Whoever sent the first message of a session. Its sessions can disturb each other, and no others (LP-15). */
-export interface Sender {
-  id: string;
-  /** How many of its sessions are known. */
-  sessions: number;
-  /** Correlation id → the call that has it. */
-  owners: Map<string, Call>;
-  /** For its open calls and content blocks. */
-  room: Room;
-}
-
-export interface Call {
-  session_id: string;
-  sender: Sender;
-  call_id: string;
-  correlation_id: string;
-  trace: string | null;
-  place: Place;
-  requested_ms: number;
-  /** Of the last message that belongs to it. */
-  sign_ms: number;
-  /** Between two signs of life, the longest; and from the request to the first. */
-  longest_ms: number;
-  first_ms: number | null;
-  /** A status said that it failed. */
-  failed: boolean;
-  answered: boolean;
-}
+import type { Call, Item, Session, TrackerCounts } from './tracked.ts';
+import type { Message } from './types.ts';
 
 const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
 

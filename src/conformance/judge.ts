@@ -3,8 +3,9 @@
 import type { Evidence, Rule, RuleState } from './rule.ts';
 import { LIVE_RULES } from './rules.ts';
 import type { Against } from './sent-stream.ts';
-import { type Session, Tracker, type TrackerCounts } from './sessions.ts';
+import { Tracker } from './sessions.ts';
 import { type OnFailure, overall, RuleTally } from './tally.ts';
+import type { Session, TrackerCounts } from './tracked.ts';
 import type { Report, StreamLine } from './types.ts';
 
 export interface JudgeOptions {

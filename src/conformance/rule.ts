@@ -1,6 +1,6 @@
 /** What a rule is: a criterion, the messages it looks at, and a small state machine over them. */
 import type { Against } from './sent-stream.ts';
-import type { Item, Session, TrackerCounts } from './sessions.ts';
+import type { Item, Session, TrackerCounts } from './tracked.ts';
 import type { RuleInfo, Tally } from './types.ts';
 
 /** What is known beside the stream itself. */

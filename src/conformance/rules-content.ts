@@ -1,7 +1,7 @@
 /** Criteria 2.1–2.4: what arrives is what was there, whole, of the right types, readable. */
 import { LIVE_TYPES } from '../model/live-words.ts';
 import type { Rule } from './rule.ts';
-import type { Item } from './sessions.ts';
+import type { Item } from './tracked.ts';
 
 const section = 'Content accuracy';
 const SOURCE_MISSING = 'the stream as it was sent is not known: give it with --against';

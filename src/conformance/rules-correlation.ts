@@ -1,9 +1,8 @@
 /** Criteria 4.1–4.4: what belongs together says so. */
 import { own } from '../lib/own.ts';
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
-import type { Call } from './calls.ts';
 import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
-import type { Item, Session } from './sessions.ts';
+import type { Call, Item, Session } from './tracked.ts';
 
 const section = 'Correlation';
 

@@ -2,7 +2,7 @@
 import { LIMITS } from '../lib/limits.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
 import { type Evidence, missesCalls, type Rule } from './rule.ts';
-import type { Item } from './sessions.ts';
+import type { Item } from './tracked.ts';
 import type { Place } from './types.ts';
 
 const section = 'Message types';

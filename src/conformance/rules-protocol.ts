@@ -1,7 +1,7 @@
 /** Criteria 7.1–7.2: the protocol as a whole. */
 import { LIVE_TYPES, LIVE_VERSION } from '../model/live-words.ts';
 import type { Rule } from './rule.ts';
-import type { Item } from './sessions.ts';
+import type { Item } from './tracked.ts';
 
 const section = 'Conformance';
 

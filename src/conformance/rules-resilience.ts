@@ -1,7 +1,7 @@
 /** Criteria 6.1–6.2: a failure stays where it is, and nothing is lost. */
 import { ACKED_TYPES, AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
 import type { Rule } from './rule.ts';
-import type { Item, Session } from './sessions.ts';
+import type { Item, Session } from './tracked.ts';
 import type { Place } from './types.ts';
 
 const section = 'Error resilience';

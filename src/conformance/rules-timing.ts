@@ -3,9 +3,9 @@
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
-import type { Call } from './calls.ts';
 import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
-import { blockOf, type Item } from './sessions.ts';
+import { blockOf } from './sessions.ts';
+import type { Call, Item } from './tracked.ts';
 
 const section = 'Timing';
 const NO_ARRIVALS = 'when the messages arrived is not known';

@@ -7,6 +7,7 @@ import { call, transcript } from '../../test/build-transcript.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { AGENT_IDS, findAgent } from '../agents/registry.ts';
 import { createPipeline } from '../capture/pipeline.ts';
+import { recordedRun } from '../capture/run-info.ts';
 import type { Event } from '../model/event.ts';
 import { checkTranscript } from '../model/generated/checks.ts';
 import type { Transcript, TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
@@ -255,18 +256,7 @@ async function recorded(id: string, scenario: string): Promise<Transcript> {
     agent,
     primary: 'stdout',
     now: null,
-    info: {
-      run_id: 'r_1',
-      agent: id,
-      cwd: null,
-      prompt: null,
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id: null,
-      fingerprint: () => null,
-    },
+    info: recordedRun('r_1', id),
   });
   const bytes = readFileSync(join(testdata(id), scenario, 'stdout.jsonl'));
   return transcriptOf([

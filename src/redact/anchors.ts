@@ -2,10 +2,20 @@
  * Finding many fixed texts in one pass (Wu and Manber): a text that holds none of them is looked at in steps of several
  * characters. Contract: the time does not grow with the number of texts, only with how often one of them may begin.
  */
-import type { Found } from './rules.ts';
 
 /** Characters of a text that are looked up at once; the texts to find have at least as many. */
 const BLOCK_CHARS_MAX = 7;
+
+/** A secret in a text. `value` is what its mark is made of, where that is not the text itself. */
+export interface Found {
+  start: number;
+  end: number;
+  kind: string;
+  value?: string;
+  /** Whether the character before or after holds a part of it too. */
+  before?: boolean;
+  after?: boolean;
+}
 
 /** A text to find, and what to make of it. */
 export interface Anchor {

@@ -1,8 +1,8 @@
 /** Everything that finds secrets in a text, put together: known values in any form, known shapes, configured patterns. */
-import { createAnchors } from './anchors.ts';
+import { createAnchors, type Found } from './anchors.ts';
 import { type Decoded, decodedParts, withoutCutEscape } from './decode.ts';
 import type { Pattern } from './patterns.ts';
-import { type Found, findRuns, findUserinfo, SHAPE_ANCHORS } from './rules.ts';
+import { findRuns, findUserinfo, SHAPE_ANCHORS } from './rules.ts';
 import { formAnchor, formsOf, VALUE_CHARS_MIN, widened } from './values.ts';
 import { createWrapped } from './wrapped.ts';
 

@@ -4,11 +4,12 @@
  */
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
+import type { Found } from './anchors.ts';
 import { createFinders } from './find.ts';
 import { createKeyLines } from './lines.ts';
 import { isWord, type Redacting, redactValue } from './objects.ts';
 import { compilePatterns } from './patterns.ts';
-import { type Found, KEY_BLOCK_CHARS_MAX, openKeyBlock } from './rules.ts';
+import { KEY_BLOCK_CHARS_MAX, openKeyBlock } from './rules.ts';
 import { createStreams } from './streams.ts';
 import { isLongNumber, knownSecrets } from './values.ts';
 

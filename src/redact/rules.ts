@@ -3,18 +3,7 @@
  * of key characters, only the few runs of a text that are long enough are looked at.
  */
 
-import type { Anchor } from './anchors.ts';
-
-/** A secret in a text. `value` is what its mark is made of, where that is not the text itself. */
-export interface Found {
-  start: number;
-  end: number;
-  kind: string;
-  value?: string;
-  /** Whether the character before or after holds a part of it too. */
-  before?: boolean;
-  after?: boolean;
-}
+import type { Anchor, Found } from './anchors.ts';
 
 const RUN_CHARS_MIN = 16;
 const SECRET_CHARS_MAX = 4096;

@@ -1,6 +1,7 @@
 /** Secrets that are split over pieces of a text: what may be the beginning of one waits for the next piece. */
 import { LIMITS } from '../lib/limits.ts';
-import { type Found, keyBlockEnd, OPENING, OPENING_CHARS_MAX, openKeyBlock } from './rules.ts';
+import type { Found } from './anchors.ts';
+import { keyBlockEnd, OPENING, OPENING_CHARS_MAX, openKeyBlock } from './rules.ts';
 
 export interface Streams {
   delta(stream: string, text: string): string;

@@ -1,7 +1,6 @@
 /** Known secret values, found in any of the forms they are printed in. */
-import type { Anchor } from './anchors.ts';
+import type { Anchor, Found } from './anchors.ts';
 import { fullyDecoded } from './decode.ts';
-import type { Found } from './rules.ts';
 
 /** A shorter value occurs in too many ordinary words and figures. */
 export const VALUE_CHARS_MIN = 6;

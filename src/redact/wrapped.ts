@@ -2,8 +2,7 @@
  * Known secrets that are broken over lines, as base64 and hex are by many programs: around a line break, what stands
  * before and after it is looked at as one text.
  */
-import type { AnchorFinder } from './anchors.ts';
-import type { Found } from './rules.ts';
+import type { AnchorFinder, Found } from './anchors.ts';
 import { widened } from './values.ts';
 
 const CODE = new Uint8Array(65536);

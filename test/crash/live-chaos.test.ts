@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { connect } from '../../src/app/live/connect.ts';
-import { openLive } from '../../src/app/live/sender.ts';
+import { LiveSender } from '../../src/app/live/sender.ts';
 import { serve } from '../../src/app/live/serve.ts';
 import { tail } from '../../src/app/live/tail.ts';
 import { validateStored } from '../../src/app/live/validate.ts';
@@ -14,7 +14,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { seededRandom } from '../../src/lib/ids.ts';
 import { parseAddress } from '../../src/live/protocol/address.ts';
 import { compose } from '../../src/live/protocol/compose.ts';
-import type { Notice } from '../../src/live/sender/sender.ts';
+import type { Notice } from '../../src/live/sender/types.ts';
 import { ChaosProxy, FATES } from '../chaos-proxy.ts';
 import { bin, until } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -87,7 +87,7 @@ async function badLine(kind: 'unix' | 'tcp', { url: to }: ServeProcess, folder: 
     ...{ bytes_max: 40_000, delay_ms_max: 4 },
   });
   const url = await proxy.listen(kind === 'unix' ? join(folder, 'p') : 0);
-  const live = openLive({ url, outbox: join(folder, 'outbox'), times: TIMES });
+  const live = new LiveSender({ url, outbox: join(folder, 'outbox'), times: TIMES });
   const sessions = ['a', 'b', 'c'].map((name) => live.open(`${kind}-${name}`));
   for (const seq of upTo(COUNT)) {
     for (const session of sessions) session.say([said(session.session_id, seq)]);

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { openLive } from '../../src/app/live/sender.ts';
+import { LiveSender } from '../../src/app/live/sender.ts';
 import { serve } from '../../src/app/live/serve.ts';
 import { compose } from '../../src/live/protocol/compose.ts';
 import { readSession } from '../../src/store/journal/read.ts';
@@ -68,7 +68,7 @@ verifies(
     onTestFinished(() => unmount(disk));
     const state = join(folder, 'state');
     const { url, end } = await startServe(state);
-    const live = openLive({ url, outbox: join(disk, 'outbox') });
+    const live = new LiveSender({ url, outbox: join(disk, 'outbox') });
     onTestFinished(() => void live.close());
     const session = live.open('s');
     const body = (seq: number) => {
@@ -95,7 +95,7 @@ verifies(
     const last = session.next_seq;
     await live.close();
     // What is left is delivered by the next one, which the last bytes of the disk may be enough for.
-    const next = openLive({ url, outbox: join(disk, 'outbox') });
+    const next = new LiveSender({ url, outbox: join(disk, 'outbox') });
     onTestFinished(() => void next.close());
     const again = next.open('s');
     expect(again.next_seq).toBe(last);

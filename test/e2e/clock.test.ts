@@ -39,7 +39,7 @@ test('the clock leaps while messages are recorded: the duration is that of the w
     { t: 'end', reason: 'ok' },
   ];
   const options = { agent: 'demo', cwd: place.work, state_dir: place.state, clock };
-  const { outcome } = await (await startRecord(options, messages, [])).result;
+  const { outcome } = await startRecord(options, messages, []).result;
   expect(hours).toBeGreaterThan(1);
   expect(outcome.metrics.duration_ms).toBeLessThan(600_000);
 });

@@ -7,10 +7,10 @@ import { expect, onTestFinished } from 'vitest';
 import { connect as connectTo } from '../../src/app/live/connect.ts';
 import { deliver } from '../../src/app/live/deliver.ts';
 import { livePaths } from '../../src/app/live/paths.ts';
-import { openLive } from '../../src/app/live/sender.ts';
+import { LiveSender } from '../../src/app/live/sender.ts';
 import { serve } from '../../src/app/live/serve.ts';
 import { compose } from '../../src/live/protocol/compose.ts';
-import type { Notice } from '../../src/live/sender/sender.ts';
+import type { Notice } from '../../src/live/sender/types.ts';
 import { readSession } from '../../src/store/journal/read.ts';
 import { openOutbox } from '../../src/store/outbox/outbox.ts';
 import { testFolder } from '../fixtures/folder.ts';
@@ -68,7 +68,7 @@ verifies(
   async () => {
     const { folder, url, cut, journal } = await behindProxy();
     const notices: Notice[] = [];
-    const live = openLive({
+    const live = new LiveSender({
       url,
       outbox: join(folder, 'out'),
       times: { retry_ms: 20 },
@@ -133,11 +133,11 @@ verifies(
         's',
         upTo(known).map((seq) => `another ${seq}`),
       );
-      const live = openLive({ url: 'unix:/nowhere/there', outbox: livePaths(state).outbox });
+      const live = new LiveSender({ url: 'unix:/nowhere/there', outbox: livePaths(state).outbox });
       const session = live.open('s');
       for (const seq of upTo(2)) session.say([ask('s', seq)]);
       await live.close();
-      const later = openLive({ url, outbox: livePaths(state).outbox });
+      const later = new LiveSender({ url, outbox: livePaths(state).outbox });
       later.open('s');
       expect(await later.settled(30_000)).toBe(false);
       const left = await later.close();
@@ -269,7 +269,7 @@ verifies(
       toy.behaviour.silent = silent;
       const folder = testFolder();
       const url = await toy.listen(join(folder, 'c'));
-      const live = openLive({ url, outbox: join(folder, 'out'), times: { resend_ms: 50 } });
+      const live = new LiveSender({ url, outbox: join(folder, 'out'), times: { resend_ms: 50 } });
       onTestFinished(async () => void (await live.close()));
       for (const name of ['a', 'b', 'c']) live.open(name).say([ask(name, 1)]);
       expect(await live.settled(30_000)).toBe(true);

@@ -15,10 +15,10 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished } from 'vitest';
 import { deliver } from '../../src/app/live/deliver.ts';
 import { livePaths } from '../../src/app/live/paths.ts';
-import { type LiveOptions, openLive } from '../../src/app/live/sender.ts';
+import { LiveSender, type LiveSenderOptions } from '../../src/app/live/sender.ts';
 import { compose } from '../../src/live/protocol/compose.ts';
 import { readText } from '../../src/live/protocol/messages.ts';
-import type { InputAnswer, Notice } from '../../src/live/sender/sender.ts';
+import type { InputReply, Notice } from '../../src/live/sender/types.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { type Message, ToyCollector } from '../toy-collector.ts';
 import { until } from './cli.ts';
@@ -33,13 +33,13 @@ const TIMES = {
   hello_ms: 5000,
 };
 
-function setUp(more: Partial<LiveOptions> = {}) {
+function setUp(more: Partial<LiveSenderOptions> = {}) {
   const state = testFolder();
   const notices: Notice[] = [];
   const url = `unix:${join(state, 's')}`;
   const { outbox } = livePaths(state);
   const onNotice = (notice: Notice) => void notices.push(notice);
-  const live = openLive({ url, outbox, times: TIMES, onNotice, ...more });
+  const live = new LiveSender({ url, outbox, times: TIMES, onNotice, ...more });
   onTestFinished(() => void live.close());
   return { state, live, notices, outbox, socket: join(state, 's') };
 }
@@ -182,7 +182,7 @@ verifies(
   async () => {
     const toy = new ToyCollector();
     const taken: Message[] = [];
-    const onInput = (message: Message): InputAnswer => {
+    const onInput = (message: Message): InputReply => {
       if (message.type === 'interrupt') throw new Error('it broke');
       taken.push(message.data.content);
       return message.data.content === 'no'
@@ -261,7 +261,7 @@ verifies('LP-7', 'a wrong token is final, and what was to be sent is kept', asyn
   const token_file = join(state, 'token');
   writeFileSync(token_file, 'right\n');
   chmodSync(token_file, 0o600);
-  const better = openLive({ url: `unix:${socket}`, token_file, outbox, times: TIMES });
+  const better = new LiveSender({ url: `unix:${socket}`, token_file, outbox, times: TIMES });
   better.open('s');
   expect(await better.settled(30_000)).toBe(true);
   await better.close();
@@ -311,7 +311,7 @@ verifies(
     const toy = new ToyCollector();
     const { live, socket, state, outbox } = setUp();
     live.open('s').say([request('s', 1), end('s', 2)]);
-    const away = openLive({ url: `unix:${join(state, 'nobody')}`, outbox, times: TIMES });
+    const away = new LiveSender({ url: `unix:${join(state, 'nobody')}`, outbox, times: TIMES });
     away.open('lost').say([end('lost', 1)]);
     expect(await live.close()).toMatchObject([{ session_id: 's', messages: 2 }]);
     await away.close();
@@ -333,7 +333,7 @@ verifies(
     const path = join(state, 'pipe');
     expect(spawnSync('mkfifo', ['-m', '600', `${path}.in`, `${path}.out`]).status).toBe(0);
     const { outbox } = livePaths(state);
-    const live = openLive({ url: `pipe:${path}`, outbox, times: TIMES });
+    const live = new LiveSender({ url: `pipe:${path}`, outbox, times: TIMES });
     onTestFinished(() => void live.close());
     const session = live.open('s');
     session.say([request('s', 1), end('s', 2)]);
@@ -355,7 +355,7 @@ verifies(
     toy.serve(reading);
     expect(await live.settled(30_000)).toBe(true);
     expect(numbers(toy.messages('s'))).toEqual([1, 2]);
-    const second = openLive({ url: `pipe:${path}`, outbox, times: TIMES });
+    const second = new LiveSender({ url: `pipe:${path}`, outbox, times: TIMES });
     second.open('other').say([end('other', 1)]);
     expect(await second.settled(300)).toBe(false);
     await live.close();
@@ -385,12 +385,12 @@ if (can('openssl', 'tests of TLS'))
       const { outbox } = livePaths(state);
       const notices: Notice[] = [];
       const onNotice = (notice: Notice) => void notices.push(notice);
-      const wary = openLive({ url, outbox, times: TIMES, onNotice });
+      const wary = new LiveSender({ url, outbox, times: TIMES, onNotice });
       wary.open('s').say([end('s', 1)]);
       await until(() => notices.some(({ kind }) => kind === 'lost'), 'a refusal');
       await wary.close();
       expect(toy.came).toEqual([]);
-      const live = openLive({ url, ca: cert, outbox, times: TIMES });
+      const live = new LiveSender({ url, ca: cert, outbox, times: TIMES });
       live.open('s');
       expect(await live.settled(30_000)).toBe(true);
       await live.close();

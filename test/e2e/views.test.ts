@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { demo as demoAgent } from '../../src/agents/demo/index.ts';
 import type { View } from '../../src/app/run/recorder.ts';
 import { openDesk } from '../../src/app/run/recording.ts';
-import { prepareRun, type RunOptions } from '../../src/app/run/request.ts';
+import { type AgentRunOptions, prepareRun } from '../../src/app/run/request.ts';
 import { startRun } from '../../src/app/run/run.ts';
 import { journalledEvents } from '../../src/app/runs/replay.ts';
 import { verifyRun } from '../../src/app/runs/verify.ts';
@@ -19,7 +19,7 @@ import { verifies } from './verifies.ts';
 const place = usePlace();
 const { tacho } = place;
 
-async function runWith(views: readonly View[], more: Partial<RunOptions> = {}) {
+async function runWith(views: readonly View[], more: Partial<AgentRunOptions> = {}) {
   const request = await prepareRun({
     agent: 'demo',
     prompt: 'please',

@@ -1,4 +1,5 @@
 /** Mutated recordings through all of capture: decoder, pipeline, redaction, and every projection. */
+
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pc from 'picocolors';
 import { allAgents } from '../../src/agents/registry.ts';
 import { createPipeline } from '../../src/capture/pipeline.ts';
+import { recordedRun } from '../../src/capture/run-info.ts';
 import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run/report.ts';
 import { createJsonFilter } from '../../src/lib/foreign-text.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -80,18 +82,10 @@ export function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>
     primary: channel,
     now: null,
     ...draftRedaction(redactor),
-    info: {
-      run_id: 'r_00000000000000000000000000',
-      agent: agent.id,
+    info: recordedRun('r_00000000000000000000000000', agent.id, {
       cwd: '/home/user/project',
       prompt: 'do it',
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id: null,
-      fingerprint: () => null,
-    },
+    }),
   });
   const events: Event[] = [];
   const take = (some: readonly Event[]) => {

@@ -14,6 +14,7 @@ import {
 } from '../../../test/test-agent.ts';
 import { createPipeline } from '../../capture/pipeline.ts';
 import { createReconciler } from '../../capture/reconcile.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { LaunchRequest } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -584,18 +585,7 @@ describe('session files', () => {
 });
 
 function pipelineOptions() {
-  const info = {
-    run_id: 'r_00000000000000000000000000',
-    agent: 'codex',
-    cwd: null,
-    prompt: null,
-    config: null,
-    started_ms: null,
-    model: null,
-    agent_version: null,
-    session_id: null,
-    fingerprint: () => null,
-  };
+  const info = recordedRun('r_00000000000000000000000000', 'codex');
   return { agent: codex, primary: 'session' as const, now: null, info };
 }
 

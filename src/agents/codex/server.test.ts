@@ -13,6 +13,7 @@ import {
 } from '../../../test/test-agent.ts';
 import { createPipeline } from '../../capture/pipeline.ts';
 import { createReconciler } from '../../capture/reconcile.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
@@ -219,18 +220,7 @@ verifies('AG-11', 'a retry is what the server calls one', () => {
   ]);
 });
 
-const info = {
-  run_id: 'r_00000000000000000000000000',
-  agent: codex.id,
-  cwd: null,
-  prompt: null,
-  config: null,
-  started_ms: null,
-  model: null,
-  agent_version: null,
-  session_id: null,
-  fingerprint: () => null,
-};
+const info = recordedRun('r_00000000000000000000000000', codex.id);
 
 /** What `record()` would hold: the messages, then what the session file adds. */
 async function recorded(scenario: string): Promise<Event[]> {

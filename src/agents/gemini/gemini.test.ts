@@ -7,6 +7,7 @@ import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf, outcomeOf, testAgent } from '../../../test/test-agent.ts';
 import { type Truth, wrongFacts } from '../../../test/truth.ts';
 import { createPipeline } from '../../capture/pipeline.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import type { LaunchRequest, SessionDecoderOptions } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { gemini } from './index.ts';
@@ -527,18 +528,7 @@ describe('session files', () => {
       primary: 'session',
       now: null,
       decoder: gemini.session!.decoder(options),
-      info: {
-        run_id: 'r_00000000000000000000000000',
-        agent: gemini.id,
-        cwd: null,
-        prompt: null,
-        config: null,
-        started_ms: null,
-        model: null,
-        agent_version: null,
-        session_id: null,
-        fingerprint: () => null,
-      },
+      info: recordedRun('r_00000000000000000000000000', gemini.id),
     });
     return [
       ...pipeline.push('session', bytes),

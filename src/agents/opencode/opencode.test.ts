@@ -14,6 +14,7 @@ import {
 } from '../../../test/test-agent.ts';
 import { type Truth, wrongFacts } from '../../../test/truth.ts';
 import { createPipeline } from '../../capture/pipeline.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { LaunchRequest } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
@@ -239,18 +240,7 @@ describe('recordings in other shapes', () => {
       expect(outcomeOf(events)).toMatchObject({ success: true, message: 'Grün \u001b[1m→ 👋' });
       const pipeline = createPipeline({
         agent: opencode,
-        info: {
-          run_id: 'r',
-          agent: 'opencode',
-          cwd: null,
-          prompt: null,
-          config: null,
-          started_ms: null,
-          model: null,
-          agent_version: null,
-          session_id: null,
-          fingerprint: () => null,
-        },
+        info: recordedRun('r', 'opencode'),
         primary: 'session',
         now: null,
         byte_text: true,

@@ -4,16 +4,17 @@ import { gradeTest, type TestGrade } from '../../evals/score.ts';
 import type { EvalFile, EvalTest, Tools } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import type { AgentRunOptions } from '../run/request.ts';
 import { hashOf } from './results.ts';
-import { copyWorkspace, type LiveOptions, runForTest, type Workspace } from './run-for-test.ts';
+import { copyWorkspace, runForTest, type Workspace } from './run-for-test.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
 /** What is graded: transcripts that are there, or a run for each test. */
 export type Graded =
   | { kind: 'transcripts'; subjects(problem: OnProblem): AsyncIterable<Subject>; each: boolean }
-  | { kind: 'runs'; live(test: EvalTest): Promise<LiveOptions> };
+  | { kind: 'runs'; options(test: EvalTest): Promise<AgentRunOptions> };
 
-export interface EvalRequest {
+interface EvalRequest {
   files: readonly EvalFile[];
   graded: Graded;
   tools: Tools;
@@ -31,6 +32,8 @@ export interface EvalRequest {
   onRow(row: EvalRow, name: string): void;
   /** What could not be graded: lines that cannot be read, or that no test is about. */
   onProblem: OnProblem;
+  /** Problems of the live sessions of its runs. */
+  onLive(text: string): void;
 }
 
 interface Job {
@@ -39,7 +42,7 @@ interface Job {
   target: string | null;
   repeat: number;
   subject: Subject | null;
-  live: LiveOptions | null;
+  run: AgentRunOptions | null;
 }
 
 const nameOf = ({ test, repeat, subject }: Job) =>
@@ -74,8 +77,7 @@ async function* jobsOfSubjects(
         `${subject.path}:${subject.line}: ${whose}, and no test here has that: use --each to grade it by every test`,
       );
     }
-    for (const { file, test } of tests)
-      yield { file, test, target, repeat: 1, subject, live: null };
+    for (const { file, test } of tests) yield { file, test, target, repeat: 1, subject, run: null };
   }
 }
 
@@ -83,15 +85,15 @@ async function* jobsOfRuns(
   files: readonly EvalFile[],
   graded: Extract<Graded, { kind: 'runs' }>,
 ): AsyncGenerator<Job> {
-  const prepared: { file: EvalFile; test: EvalTest; live: LiveOptions }[] = [];
+  const prepared: { file: EvalFile; test: EvalTest; run: AgentRunOptions }[] = [];
   // All of them first: a target that is not there is told before anything runs.
   for (const file of files) {
-    for (const test of file.tests) prepared.push({ file, test, live: await graded.live(test) });
+    for (const test of file.tests) prepared.push({ file, test, run: await graded.options(test) });
   }
-  for (const { file, test, live } of prepared) {
-    const target = live.options.target ?? null;
+  for (const { file, test, run } of prepared) {
+    const target = run.target ?? null;
     for (let repeat = 1; repeat <= test.repeat.count; repeat++)
-      yield { file, test, target, repeat, subject: null, live };
+      yield { file, test, target, repeat, subject: null, run };
   }
 }
 
@@ -156,22 +158,22 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
 
 /** What a job comes to; null: it was cancelled, and is as if never begun. */
 async function outcomeOf(job: Job, request: EvalRequest): Promise<Outcome | null> {
-  if (job.live !== null) return liveOutcome(job.test, job.live, request);
+  if (job.run !== null) return runOutcome(job.test, job.run, request);
   const transcript = (job.subject as Subject).transcript;
   const grade = await gradeTest(job.test, transcript, request.tools);
   return { transcript, run_id: null, grade, error: null };
 }
 
-async function liveOutcome(
+async function runOutcome(
   test: EvalTest,
-  live: LiveOptions,
-  { tools, signal }: EvalRequest,
+  given: AgentRunOptions,
+  { tools, signal, onLive }: EvalRequest,
 ): Promise<Outcome | null> {
   let workspace: Workspace | null = null;
   try {
     workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
-    const options = { ...live.options, ...(workspace !== null && { cwd: workspace.path }) };
-    const run = await runForTest({ ...live, options }, signal);
+    const options = { ...given, ...(workspace !== null && { cwd: workspace.path }) };
+    const run = await runForTest(options, signal, onLive);
     const { transcript, run_id } = run;
     if (run.cancelled && signal.aborted) return null;
     const grade = transcript === null ? null : await gradeTest(test, transcript, tools);
@@ -191,7 +193,7 @@ function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] 
   const missing = files.flatMap((file) =>
     file.tests
       .filter((test) => !met.has(JSON.stringify([file.path, test.id])))
-      .map((test): Job => ({ file, test, target: null, repeat: 1, subject: null, live: null })),
+      .map((test): Job => ({ file, test, target: null, repeat: 1, subject: null, run: null })),
   );
   const error = 'there is no transcript for this test';
   return missing.map((job) =>

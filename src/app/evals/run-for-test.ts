@@ -2,26 +2,16 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileError } from '../../lib/errors.ts';
-import type { RandomSource } from '../../lib/ids.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
-import { prepareRun, type RunOptions } from '../run/request.ts';
-import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from '../run/retry.ts';
-import { type RunResult, startRun } from '../run/run.ts';
+import { type AgentRunOptions, prepareRun } from '../run/request.ts';
+import { runAgent } from '../run/run-agent.ts';
 import { transcriptsIn } from './subjects.ts';
 
-export interface LiveOptions {
-  options: RunOptions;
-  retries: number;
-  retry_wait_ms: number;
-  random: RandomSource;
-}
-
-export interface LiveResult {
+export interface TestRun {
   transcript: Transcript | null;
   run_id: string;
   /** Why there is nothing to grade. */
@@ -37,26 +27,6 @@ const GRADED: ReadonlySet<ExitReason> = new Set([
   'max_steps',
   'budget_exceeded',
 ]);
-
-async function runToEnd(live: LiveOptions, signal: AbortSignal): Promise<RunResult> {
-  let attempt = FIRST_ATTEMPT;
-  for (;;) {
-    const watch = watchAttempt();
-    const request = await prepareRun({ ...live.options, attempt });
-    const control = await startRun(request, [{ name: 'the watch for retries', take: watch.sink }]);
-    const abort = () => control.abort('SIGTERM');
-    signal.addEventListener('abort', abort);
-    if (signal.aborted) abort();
-    const result = await control.result.finally(() => signal.removeEventListener('abort', abort));
-    const again = attempt.number <= live.retries && watch.worthAnother(result.outcome);
-    if (!again || signal.aborted) return result;
-    attempt = attemptAfter(attempt, result.outcome);
-    await sleep(waitBefore(attempt.number, live.retry_wait_ms, live.random), undefined, {
-      signal,
-    }).catch(() => {});
-    if (signal.aborted) return result;
-  }
-}
 
 export interface Workspace {
   path: string;
@@ -76,10 +46,21 @@ export function copyWorkspace(template: string): Workspace {
   }
 }
 
-export async function runForTest(live: LiveOptions, signal: AbortSignal): Promise<LiveResult> {
-  const { state_dir } = await prepareRun(live.options);
-  const { run_id, outcome, exit_reason } = await runToEnd(live, signal);
-  const path = transcriptPath(stateDirAt(state_dir), outcome.agent, run_id);
+/** `live`: takes problems of the run's live session. */
+export async function runForTest(
+  options: AgentRunOptions,
+  signal: AbortSignal,
+  live: (text: string) => void,
+): Promise<TestRun> {
+  const request = await prepareRun(options);
+  const control = runAgent(request, { views: () => [], live });
+  const abort = () => control.abort('SIGTERM');
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  const { run_id, outcome, exit_reason } = await control.result.finally(() =>
+    signal.removeEventListener('abort', abort),
+  );
+  const path = transcriptPath(stateDirAt(request.state_dir), outcome.agent, run_id);
   let transcript: Transcript | null = null;
   let problem: string | null = null;
   const onProblem = (say: string) => {

@@ -7,7 +7,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { sendingUrl } from '../../live/protocol/address.ts';
 import { compose, withBytes } from '../../live/protocol/compose.ts';
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
-import type { InputAnswer, Notice, SenderTimes } from '../../live/sender/sender.ts';
+import type { InputReply, Notice, SenderTimes } from '../../live/sender/types.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import type { AGENT_MESSAGE_TYPES, EXECUTION_STATUSES } from '../../model/live-words.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
@@ -15,7 +15,7 @@ import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-
 import { openRedactor } from '../config/redaction.ts';
 import { livePaths } from './paths.ts';
 import { createLiveRedaction, type LiveRedaction } from './redaction.ts';
-import { type LiveSender, type OutSession, openLive, type Undelivered } from './sender.ts';
+import { LiveSender, type OutSession, type Undelivered } from './sender.ts';
 
 export interface ConnectOptions {
   token?: string | undefined;
@@ -32,7 +32,7 @@ export interface ConnectOptions {
    */
   redact?: readonly string[] | false | undefined;
   /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
-  onInput?: ((message: WireMessage) => InputAnswer | Promise<InputAnswer>) | undefined;
+  onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
   /** Lost connections, clocks that differ, refusals. */
   onNotice?: ((notice: Notice) => void) | undefined;
   times?: Partial<SenderTimes> | undefined;
@@ -99,7 +99,7 @@ export function connect(url: string, options: ConnectOptions = {}): LiveConnecti
   const { outbox } = livePaths(state.path);
   const more = { onInput, onNotice, times, clock, random };
   const to = sendingUrl(url, options.insecure ?? false);
-  const live: LiveSender = openLive({ url: to, token, token_file, ca, outbox, ...more });
+  const live = new LiveSender({ url: to, token, token_file, ca, outbox, ...more });
   const redaction = redactionOf(options.redact ?? [], state);
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
   const speakers: Speaker[] = [];

@@ -12,12 +12,12 @@ import { isOwnTarget } from '../config/own-state.ts';
 import { livePaths } from './paths.ts';
 import type { LiveSender, Undelivered } from './sender.ts';
 
-export interface Delivered {
+interface Delivered {
   session_id: string;
   messages: number;
 }
 
-export interface Delivering {
+interface Delivering {
   /** Everything that could be delivered is, or nothing more is tried. */
   done: Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
   /** Waits at most so long, then gives up until the next time. */
@@ -140,10 +140,10 @@ const leftOf = ({ session_id, last_seq, first_seq, acked }: Outbox): Undelivered
 /** A connection for each, so that one that is refused keeps no other from its place. */
 async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'> {
   const { session_id, target, first_seq, last_seq } = outbox;
-  const { openLive } = await import('./sender.ts');
+  const { LiveSender } = await import('./sender.ts');
   const lost = new AbortController();
   try {
-    const live = openLive({
+    const live = new LiveSender({
       ...target,
       outbox: '',
       onNotice: ({ kind }) => {

@@ -1,14 +1,14 @@
 /** The live session of a run whose tacho was killed, finished from the run's events after what is in the outbox already. */
-import { messageIdOf } from '../../live/protocol/compose.ts';
+import { numbered } from '../../live/protocol/compose.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
 import { type Outbox, openOutbox } from '../../store/outbox/outbox.ts';
 import type { EventSink } from '../run/recorder.ts';
+import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
-import type { LiveRunConfig } from './sent-run.ts';
 
-export interface ResumedLive {
+interface ResumedLive {
   /** Takes all events of the run, from the first on. Never throws: the record is what counts. */
   sink: EventSink;
   /** Leaves the outbox for `deliver`. */
@@ -65,14 +65,8 @@ function resumed(outbox: Outbox, { call_timeout_ms, trace }: LiveRunConfig): Res
 }
 
 function put(outbox: Outbox, messages: readonly LiveMessage[], event: number): void {
-  const from = outbox.last_seq + 1;
-  outbox.append(
-    messages.map((message, i) => {
-      const seq = from + i;
-      const mine = { ...message, seq, message_id: messageIdOf(outbox.session_id, seq) };
-      return { event, seq, type: message.type, text: JSON.stringify(mine) };
-    }),
-  );
+  const { session_id, last_seq } = outbox;
+  outbox.append(numbered(session_id, last_seq + 1, messages).map((one) => ({ ...one, event })));
 }
 
 /** The numbers, times and answers that are in the outbox already are not given twice. */

@@ -6,15 +6,10 @@ import { fileError, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
-import { messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
+import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
-import {
-  type InputAnswer,
-  type Notice,
-  Sender,
-  type SenderSession,
-  type SenderTimes,
-} from '../../live/sender/sender.ts';
+import { Sender } from '../../live/sender/sender.ts';
+import type { InputReply, Notice, SenderSession, SenderTimes } from '../../live/sender/types.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { takeLock } from '../../store/lock.ts';
@@ -27,51 +22,19 @@ import {
 import { rememberTarget } from '../config/own-state.ts';
 import { packageRoot } from '../config/paths.ts';
 
-export interface LiveTarget {
+export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
   /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
   token?: string | null | undefined;
   ca?: string | null | undefined;
-}
-
-export interface LiveOptions extends LiveTarget {
   /** Folder of the outboxes. */
   outbox: string;
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
-  onInput?: ((message: WireMessage) => InputAnswer | Promise<InputAnswer>) | undefined;
+  onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
   onNotice?: ((notice: Notice) => void) | undefined;
-}
-
-export interface OutSession {
-  readonly session_id: string;
-  /** The number of the next message. */
-  readonly next_seq: number;
-  readonly outbox: Outbox;
-  readonly sender: SenderSession;
-  /** Writes the messages as they are, to disk, and rings the sender. */
-  put(messages: readonly { seq: number; type: string; text: string }[], event?: number): void;
-  /** Numbers and dates our own messages, then puts them. */
-  say(messages: readonly LiveMessage[], event?: number): void;
-}
-
-export interface LiveSender {
-  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
-  open(session_id: string, first_seq?: number): OutSession;
-  /** One that was left. */
-  adopt(outbox: Outbox): OutSession;
-  /** The number with which a session goes on: by the outbox, else by the collector where one answers soon, else 1. */
-  where(session_id: string): Promise<number>;
-  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
-  room(): Promise<void>;
-  readonly sessions: readonly OutSession[];
-  readonly connected: boolean;
-  /** Waits until all is acknowledged, at most so long. */
-  settled(wait_ms: number): Promise<boolean>;
-  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
-  close(): Promise<Undelivered[]>;
 }
 
 export interface Undelivered {
@@ -87,7 +50,7 @@ export interface Undelivered {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
 
 /** A token file for a sender holds the bare token. */
-export function readToken(path: string): string {
+function readToken(path: string): string {
   let text: string;
   try {
     const { mode } = statSync(path);
@@ -101,17 +64,13 @@ export function readToken(path: string): string {
   return text;
 }
 
-export function openLive(options: LiveOptions): LiveSender {
-  return new OutboxSender(options);
-}
-
-class OutboxSender implements LiveSender {
+export class LiveSender {
   readonly sessions: OutSession[] = [];
   readonly #sender: Sender;
   readonly #target: OutboxTarget;
   readonly #dir: string;
 
-  constructor(options: LiveOptions) {
+  constructor(options: LiveSenderOptions) {
     const { url, token_file, ca, onInput, onNotice, times } = options;
     const address = parseAddress(url);
     this.#dir = options.outbox;
@@ -133,6 +92,7 @@ class OutboxSender implements LiveSender {
     return this.#sender.connected;
   }
 
+  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
   open(session_id: string, first_seq = 1): OutSession {
     const known = this.sessions.find((session) => session.session_id === session_id);
     if (known !== undefined) return known;
@@ -143,11 +103,13 @@ class OutboxSender implements LiveSender {
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
+  /** The number with which a session continues: by the outbox, else by the collector where one answers soon, else 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
     return (await this.#sender.where(session_id, LIMITS.live_where_ms)) ?? 1;
   }
 
+  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
       while (outbox.bytes > LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
@@ -156,17 +118,20 @@ class OutboxSender implements LiveSender {
       }
   }
 
+  /** One that was left. */
   adopt(outbox: Outbox): OutSession {
-    const session = new FileSession(outbox, this.#sender.add(outbox));
+    const session = new OutSession(outbox, this.#sender.add(outbox));
     this.sessions.push(session);
     return session;
   }
 
+  /** Waits until all is acknowledged, at most this long. */
   async settled(wait_ms: number): Promise<boolean> {
     const all = await Promise.all(this.sessions.map(({ sender }) => sender.settled(wait_ms)));
     return !all.includes(false);
   }
 
+  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
   async close(): Promise<Undelivered[]> {
     await this.#sender.close();
     return this.sessions.map(leave).filter((left) => left !== null);
@@ -192,7 +157,7 @@ function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
   return done ? null : { session_id, messages, refused: null, path: null };
 }
 
-class FileSession implements OutSession {
+export class OutSession {
   readonly outbox: Outbox;
   readonly sender: SenderSession;
 
@@ -205,23 +170,21 @@ class FileSession implements OutSession {
     return this.outbox.session_id;
   }
 
+  /** The number of the next message. */
   get next_seq(): number {
     return this.outbox.last_seq + 1;
   }
 
+  /** Writes the messages as they are, to disk, and rings the sender. */
   put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
     if (this.outbox.bytes > LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
     this.outbox.append(messages.map((message) => ({ ...message, event })));
     this.sender.wake();
   }
 
+  /** Numbers and dates our own messages, then puts them. */
   say(messages: readonly LiveMessage[], event = 0): void {
-    const numbered = messages.map((message, i) => {
-      const seq = this.next_seq + i;
-      const mine = { ...message, seq, message_id: messageIdOf(this.session_id, seq) };
-      return { seq, type: message.type, text: JSON.stringify(mine) };
-    });
-    this.put(numbered, event);
+    this.put(numbered(this.session_id, this.next_seq, messages), event);
   }
 }
 

@@ -6,117 +6,58 @@
 import type { Clock } from '../../lib/clock.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
-import type { InputAnswer, SenderTimes } from '../../live/sender/sender.ts';
+import type { Confirmation } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import type { LiveMessage } from '../../model/live.ts';
 import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
-import type { EventSink, View } from '../run/recorder.ts';
-import type { RunRequest } from '../run/request.ts';
-import { type RunControl, startRun } from '../run/run.ts';
-import { refused } from '../run/run-input.ts';
+import { type View, whyOf } from '../run/recorder.ts';
+import type { AgentInput, InputAnswer } from '../run/run-input.ts';
+import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
-import {
-  type LiveSender,
-  noticeText,
-  type OutSession,
-  openLive,
-  undeliveredText,
-} from './sender.ts';
+import { LiveSender, noticeText, type OutSession, undeliveredText } from './sender.ts';
 
-/** Where a run is sent, kept with its spool so that a recovery can finish it. */
-export interface LiveRunConfig {
-  url: string;
-  token_file: string | null;
-  ca: string | null;
-  /** Another machine may be sent to without TLS. */
-  insecure?: boolean;
-  call_timeout_ms: number | null;
-  /** W3C trace context of whoever started the run. */
-  trace: LiveMessage['trace'];
-}
-
-export interface LiveRunOptions {
+interface SentRunOptions {
   state_dir: string;
   clock: Clock;
+  /** Whom input from the collector is for. */
+  input: AgentInput;
   say(text: string): void;
-  times?: Partial<SenderTimes>;
 }
-
-export interface LiveRun {
-  sink: EventSink;
-  /** Takes input for the run from now on; before that every input is refused. */
-  onInput(take: (message: WireMessage) => InputAnswer | Promise<InputAnswer>): void;
-  /** Waits a moment for the last acknowledgements and says what is not delivered. */
-  end(): Promise<void>;
-}
-
-/** The name of a run's way to its collector. */
-export const LIVE_VIEW = 'the live session';
-
-const NOT_YET: InputAnswer = refused('starting', 'the agent does not run yet');
-
-type Talk = Pick<RunControl, 'say' | 'interrupt' | 'confirm'>;
 
 /** A client's message as what it asks of a run (LP-14). */
-export function inputTo(control: Talk, { type, data }: WireMessage): InputAnswer {
+function inputTo(agent: AgentInput, { type, data }: WireMessage): InputAnswer {
   switch (type) {
     case 'user_input':
-      return control.say(data.content as string);
+      return agent.say(data.content as string);
     case 'interrupt':
-      return control.interrupt((data.reason as string | null | undefined) ?? null);
+      return agent.interrupt((data.reason as string | null | undefined) ?? null);
     default: {
-      const message = (data.message as string | null | undefined) ?? null;
-      return control.confirm(data.call_id as string, data.confirmed as boolean, message);
+      const { call_id, confirmed, message = null } = data as unknown as Confirmation;
+      return agent.confirm({ call_id, confirmed, message });
     }
   }
 }
 
-/** Throws a TachoError for an address or a token file that cannot be used. */
-export function startLiveRun(config: LiveRunConfig, options: LiveRunOptions): LiveRun {
-  return new SentRun(config, options);
-}
-
-/** Starts a run that is sent to its collector as well, where it has one; its result waits for the last acknowledgements. */
-export async function startSentRun(
-  request: RunRequest,
-  views: readonly View[],
-  say: (text: string) => void,
-): Promise<RunControl> {
-  const { live: config, state_dir, clock } = request;
-  if (config === null) return startRun(request, views);
-  const live = startLiveRun(config, { state_dir, clock, say });
-  try {
-    const control = await startRun(request, [...views, { name: LIVE_VIEW, take: live.sink }]);
-    live.onInput((message) => inputTo(control, message));
-    return { ...control, result: control.result.finally(() => live.end()) };
-  } catch (error) {
-    await live.end();
-    throw error;
-  }
-}
-
-class SentRun implements LiveRun {
+/** Its constructor throws a TachoError for an address or a token file that cannot be used. */
+export class SentRun {
   readonly #config: LiveRunConfig;
-  readonly #options: LiveRunOptions;
+  readonly #options: SentRunOptions;
   readonly #live: LiveSender;
-  #take: (message: WireMessage) => InputAnswer | Promise<InputAnswer> = () => NOT_YET;
   #session: OutSession | null = null;
   #projector: LiveProjector | null = null;
   #timer: NodeJS.Timeout | null = null;
   #broken = false;
   #said_lost = false;
 
-  constructor(config: LiveRunConfig, options: LiveRunOptions) {
+  constructor(config: LiveRunConfig, options: SentRunOptions) {
     this.#config = config;
     this.#options = options;
     const { url, token_file, ca } = config;
-    this.#live = openLive({
+    this.#live = new LiveSender({
       url,
       token_file,
       ca,
       outbox: livePaths(options.state_dir).outbox,
-      times: options.times,
-      onInput: (message) => this.#take(message),
+      onInput: (message) => inputTo(options.input, message),
       onNotice: (notice) => {
         // Once is enough: what is not delivered in the end is said then.
         if (notice.kind === 'lost' && this.#said_lost) return;
@@ -127,15 +68,13 @@ class SentRun implements LiveRun {
     });
   }
 
-  readonly sink: EventSink = (events) => {
-    this.#guarded(() => {
-      for (const event of events) this.#push(event);
-    });
+  readonly view: View = {
+    name: 'the live session',
+    take: (events) =>
+      this.#guarded(() => {
+        for (const event of events) this.#push(event);
+      }),
   };
-
-  onInput(take: (message: WireMessage) => InputAnswer | Promise<InputAnswer>): void {
-    this.#take = take;
-  }
 
   #push(event: Event): void {
     const { call_timeout_ms, trace } = this.#config;
@@ -172,14 +111,19 @@ class SentRun implements LiveRun {
     }
   }
 
+  /** Waits a moment for the last acknowledgements and says what is not delivered. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    // A collector that is away will not come back just now.
-    const wait_ms = this.#live.connected ? LIMITS.live_last_acks_ms : LIMITS.live_deliver_ms;
-    await this.#live.settled(wait_ms);
-    for (const left of await this.#live.close())
-      this.#options.say(`live: ${undeliveredText(left)}`);
+    try {
+      // A collector that is away will not come back just now.
+      const wait_ms = this.#live.connected ? LIMITS.live_last_acks_ms : LIMITS.live_deliver_ms;
+      await this.#live.settled(wait_ms);
+      for (const left of await this.#live.close())
+        this.#options.say(`live: ${undeliveredText(left)}`);
+    } catch (error) {
+      this.#options.say(`live: the session could not be closed: ${whyOf(error)}`);
+    }
   }
 }
 

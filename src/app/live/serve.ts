@@ -19,13 +19,14 @@ import { listenStdio } from '../../live/transports/stdio.ts';
 import { listenTcp } from '../../live/transports/tcp.ts';
 import { listenUnix } from '../../live/transports/unix.ts';
 import { openIndex } from '../../store/index/index-db.ts';
+import { endsOf, follow } from '../../store/journal/follow.ts';
 import { openJournal } from '../../store/journal/journal.ts';
+import { readSession } from '../../store/journal/read.ts';
 import { heldError, takeLock } from '../../store/lock.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { createBoard } from './board.ts';
 import { deliverLeft } from './deliver-left.ts';
 import { livePaths } from './paths.ts';
-import { createLiveReader } from './reader.ts';
 
 export interface ServeOptions {
   state_dir: string;
@@ -75,7 +76,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const board = createBoard(paths, clock);
   const collector = createCollector({
     journal,
-    reader: createLiveReader(state.journal, index),
+    reader: {
+      session: (id) => readSession(state.journal, id, { index }),
+      follow: (from, signal, filter) =>
+        follow(state.journal, from === 'start' ? {} : endsOf(state.journal), signal, filter),
+    },
     clock,
     newSessionId: () => newRunId(clock.now(), systemRandom).replace('r_', 's_'),
     version: options.version,

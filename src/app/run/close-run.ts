@@ -1,9 +1,10 @@
 /** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { overLimit, unwatched } from '../../capture/budget.ts';
 import { problem } from '../../capture/decode.ts';
 import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
 import { createReconciler } from '../../capture/reconcile.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import type { AgentExit } from '../../capture/source/spawn.ts';
 import {
   diffWorktrees,
@@ -12,36 +13,18 @@ import {
   type Worktree,
   type WorktreeLimit,
 } from '../../capture/source/worktree.ts';
-import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Agent } from '../../model/agent.ts';
 import type { EventOf, Raw } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
+import type { ExitReason } from '../../model/words.ts';
 import { VALUE_CHARS_MIN } from '../../redact/values.ts';
-import { openIndex } from '../../store/index/index-db.ts';
-import { removeIfDeleted } from '../../store/journal/tombstones.ts';
-import type { Spool } from '../../store/spool/spool.ts';
-import type { StreamLog } from '../config/log.ts';
-import { journalledEvents } from '../runs/replay.ts';
-import { rebuildTranscript, saveTranscript } from '../runs/transcript-writer.ts';
 import { sessionEvents } from '../sessions/session-source.ts';
-import { type FailedView, whyOf } from './recorder.ts';
-import { type Desk, TRANSCRIPT } from './recording.ts';
-import type { RunResult } from './run.ts';
-import { closeSpool } from './spool-meta.ts';
-import { type LogRequest, saveLog } from './stream-log.ts';
+import type { FailedView } from './recorder.ts';
+import { TRANSCRIPT } from './recording.ts';
+import { type EndedRun, lostRecord, NOTHING_STORED, storeRun } from './store-run.ts';
 
-export interface Closing {
-  request: {
-    agent: Agent;
-    cwd: string;
-    env: Record<string, string>;
-    keep_raw: boolean;
-    stream_log: StreamLog;
-  };
-  desk: Desk;
-  /** Null where there is no raw output to keep. */
-  spool: Spool | null;
+export interface Closing extends EndedRun {
   pipeline: Pipeline;
   /** Null where tacho had no process of its own to wait for. */
   exit: AgentExit | null;
@@ -58,6 +41,20 @@ export interface Closing {
   elapsed_ms: (() => number) | null;
   /** Why the agent's output could not be read to its end. */
   unreadable?: string;
+}
+
+export interface RunResult {
+  run_id: string;
+  outcome: RunOutcome;
+  exit_reason: ExitReason;
+  /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
+  cause: string | null;
+  /** Whether the journal has the whole record. */
+  recorded: boolean;
+  /** Why the recorded run is not in the list of runs; null when it is. */
+  unlisted: string | null;
+  /** What was made of the events and failed: the record itself is whole. */
+  failed_views: FailedView[];
 }
 
 export async function closeRun(closing: Closing): Promise<RunResult> {
@@ -101,22 +98,6 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
   return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };
 }
 
-/** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
-function lostRecord({ journal, state }: Desk): Error | null {
-  try {
-    // Later commands refuse such a state folder, though the journal could be read through a link.
-    for (const path of [state.path, state.journal, state.spool, state.transcripts])
-      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
-        return new Error(
-          `${path}: was replaced during the run and is no folder now: put the folder back`,
-        );
-    journal.check();
-    return null;
-  } catch (error) {
-    return error as Error;
-  }
-}
-
 /** Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time. */
 async function settleLimits({ desk, pipeline, limits, limit }: Closing): Promise<string | null> {
   for (const detail of unwatched(limits, pipeline.state))
@@ -142,71 +123,6 @@ async function endUnrecorded(
     digest: null,
   };
   await desk.recorder.endWithout({ ...finished, data });
-}
-
-interface Stored {
-  unlisted: string | null;
-  /** Files that could not be written. */
-  missing: FailedView[];
-}
-
-const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
-
-/**
- * The record is in the journal and its end was shown: what fails now is reported and nothing else. The spool stays after
- * an error of the disk, so that a recovery can store the rest.
- */
-async function storeRun(closing: Closing, outcome: RunResult['outcome']): Promise<Stored> {
-  const { desk, spool, request } = closing;
-  const missing: FailedView[] = [];
-  let try_again = false;
-  const attempt = async (view: string, work: () => void | Promise<void>) => {
-    try {
-      await work();
-    } catch (error) {
-      missing.push({ view, why: whyOf(error) });
-      try_again ||= error instanceof TachoError;
-    }
-  };
-  // Before the run is listed: whatever is listed has its files, where they can be written at all.
-  await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
-  if (spool !== null)
-    await attempt('the log', () => saveLog(desk.state, spool, logOf({ desk, request })));
-  let deleted = false;
-  try {
-    await desk.journal.close();
-    const index = openIndex(desk.state);
-    try {
-      index.saveRun(outcome, desk.covers);
-      await attempt('the check for its deletion', () => {
-        deleted = removeIfDeleted(desk.state, index, desk.run_id);
-      });
-    } finally {
-      index.close();
-    }
-  } catch (error) {
-    const lost = lostRecord(desk);
-    if (lost !== null)
-      return { unlisted: `the record of the run is lost: ${lost.message}`, missing };
-    const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
-    return { unlisted, missing };
-  }
-  if (deleted) return { unlisted: 'the run was deleted while it was recorded', missing };
-  if (spool !== null && !try_again)
-    await attempt('the removal of its raw output', () => closeSpool(spool, request.keep_raw));
-  return { unlisted: null, missing };
-}
-
-function storeTranscript({ state, run_id, transcript }: Desk, outcome: RunResult['outcome']) {
-  const made = transcript();
-  if (made === null) return rebuildTranscript(state, outcome, journalledEvents(state, run_id));
-  saveTranscript(state, outcome, made);
-}
-
-function logOf({ desk, request }: Pick<Closing, 'desk' | 'request'>): LogRequest {
-  const { run_id, redactor } = desk;
-  const { agent, stream_log, cwd } = request;
-  return { run_id, agent: agent.id, stream_log, cwd, redactor };
 }
 
 async function noteCuts({ desk, pipeline }: Closing): Promise<void> {
@@ -254,18 +170,7 @@ async function reconcile(closing: Closing): Promise<void> {
       since_ms: started_ms,
       stream_usage: pipeline.state.usage.tokens !== null,
     }),
-    info: {
-      run_id: desk.run_id,
-      agent: agent.id,
-      cwd,
-      prompt: null,
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id,
-      fingerprint: () => null,
-    },
+    info: recordedRun(desk.run_id, agent.id, { cwd, session_id }),
   });
   const reconciler = createReconciler(pipeline.state);
   try {

@@ -1,33 +1,30 @@
 /** Messages of an agent's SDK, recorded like a run: the same decoder, journal and outcome, without a process of its own. */
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { newRunId } from '../../lib/ids.ts';
-import { closeRun } from './close-run.ts';
+import { closeRun, type RunResult } from './close-run.ts';
 import type { View } from './recorder.ts';
-import { openDesk } from './recording.ts';
+import { openDesk, pipelineOf } from './recording.ts';
 import { prepareRecord, type RecordOptions } from './request.ts';
-import type { RunResult } from './run.ts';
-import { pipelineOf } from './run.ts';
+import type { RunControl } from './run.ts';
+import { refused } from './run-input.ts';
 
-export interface RecordControl {
-  result: Promise<RunResult>;
-  abort(cause: string): void;
-}
+const elsewhere = () => refused('closed', 'it is recorded here, and run elsewhere');
 
 /** Takes the messages one by one, waiting for the journal; what `abort` leaves unread is not read. */
-export async function startRecord(
+export function startRecord(
   options: RecordOptions,
   messages: AsyncIterable<unknown> | Iterable<unknown>,
   views: readonly View[],
-): Promise<RecordControl> {
-  const request = await prepareRecord(options);
-  const started_ms = request.clock.now();
-  const started_elapsed = request.clock.elapsed();
-  const desk = openDesk(request, newRunId(started_ms, request.random), views);
-  desk.journal.begin(desk.run_id);
-  const pipeline = pipelineOf({ ...request, started_ms }, desk);
+): RunControl {
   let cause: string | null = null;
 
   async function record(): Promise<RunResult> {
+    const request = await prepareRecord(options);
+    const started_ms = request.clock.now();
+    const started_elapsed = request.clock.elapsed();
+    const desk = openDesk(request, newRunId(started_ms, request.random), views);
+    desk.journal.begin(desk.run_id);
+    const pipeline = pipelineOf({ ...request, started_ms }, desk);
     let line = 0;
     try {
       for await (const message of messages) {
@@ -58,6 +55,7 @@ export async function startRecord(
 
   return {
     result: record(),
+    input: { say: elsewhere, interrupt: elsewhere, confirm: elsewhere },
     abort(why) {
       cause ??= why;
     },

@@ -1,8 +1,10 @@
 /** Everything a run is recorded with, opened together and closed together. */
+import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
+import { draftRedaction } from '../../redact/event.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import { type Cover, coversOnly } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -10,8 +12,10 @@ import { openSecretHash } from '../../store/journal/hash.ts';
 import { type Journal, openJournal } from '../../store/journal/journal.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
-import { createTranscriptWriter, type TranscriptWriter } from '../runs/transcript-writer.ts';
+import { TranscriptWriter } from '../runs/transcript-writer.ts';
+import { fingerprint } from './fingerprint.ts';
 import { createRecorder, type EventSink, type Recorder, type View, whyOf } from './recorder.ts';
+import type { RunRequest } from './request.ts';
 
 export interface Desk {
   run_id: string;
@@ -31,7 +35,7 @@ export interface Desk {
 const OUTCOME = 'the outcome';
 export const TRANSCRIPT = 'the transcript';
 
-export interface DeskOptions {
+interface DeskOptions {
   agent: Agent;
   env: Record<string, string | undefined>;
   redact: readonly string[];
@@ -40,7 +44,7 @@ export interface DeskOptions {
   index?: Index;
 }
 
-export function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
+function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
   const { env, redact, agent } = options;
   return openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
 }
@@ -50,7 +54,7 @@ export function openDesk(options: DeskOptions, run_id: string, views: readonly V
   const redactor = redactorFor(state, options);
   const covers: Cover[] = [];
   const journal = openJournal(state.journal, { index: options.index ?? coversOnly(covers) });
-  const transcript = createTranscriptWriter({ tmp: state.tmp });
+  const transcript = new TranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false });
   /** Enough for an outcome without details. */
   const ends: Event[] = [];
@@ -106,4 +110,30 @@ function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
   const outcome = fold.finish();
   const gap = `gap: calls, files and warnings could not be listed: ${why}`;
   return { ...outcome, warnings: [...outcome.warnings, gap] };
+}
+
+type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
+  started_ms: number;
+};
+
+export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
+  const { agent, prompt, cwd, config, clock, started_ms } = request;
+  return createPipeline({
+    agent,
+    primary: 'stdout',
+    now: clock.now,
+    elapsed: clock.elapsed,
+    ...draftRedaction(redactor),
+    info: {
+      run_id,
+      agent: agent.id,
+      cwd,
+      prompt,
+      config,
+      started_ms,
+      model: config.model,
+      session_id: null,
+      fingerprint: (session) => fingerprint({ config, prompt, ...session }),
+    },
+  });
 }

@@ -18,10 +18,9 @@ import type { Spool } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { resumeLiveRun } from '../live/recover.ts';
 import { eventIn } from '../runs/journal-events.ts';
-import { type Closing, closeRun, endRun } from './close-run.ts';
+import { type Closing, closeRun, endRun, type RunResult } from './close-run.ts';
 import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
-import { type Desk, openDesk } from './recording.ts';
-import { pipelineOf, type RunResult } from './run.ts';
+import { type Desk, openDesk, pipelineOf } from './recording.ts';
 import { agentRuns, type KnownSpool, markOf } from './spool-meta.ts';
 
 /** A run to finish. */

@@ -1,38 +1,27 @@
 /** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { findAgent } from '../../agents/registry.ts';
 import { findMarked } from '../../capture/source/process-tree.ts';
 import { durationText } from '../../lib/figures.ts';
-import { isRunId } from '../../lib/ids.ts';
-import type { EventOf } from '../../model/event.ts';
-import type { RunConfig } from '../../model/parts.ts';
-import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
-import { createCatalogue } from '../../store/index/catalogue.ts';
-import { type Index, openIndex } from '../../store/index/index-db.ts';
-import { readSession } from '../../store/journal/read.ts';
-import { newReport } from '../../store/journal/scan.ts';
-import { mayGrow } from '../../store/journal/segment.ts';
-import { isDeleted, readTombstones } from '../../store/journal/tombstones.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { isDeleted } from '../../store/journal/tombstones.ts';
 import { heldError, takeLock } from '../../store/lock.ts';
-import { mayLive, thisOwner } from '../../store/owner.ts';
+import { mayLive } from '../../store/owner.ts';
 import { logPath, transcriptPath } from '../../store/spool/run-files.ts';
 import {
   hasOutput,
   listSpools,
   removeSpool,
   type Spool,
-  spoolAt,
   sweepRemoved,
 } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { sweepUnfinished } from '../../store/sweep.ts';
 import { sweepTemporary } from '../../store/temporary.ts';
-import { eventIn } from '../runs/journal-events.ts';
-import { CAPTURE_SOURCE } from './recorder.ts';
+import type { RunResult } from './close-run.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
+import { findInJournal, orphans } from './recover-journal.ts';
 import { finishRun } from './recover-run.ts';
-import type { RunResult } from './run.ts';
 import {
   agentRuns,
   closeSpool,
@@ -232,22 +221,6 @@ async function* recoverOrphans(
   }
 }
 
-async function orphans(state: StateDir): Promise<string[]> {
-  const index = openIndex(state);
-  try {
-    await createCatalogue(state.journal, index).refresh(newReport());
-    const deleted = readTombstones(state);
-    const hasSpool = (id: string) =>
-      lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
-    return index
-      .unlistedSessions()
-      .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
-      .sort();
-  } finally {
-    index.close();
-  }
-}
-
 async function closeOrphan(
   state: StateDir,
   run_id: string,
@@ -259,52 +232,4 @@ async function closeOrphan(
   const detail = 'the spool is gone: the run was closed with what the journal has';
   const run = { ...found, spool: null, journal_only: detail, signal };
   return recoveryOf(state, run_id, await finishRun(state, run));
-}
-
-interface Journalled extends KnownSpool {
-  imported: boolean;
-}
-
-/** A run by its first event; null: the journal does not know it; busy: its writer may live. */
-async function findInJournal(state: StateDir, run_id: string): Promise<Journalled | 'busy' | null> {
-  const index = openIndex(state);
-  try {
-    const started = await firstEvent(state, run_id, index);
-    if (started === null) return null;
-    const segments = index.getPositions(run_id).map(({ segment }) => segment);
-    if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
-    const { agent: id, cwd, prompt, config } = started.data;
-    const agent = await findAgent(id);
-    if (agent === undefined)
-      throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
-    const meta = {
-      version: 1 as const,
-      run_id,
-      config: config ?? ({ agent: id, model: null } as RunConfig),
-      prompt: prompt ?? '',
-      cwd: cwd ?? process.cwd(),
-      started_ms: started.at_ms,
-      keep_raw: false,
-      redact: [],
-      secrets: {},
-      owner: thisOwner(),
-      agent: null,
-    };
-    return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
-  } finally {
-    index.close();
-  }
-}
-
-async function firstEvent(
-  state: StateDir,
-  run_id: string,
-  index: Index,
-): Promise<EventOf<'run_started'> | null> {
-  for await (const { source, body } of readSession(state.journal, run_id, { index })) {
-    if (source !== CAPTURE_SOURCE) continue;
-    const event = eventIn(body, run_id);
-    if (event?.kind === 'run_started') return event;
-  }
-  return null;
 }

@@ -9,18 +9,18 @@ import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts'
 import { LIMITS } from '../../lib/limits.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
-import type { RunAttempt, RunConfig, RunLimits } from '../../model/parts.ts';
+import type { RunConfig, RunLimits } from '../../model/parts.ts';
 import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { programEntry } from '../config/paths.ts';
-import type { LiveRunConfig } from '../live/sent-run.ts';
+import { type LiveRunConfig, type LiveRunOptions, sendingTo } from '../live/destination.ts';
 
 export interface RunOptions {
-  /** Id of the agent, as `tacho agents` lists them. */
-  agent: string;
+  /** Id of the agent, as `tacho agents` lists them; default: that of the target. */
+  agent?: string | undefined;
   prompt: string;
   /** Work folder of the agent; default: the current folder. */
   cwd?: string | undefined;
@@ -49,11 +49,14 @@ export interface RunOptions {
   /** Patterns of secrets to redact, beyond the known ones. */
   redact?: readonly string[] | undefined;
   labels?: Readonly<Record<string, string>> | undefined;
-  /** The collector that the run is sent to while it goes on; default: none. */
-  live?: LiveRunConfig | null | undefined;
+  /** Where the run is sent as it happens; default: nowhere. */
+  live?: LiveRunOptions | null | undefined;
+  /** A named entry of tacho.yaml; default where no agent is named: the file's default target. */
   target?: string | undefined;
-  /** Which attempt at the same run this is; default: the only one. */
-  attempt?: RunAttempt | undefined;
+  /** How often the agent is run again when the model API failed or it stopped at once; default: 0. */
+  retries?: number | undefined;
+  /** Before the first retry; each next one waits twice as long. Default: 2000. */
+  retry_wait_ms?: number | undefined;
   /** Whether `say`, `interrupt` and `confirm` may reach the agent, where it can take input while it runs (LP-14). */
   accept_input?: boolean | undefined;
   output_mode?: OutputMode | undefined;
@@ -64,6 +67,9 @@ export interface RunOptions {
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
 }
+
+/** Options of a run whose agent is known. */
+export type AgentRunOptions = RunOptions & { agent: string };
 
 export interface RunRequest {
   agent: Agent;
@@ -77,6 +83,7 @@ export interface RunRequest {
   stream_log: StreamLog;
   redact: readonly string[];
   live: LiveRunConfig | null;
+  retry: { times: number; wait_ms: number };
   clock: Clock;
   random: RandomSource;
 }
@@ -104,7 +111,7 @@ const OWN_VARIABLES = [
   'TACHO_TRUST',
 ];
 
-function agentEnvironment(options: RunOptions): Record<string, string> {
+function agentEnvironment(options: Pick<RunOptions, 'env'>): Record<string, string> {
   const passed = Object.entries(process.env).filter(
     (entry): entry is [string, string] => !OWN_VARIABLES.includes(entry[0]),
   );
@@ -136,7 +143,7 @@ function checkProgram(
   throw new TachoError('agent_missing', say, { stage: 'request' });
 }
 
-function configOf(options: RunOptions): RunConfig {
+function configOf(options: AgentRunOptions): RunConfig {
   return {
     agent: options.agent,
     target: options.target ?? null,
@@ -147,7 +154,6 @@ function configOf(options: RunOptions): RunConfig {
     resume: options.resume ?? null,
     timeout_ms: options.timeout_ms ?? null,
     limits: { ...NO_LIMITS, ...options.limits },
-    ...(options.attempt === undefined ? {} : { attempt: options.attempt }),
     ...(options.accept_input === true ? { accept_input: true as const } : {}),
     output_mode: options.output_mode ?? 'human',
     stream: options.stream ?? false,
@@ -168,16 +174,18 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
-/** With an address that was checked, and that records whether TLS may be missing. */
-async function sendingTo(live: LiveRunConfig): Promise<LiveRunConfig> {
-  const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
-  const url = sendingUrl(live.url, live.insecure ?? false);
-  parseAddress(url);
-  return { ...live, url };
+/** Before the first retry, unless said otherwise. */
+const RETRY_WAIT_MS = 2_000;
+
+function retryOf({ retries: times = 0, retry_wait_ms: wait_ms = RETRY_WAIT_MS }: RunOptions) {
+  if (!Number.isSafeInteger(times) || times < 0)
+    throw usage('retries must be a whole number from 0 on');
+  if (!(wait_ms >= 0)) throw usage('the wait before a retry must be 0 milliseconds or more');
+  return { times, wait_ms };
 }
 
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
-export async function prepareRun(options: RunOptions): Promise<RunRequest> {
+export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
   if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
   if (utf8Bytes(options.prompt) > LIMITS.prompt_bytes_max)
@@ -211,7 +219,6 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
   const program = asked === undefined ? null : findProgram(asked, env.PATH, cwd);
   config.program = program ?? asked ?? started;
   if (command !== null) config.command = [...command];
-  const live = options.live == null ? null : await sendingTo(options.live);
   return {
     agent,
     prompt: options.prompt,
@@ -223,7 +230,8 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
     redact: options.redact ?? [],
-    live,
+    live: options.live == null ? null : await sendingTo(options.live),
+    retry: retryOf(options),
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
   };
@@ -232,10 +240,10 @@ export async function prepareRun(options: RunOptions): Promise<RunRequest> {
 /** Of `RunOptions`, what has a meaning without a process. */
 export type RecordOptions = Pick<
   RunOptions,
-  'agent' | 'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
-> & { prompt?: string | undefined };
+  'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
+> & { agent: string; prompt?: string | undefined };
 
-export type RecordRequest = Omit<RunRequest, 'plan'>;
+type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
 
 export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };

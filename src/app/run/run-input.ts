@@ -24,7 +24,17 @@ export function refused(state: InputState, why: string): InputAnswer {
   return { taken: false, why, state, allowed: state === 'closed' ? [] : ['running'] };
 }
 
-export interface RunInputOptions {
+/** What can be said to a running agent. Nothing here blocks or throws. */
+export interface AgentInput {
+  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
+  say(text: string): InputAnswer;
+  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
+  interrupt(reason: string | null): InputAnswer;
+  /** Answers the agent's question whether a call may run. */
+  confirm(answer: Confirmation): InputAnswer;
+}
+
+interface RunInputOptions {
   agent: Agent;
   /** Whether the run was started for it. */
   accepted: boolean;
@@ -35,7 +45,7 @@ export interface RunInputOptions {
   random: RandomSource;
 }
 
-export class RunInput {
+export class RunInput implements AgentInput {
   readonly #options: RunInputOptions;
   readonly #stdin: Writable | null;
   readonly #talk: InputTalk | null;

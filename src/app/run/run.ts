@@ -1,70 +1,34 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../../capture/budget.ts';
-import { problem } from '../../capture/decode.ts';
-import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
-import { type Drain, drainsFor, leftUnread, settleDrains } from '../../capture/source/drain.ts';
-import {
-  endTree,
-  listTree,
-  RUN_ID_VARIABLE,
-  type TreeRoot,
-} from '../../capture/source/process-tree.ts';
+import type { Pipeline } from '../../capture/pipeline.ts';
+import { type Drain, leftUnread, settleDrains } from '../../capture/source/drain.ts';
+import { endTree, listTree, type TreeRoot } from '../../capture/source/process-tree.ts';
 import { readInto } from '../../capture/source/read-into.ts';
-import { type AgentProcess, spawnAgent } from '../../capture/source/spawn.ts';
+import type { AgentProcess } from '../../capture/source/spawn.ts';
 import { createTail, type Tail, waitForChange } from '../../capture/source/tail.ts';
 import { snapshotWorktree } from '../../capture/source/worktree.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
-import type { ExitReason } from '../../model/words.ts';
-import { draftRedaction } from '../../redact/event.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import {
-  createSpool,
-  removeSpool,
-  SPOOL_MARK,
-  type Spool,
-  writeMeta,
-  writeStdin,
-} from '../../store/spool/spool.ts';
+import { createSpool, removeSpool, SPOOL_MARK, type Spool } from '../../store/spool/spool.ts';
 import { rememberTarget } from '../config/own-state.ts';
-import { type Closing, closeRun } from './close-run.ts';
-import { fingerprint } from './fingerprint.ts';
-import { type FailedView, type View, whyOf } from './recorder.ts';
-import { type Desk, openDesk } from './recording.ts';
-import { type RunRequest, takesInput } from './request.ts';
-import { type InputAnswer, RunInput } from './run-input.ts';
-import { keepRaw, metaOf } from './spool-meta.ts';
-
-export interface RunResult {
-  run_id: string;
-  outcome: RunOutcome;
-  exit_reason: ExitReason;
-  /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
-  cause: string | null;
-  /** Whether the journal has the whole record. */
-  recorded: boolean;
-  /** Why the recorded run is not in the list of runs; null when it is. */
-  unlisted: string | null;
-  /** What was made of the events and failed: the record itself is whole. */
-  failed_views: FailedView[];
-}
+import { type Closing, closeRun, type RunResult } from './close-run.ts';
+import { type Launched, launch } from './launch.ts';
+import { type View, whyOf } from './recorder.ts';
+import { type Desk, openDesk, pipelineOf } from './recording.ts';
+import type { RunRequest } from './request.ts';
+import { type AgentInput, RunInput } from './run-input.ts';
+import { keepRaw } from './spool-meta.ts';
 
 export interface RunControl {
-  run_id: string;
   /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
   result: Promise<RunResult>;
   /** Ends the agent's process tree; a second call kills it at once. */
   abort(cause: string): void;
-  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
-  say(text: string): InputAnswer;
-  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
-  interrupt(reason: string | null): InputAnswer;
-  /** Answers the agent's question whether a call may run. */
-  confirm(call_id: string, confirmed: boolean, message: string | null): InputAnswer;
+  input: AgentInput;
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
@@ -80,15 +44,12 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
     desk.journal.begin(run_id);
     const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
     spool = createSpool(desk.state, run_id);
-    const live = new LiveRun(request, desk, spool, await launch(request, run_id, spool));
-    const { input } = live;
+    const launched = await launch(request, run_id, spool);
+    const running = new RunInProgress(request, desk, spool, launched);
     return {
-      run_id,
-      abort: (cause) => live.abort(cause),
-      say: (text) => input.say(text),
-      interrupt: (reason) => input.interrupt(reason),
-      confirm: (call_id, confirmed, message) => input.confirm({ call_id, confirmed, message }),
-      result: live.recordOrEnd(before),
+      input: running.input,
+      abort: (cause) => running.abort(cause),
+      result: running.recordOrEnd(before),
     };
   } catch (error) {
     await dropAll(desk, spool);
@@ -106,95 +67,13 @@ async function dropAll(desk: Desk, spool: Spool | null): Promise<void> {
   }
 }
 
-interface Launched {
-  agent: AgentProcess;
-  drains: readonly Drain[];
-  started_ms: number;
-  /** The same moment by the clock that cannot be set. */
-  started_elapsed: number;
-  problems: readonly Draft[];
-}
-
-/** Rejects only where no agent was started. */
-async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
-  const { plan, cwd } = request;
-  const stdin_open = takesInput(request.agent, request.config);
-  const in_file = plan.stdin !== null && !stdin_open;
-  if (in_file) writeStdin(spool, plan.stdin as string);
-  const started_ms = request.clock.now();
-  const started_elapsed = request.clock.elapsed();
-  const launched = {
-    command: plan.command,
-    args: plan.args,
-    env: { ...request.env, [RUN_ID_VARIABLE]: run_id },
-    cwd,
-    stdin_path: in_file ? spool.stdin : null,
-    stdin_open,
-    stdout_path: spool.stdout,
-    stderr_path: spool.stderr,
-  };
-  const drains = drainsFor(launched) ?? [];
-  const output_fds = drains.map(({ pipe }) => pipe.fd);
-  const closePipes = () => {
-    for (const { pipe } of drains) pipe.close();
-  };
-  const noted = { request, run_id, started_ms, drains };
-  let agent: AgentProcess;
-  try {
-    writeMeta(spool, metaOf({ ...noted, agent: null }));
-    agent = spawnAgent({ ...launched, output_fds });
-  } catch (error) {
-    closePipes();
-    throw error;
-  }
-  // A drain ends when the last write end of its pipe is closed.
-  agent.exited.then(closePipes);
-  await agent.started;
-  const problems: Draft[] = [];
-  try {
-    writeMeta(spool, metaOf({ ...noted, agent }));
-  } catch (error) {
-    // The agent works already. A recovery finds it by the mark in its environment.
-    const detail = `the agent's process could not be noted in the spool: ${whyOf(error)}`;
-    problems.push(problem('store', 'spool_unusable', detail));
-  }
-  return { agent, drains, started_ms, started_elapsed, problems };
-}
-
-export type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
-  started_ms: number;
-};
-
-export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
-  const { agent, prompt, cwd, config, clock, started_ms } = request;
-  return createPipeline({
-    agent,
-    primary: 'stdout',
-    now: clock.now,
-    elapsed: clock.elapsed,
-    ...draftRedaction(redactor),
-    info: {
-      run_id,
-      agent: agent.id,
-      cwd,
-      prompt,
-      config,
-      started_ms,
-      model: config.model,
-      agent_version: null,
-      session_id: null,
-      fingerprint: (session) => fingerprint({ config, prompt, ...session }),
-    },
-  });
-}
-
 const CHANNELS = ['stdout', 'stderr'] as const;
 type Tails = Record<(typeof CHANNELS)[number], Tail>;
 /** Offsets behind which nothing is read. */
 type Ends = Record<(typeof CHANNELS)[number], number>;
 const NO_END: Ends = { stdout: Number.POSITIVE_INFINITY, stderr: Number.POSITIVE_INFINITY };
 
-class LiveRun {
+class RunInProgress {
   readonly input: RunInput;
   readonly #request: RunRequest;
   readonly #desk: Desk;

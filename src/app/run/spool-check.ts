@@ -10,7 +10,7 @@ import type { Owner } from '../../store/owner.ts';
 import { spoolName } from '../../store/spool/spool.ts';
 import { patterns } from '../config/config.ts';
 import { STREAM_LOGS, type StreamLog } from '../config/log.ts';
-import type { LiveRunConfig } from '../live/sent-run.ts';
+import type { LiveRunConfig } from '../live/destination.ts';
 
 /** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
 export interface SpoolMeta {

@@ -5,18 +5,38 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
+import type { OutboxTarget } from '../../store/outbox/outbox.ts';
 import { mayLive } from '../../store/owner.ts';
 import { isRecorded, listSpools, type Spool, sweepRemoved } from '../../store/spool/spool.ts';
 import { type StateDir, stateDirAt } from '../../store/state-dir.ts';
 import { isOwnState } from '../../store/state-mark.ts';
 import { type Acting, mayAct, NOT_RECOVERED } from '../config/own-state.ts';
 import { packageRoot } from '../config/paths.ts';
+import { deliverLeft } from '../live/deliver-left.ts';
 
 /** Waits for the recovery, at most until its time is over, and returns its messages: whole lines, or an empty text. */
-export type Sweep = () => Promise<string>;
+type Sweep = () => Promise<string>;
+
+/** Waits, within a budget, until what was left is finished; messages are written as whole lines. */
+export type FinishLeft = (write: (text: string) => Promise<void>) => Promise<void>;
+
+/** Begins to recover what killed runs left, and to deliver what is in the outbox. */
+export async function startLeft(
+  state_dir: string,
+  options: Acting & { target?: OutboxTarget | null },
+): Promise<FinishLeft> {
+  const swept = await startSweep(state_dir, options);
+  const deliverNow = () => deliverLeft(state_dir, options);
+  // What a recovery adds to the outbox is sent too.
+  const left = swept === null ? deliverNow() : null;
+  return async (write) => {
+    if (swept !== null) await write(await swept());
+    await (left ?? deliverNow())();
+  };
+}
 
 /** Null: there is nothing to recover. */
-export async function startSweep(state_dir: string, acting: Acting): Promise<Sweep | null> {
+async function startSweep(state_dir: string, acting: Acting): Promise<Sweep | null> {
   const state = stateDirAt(state_dir);
   try {
     if (acting.trust || isOwnState(state_dir)) sweepRemoved(state);

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { createSpill, inPieces, type Spill } from './disk-list.ts';
+import { DiskList, inPieces } from './disk-list.ts';
 
 /** Two and a half times of what is held in memory, so that lists meet the end of the file. */
 const BYTES = LIMITS.spill_memory_bytes * 2.5;
@@ -16,8 +16,8 @@ function numbersOf(count: number): number[] {
   return numbers.filter((index) => index % 31 !== 30 || index > 1000);
 }
 
-function filled(bytes: number): { spill: Spill; numbers: number[] } {
-  const spill = createSpill(testFolder(), 'utf8');
+function filled(bytes: number): { spill: DiskList; numbers: number[] } {
+  const spill = new DiskList(testFolder(), 'utf8');
   onTestFinished(() => spill.close());
   const numbers = numbersOf(Math.ceil(BYTES / bytes));
   for (const index of numbers) spill.put(textOf(index, bytes), index);
@@ -56,7 +56,7 @@ test('a file is bounded: what goes beyond it is refused, so that its maker is dr
   const before = { ...LIMITS };
   Object.assign(LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
   try {
-    const spill = createSpill(testFolder(), 'utf8');
+    const spill = new DiskList(testFolder(), 'utf8');
     onTestFinished(() => spill.close());
     const put = (index: number) => spill.put('x'.repeat(60_000), index);
     for (let index = 0; index < 5; index++) put(index);

@@ -8,31 +8,12 @@ import { LIMITS } from '../../lib/limits.ts';
 import { writeAll } from '../../store/files.ts';
 import { openTemporary, type TemporaryFile } from '../../store/temporary.ts';
 
-export interface Spill {
-  /** Numbers may come in any order. */
-  put(text: string, index: number): void;
-  /** The bytes of a text, valid until the next is asked for; null: there is none. Nothing may be put after. */
-  get(index: number): Buffer | null;
-  /**
-   * The text of this number and, as far as `more` accepts their numbers, the next ones that are stored right behind it:
-   * with a comma between each two. `next` is the first number that is not in it. Null as for `get`.
-   */
-  list(index: number, more: (index: number) => boolean): { bytes: Buffer; next: number } | null;
-  /** One more than the highest number. */
-  readonly count: number;
-  close(): void;
-}
-
 const SLAB_BYTES_MIN = 64 * 1024;
 const PIECE_BYTES = 256 * 1024;
 const COMMA = 0x2c;
 
-/** `folder` holds the file, and is made when it is needed; `latin1`: the texts are byte text. */
-export function createSpill(folder: string, encoding: 'latin1' | 'utf8'): Spill {
-  return new FileSpill(folder, encoding);
-}
-
-class FileSpill implements Spill {
+export class DiskList {
+  /** One more than the highest number. */
   count = 0;
   readonly #folder: string;
   readonly #encoding: 'latin1' | 'utf8';
@@ -47,11 +28,13 @@ class FileSpill implements Spill {
   #window_at = 0;
   #window_fill = 0;
 
+  /** `folder` holds the file, and is made when it is needed; `latin1`: the texts are byte text. */
   constructor(folder: string, encoding: 'latin1' | 'utf8') {
     this.#folder = folder;
     this.#encoding = encoding;
   }
 
+  /** Numbers may come in any order. */
   put(text: string, index: number): void {
     const encoding = this.#encoding;
     this.#makeRoom(1 + (encoding === 'latin1' ? text.length : Buffer.byteLength(text)));
@@ -68,10 +51,15 @@ class FileSpill implements Spill {
     this.#fill += bytes;
   }
 
+  /** The bytes of a text, valid until the next is asked for; null: there is none. Nothing may be put after. */
   get(index: number): Buffer | null {
     return this.list(index, () => false)?.bytes ?? null;
   }
 
+  /**
+   * The text of this number and, as far as `more` accepts their numbers, the next ones that are stored right behind it:
+   * with a comma between each two. `next` is the first number that is not in it. Null as for `get`.
+   */
   list(index: number, more: (index: number) => boolean): { bytes: Buffer; next: number } | null {
     const places = this.#places;
     const from = places[index * 2] as number;

@@ -1,9 +1,9 @@
 /** An outcome with any number of calls, written in flat memory: finished calls are spilled and read back at the end. */
 import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import type { CallPatch } from '../../projections/outcome.ts';
-import { createSpill, inPieces } from './disk-list.ts';
+import { DiskList, inPieces } from './disk-list.ts';
 
-export interface CallSpill {
+interface CallSpill {
   put(call: OutcomeCall, index: number): void;
   /**
    * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
@@ -15,7 +15,7 @@ export interface CallSpill {
 
 /** `tmp`: where many calls are held until the end; `byte_text`: what the calls hold. */
 export function createCallSpill(tmp: string, byte_text: boolean): CallSpill {
-  const spill = createSpill(tmp, byte_text ? 'latin1' : 'utf8');
+  const spill = new DiskList(tmp, byte_text ? 'latin1' : 'utf8');
   function* parts(
     outcome: RunOutcome,
     patches: ReadonlyMap<number, CallPatch>,

@@ -9,11 +9,7 @@ import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { createEventReader, type EventReader } from './journal-events.ts';
-import {
-  createTranscriptWriter,
-  saveTranscript,
-  type TranscriptWriter,
-} from './transcript-writer.ts';
+import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
 /** One run's outcome, and its transcript where that is missing. */
 export class Rebuilt {
@@ -45,7 +41,7 @@ export class Rebuilt {
   #take(event: Event): void {
     if (this.#last === null && event.kind === 'run_started') {
       const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      if (!existsSync(path)) this.#transcript = createTranscriptWriter({ tmp: this.#state.tmp });
+      if (!existsSync(path)) this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
     }
     this.#last = event;
     this.#fold.push(event);
@@ -70,7 +66,7 @@ export class Rebuilt {
   }
 }
 
-export interface RebuiltRun {
+interface RebuiltRun {
   /** Null for a run that has no end. */
   outcome: RunOutcome | null;
   begun: boolean;

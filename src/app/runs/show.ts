@@ -10,7 +10,7 @@ import { createOutcomeFold } from '../../projections/outcome.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { findRunId, journalledEvents } from './replay.ts';
-import { createTranscriptWriter } from './transcript-writer.ts';
+import { TranscriptWriter } from './transcript-writer.ts';
 
 /** A transcript in one line: of a session of 1 GB it has some hundred MB. */
 const TRANSCRIPT_BYTES_MAX = 512 * 1024 * 1024;
@@ -28,7 +28,7 @@ export async function showRun(
   show: (shown: Shown) => Promise<void>,
 ): Promise<void> {
   const run_id = await findRunId(state, run);
-  const writer = createTranscriptWriter({ tmp: state.tmp });
+  const writer = new TranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
   try {
     for await (const event of journalledEvents(state, run_id)) {

@@ -17,15 +17,8 @@ import type { Redactor } from '../../redact/redact.ts';
 import { startPrivate } from '../../store/files.ts';
 import { transcriptFile } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { createSpill, inPieces, type Spill } from './disk-list.ts';
+import { DiskList, inPieces } from './disk-list.ts';
 import { patchedText } from './outcome-writer.ts';
-
-export interface TranscriptWriter {
-  push(event: Event): void;
-  /** Ends the transcript. `outcome`: of the same events, in real text. Nothing may be pushed after. */
-  finish(outcome: RunOutcome): FinishedTranscript;
-  close(): void;
-}
 
 export interface FinishedTranscript {
   view: TranscriptView;
@@ -33,7 +26,7 @@ export interface FinishedTranscript {
   pieces(): Generator<Buffer, void>;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   /** Where a long one is held until it is finished: `tmp` of a state folder. */
   tmp: string;
   /** Events hold byte text. */
@@ -44,21 +37,17 @@ export interface WriterOptions {
   path?: string | null;
 }
 
-export function createTranscriptWriter(options: WriterOptions): TranscriptWriter {
-  return new SpilledTranscript(options);
-}
-
-class SpilledTranscript implements TranscriptWriter {
+export class TranscriptWriter {
   readonly #options: WriterOptions;
-  readonly #heads: Spill;
-  readonly #calls: Spill;
+  readonly #heads: DiskList;
+  readonly #calls: DiskList;
   readonly #fold: TranscriptFold;
 
   constructor(options: WriterOptions) {
     const encoding = options.byte_text ? 'latin1' : 'utf8';
     this.#options = options;
-    this.#heads = createSpill(options.tmp, encoding);
-    this.#calls = createSpill(options.tmp, encoding);
+    this.#heads = new DiskList(options.tmp, encoding);
+    this.#calls = new DiskList(options.tmp, encoding);
     this.#fold = createTranscriptFold({
       message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
       call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
@@ -69,6 +58,7 @@ class SpilledTranscript implements TranscriptWriter {
     this.#fold.push(event);
   }
 
+  /** Ends the transcript. `outcome`: of the same events, in real text. Nothing may be pushed after. */
   finish(outcome: RunOutcome): FinishedTranscript {
     const facts = this.#facts(outcome);
     const places = placesOf(this.#heads.count, this.#fold.moved);
@@ -155,7 +145,7 @@ export async function rebuildTranscript(
   outcome: RunOutcome,
   events: AsyncIterable<Event> | Iterable<Event>,
 ): Promise<void> {
-  const writer = createTranscriptWriter({ tmp: state.tmp });
+  const writer = new TranscriptWriter({ tmp: state.tmp });
   try {
     for await (const event of events) writer.push(event);
     saveTranscript(state, outcome, writer);
@@ -170,7 +160,7 @@ export async function* transcriptPieces(
   events: AsyncIterable<Event> | Iterable<Event>,
   outcome: (outcome: RunOutcome) => void = () => undefined,
 ): AsyncGenerator<Buffer, void> {
-  const writer = createTranscriptWriter({ tmp });
+  const writer = new TranscriptWriter({ tmp });
   const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
   try {
     for await (const event of events) {

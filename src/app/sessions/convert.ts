@@ -1,6 +1,7 @@
 /** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { newRunId, seededRandom } from '../../lib/ids.ts';
@@ -18,7 +19,7 @@ import type { Redactor } from '../../redact/redact.ts';
 import { tmpFolder } from '../config/paths.ts';
 import { inPieces } from '../runs/disk-list.ts';
 import { createCallSpill } from '../runs/outcome-writer.ts';
-import { createTranscriptWriter, type FinishedTranscript } from '../runs/transcript-writer.ts';
+import { type FinishedTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
 
 export { agentOf } from '../config/agent-of.ts';
@@ -26,7 +27,7 @@ export { agentOf } from '../config/agent-of.ts';
 export type ConvertFrom = 'stdout' | 'session';
 export type ConvertTo = LineForm | 'outcome' | TranscriptForm;
 type LineForm = 'events' | 'run-event' | 'live';
-export type TranscriptForm = 'transcript' | 'agentv' | 'atif';
+type TranscriptForm = 'transcript' | 'agentv' | 'atif';
 
 export interface ConvertOptions {
   agent: Agent;
@@ -48,7 +49,7 @@ export interface ConvertOptions {
   decoder?: Decoder;
 }
 
-export type RedactedOptions = ConvertOptions & { redactor: Redactor };
+type RedactedOptions = ConvertOptions & { redactor: Redactor };
 
 export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   return from === 'session' && agent.session ? agent.session.decoder() : agent.stream();
@@ -66,6 +67,7 @@ function pipelineFor({
   every_line = false,
 }: ConvertOptions): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
+  const run_id = newRunId(0, seededRandom(`${agent.id}:${from}:${name}`));
   return createPipeline({
     agent,
     primary: from,
@@ -74,18 +76,7 @@ function pipelineFor({
     every_line,
     ...(decoder && { decoder }),
     ...(redactor && (whole_texts ? lineRedaction(redactor) : draftRedaction(redactor))),
-    info: {
-      run_id: newRunId(0, seededRandom(`${agent.id}:${from}:${name}`)),
-      agent: agent.id,
-      cwd: null,
-      prompt: null,
-      config: null,
-      started_ms: null,
-      model: null,
-      agent_version: null,
-      session_id: null,
-      fingerprint: () => null,
-    },
+    info: recordedRun(run_id, agent.id),
   });
 }
 
@@ -233,7 +224,7 @@ async function* transcriptText(
   const given = asBytes(options);
   const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = createTranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
+  const writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
   try {
     // Calls go to the writer; the outcome needs none of them.
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { recordedRun } from '../../capture/run-info.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
@@ -43,26 +44,15 @@ const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, redac
 
 function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
   const { run_id, config, redactor, since_ms } = options;
+  // A session of the year 9999 would be the last run for ever.
+  const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
   return createPipeline({
     agent,
     primary: 'session',
     now: null,
     ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
     ...(redactor && draftRedaction(redactor)),
-    info: {
-      run_id,
-      agent: agent.id,
-      cwd: null,
-      prompt: null,
-      config,
-      started_ms: null,
-      // A session of the year 9999 would be the last run for ever.
-      latest_ms: Date.now() + CLOCKS_DIFFER_MS,
-      model: null,
-      agent_version: null,
-      session_id: null,
-      fingerprint: () => null,
-    },
+    info: recordedRun(run_id, agent.id, { config, latest_ms }),
   });
 }
 

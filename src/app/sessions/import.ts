@@ -22,11 +22,7 @@ import { createRecorder } from '../run/recorder.ts';
 import { prepareRecord } from '../run/request.ts';
 import { settleable } from '../runs/catch-up.ts';
 import { settle } from '../runs/settle.ts';
-import {
-  createTranscriptWriter,
-  saveTranscript,
-  type TranscriptWriter,
-} from '../runs/transcript-writer.ts';
+import { saveTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { ownPart } from './import-fork.ts';
 import { entryOf, Ledger, type NewId } from './import-ledger.ts';
 import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
@@ -61,7 +57,7 @@ export interface Imported {
   why: string | null;
 }
 
-export interface ImportOptions extends StoreLockOptions {
+interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
   /** Patterns of secrets, beyond the known shapes. */
@@ -191,7 +187,7 @@ class Importer {
 
   async #record(target: ImportTarget, id: NewId, since_ms: number | null): Promise<void> {
     const { state, index } = this.#parts;
-    const transcript = createTranscriptWriter({ tmp: state.tmp });
+    const transcript = new TranscriptWriter({ tmp: state.tmp });
     try {
       const outcome = await this.#journal(target, id, since_ms, transcript);
       saveTranscript(state, outcome, transcript);

@@ -1,6 +1,6 @@
 /** `tacho agents`: what is installed, what each adapter was checked against, what it can tell and when. */
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
 export function defineAgents(program: Command, io: Io): void {
   program

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { TachoError } from '../../lib/errors.ts';
 import { own } from '../../lib/own.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
 interface Words {
   /** Command path, as in `runs list`; '' for the program. */

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { ConvertFrom, ConvertTo } from '../../app/sessions/convert.ts';
 import { redactOption } from '../arguments.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
 
 interface Flags {

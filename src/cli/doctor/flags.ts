@@ -1,7 +1,6 @@
 /** `tacho doctor`: what works here, and what to do where something does not. */
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
 
 const SIGNS = new Map([

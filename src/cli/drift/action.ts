@@ -1,13 +1,20 @@
 /** What `tacho drift` does. */
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor } from '../../app/config/redaction.ts';
+import type { ConvertFrom } from '../../app/sessions/convert.ts';
 import { type Drift, driftIn, type Finding, lastSession } from '../../app/sessions/drift.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import type { Io } from '../io.ts';
-import type { DriftFlags } from './flags.ts';
+import type { Io } from '../command.ts';
 
-export interface DriftRequest {
+export interface DriftFlags {
+  last?: true;
+  from?: ConvertFrom;
+  fail?: true;
+  json?: true;
+}
+
+interface DriftRequest {
   agent: string;
   file: string | undefined;
   flags: DriftFlags;

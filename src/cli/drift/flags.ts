@@ -1,15 +1,7 @@
 /** `tacho drift`: what an agent says that its adapter does not know. */
 import { type Command, Option } from 'commander';
-import type { ConvertFrom } from '../../app/sessions/convert.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
-
-export interface DriftFlags {
-  last?: true;
-  from?: ConvertFrom;
-  fail?: true;
-  json?: true;
-}
+import type { Done, Io } from '../command.ts';
+import type { DriftFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

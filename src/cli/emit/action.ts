@@ -6,7 +6,7 @@ import { deliverLeft } from '../../app/live/deliver-left.ts';
 import { type Emitted, emit } from '../../app/live/emit.ts';
 import { livePaths } from '../../app/live/paths.ts';
 import { createLiveRedaction, type LiveRedaction } from '../../app/live/redaction.ts';
-import { type LiveSender, noticeText, openLive, undeliveredText } from '../../app/live/sender.ts';
+import { LiveSender, noticeText, undeliveredText } from '../../app/live/sender.ts';
 import { EXIT_LATER } from '../../app/run/exit-codes.ts';
 import { clockOf, randomOf } from '../../app/run/request.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
@@ -16,11 +16,23 @@ import { sendingUrl } from '../../live/protocol/address.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
 import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
+import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
-import type { Io } from '../io.ts';
-import type { EmitFlags } from './flags.ts';
 
-export interface EmitRequest {
+export interface EmitFlags {
+  to?: string;
+  session?: string;
+  tokenFile?: string;
+  ca?: string;
+  insecure?: true;
+  wait: number;
+  end: boolean;
+  redact?: string[] | false;
+  json?: true;
+  trust?: true;
+}
+
+interface EmitRequest {
   file: string | undefined;
   flags: EmitFlags;
   state_dir: string | undefined;
@@ -52,7 +64,7 @@ export async function emitCommand(
     token_file: flags.tokenFile === undefined ? null : resolve(flags.tokenFile),
     ca: flags.ca === undefined ? null : resolve(flags.ca),
   };
-  const live = openLive({
+  const live = new LiveSender({
     ...target,
     outbox,
     onNotice: (notice) => {

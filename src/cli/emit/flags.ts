@@ -1,22 +1,9 @@
 /** `tacho emit`: any program's messages to a collector. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { INSECURE_HELP, redactOption } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
-
-export interface EmitFlags {
-  to?: string;
-  session?: string;
-  tokenFile?: string;
-  ca?: string;
-  insecure?: true;
-  wait: number;
-  end: boolean;
-  redact?: string[] | false;
-  json?: true;
-  trust?: true;
-}
+import type { EmitFlags } from './action.ts';
 
 function seconds(text: string): number {
   const value = Number(text);

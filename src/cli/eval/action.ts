@@ -14,26 +14,46 @@ import {
   transcriptsIn,
 } from '../../app/evals/subjects.ts';
 import { openTools } from '../../app/evals/tools.ts';
-import { randomOf } from '../../app/run/request.ts';
-import { startSweep } from '../../app/run/sweep.ts';
+import { sendingTo } from '../../app/live/destination.ts';
+import { type FinishLeft, startLeft } from '../../app/run/sweep.ts';
+import { withTarget } from '../../app/run/with-target.ts';
 import { catchUpState } from '../../app/runs/catch-up.ts';
 import type { EvalReport, EvalRow } from '../../evals/results.ts';
 import type { EvalFile, EvalTest } from '../../evals/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import { EVAL_TEST_LABEL } from '../../model/words.ts';
+import { EVAL_TEST_LABEL, type OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import { openStateDir, resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
-import { optionsOf } from '../run/action.ts';
+import type { Io } from '../command.ts';
+import { type AgentRunFlags, agentRunOptions, sayOfLive } from '../run-options.ts';
+import { catchSignals } from '../signals.ts';
 import { sayTo } from '../state.ts';
-import type { EvalFlags } from './flags.ts';
 import { createProgress } from './progress.ts';
 import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './text.ts';
 
-export interface EvalInput {
+export interface EvalFlags extends AgentRunFlags {
+  agent?: string;
+  target?: string;
+  transcript?: string[];
+  each?: true;
+  run?: string[];
+  threshold?: number;
+  junit?: string;
+  /** Undefined: as the environment says. */
+  github?: boolean;
+  output: OutputMode;
+  results?: string;
+  resume?: string;
+  workers?: number;
+  repeat?: number;
+  failFast?: true;
+  trust?: true;
+}
+
+interface EvalInput {
   files: string[];
   flags: EvalFlags;
   state_dir: string | undefined;
@@ -41,7 +61,6 @@ export interface EvalInput {
 }
 
 const EXIT_CANCELLED = 130;
-const RETRY_WAIT_MS = 2_000;
 const GRADINGS_AT_ONCE = 4;
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' });
@@ -53,6 +72,10 @@ function checkFlags({ files, flags }: EvalInput): void {
     throw usage('give one of --target, --agent, --transcript and --run');
   if (flags.each && flags.transcript === undefined && flags.run === undefined)
     throw usage('--each goes with --transcript or --run');
+  const { limits, ...others } = agentRunOptions(flags);
+  const of_runs = Object.values({ ...others, ...limits }).some((value) => value !== undefined);
+  if (of_runs && (flags.transcript ?? flags.run) !== undefined)
+    throw usage('--transcript and --run grade what is recorded: leave out the flags for new runs');
   if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
     throw usage('--resume goes on with its own file: leave out --results');
   for (const path of flags.transcript ?? []) checkInput(path);
@@ -61,7 +84,7 @@ function checkFlags({ files, flags }: EvalInput): void {
 function gradedOf(input: EvalInput, redactor: Redactor): Graded {
   const { transcript, run, each = false } = input.flags;
   if (transcript === undefined && run === undefined)
-    return { kind: 'runs', live: (test) => liveOf(input, test) };
+    return { kind: 'runs', options: (test) => optionsOf(input, test) };
   const subjects = (problem: OnProblem) => redactedSubjects(subjectsOf(input, problem), redactor);
   return { kind: 'transcripts', each, subjects };
 }
@@ -78,40 +101,21 @@ async function* subjectsOf(
 }
 
 /** As `tacho run --target` would have it. */
-async function liveOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
+async function optionsOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
   if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
   const { agent } = flags;
-  const target = agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined;
-  const { options, retries } = await optionsOf({
-    prompt: prompt === '-' ? '- ' : prompt,
-    args: [],
-    flags: {
-      output: 'json',
-      label: { [EVAL_TEST_LABEL]: test.id },
-      ...(target !== undefined && { target }),
-      ...(agent !== undefined && { agent }),
-      ...(test.timeout_ms !== null && { timeout: test.timeout_ms / 1000 }),
-      ...(flags.trust && { trust: true as const }),
-    },
+  const asked = {
+    ...agentRunOptions(flags),
+    agent,
+    target: agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined,
+    prompt,
+    timeout_ms: test.timeout_ms ?? undefined,
+    labels: { [EVAL_TEST_LABEL]: test.id },
     state_dir,
-    io,
-  });
-  return { options, retries, retry_wait_ms: RETRY_WAIT_MS, random: randomOf(io.env) };
-}
-
-/** A signal ends the eval in good order: running agents are ended, what is graded is kept. */
-function catchSignals(): { signal: AbortSignal; release(): void } {
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, onSignal);
-  return {
-    signal: stop.signal,
-    release() {
-      for (const signal of signals) process.off(signal, onSignal);
-    },
+    output_mode: 'json' as const,
   };
+  return withTarget(asked, actingOf(flags.trust, io));
 }
 
 async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
@@ -143,13 +147,15 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const again = flags.resume !== undefined && existsSync(flags.resume);
   const before = again ? readResults(flags.resume as string) : [];
   const results = path === undefined ? null : openResults(path, again);
-  const signals = catchSignals();
+  // A signal ends the eval in good order: running agents are ended, what is graded is kept.
+  const stop = new AbortController();
+  const release = catchSignals(() => stop.abort());
   try {
-    const result = await evaluate(input, { files, before, results, signal: signals.signal });
+    const result = await evaluate(input, { files, before, results, signal: stop.signal });
     await tell(input, files, result);
-    return signals.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
+    return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
-    signals.release();
+    release();
     results?.close();
   }
 }
@@ -161,18 +167,29 @@ interface Work {
   signal: AbortSignal;
 }
 
+/** What is done before the first agent runs; returns what is done after the last. */
+async function startAgentRuns({ flags, state_dir: flag, io }: EvalInput): Promise<FinishLeft> {
+  const { live } = agentRunOptions(flags);
+  const target = live == null ? null : await sendingTo(live);
+  if (target !== null) {
+    const { warnInsecure } = await import('../insecure.ts');
+    await warnInsecure(target.url, io);
+  }
+  const state_dir = resolveStateDir({ flag, env: io.env, cwd: process.cwd() });
+  return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
+}
+
 async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const { flags, io } = input;
   const redactor = await passingRedactor(io.env, { state_dir: input.state_dir });
   const graded = gradedOf(input, redactor);
-  const live = graded.kind === 'runs';
-  const state_dir = resolveStateDir({ flag: input.state_dir, env: io.env, cwd: process.cwd() });
-  const swept = live ? await startSweep(state_dir, actingOf(flags.trust, io)) : null;
+  const runs_agents = graded.kind === 'runs';
+  const finishLeft = runs_agents ? await startAgentRuns(input) : null;
   const { files } = work;
   const runs = files.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
   );
-  const total = live ? runs.reduce((sum, count) => sum + count, 0) : null;
+  const total = runs_agents ? runs.reduce((sum, count) => sum + count, 0) : null;
   const progress = createProgress(io, total);
   const rowText = createRowText(io, files);
   const human = flags.output === 'human';
@@ -184,7 +201,7 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
       tools,
       threshold: flags.threshold ?? null,
       repeat: flags.repeat ?? null,
-      workers: flags.workers ?? (live ? 1 : GRADINGS_AT_ONCE),
+      workers: flags.workers ?? (runs_agents ? 1 : GRADINGS_AT_ONCE),
       fail_fast: flags.failFast ?? false,
       signal: work.signal,
       before: work.before,
@@ -196,10 +213,11 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
         if (human) progress.print(rowText(row, name));
       },
       onProblem: (say) => void io.err.write(`error: ${forTerminal(redactor.text(say))}\n`),
+      onLive: sayOfLive(io),
     });
   } finally {
     progress.close();
-    if (swept !== null) await io.err.write(await swept());
+    await finishLeft?.((text) => io.err.write(text));
     await tools.close();
   }
 }

@@ -4,7 +4,7 @@ import { readComparable } from '../../app/evals/results.ts';
 import { type Compared, type Comparison, compare, type Figures } from '../../evals/compare.ts';
 import { costText, durationText } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
 const unknown = 'not known';

@@ -1,30 +1,12 @@
-/** `tacho eval`: the flags. What they do is in eval-command.ts, which is loaded only then. */
+/** `tacho eval`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LIMITS } from '../../lib/limits.ts';
-import { OUTPUT_MODES, type OutputMode } from '../../model/words.ts';
+import { OUTPUT_MODES } from '../../model/words.ts';
 import { countFrom } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
+import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags } from '../run-flags.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
-
-export interface EvalFlags {
-  agent?: string;
-  target?: string;
-  transcript?: string[];
-  each?: true;
-  run?: string[];
-  threshold?: number;
-  junit?: string;
-  /** Undefined: as the environment says. */
-  github?: boolean;
-  output: OutputMode;
-  results?: string;
-  resume?: string;
-  workers?: number;
-  repeat?: number;
-  failFast?: true;
-  trust?: true;
-}
+import type { EvalFlags } from './action.ts';
 
 const whole = countFrom(1);
 
@@ -75,7 +57,9 @@ export function defineEval(program: Command, io: Io, done: Done): void {
       new Option('--output <mode>', 'human text, or one JSON object')
         .choices(OUTPUT_MODES)
         .default('human'),
-    )
+    );
+  limitFlags(liveFlags(command))
+    .option(...ACCEPT_INPUT_FLAG)
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: EvalFlags, self: Command) => {

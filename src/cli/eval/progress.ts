@@ -1,6 +1,6 @@
 /** One line at the bottom of a terminal that says how far an eval is; nothing where there is no terminal. */
 import { oneLine } from '../../lib/terminal-text.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
 export interface Progress {
   start(name: string): void;

@@ -7,7 +7,7 @@ import { costText, durationText, plural } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
 import { type JunitCase, junitXml } from '../../projections/junit.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
 const REASON_COLUMNS = 160;

@@ -7,11 +7,20 @@ import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { redactFields } from '../../redact/event.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { sayTo } from '../state.ts';
-import type { ImportFlags } from './flags.ts';
 
-export interface ImportRequest {
+export interface ImportFlags {
+  session?: string;
+  last?: true;
+  all?: true;
+  since?: number;
+  force?: true;
+  redact?: string[];
+  json?: true;
+}
+
+interface ImportRequest {
   agent: string | undefined;
   files: readonly string[];
   flags: ImportFlags;

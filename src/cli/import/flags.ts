@@ -1,19 +1,9 @@
 /** `tacho import`: sessions that agents kept → runs. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { redactOption } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-
-export interface ImportFlags {
-  session?: string;
-  last?: true;
-  all?: true;
-  since?: number;
-  force?: true;
-  redact?: string[];
-  json?: true;
-}
+import type { ImportFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

@@ -1,7 +1,7 @@
 /** `tacho replay RUN`: what a run printed, from its journal (ST-10). */
 import { type Command, Option } from 'commander';
 import type { OutputMode } from '../../model/words.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { runsOf } from '../state.ts';
 
 export function defineReplay(program: Command, io: Io): void {

@@ -15,9 +15,14 @@ import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 import { redactRecord } from '../../redact/event.ts';
 import type { Redactor } from '../../redact/redact.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-import type { ReviewFlags } from './flags.ts';
+
+export interface ReviewFlags {
+  list?: true;
+  json?: true;
+  session?: string;
+}
 
 const TEXT_CHARS_MAX = 20_000;
 const ANSWER_CHARS_MAX = 10_000;
@@ -25,7 +30,7 @@ const ANSWER_CHARS_MAX = 10_000;
 const stateOf = (command: Command, io: Io) =>
   resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
 
-export interface SayRequest {
+interface SayRequest {
   session_id: string;
   seq: number;
   verdict: ReviewVerdict;

@@ -1,14 +1,8 @@
 /** `tacho review`: a person looks at the sampled messages (CF-5). */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ReviewVerdict } from '../../app/live/review.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
-
-export interface ReviewFlags {
-  list?: true;
-  json?: true;
-  session?: string;
-}
+import type { Done, Io } from '../command.ts';
+import type { ReviewFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

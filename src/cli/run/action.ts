@@ -1,36 +1,59 @@
 /** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
+
 import { appendFileSync, closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
-import { AGENT_IDS } from '../../agents/registry.ts';
-import { type Config, findConfig, loadConfig, type Target } from '../../app/config/config.ts';
-import type { Consenting } from '../../app/config/consent.ts';
 import { redactedMessage } from '../../app/config/redaction.ts';
-import { deliverLeft } from '../../app/live/deliver-left.ts';
 import {
   EXIT_SOFTWARE,
   EXIT_USAGE,
   exitCodeOf,
   exitCodeOfError,
 } from '../../app/run/exit-codes.ts';
-import { clockOf, prepareRun, type RunOptions } from '../../app/run/request.ts';
-import { startSweep } from '../../app/run/sweep.ts';
+import { clockOf, prepareRun } from '../../app/run/request.ts';
+import type { RunControl } from '../../app/run/run.ts';
+import { runAgent } from '../../app/run/run-agent.ts';
+import { startLeft } from '../../app/run/sweep.ts';
+import { withTarget } from '../../app/run/with-target.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { createFdWriter } from '../../lib/fd-writer.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { traceOf } from '../../lib/trace.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import type { RunLimits } from '../../model/parts.ts';
+import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.ts';
 import { actingOf } from '../acting.ts';
-import { createTextFilter, type Io } from '../io.ts';
-import { runAttempts } from './attempts.ts';
-import type { RunFlags } from './flags.ts';
-import { catchSignals } from './signals.ts';
+import type { Io } from '../command.ts';
+import { createTextFilter } from '../io.ts';
+import { type AgentRunFlags, agentRunOptions, inMs } from '../run-options.ts';
+import { catchSignals } from '../signals.ts';
+import { Show } from './show.ts';
 
-export interface RunInput {
+export interface RunFlags extends AgentRunFlags {
+  agent?: string;
+  target?: string;
+  command?: string;
+  model?: string;
+  cwd?: string;
+  output: OutputMode;
+  tui?: true;
+  approve?: ApproveMode;
+  events?: string;
+  stream?: true;
+  finalOutput?: string;
+  timeout?: number;
+  junit?: string;
+  github?: boolean;
+  resume?: string;
+  env?: Record<string, string>;
+  label?: Record<string, string>;
+  redact?: string[];
+  keepRaw?: true;
+  trust?: true;
+}
+
+interface RunArguments {
   prompt: string | null;
   args: string[];
   flags: RunFlags;
@@ -40,7 +63,7 @@ export interface RunInput {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
-export async function runCommand(input: RunInput): Promise<number> {
+export async function runCommand(input: RunArguments): Promise<number> {
   const { flags, io } = input;
   if (flags.tui && flags.output === 'json') {
     await io.err.write('error: --output json cannot be combined with --tui\n');
@@ -53,12 +76,12 @@ export async function runCommand(input: RunInput): Promise<number> {
       { stage: 'run' },
     );
   }
-  const progress = { shown: false };
+  const progress: { show: Show | null } = { show: null };
   try {
-    return await recordedRun(input, progress);
+    return await runRecorded(input, progress);
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
-    if (!usual || flags.output !== 'json' || progress.shown) throw error;
+    if (!usual || flags.output !== 'json' || progress.show?.begun) throw error;
     const text = await redactedMessage(error, io.env);
     await io.out.json(serialiseRunEvent(preRunFinished(text, clockOf(io.env).now())));
     await io.err.write(`error: ${text}\n`);
@@ -66,25 +89,32 @@ export async function runCommand(input: RunInput): Promise<number> {
   }
 }
 
-async function recordedRun(input: RunInput, progress: { shown: boolean }): Promise<number> {
+async function runRecorded(input: RunArguments, progress: { show: Show | null }): Promise<number> {
   const { flags, io } = input;
-  const { options, retries } = await optionsOf(input);
-  const request = await prepareRun(options);
+  const request = await prepareRun(await optionsOf(input));
   if (request.live !== null) {
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(request.live.url, io);
   }
-  const acting = actingOf(flags.trust, io);
-  const swept = await startSweep(request.state_dir, acting);
-  const deliverNow = () => deliverLeft(request.state_dir, { ...acting, target: request.live });
-  // What a recovery adds to the outbox is sent too.
-  const left = swept === null ? deliverNow() : null;
+  const acting = { ...actingOf(flags.trust, io), target: request.live };
+  const finishLeft = await startLeft(request.state_dir, acting);
   const files = openFiles(flags);
   const events = files.events === null ? null : createFdWriter(files.events);
-  const signals = catchSignals();
+  let control: RunControl | null = null;
+  const release = catchSignals((signal) => control?.abort(signal));
   try {
-    const show = { input, events, signals, progress };
-    const result = await runAttempts(show, request, { options, retries });
+    const show = new Show(io, {
+      output: flags.output,
+      stream: flags.stream ?? false,
+      cwd: request.cwd,
+      tui: flags.tui ? (flags.agent ?? flags.target ?? '') : null,
+      events,
+      onInterrupt: () => control?.abort('SIGINT'),
+    });
+    progress.show = show;
+    control = runAgent(request, show);
+    const result = await control.result;
+    await show.rest(request.state_dir, result.run_id);
     const final = files.final === null ? null : writeFinal(files.final, result.outcome.message, io);
     const wrong = [
       result.unlisted,
@@ -95,15 +125,17 @@ async function recordedRun(input: RunInput, progress: { shown: boolean }): Promi
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
-    signals.release();
-    if (swept !== null) await io.err.write(await swept());
-    await (left ?? deliverNow())();
+    release();
+    await finishLeft((text) => io.err.write(text));
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
 }
 
 /** Commands are read from either stream of a step: stdout is left to the run. Returns what went wrong. */
-async function tellCi(outcome: RunOutcome, { flags, io }: RunInput): Promise<(string | null)[]> {
+async function tellCi(
+  outcome: RunOutcome,
+  { flags, io }: RunArguments,
+): Promise<(string | null)[]> {
   const github = flags.github ?? io.env.GITHUB_ACTIONS === 'true';
   if (flags.junit === undefined && !github) return [];
   const { annotationsOfRun, junitOfRun, summaryOfRun } = await import('./report.ts');
@@ -134,123 +166,34 @@ function writeBeside(path: string, write: () => void): string | null {
   }
 }
 
-/** Flags before the target of tacho.yaml before the target's defaults. */
-export async function optionsOf(
-  input: RunInput,
-): Promise<{ options: RunOptions; retries: number }> {
-  const { flags, io, args } = input;
-  const consenting = actingOf(flags.trust, io);
-  const path = findConfig(process.cwd(), consenting.say);
-  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
-  const name = flags.target ?? (flags.agent === undefined ? config?.default_target : undefined);
-  const target = name == null ? null : await targetOf(name, config, consenting);
-  const agent = flags.agent ?? target?.agent;
-  if (agent === undefined) {
-    throw usage(
-      'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
-    );
-  }
-  for (const say of target?.warnings ?? []) await io.err.write(`warning: ${say}\n`);
-  const prompt = await promptOf(input.prompt, io);
-  const options: RunOptions = {
-    ...fromTarget(target),
-    agent,
-    prompt,
-    target: name ?? undefined,
-    ...defined({
-      command: flags.command === undefined ? undefined : [placed(flags.command)],
-      model: flags.model,
-      cwd: flags.cwd,
-      approve: flags.approve,
-      timeout_ms: flags.timeout === undefined ? undefined : Math.round(flags.timeout * 1000),
-    }),
-    limits: { ...target?.limits, ...limitsOf(flags) },
-    args: [...(target?.args ?? []), ...args],
-    env: { ...target?.env, ...flags.env },
-    resume: flags.resume,
-    stream: flags.stream ?? false,
-    state_dir: input.state_dir,
-    keep_raw: flags.keepRaw ?? false,
-    accept_input: flags.acceptInput ?? false,
-    redact: [...(config?.redact ?? []), ...(flags.redact ?? [])],
-    labels: flags.label,
-    live: liveOf(flags, io),
-    output_mode: flags.output,
-    tui: flags.tui ?? false,
-    events_path: flags.events,
-    final_output_path: flags.finalOutput,
-  };
-  return { options, retries: flags.retries ?? target?.retries ?? 0 };
-}
-
-function liveOf(flags: RunFlags, io: Io): RunOptions['live'] {
-  const { live: url, liveTokenFile, liveCa, insecure, callTimeout } = flags;
-  if (url === undefined) {
-    if (liveTokenFile ?? liveCa ?? insecure ?? callTimeout)
-      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
-    return null;
-  }
-  if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
-  const absolute = (path: string | undefined) => (path === undefined ? null : resolve(path));
-  return {
-    url,
-    token_file: absolute(liveTokenFile),
-    ca: absolute(liveCa),
-    insecure: insecure ?? false,
-    call_timeout_ms: callTimeout === undefined ? null : Math.round(callTimeout * 1000),
-    trace: traceOf(io.env),
-  };
-}
-
 /** A path is one of this folder: the folder that the agent works in may be foreign, and chooses no program. */
 const placed = (program: string) => (program.includes('/') ? resolve(program) : program);
 
-/** Only what was given, so that it covers what a target says and nothing else does. */
-function defined<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Partial<T>;
-}
-
-function limitsOf(flags: RunFlags): Partial<RunLimits> {
-  return defined({
-    cost_usd: flags.maxCost,
-    tokens: flags.maxTokens,
-    tool_calls: flags.maxToolCalls,
-    steps: flags.maxSteps,
-    same_calls: flags.loopGuard,
-  }) as Partial<RunLimits>;
-}
-
-function fromTarget(target: Target | null): Partial<RunOptions> {
-  if (target === null) return {};
-  return {
-    command: target.command ?? undefined,
-    model: target.model ?? undefined,
-    cwd: target.cwd ?? undefined,
-    approve: target.approve ?? undefined,
-    timeout_ms: target.timeout === null ? undefined : Math.round(target.timeout * 1000),
-    stream_log: target.stream_log ?? undefined,
+async function optionsOf({ flags, io, args, prompt, state_dir }: RunArguments) {
+  const asked = {
+    ...agentRunOptions(flags),
+    agent: flags.agent,
+    target: flags.target,
+    command: flags.command === undefined ? undefined : [placed(flags.command)],
+    model: flags.model,
+    cwd: flags.cwd,
+    approve: flags.approve,
+    timeout_ms: inMs(flags.timeout),
+    args,
+    env: flags.env,
+    resume: flags.resume,
+    stream: flags.stream,
+    state_dir,
+    keep_raw: flags.keepRaw,
+    redact: flags.redact,
+    labels: flags.label,
+    output_mode: flags.output,
+    tui: flags.tui,
+    events_path: flags.events,
+    final_output_path: flags.finalOutput,
   };
-}
-
-/** A target chooses a program and its rights: the user must agree to the file that has it. */
-async function targetOf(
-  name: string,
-  config: Config | null,
-  consenting: Consenting,
-): Promise<Target> {
-  if (config === null)
-    throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
-  const { targets, path } = config;
-  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
-  if (target === undefined)
-    throw usage(
-      `unknown target "${name}": ${path} has ${Object.keys(targets).join(', ') || 'none'}`,
-    );
-  const { configAsking, needConsent, targetEffects } = await import('../../app/config/consent.ts');
-  needConsent(configAsking(config, [targetEffects(name, target)]), consenting);
-  return target;
+  const options = await withTarget(asked, actingOf(flags.trust, io));
+  return { ...options, prompt: await promptOf(prompt, io) };
 }
 
 async function promptOf(given: string | null, io: Io): Promise<string> {

@@ -1,65 +1,11 @@
-/** `tacho run`: the flags. What they do is in run-command.ts, which is loaded only then. */
+/** `tacho run`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  APPROVE_MODES,
-  type ApproveMode,
-  OUTPUT_MODES,
-  type OutputMode,
-} from '../../model/words.ts';
-import { countFrom, INSECURE_HELP, redactOption } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
+import { redactOption } from '../arguments.ts';
+import type { Done, Io } from '../command.ts';
+import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags, seconds } from '../run-flags.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
-
-export interface RunFlags {
-  agent?: string;
-  target?: string;
-  command?: string;
-  model?: string;
-  cwd?: string;
-  output: OutputMode;
-  tui?: true;
-  approve?: ApproveMode;
-  events?: string;
-  stream?: true;
-  finalOutput?: string;
-  timeout?: number;
-  maxCost?: number;
-  maxTokens?: number;
-  maxToolCalls?: number;
-  maxSteps?: number;
-  loopGuard?: number;
-  junit?: string;
-  github?: boolean;
-  retries?: number;
-  retryWait?: number;
-  resume?: string;
-  env?: Record<string, string>;
-  label?: Record<string, string>;
-  redact?: string[];
-  keepRaw?: true;
-  acceptInput?: true;
-  live?: string;
-  liveTokenFile?: string;
-  liveCa?: string;
-  insecure?: true;
-  callTimeout?: number;
-  trust?: true;
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Give a number of seconds over 0.');
-  return value;
-}
-
-function dollars(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Give an amount in US dollars over 0.');
-  return value;
-}
+import type { RunFlags } from './action.ts';
 
 function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf('=');
@@ -77,25 +23,9 @@ Examples:
   $ tacho run --agent claude --output json --timeout 600 - < prompt.md > run.jsonl
   $ tacho run --target review "look at the last commit" -- --max-turns 5`;
 
-/** They stand first in the help: where a run goes to. */
-function liveOptions(command: Command): Command {
-  return command
-    .option(
-      '--live <url>',
-      'send the run to a collector while it goes on (unix:PATH, tcp://HOST:PORT …)',
-    )
-    .option('--live-token-file <file>', 'the token for the collector')
-    .option('--live-ca <file>', "certificates that vouch for the collector's")
-    .option('--insecure', INSECURE_HELP)
-    .option(
-      '--call-timeout <seconds>',
-      'with --live: a call that runs longer is reported as timed out; it is not ended',
-      seconds,
-    );
-}
-
 export function defineRun(program: Command, io: Io, done: Done): void {
-  liveOptions(program.command('run'))
+  // Where the run goes to is first in the help.
+  const command = liveFlags(program.command('run'))
     .description('run an agent and record it')
     .argument(
       '[prompt...]',
@@ -124,34 +54,13 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--junit <path>', 'write the result as JUnit XML')
     .option('--github', 'annotations and a step summary (default: in GitHub Actions)')
     .option('--no-github', 'neither')
-    .option('--timeout <seconds>', 'end the agent after this time', seconds)
-    .option('--max-cost <usd>', 'end the run when it has cost more', dollars)
-    .option(
-      '--max-tokens <n>',
-      'end the run when it has used more, cached ones counted',
-      countFrom(1),
-    )
-    .option('--max-tool-calls <n>', 'end the run at the call after so many', countFrom(0))
-    .option('--max-steps <n>', 'end the run at the step after so many', countFrom(1))
-    .option('--loop-guard <n>', 'end the run at the nth call with the same input', countFrom(2))
-    .option(
-      '--retries <n>',
-      'run the agent again, up to so often, when the model API failed or it stopped at once',
-      countFrom(0),
-    )
-    .option(
-      '--retry-wait <seconds>',
-      'before the first retry; each next one waits twice as long (default: 2)',
-      seconds,
-    )
+    .option('--timeout <seconds>', 'end the agent after this time', seconds);
+  limitFlags(command)
     .option('--resume <session>', "go on with one of the agent's sessions")
     .option('--env <name=value>', "add to the agent's environment (repeatable)", pair)
     .option('--label <name=value>', 'label the run (repeatable)', pair)
     .addOption(redactOption())
-    .option(
-      '--accept-input',
-      'let others talk to the agent while it runs, where it can take that: with --live, whoever may inject at the collector',
-    )
+    .option(...ACCEPT_INPUT_FLAG)
     .option('--keep-raw', "keep the agent's raw output after the run is recorded")
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)

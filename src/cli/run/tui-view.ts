@@ -5,9 +5,9 @@ import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { createHumanProjection } from '../../projections/human.ts';
 import { createTui } from '../../tui/tui.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
-export interface TuiView {
+interface TuiView {
   sink: EventSink;
   close(): Promise<void>;
 }

@@ -14,7 +14,7 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import { type Index, openIndex, type RunQuery, type RunRow } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { sayTo } from '../state.ts';
 
 const when = (at_ms: number | null) =>

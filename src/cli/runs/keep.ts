@@ -11,7 +11,7 @@ import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { sayTo } from '../state.ts';
 
 export interface GcFlags {
@@ -113,7 +113,7 @@ export interface RestoreFlags {
   force?: true;
 }
 
-export interface RestoreRequest {
+interface RestoreRequest {
   archive: string;
   runs: readonly string[];
   flags: RestoreFlags;

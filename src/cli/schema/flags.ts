@@ -1,9 +1,9 @@
 /** `tacho schema [NAME]`: the JSON Schemas, as they are committed. */
 import type { Command } from 'commander';
 import { TachoError } from '../../lib/errors.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 
-export const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as const;
+const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as const;
 
 export function defineSchema(program: Command, io: Io): void {
   program

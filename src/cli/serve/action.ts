@@ -5,11 +5,24 @@ import { createFdWriter } from '../../lib/fd-writer.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { VERSION } from '../version.ts';
-import type { ServeFlags } from './flags.ts';
 
-export interface ServeRequest {
+export interface ServeFlags {
+  socket?: string;
+  tcp?: string;
+  pipe?: string;
+  stdio?: true;
+  tokenFile?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  heartbeat?: number;
+  force?: true;
+  json?: true;
+  trust?: true;
+}
+
+interface ServeRequest {
   flags: ServeFlags;
   state_flag: string | undefined;
 }
@@ -66,7 +79,6 @@ async function serveUntil(
     await io.err.write(
       `warning: the index was damaged and is now ${forTerminal(moved_to)}; it is made anew from the journal\n`,
     );
-  if (flags.dashboard) await io.err.write('note: there is no dashboard in this version\n');
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
   if (flags.json) await io.out.json(`${JSON.stringify({ listening, pid: process.pid })}\n`);
   await Promise.race([signal, serving.ended]);

@@ -1,23 +1,8 @@
-/** `tacho serve`: the flags. What they do is in serve-command.ts, which is loaded only then. */
+/** `tacho serve`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag, TRUST_FLAG } from '../state.ts';
-
-export interface ServeFlags {
-  dashboard: boolean;
-  socket?: string;
-  tcp?: string;
-  pipe?: string;
-  stdio?: true;
-  tokenFile?: string;
-  tlsCert?: string;
-  tlsKey?: string;
-  heartbeat?: number;
-  force?: true;
-  json?: true;
-  trust?: true;
-}
+import type { ServeFlags } from './action.ts';
 
 function seconds(text: string): number {
   const value = Number(text);
@@ -52,7 +37,6 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--tls-cert <file>', 'certificate for TCP, PEM')
     .option('--tls-key <file>', 'its key, PEM')
     .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
-    .option('--no-dashboard', 'the collector alone')
     .option(
       '--force',
       'take over from a collector that holds the state folder; risks its record if it lives',

@@ -4,11 +4,19 @@ import pc from 'picocolors';
 import { readTranscripts, type Shown, shownFile, showRun } from '../../app/runs/show.ts';
 import { transcriptText } from '../../projections/transcript-text.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
-import type { ShowFlags } from './flags.ts';
+import type { Io } from '../command.ts';
 import { openPager, plainOutput } from './pager.ts';
 
-export interface ShowPlace {
+export interface ShowFlags {
+  last?: true;
+  full?: true;
+  thinking?: true;
+  tool?: string;
+  json?: true;
+  pager: boolean;
+}
+
+interface ShowPlace {
   io: Io;
   /** Opened only for a run: a file needs no state folder. */
   state: () => Promise<StateDir>;

@@ -1,16 +1,8 @@
 /** `tacho show RUN`: a run's transcript, for people. */
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { runsOf } from '../state.ts';
-
-export interface ShowFlags {
-  last?: true;
-  full?: true;
-  thinking?: true;
-  tool?: string;
-  json?: true;
-  pager: boolean;
-}
+import type { ShowFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

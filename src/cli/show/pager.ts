@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { findProgram } from '../../capture/source/spawn.ts';
-import { createTextFilter, type Io } from '../io.ts';
+import type { Io } from '../command.ts';
+import { createTextFilter } from '../io.ts';
 
-export interface PagedOutput {
+interface PagedOutput {
   /** Text for people, made harmless as on standard output. */
   write(piece: string): Promise<void>;
   /** The reader has left. */

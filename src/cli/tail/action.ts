@@ -15,12 +15,23 @@ import type { WireMessage } from '../../live/protocol/messages.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import { createLiveHuman } from '../../projections/live/human.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
+import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
-import type { Io } from '../io.ts';
 import { VERSION } from '../version.ts';
-import type { TailFlags } from './flags.ts';
 
-export interface TailRequest {
+export interface TailFlags {
+  to?: string;
+  session?: string[];
+  from?: string;
+  type?: string[];
+  json?: true;
+  follow: boolean;
+  tokenFile?: string;
+  ca?: string;
+  insecure?: true;
+}
+
+interface TailRequest {
   flags: TailFlags;
   state_flag: string | undefined;
 }

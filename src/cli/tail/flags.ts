@@ -1,21 +1,9 @@
 /** `tacho tail`: what a collector gets, as it comes. */
 import type { Command } from 'commander';
 import { INSECURE_HELP } from '../arguments.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-
-export interface TailFlags {
-  to?: string;
-  session?: string[];
-  from?: string;
-  type?: string[];
-  json?: true;
-  follow: boolean;
-  tokenFile?: string;
-  ca?: string;
-  insecure?: true;
-}
+import type { TailFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

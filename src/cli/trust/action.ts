@@ -4,10 +4,15 @@ import { agreedIn, agreeTo, type Found, takeBack, trustable } from '../../app/co
 import { TachoError } from '../../lib/errors.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
-import type { TrustFlags } from './flags.ts';
+import type { Io } from '../command.ts';
 
-export interface TrustRequest {
+export interface TrustFlags {
+  list?: true;
+  remove?: true;
+  json?: true;
+}
+
+interface TrustRequest {
   path: string | undefined;
   flags: TrustFlags;
   state_dir: string | undefined;

@@ -1,14 +1,8 @@
-/** `tacho trust`: the flags. What they do is in trust-command.ts, which is loaded only then. */
+/** `tacho trust`: the flags. The action is loaded only when it runs. */
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
+import type { Done, Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-
-export interface TrustFlags {
-  list?: true;
-  remove?: true;
-  json?: true;
-}
+import type { TrustFlags } from './action.ts';
 
 const EXAMPLES = `
 Files of a repository choose programs, send data and widen rights only after your consent. It holds for

@@ -5,17 +5,32 @@ import { passingRedactor } from '../../app/config/redaction.ts';
 import { type BoardState, readBoard } from '../../app/live/board.ts';
 import { livePaths } from '../../app/live/paths.ts';
 import { type ReviewTally, reviewTally } from '../../app/live/review.ts';
-import { type ValidateInput, validateInput, validateStored } from '../../app/live/validate.ts';
+import {
+  type ValidateFormat,
+  type ValidateInput,
+  validateInput,
+  validateStored,
+} from '../../app/live/validate.ts';
 import type { Report } from '../../conformance/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { redactRecord } from '../../redact/event.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command.ts';
 import { stateFlag } from '../state.ts';
-import type { ValidateFlags } from './flags.ts';
 import { boardText, junitOf, reportText } from './text.ts';
 
-export interface ValidateRequest {
+export interface ValidateFlags {
+  format?: ValidateFormat;
+  against?: string;
+  strict?: true;
+  json?: true;
+  junit?: string;
+  session?: string;
+  stored?: true;
+  board?: true;
+}
+
+interface ValidateRequest {
   file: string | undefined;
   flags: ValidateFlags;
   command: Command;
@@ -24,7 +39,7 @@ export interface ValidateRequest {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'validate' });
 
 /** Why a stream that no rule failed does not pass either; null: it does. */
-export function shortcoming(report: Report, strict: boolean): string | null {
+function shortcoming(report: Report, strict: boolean): string | null {
   if (report.lines === 0) return 'there is nothing to judge: the stream is empty';
   if (report.verdict === 'not judged') return 'no rule could be judged';
   if (!strict) return null;

@@ -1,19 +1,7 @@
 /** `tacho validate`: judges a stream by the rules of its format. */
 import { type Command, Option } from 'commander';
-import type { ValidateFormat } from '../../app/live/validate.ts';
-import type { Io } from '../io.ts';
-import type { Done } from '../program.ts';
-
-export interface ValidateFlags {
-  format?: ValidateFormat;
-  against?: string;
-  strict?: true;
-  json?: true;
-  junit?: string;
-  session?: string;
-  stored?: true;
-  board?: true;
-}
+import type { Done, Io } from '../command.ts';
+import type { ValidateFlags } from './action.ts';
 
 const EXAMPLES = `
 Examples:

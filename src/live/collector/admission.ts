@@ -2,7 +2,8 @@
  * Who may connect. Contract: peers that say nothing take no place from those that do, and whoever comes on a transport
  * that only the owner can reach finds a place, whatever others do (LP-15).
  */
-import { type Connection, complain, countLimit, type Hub, type Wire } from './hub.ts';
+import type { Wire } from '../transports/listener.ts';
+import { type Connection, complain, countLimit, type Hub } from './hub.ts';
 
 /** Places for peers on transports that others can reach: some are kept for the private ones. */
 export const othersMax = (places: number, kept: number) => places - Math.min(kept, places >> 2);

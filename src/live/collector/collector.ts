@@ -2,7 +2,9 @@
  * The collector: takes connections, keeps what agents send, tells subscribers. It knows no transport and no file.
  * Contract: a message is acknowledged only after the journal has it; whatever one peer does touches no other (LP-15).
  */
+
 import { LIMITS } from '../../lib/limits.ts';
+import type { Wire } from '../transports/listener.ts';
 import { hasExpired } from './auth.ts';
 import { farewell, openConnection } from './connection.ts';
 import {
@@ -15,12 +17,11 @@ import {
   hasRoom,
   messageOf,
   sayIfRoom,
-  type Wire,
 } from './hub.ts';
 import { flushAcks } from './intake.ts';
 import { abandonCalls } from './sessions.ts';
 
-export type { Board, CollectorOptions, LiveReader, Wire } from './hub.ts';
+export type { Board, CollectorOptions, LiveReader } from './hub.ts';
 
 export interface Collector {
   accept(wire: Wire): void;

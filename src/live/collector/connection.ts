@@ -6,11 +6,11 @@
 
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type OversizeLine } from '../../lib/lines.ts';
-import { greet } from '../protocol/handshake.ts';
-import { placeLine, waitsForPlace, watchLines } from '../protocol/long-lines.ts';
 import { type ReadMessage, readMessage } from '../protocol/messages.ts';
+import type { Wire } from '../transports/listener.ts';
 import { refusalOf } from './admission.ts';
 import { FULL_GRANT } from './auth.ts';
+import { greet } from './handshake.ts';
 import {
   type Arrival,
   type Connection,
@@ -19,10 +19,10 @@ import {
   type Hub,
   hasRoom,
   newId,
-  type Wire,
 } from './hub.ts';
 import { commit, flushAcks, isOver, replenish, spend, takeMessage } from './intake.ts';
 import { judgeFault } from './judging.ts';
+import { placeLine, waitsForPlace, watchLines } from './long-lines.ts';
 import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
 

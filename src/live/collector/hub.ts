@@ -1,5 +1,5 @@
 /** What a collector's parts share: who is connected, which sessions are known, what was counted, how answers are written. */
-import type { Duplex } from 'node:stream';
+
 import type { Clock } from '../../lib/clock.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Lines } from '../../lib/lines.ts';
@@ -8,21 +8,11 @@ import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import type { LiveRole, LiveType, SESSION_STATUSES } from '../../model/live-words.ts';
 import { causeOf, errorMessage, type LiveErrorCode, type Severity } from '../protocol/errors.ts';
 import type { ReadMessage, WireMessage } from '../protocol/messages.ts';
+import type { Wire } from '../transports/listener.ts';
 import type { Grant, Tokens } from './auth.ts';
 
 /** The journal's source of what agents sent. */
 export const LIVE_SOURCE = 'live';
-
-/** Bytes in both directions, whatever carries them. */
-export interface Wire {
-  stream: Duplex;
-  /** For people: `unix`, `tcp 127.0.0.1:5000`. */
-  peer: string;
-  /** Only this user can reach it: no token is asked for. */
-  private: boolean;
-  /** How long bytes may have waited before it was opened, as at a slow start; 0 where they cannot. */
-  waited_ms: number;
-}
 
 /** Where messages are kept. An append resolves only after all of it is synced. */
 export interface LiveJournal {
@@ -140,7 +130,7 @@ export interface Arrival {
 
 /** A numbered message on its way to the journal. */
 export interface Taken extends Arrival {
-  session: LiveSession;
+  session: HubSession;
   seq: number;
 }
 
@@ -202,7 +192,7 @@ export interface Subscription {
   behind: number;
 }
 
-export interface LiveSession {
+export interface HubSession {
   id: string;
   owner: Connection | null;
   status: (typeof SESSION_STATUSES)[number];
@@ -228,7 +218,7 @@ export interface Hub {
   options: CollectorOptions;
   limits: CollectorLimits;
   connections: Set<Connection>;
-  sessions: Map<string, LiveSession>;
+  sessions: Map<string, HubSession>;
   counters: Counters;
   /** For all open calls, and the part of it that peers on transports that others can reach have together. */
   room: Room;

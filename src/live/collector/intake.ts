@@ -10,7 +10,6 @@ import {
   URGENT_TYPES,
 } from '../../model/live-words.ts';
 import { type WireMessage, wantsAck } from '../protocol/messages.ts';
-import { compareClocks } from '../protocol/skew.ts';
 import { refusalOf } from './auth.ts';
 import { forward, routeAnswer } from './forward.ts';
 import {
@@ -26,6 +25,7 @@ import {
 } from './hub.ts';
 import { judge, judgeControl } from './judging.ts';
 import { claim, infoOf, note } from './sessions.ts';
+import { compareClocks } from './skew.ts';
 import { noteBehind, subscribe, takeWindow, unsubscribe } from './subscriptions.ts';
 
 type Handler = (hub: Hub, connection: Connection, arrival: Arrival) => void;

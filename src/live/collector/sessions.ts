@@ -9,8 +9,8 @@ import {
   complain,
   countLimit,
   type Hub,
+  type HubSession,
   LIVE_SOURCE,
-  type LiveSession,
   messageOf,
   type Subscription,
   sayIfRoom,
@@ -18,7 +18,7 @@ import {
 } from './hub.ts';
 
 export type Claim =
-  | { session: LiveSession }
+  | { session: HubSession }
   /** Another connection sends for it. */
   | { held_by: Connection }
   | { full: Full };
@@ -58,7 +58,7 @@ export function claim(
 const isLeaving = ({ phase, ended }: Connection) =>
   ended || phase === 'closing' || phase === 'closed';
 
-function newSession(id: string, room: Room): LiveSession {
+function newSession(id: string, room: Room): HubSession {
   const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
   return {
     id,
@@ -73,7 +73,7 @@ function newSession(id: string, room: Room): LiveSession {
 }
 
 /** One that is about to end takes no place: how many there are of these is bounded by what may wait for the journal. */
-const isOpen = ({ owner, status, ending }: LiveSession) =>
+const isOpen = ({ owner, status, ending }: HubSession) =>
   owner !== null && status !== 'ended' && !ending;
 
 /** Null: the connection may have this session open, beside those that are. */
@@ -106,7 +106,7 @@ function forgetSome({ sessions, limits }: Hub): void {
   }
 }
 
-function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
+function dispossess(hub: Hub, session: HubSession, owner: Connection): void {
   hub.counters.collisions += 1;
   complain(hub, owner, 'SESSION_COLLISION', {
     message: 'another connection goes on with this session',
@@ -115,7 +115,7 @@ function dispossess(hub: Hub, session: LiveSession, owner: Connection): void {
   });
 }
 
-export const infoOf = ({ status, last_seq }: LiveSession) => ({ status, last_seq });
+export const infoOf = ({ status, last_seq }: HubSession) => ({ status, last_seq });
 
 /** What a stored message changes. */
 export function note(hub: Hub, { session, message, seq }: Taken): void {
@@ -139,7 +139,7 @@ export function note(hub: Hub, { session, message, seq }: Taken): void {
 
 function open(
   hub: Hub,
-  session: LiveSession,
+  session: HubSession,
   { call_id, now, message }: { call_id: string; now: number; message: object },
 ): void {
   const { open_calls_max, calls_max } = hub.limits;
@@ -194,7 +194,7 @@ export function loseSessions(hub: Hub, connection: Connection): void {
 
 export function snapshotOf(
   hub: Hub,
-  session: LiveSession,
+  session: HubSession,
   more: Record<string, unknown> = {},
 ): LiveMessage<'session_state'> {
   const { id: session_id, status, last_seq, calls, counters } = session;
@@ -218,7 +218,7 @@ export async function recall(
   { room }: Connection,
   id: string,
   signal: AbortSignal,
-): Promise<LiveSession | null> {
+): Promise<HubSession | null> {
   const session = newSession(id, room);
   try {
     for await (const { source, seq, body } of hub.options.reader.session(id)) {
@@ -241,7 +241,7 @@ export async function recall(
 export const wantsState = ({ session_ids, types }: Subscription, id: string) =>
   (session_ids === null || session_ids.has(id)) && (types === null || types.has('session_state'));
 
-function publish(hub: Hub, session: LiveSession, more: Record<string, unknown> = {}): void {
+function publish(hub: Hub, session: HubSession, more: Record<string, unknown> = {}): void {
   for (const connection of hub.connections) {
     if ([...connection.subscriptions].some((one) => wantsState(one, session.id)))
       sayIfRoom(hub, connection, snapshotOf(hub, session, more));

@@ -7,7 +7,7 @@ export const timestampOf = (at_ms: number) => new Date(at_ms).toISOString();
 export const correlationOf = (session_id: string, call_id: string) => `${session_id}/${call_id}`;
 export const messageIdOf = (session_id: string, seq: number) => `${session_id}-${seq}`;
 
-export interface Numbered {
+interface Numbered {
   session_id: string;
   seq: number;
   at_ms: number;
@@ -35,6 +35,15 @@ export function compose<T extends LiveType>(
     trace: null,
     data,
   };
+}
+
+/** Messages of a session as they are sent: numbered from `from` on. */
+export function numbered(session_id: string, from: number, messages: readonly LiveMessage[]) {
+  return messages.map((message, i) => {
+    const seq = from + i;
+    const mine = { ...message, seq, message_id: messageIdOf(session_id, seq) };
+    return { seq, type: message.type, text: JSON.stringify(mine) };
+  });
 }
 
 /** A message between the two ends of a connection: it has no number. */

@@ -5,20 +5,12 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import { CLIENT_MESSAGE_TYPES, LIVE_VERSION, URGENT_TYPES } from '../../model/live-words.ts';
-import { refusalOf } from '../collector/input.ts';
-import { Questions } from '../collector/resume-requests.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import { Delivery, type Failure, type MessageSource } from './delivery.ts';
+import { refusalOf } from './input.ts';
 import { type Hello, Link, Refused } from './link.ts';
+import { Questions } from './resume-requests.ts';
 import type { Notice, SenderOptions, SenderSession, SenderTimes } from './types.ts';
-
-export type {
-  InputAnswer,
-  Notice,
-  SenderOptions,
-  SenderSession,
-  SenderTimes,
-} from './types.ts';
 
 const TIMES: SenderTimes = {
   retry_ms: LIMITS.live_retry_ms,
@@ -50,8 +42,6 @@ export class Sender {
   #inputs: Promise<void> = Promise.resolve();
   #failure: Failure | null = null;
   readonly #running: Promise<void>;
-  /** The collector's clock against ours; null: not known yet. */
-  skew_ms: number | null = null;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -77,7 +67,6 @@ export class Sender {
       wake: () => this.#ring(),
       settled: (wait_ms) => this.#settled(delivery, wait_ms),
       moved: (wait_ms) => this.#moved(delivery, wait_ms),
-      drop: () => void this.#deliveries.delete(delivery),
     };
   }
 
@@ -358,7 +347,6 @@ export class Sender {
   }
 
   #skew(skew_ms: number): void {
-    this.skew_ms = skew_ms;
     const told = Math.abs(skew_ms) > LIMITS.live_skew_ms_max ? skew_ms : 0;
     if (Math.abs(told - this.#told_skew) < SKEW_STEP_MS) return;
     this.#told_skew = told;

@@ -7,7 +7,7 @@ import type { Failure } from './delivery.ts';
 import type { Hello } from './link.ts';
 
 /** What became of a `user_input`, `interrupt` or `tool_confirmation_response`. */
-export type InputAnswer =
+export type InputReply =
   | { taken: true }
   | { taken: false; why: string; state: string; allowed: readonly string[] };
 
@@ -35,7 +35,7 @@ export interface SenderOptions {
   clock: Clock;
   random: RandomSource;
   times?: Partial<SenderTimes>;
-  onInput?: (message: WireMessage) => InputAnswer | Promise<InputAnswer>;
+  onInput?: (message: WireMessage) => InputReply | Promise<InputReply>;
   onNotice?: (notice: Notice) => void;
 }
 
@@ -50,6 +50,4 @@ export interface SenderSession {
   settled(wait_ms: number): Promise<boolean>;
   /** Resolves when more is acknowledged (true), or cannot be now, or the time is over. */
   moved(wait_ms: number): Promise<boolean>;
-  /** No more of this one. */
-  drop(): void;
 }

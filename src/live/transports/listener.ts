@@ -1,7 +1,18 @@
 /** What the server sides of the transports have in common: they carry bytes and know no message. */
 import type { Server, Socket } from 'node:net';
-import type { Wire } from '../collector/hub.ts';
+import type { Duplex } from 'node:stream';
 import type { Address } from '../protocol/address.ts';
+
+/** Bytes in both directions, whatever carries them. */
+export interface Wire {
+  stream: Duplex;
+  /** For people: `unix`, `tcp 127.0.0.1:5000`. */
+  peer: string;
+  /** Only this user can reach it: no token is asked for. */
+  private: boolean;
+  /** How long bytes may have waited before it was opened, as at a slow start; 0 where they cannot. */
+  waited_ms: number;
+}
 
 export type Accept = (wire: Wire) => void;
 

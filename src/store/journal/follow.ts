@@ -1,6 +1,8 @@
 /** Following the journal while any process writes it. */
-import { type FSWatcher, watch } from 'node:fs';
+import { closeSync, type FSWatcher, readSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
+import { openRead } from '../files.ts';
 import { type Cursor, type JournalRead, type StoredEntry, storedEntry } from './read.ts';
 import {
   listSegments,
@@ -27,6 +29,36 @@ export function follow(
 ): JournalRead {
   const report = newReport();
   return { report, [Symbol.asyncIterator]: () => walk({ dir, cursor, signal, filter, report }) };
+}
+
+const LF = 10;
+const PIECE_BYTES = 64 * 1024;
+
+/** The cursor with which only later entries are read. */
+export function endsOf(dir: string): Cursor {
+  return Object.fromEntries(listSegments(dir).map((segment) => [segment, endOf(dir, segment)]));
+}
+
+/** Behind the last whole line: the next one may be half written just now. */
+function endOf(dir: string, segment: string): number {
+  const bytes = Buffer.allocUnsafe(PIECE_BYTES);
+  let fd: number;
+  try {
+    fd = openRead(join(dir, segment));
+  } catch {
+    return 0;
+  }
+  try {
+    for (let end = segmentBytes(dir, segment); end > 0; end -= PIECE_BYTES) {
+      const from = Math.max(0, end - PIECE_BYTES);
+      const count = readSync(fd, bytes, 0, end - from, from);
+      const at = bytes.subarray(0, count).lastIndexOf(LF);
+      if (at >= 0) return from + at + 1;
+    }
+    return 0;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 interface Walk {

@@ -1,7 +1,7 @@
 /** The peer's clock beside ours (LP-17): told and counted, never corrected. */
 import { isoTime } from '../../lib/iso-time.ts';
-import { type Connection, complain, type Hub } from '../collector/hub.ts';
-import type { WireMessage } from './messages.ts';
+import type { WireMessage } from '../protocol/messages.ts';
+import { type Connection, complain, type Hub } from './hub.ts';
 
 /** So many measurements must agree before a clock counts as behind. */
 const MEASUREMENTS = 3;

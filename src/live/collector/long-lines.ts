@@ -4,13 +4,7 @@
  * Contract: whoever waits gets a place in turn, because one that stalls loses it; places for private transports are kept free.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import {
-  type Connection,
-  complain,
-  countLimit,
-  type Hub,
-  type LongLine,
-} from '../collector/hub.ts';
+import { type Connection, complain, countLimit, type Hub, type LongLine } from './hub.ts';
 
 const isLong = ({ lines }: Connection) => lines.held > LIMITS.live_short_line_bytes;
 

@@ -1,19 +1,16 @@
 /** What people send to a session (LP-14): taken by the session's side, or refused with the reason. */
 import type { LiveDataOf } from '../../model/live.ts';
 import type { WireMessage } from '../protocol/messages.ts';
-import type { InputAnswer, SenderOptions } from '../sender/types.ts';
+import type { InputReply, SenderOptions } from './types.ts';
 
-const NO_INPUT: InputAnswer = {
+const NO_INPUT: InputReply = {
   taken: false,
   why: 'this session takes no input',
   state: 'no_input',
   allowed: [],
 };
 
-async function answerOf(
-  take: SenderOptions['onInput'],
-  message: WireMessage,
-): Promise<InputAnswer> {
+async function answerOf(take: SenderOptions['onInput'], message: WireMessage): Promise<InputReply> {
   if (take === undefined) return NO_INPUT;
   try {
     return await take(message);

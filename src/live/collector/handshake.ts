@@ -1,7 +1,9 @@
 /** The first message of a connection: who it is, what it may do, where a session goes on. */
 import type { LiveDataOf } from '../../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../../model/live-words.ts';
-import { FULL_GRANT, type Grant, grantFor, refusalOf } from '../collector/auth.ts';
+import type { LiveErrorCode } from '../protocol/errors.ts';
+import type { WireMessage } from '../protocol/messages.ts';
+import { FULL_GRANT, type Grant, grantFor, refusalOf } from './auth.ts';
 import {
   type Arrival,
   type Connection,
@@ -10,11 +12,9 @@ import {
   LIVE_SOURCE,
   messageOf,
   say,
-} from '../collector/hub.ts';
-import { judge } from '../collector/judging.ts';
-import { claim } from '../collector/sessions.ts';
-import type { LiveErrorCode } from './errors.ts';
-import type { WireMessage } from './messages.ts';
+} from './hub.ts';
+import { judge } from './judging.ts';
+import { claim } from './sessions.ts';
 import { compareClocks } from './skew.ts';
 
 interface Refusal {

@@ -4,8 +4,8 @@
  */
 
 import type { WireMessage } from '../protocol/messages.ts';
-import type { Failure } from '../sender/delivery.ts';
-import type { Link, Welcome } from '../sender/link.ts';
+import type { Failure } from './delivery.ts';
+import type { Link, Welcome } from './link.ts';
 
 /** The number that the next message must have; null: nothing is known. */
 export type Answer = (resume_from_seq: number | null, refused: Failure | null) => void;

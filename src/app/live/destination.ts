@@ -1,0 +1,39 @@
+/** Where a run is sent: as it is asked for, and complete. */
+import { resolve } from 'node:path';
+import { traceOf } from '../../lib/trace.ts';
+import type { LiveMessage } from '../../model/live.ts';
+
+/** The collector that a run is sent to. */
+export interface LiveRunOptions {
+  url: string;
+  token_file?: string | null | undefined;
+  /** A file with certificates that vouch for the collector's. */
+  ca?: string | null | undefined;
+  /** Another machine may be sent to without TLS. */
+  insecure?: boolean | undefined;
+  /** A call that runs longer is reported as timed out; it is not ended. */
+  call_timeout_ms?: number | null | undefined;
+  /** W3C trace context of whoever started the run; default: that of the environment. */
+  trace?: LiveMessage['trace'] | undefined;
+}
+
+/** The same, complete, as it is kept with the spool so that a recovery can finish it. */
+export interface LiveRunConfig {
+  url: string;
+  token_file: string | null;
+  ca: string | null;
+  insecure?: boolean;
+  call_timeout_ms: number | null;
+  trace: LiveMessage['trace'];
+}
+
+/** With an address that was checked, and that records whether TLS may be missing. */
+export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
+  const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
+  const { insecure = false, call_timeout_ms = null, trace = traceOf(process.env) } = live;
+  const url = sendingUrl(live.url, insecure);
+  parseAddress(url);
+  const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
+  const [token_file, ca] = [absolute(live.token_file), absolute(live.ca)];
+  return { url, token_file, ca, insecure, call_timeout_ms, trace };
+}

@@ -1,0 +1,100 @@
+/**
+ * A run as its caller sees it: attempt after attempt, each recorded as a run of its own, sent live and open to input as
+ * the request says (RO-9, LP-8, LP-14). `tacho run`, the library and evals start theirs here.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine } from '../../lib/terminal-text.ts';
+import type { RunResult } from './close-run.ts';
+import type { View } from './recorder.ts';
+import type { RunRequest } from './request.ts';
+import { attemptAfter, FIRST_ATTEMPT, waitBefore, watchAttempt } from './retry.ts';
+import { type RunControl, startRun } from './run.ts';
+import { type AgentInput, type InputAnswer, refused } from './run-input.ts';
+
+export interface RunWatcher {
+  /** Views for the next attempt. `last`: no other attempt can follow it. */
+  views(last: boolean): readonly View[] | Promise<readonly View[]>;
+  /** After an attempt, while its live session is still open; null: it could not be started. */
+  ended?(result: RunResult | null): Promise<void>;
+  /** Why there is another attempt, and when. */
+  retrying?(text: string): void | Promise<void>;
+  /** Problems of the live session. */
+  live?(text: string): void;
+}
+
+const WHY_CHARS_MAX = 300;
+const NOT_STARTED = refused('starting', 'the agent has not been started');
+
+/** Returns at once; the result is that of the last attempt. After an abort no other attempt is made. */
+export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): RunControl {
+  let running: RunControl | null = null;
+  let cause: string | null = null;
+  const aborted = new AbortController();
+  const toAgent = (talk: (agent: AgentInput) => InputAnswer) =>
+    running === null ? NOT_STARTED : talk(running.input);
+  const input: AgentInput = {
+    say: (text) => toAgent((agent) => agent.say(text)),
+    interrupt: (reason) => toAgent((agent) => agent.interrupt(reason)),
+    confirm: (answer) => toAgent((agent) => agent.confirm(answer)),
+  };
+
+  async function attempt(request: RunRequest, last: boolean) {
+    running = null;
+    const watch = watchAttempt();
+    const sent = await sentRun(request, input, watcher);
+    let result: RunResult | null = null;
+    try {
+      const views = [{ name: 'the watch for retries', take: watch.sink }];
+      views.push(...(await watcher.views(last)), ...(sent === null ? [] : [sent.view]));
+      running = await startRun(request, views);
+      if (cause !== null) running.abort(cause);
+      result = await running.result;
+      return { result, again: !last && watch.worthAnother(result.outcome) };
+    } finally {
+      await watcher.ended?.(result);
+      await sent?.end();
+    }
+  }
+
+  async function attempts(): Promise<RunResult> {
+    const first = await given;
+    const { times, wait_ms } = first.retry;
+    let current = FIRST_ATTEMPT;
+    let tried = await attempt(first, times === 0);
+    while (tried.again && !aborted.signal.aborted) {
+      const next = attemptAfter(current, tried.result.outcome);
+      const pause_ms = waitBefore(next.number, wait_ms, first.random);
+      const when = `attempt ${next.number} of ${times + 1} in ${(pause_ms / 1000).toFixed(1)} s`;
+      await watcher.retrying?.(`${whyFailed(tried.result)}; ${when}`);
+      await sleep(pause_ms, undefined, { signal: aborted.signal }).catch(() => {});
+      if (aborted.signal.aborted) break;
+      current = next;
+      const request = { ...first, config: { ...first.config, attempt: current } };
+      tried = await attempt(request, current.number > times);
+    }
+    return tried.result;
+  }
+
+  return {
+    input,
+    result: attempts(),
+    abort(why) {
+      cause ??= why;
+      aborted.abort();
+      running?.abort(why);
+    },
+  };
+}
+
+/** Loaded only for runs that are sent. */
+async function sentRun(request: RunRequest, input: AgentInput, watcher: RunWatcher) {
+  const { live: config, state_dir, clock } = request;
+  if (config === null) return null;
+  const { SentRun } = await import('../live/sent-run.ts');
+  return new SentRun(config, { state_dir, clock, input, say: (text) => watcher.live?.(text) });
+}
+
+function whyFailed({ outcome: { exit_reason, error_details } }: RunResult): string {
+  const why = error_details?.message ? `${exit_reason}: ${error_details.message}` : exit_reason;
+  return oneLine(why, WHY_CHARS_MAX);
+}

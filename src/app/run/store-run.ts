@@ -1,0 +1,103 @@
+/** What is stored of a recorded run beside its journal: transcript, log, its row in the index. */
+import { lstatSync } from 'node:fs';
+import { TachoError } from '../../lib/errors.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { removeIfDeleted } from '../../store/journal/tombstones.ts';
+import type { Spool } from '../../store/spool/spool.ts';
+import { journalledEvents } from '../runs/replay.ts';
+import { rebuildTranscript, saveTranscript } from '../runs/transcript-writer.ts';
+import { type FailedView, whyOf } from './recorder.ts';
+import { type Desk, TRANSCRIPT } from './recording.ts';
+import type { RunRequest } from './request.ts';
+import { closeSpool } from './spool-meta.ts';
+import { saveLog } from './stream-log.ts';
+
+/** A run of which all events are known. */
+export interface EndedRun {
+  request: Pick<RunRequest, 'agent' | 'cwd' | 'env' | 'keep_raw' | 'stream_log'>;
+  desk: Desk;
+  /** Null where there is no raw output to keep. */
+  spool: Spool | null;
+}
+
+export interface Stored {
+  unlisted: string | null;
+  /** Files that could not be written. */
+  missing: FailedView[];
+}
+
+export const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
+
+/**
+ * The record is in the journal and its end was shown: what fails now is reported and nothing else. The spool stays after
+ * an error of the disk, so that a recovery can store the rest.
+ */
+export async function storeRun(
+  { desk, spool, request }: EndedRun,
+  outcome: RunOutcome,
+): Promise<Stored> {
+  const missing: FailedView[] = [];
+  let try_again = false;
+  const attempt = async (view: string, work: () => void | Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      missing.push({ view, why: whyOf(error) });
+      try_again ||= error instanceof TachoError;
+    }
+  };
+  // Before the run is listed: whatever is listed has its files, where they can be written at all.
+  await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
+  const { run_id, redactor } = desk;
+  if (spool !== null) {
+    const { agent, stream_log, cwd } = request;
+    const log = { run_id, agent: agent.id, stream_log, cwd, redactor };
+    await attempt('the log', () => saveLog(desk.state, spool, log));
+  }
+  let deleted = false;
+  try {
+    await desk.journal.close();
+    const index = openIndex(desk.state);
+    try {
+      index.saveRun(outcome, desk.covers);
+      await attempt('the check for its deletion', () => {
+        deleted = removeIfDeleted(desk.state, index, run_id);
+      });
+    } finally {
+      index.close();
+    }
+  } catch (error) {
+    const lost = lostRecord(desk);
+    if (lost !== null)
+      return { unlisted: `the record of the run is lost: ${lost.message}`, missing };
+    const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
+    return { unlisted, missing };
+  }
+  if (deleted) return { unlisted: 'the run was deleted while it was recorded', missing };
+  if (spool !== null && !try_again)
+    await attempt('the removal of its raw output', () => closeSpool(spool, request.keep_raw));
+  return { unlisted: null, missing };
+}
+
+function storeTranscript({ state, run_id, transcript }: Desk, outcome: RunOutcome) {
+  const made = transcript();
+  if (made === null) return rebuildTranscript(state, outcome, journalledEvents(state, run_id));
+  saveTranscript(state, outcome, made);
+}
+
+/** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
+export function lostRecord({ journal, state }: Desk): Error | null {
+  try {
+    // Later commands refuse such a state folder, though the journal could be read through a link.
+    for (const path of [state.path, state.journal, state.spool, state.transcripts])
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+        return new Error(
+          `${path}: was replaced during the run and is no folder now: put the folder back`,
+        );
+    journal.check();
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
+}

@@ -1,0 +1,74 @@
+/** Options of a run, completed by tacho.yaml: what is asked for goes before the target, the target before defaults. */
+import { AGENT_IDS } from '../../agents/registry.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { type Config, findConfig, loadConfig, type Target } from '../config/config.ts';
+import type { Consenting } from '../config/consent.ts';
+import type { RunOptions } from './request.ts';
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+
+export async function withTarget<O extends Omit<RunOptions, 'prompt'>>(
+  asked: O,
+  consenting: Consenting,
+): Promise<O & { agent: string }> {
+  const path = findConfig(process.cwd(), consenting.say);
+  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
+  const name = asked.target ?? (asked.agent === undefined ? config?.default_target : undefined);
+  const target = name == null ? null : await targetOf(name, config, consenting);
+  const agent = asked.agent ?? target?.agent;
+  if (agent === undefined) {
+    throw usage(
+      'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
+    );
+  }
+  for (const text of target?.warnings ?? []) consenting.say(`warning: ${text}`);
+  return {
+    ...fromTarget(target),
+    ...(defined(asked) as O),
+    agent,
+    target: name ?? undefined,
+    limits: { ...target?.limits, ...defined(asked.limits ?? {}) },
+    args: [...(target?.args ?? []), ...(asked.args ?? [])],
+    env: { ...target?.env, ...asked.env },
+    redact: [...(config?.redact ?? []), ...(asked.redact ?? [])],
+  };
+}
+
+/** Only what was given covers what the target says. */
+function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}
+
+function fromTarget(target: Target | null): Partial<RunOptions> {
+  if (target === null) return {};
+  return {
+    command: target.command ?? undefined,
+    model: target.model ?? undefined,
+    cwd: target.cwd ?? undefined,
+    approve: target.approve ?? undefined,
+    timeout_ms: target.timeout === null ? undefined : Math.round(target.timeout * 1000),
+    stream_log: target.stream_log ?? undefined,
+    retries: target.retries ?? undefined,
+  };
+}
+
+/** A target chooses a program and its rights: the user must agree to the file that has it. */
+async function targetOf(
+  name: string,
+  config: Config | null,
+  consenting: Consenting,
+): Promise<Target> {
+  if (config === null)
+    throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
+  const { targets, path } = config;
+  const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
+  if (target === undefined)
+    throw usage(
+      `unknown target "${name}": ${path} has ${Object.keys(targets).join(', ') || 'none'}`,
+    );
+  const { configAsking, needConsent, targetEffects } = await import('../config/consent.ts');
+  needConsent(configAsking(config, [targetEffects(name, target)]), consenting);
+  return target;
+}

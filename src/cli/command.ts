@@ -1,0 +1,29 @@
+/** What every command is given: the outside world, and a way to return its exit code. */
+import type { FdWriter } from '../lib/fd-writer.ts';
+
+/**
+ * An output stream. Foreign text is made harmless here, as near to the stream as possible, so that no command can forget it.
+ * Our own colours pass on standard output where they are wanted; standard error has none.
+ */
+export interface Output extends Pick<FdWriter, 'gone' | 'failure'> {
+  /** Text for people. */
+  write(text: string): Promise<void>;
+  /** JSON text, whole or in pieces. */
+  json(piece: string | Uint8Array): Promise<void>;
+  /** Nothing foreign: control of the terminal, commands to GitHub Actions, files of the package. Written as it is. */
+  own(bytes: string | Uint8Array): Promise<void>;
+}
+
+export interface Io {
+  out: Output;
+  err: Output;
+  env: NodeJS.ProcessEnv;
+  readonly out_is_terminal: boolean;
+  readonly in_is_terminal: boolean;
+  readonly colour: boolean;
+  readonly unicode: boolean;
+  readonly width: number;
+}
+
+/** Takes the exit code of the command. */
+export type Done = (code: number) => void;

@@ -1,0 +1,61 @@
+/** What the flags of commands that run agents come to: options of a run. */
+import type { LiveRunOptions } from '../app/live/destination.ts';
+import type { RunOptions } from '../app/run/request.ts';
+import { TachoError } from '../lib/errors.ts';
+import { oneLine } from '../lib/terminal-text.ts';
+import type { Io } from './command.ts';
+
+export interface AgentRunFlags {
+  live?: string;
+  liveTokenFile?: string;
+  liveCa?: string;
+  insecure?: true;
+  callTimeout?: number;
+  maxCost?: number;
+  maxTokens?: number;
+  maxToolCalls?: number;
+  maxSteps?: number;
+  loopGuard?: number;
+  retries?: number;
+  retryWait?: number;
+  acceptInput?: true;
+}
+
+export const inMs = (value: number | undefined) =>
+  value === undefined ? undefined : Math.round(value * 1000);
+
+/** What was not given is undefined. */
+export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
+  return {
+    live: liveOf(flags),
+    limits: {
+      cost_usd: flags.maxCost,
+      tokens: flags.maxTokens,
+      tool_calls: flags.maxToolCalls,
+      steps: flags.maxSteps,
+      same_calls: flags.loopGuard,
+    } as NonNullable<RunOptions['limits']>,
+    retries: flags.retries,
+    retry_wait_ms: inMs(flags.retryWait),
+    accept_input: flags.acceptInput,
+  };
+}
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
+
+function liveOf(flags: AgentRunFlags): LiveRunOptions | undefined {
+  const { live: url, liveTokenFile: token_file, liveCa: ca, insecure, callTimeout } = flags;
+  if (url === undefined) {
+    if (token_file ?? ca ?? insecure ?? callTimeout)
+      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
+    return undefined;
+  }
+  if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
+  return { url, token_file, ca, insecure, call_timeout_ms: inMs(callTimeout) };
+}
+
+const SAID_CHARS_MAX = 300;
+
+/** Problems of a run's live session, on stderr. */
+export const sayOfLive = (io: Io) => (text: string) =>
+  void io.err.write(`tacho: ${oneLine(text, SAID_CHARS_MAX)}\n`);
