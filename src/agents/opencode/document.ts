@@ -5,7 +5,7 @@
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
-import { isNative, type Native, problem } from './native.ts';
+import { type Native, problem } from './native.ts';
 
 export type Piece = 'session' | 'message' | 'part';
 
@@ -23,10 +23,12 @@ export class DocumentLines {
   #piece: { kind: Piece | null; depth: number; lines: string[]; chars: number } | null = null;
   /** A lone bracket is a document only if its first key follows. */
   #sure = false;
-  readonly #take: (kind: Piece, value: Native, out: Draft[]) => void;
+  readonly #take: (kind: Piece, value: Native) => void;
+  readonly #parsed: (text: string) => Native | null;
 
-  constructor(take: (kind: Piece, value: Native, out: Draft[]) => void) {
+  constructor(take: (kind: Piece, value: Native) => void, parsed: (text: string) => Native | null) {
     this.#take = take;
+    this.#parsed = parsed;
   }
 
   get open(): boolean {
@@ -86,14 +88,8 @@ export class DocumentLines {
 
   #give(kind: Piece, lines: string[], out: Draft[]): void {
     // The closing line may carry the comma to the next piece.
-    const text = lines.join('').replace(/,$/, '');
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      value = null;
-    }
-    if (isNative(value)) this.#take(kind, value, out);
+    const value = this.#parsed(lines.join('').replace(/,$/, ''));
+    if (value !== null) this.#take(kind, value);
     else out.push(problem('bad_record', `a ${kind} of the export that does not parse`));
   }
 

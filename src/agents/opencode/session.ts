@@ -12,7 +12,7 @@ import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.t
 import { hasSession, rootSessions, sessionRows } from './database.ts';
 import { isNative, momentOf } from './native.ts';
 import { isStored, storedPath, storedRows, storedSessions } from './storage.ts';
-import { recordsSince } from './stream.ts';
+import { stream } from './stream.ts';
 
 const SESSION_ID = /^ses_[0-9a-zA-Z]{1,64}$/;
 const EXPORT = /^export-ses_[0-9a-zA-Z]{1,64}\.json$/;
@@ -141,7 +141,5 @@ export const session: SessionFiles = {
     return isNative(value) ? (momentOf(value.time_created) ?? null) : null;
   },
 
-  decoder(options = {}) {
-    return recordsSince(options.since_ms ?? null);
-  },
+  decoder: stream,
 };

@@ -4,10 +4,11 @@
  * rows of the database, and exports.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Decoder } from '../../model/agent.ts';
+import type { Decoder, SessionDecoderOptions } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
+import { jsonIn } from '../kit/text.ts';
 import { Bus } from './bus.ts';
-import { DocumentLines } from './document.ts';
+import { DocumentLines, type Piece } from './document.ts';
 import {
   eventTime,
   idOf,
@@ -17,19 +18,13 @@ import {
   type Native,
   nameOf,
   nativeOf,
-  parsedOf,
   problem,
   Recent,
 } from './native.ts';
 import { Talk } from './talk.ts';
 
-export function stream(): Decoder {
-  return new Records(null, false);
-}
-
-/** Only what happened from `since_ms` on is this run's. */
-export function recordsSince(since_ms: number | null): Decoder {
-  return new Records(since_ms, true);
+export function stream(options: SessionDecoderOptions = {}): Decoder {
+  return new Records(options);
 }
 
 const CLI_PARTS: ReadonlySet<unknown> = new Set([
@@ -41,46 +36,48 @@ const CLI_PARTS: ReadonlySet<unknown> = new Set([
 ]);
 
 class Records implements Decoder {
-  /** Exports come in pieces of lines, and rows hold JSON inside a text. */
-  readonly plain_text: boolean;
-  onPiece?: Decoder['onPiece'];
   readonly #talk: Talk;
   readonly #bus: Bus;
   readonly #document: DocumentLines;
   readonly #events = new Recent(LIMITS.waiting_drafts_max);
+  readonly #byte_text: boolean;
+  /** Pieces of an export that the line at hand ends. */
+  #pieces: unknown[] = [];
   /** The last time that a record told. */
   #now_ms: number | undefined;
 
-  constructor(since_ms: number | null, plain_text: boolean) {
-    this.plain_text = plain_text;
-    this.#talk = new Talk(since_ms);
+  constructor({ since_ms, byte_text = false }: SessionDecoderOptions) {
+    this.#byte_text = byte_text;
+    this.#talk = new Talk(since_ms ?? null);
     this.#bus = new Bus(this.#talk);
-    this.#document = new DocumentLines((kind, value, out) => {
-      this.onPiece?.({ [kind]: value });
-      if (kind === 'session') this.#talk.exported(value, out);
-      else if (kind === 'message') this.#message(value, out);
-      else this.#part(value, out);
-    });
+    const take = (kind: Piece, value: Native) => this.#pieces.push({ [kind]: value });
+    this.#document = new DocumentLines(take, (text) => this.#parsed(text));
+  }
+
+  /** Columns of the database hold JSON as text. */
+  #parsed(value: unknown): Native | null {
+    return nativeOf(typeof value === 'string' ? jsonIn(value, this.#byte_text) : value);
   }
 
   record(value: unknown, out: Draft[]): void {
     if (this.#document.open && isHollow(value)) {
-      this.#document.line(JSON.stringify(value), out);
+      for (const piece of this.#piecesOf(JSON.stringify(value), out) ?? []) this.#one(piece, out);
     } else if (Array.isArray(value)) {
       for (const item of value) this.#one(item, out);
     } else this.#one(value, out);
   }
 
-  text(line: string, out: Draft[]): boolean {
-    if (this.#document.line(line, out)) return true;
-    if (!line.startsWith('data: ')) return false;
+  text(line: string, out: Draft[]): readonly unknown[] | null {
+    const pieces = this.#piecesOf(line, out);
+    if (pieces !== null || !line.startsWith('data: ')) return pieces;
     // A recorded event stream, as the server sends it.
-    try {
-      this.#one(JSON.parse(line.slice(6)), out);
-      return true;
-    } catch {
-      return false;
-    }
+    const event = jsonIn(line.slice(6), this.#byte_text);
+    return event === undefined ? null : [event];
+  }
+
+  #piecesOf(line: string, out: Draft[]): readonly unknown[] | null {
+    this.#pieces = [];
+    return this.#document.line(line, out) ? this.#pieces : null;
   }
 
   end(out: Draft[]): void {
@@ -99,6 +96,9 @@ class Records implements Decoder {
     if (durable) this.#durable(durable, out);
     else if (isNative(record.properties)) this.#event(record, record.properties, out);
     else if (isNative(record.info)) this.#exported(record, record.info, out);
+    else if (isNative(record.session)) this.#talk.exported(record.session, out);
+    else if (isNative(record.message)) this.#message(record.message, out);
+    else if (isNative(record.part) && record.type === undefined) this.#part(record.part, out);
     else if (record.time_created !== undefined && record.type === undefined) this.#row(record, out);
     else this.#line(record, out);
   }
@@ -135,7 +135,7 @@ class Records implements Decoder {
   /** A durable event: in the database, and on `/global/event` once more after it came as an ordinary one. */
   #durable(event: Native, out: Draft[]): void {
     const id = idOf(event.id);
-    const data = parsedOf(event.data);
+    const data = this.#parsed(event.data);
     if (id !== null && !this.#events.add(id)) return;
     if (data === null) {
       out.push(problem('bad_record', `${nameOf(event.type)} without data`));
@@ -169,7 +169,7 @@ class Records implements Decoder {
   }
 
   #row(row: Native, out: Draft[]): void {
-    const data = parsedOf(row.data);
+    const data = this.#parsed(row.data);
     const at_ms = momentOf(row.time_created);
     const session_id = row.session_id;
     if (data !== null && idOf(row.message_id) !== null) {
@@ -178,7 +178,7 @@ class Records implements Decoder {
     } else if (data !== null && idOf(session_id) !== null) {
       this.#message({ ...data, id: row.id, sessionID: session_id }, out);
     } else if (row.directory !== undefined || row.project_id !== undefined) {
-      const model = parsedOf(row.model);
+      const model = this.#parsed(row.model);
       this.#talk.session({ ...row, parentID: row.parent_id, model }, at_ms, out);
     } else out.push(problem('unknown_record', 'a row of an unknown table'));
   }
