@@ -444,6 +444,14 @@ describe('the bus of earlier versions', () => {
       terminal_evidence: 'native_result',
     });
     expect(outcome.metrics).toMatchObject({ provider_retries: 1, provider_errors: 1 });
+    const failures = [
+      ...kindsOf(events, 'provider_retried'),
+      ...kindsOf(events, 'provider_failed'),
+    ];
+    expect(failures.map(({ data }) => [data.kind, data.native_kind])).toEqual([
+      ['rate_limit', 'Rate limited'],
+      ['overloaded', 'ApiError'],
+    ]);
     expect(kindsOf(events, 'notice').map(({ data }) => data.text)).toEqual(['/hello Bob']);
     const plain = bus('session.error', { error: { name: 'Oops', message: 'broke' } });
     expect(outcomeOf(stdout(created, plain))).toMatchObject({

@@ -3,6 +3,12 @@ import type { Claim, Open } from '../../kit/native.ts';
 
 export interface Stdout {
   'catalog.updated': { readonly id?: unknown; readonly type?: unknown; readonly properties?: unknown; };
+  'command.executed': {
+    readonly properties?: Claim<{
+      readonly name?: unknown; readonly arguments?: unknown; readonly command?: unknown;
+      readonly exitCode?: unknown;
+    }>;
+  };
   error: {
     readonly type?: unknown; readonly timestamp?: unknown; readonly sessionID?: unknown;
     readonly error?: Claim<{
@@ -12,15 +18,25 @@ export interface Stdout {
         readonly responseHeaders?: Claim<Open>; readonly responseBody?: unknown;
         readonly metadata?: Claim<Open>; readonly ref?: unknown;
       }>;
+      readonly message?: unknown;
     }>;
   };
+  export: {
+    readonly info?: Claim<Open>;
+    readonly messages?: Claim<{ readonly info?: Claim<Open>; readonly parts?: Claim<Open>; }>;
+    readonly parts?: Claim<Open>;
+  };
   'file.edited': {
-    readonly id?: unknown; readonly type?: unknown; readonly properties?: Claim<{ readonly file?: unknown; }>;
+    readonly id?: unknown; readonly type?: unknown;
+    readonly properties?: Claim<{
+      readonly file?: unknown; readonly path?: unknown; readonly diff?: Claim<{ readonly before?: unknown; }>;
+    }>;
   };
   'file.watcher.updated': {
     readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{ readonly file?: unknown; readonly event?: unknown; }>;
   };
+  global: { readonly payload?: Claim<Open>; };
   'integration.updated': {
     readonly id?: unknown; readonly type?: unknown; readonly properties?: unknown;
   };
@@ -52,6 +68,7 @@ export interface Stdout {
           readonly cache?: Claim<{ readonly write?: unknown; readonly read?: unknown; }>;
         }>;
         readonly cost?: unknown; readonly hash?: unknown; readonly files?: unknown;
+        readonly ignored?: unknown; readonly synthetic?: unknown;
       }>;
       readonly time?: unknown;
     }>;
@@ -79,7 +96,33 @@ export interface Stdout {
           readonly total?: unknown;
         }>;
         readonly modelID?: unknown; readonly providerID?: unknown; readonly finish?: unknown;
+        readonly error?: Claim<{
+          readonly name?: unknown; readonly message?: unknown;
+          readonly data?: Claim<{
+            readonly message?: unknown; readonly statusCode?: unknown; readonly isRetryable?: unknown;
+          }>;
+        }>;
       }>;
+    }>;
+  };
+  'permission.asked': {
+    readonly properties?: Claim<{
+      readonly id?: unknown; readonly permission?: unknown; readonly type?: unknown; readonly title?: unknown;
+      readonly pattern?: unknown; readonly patterns?: unknown; readonly callID?: unknown;
+      readonly tool?: Claim<{ readonly callID?: unknown; }>;
+    }>;
+  };
+  'permission.replied': {
+    readonly properties?: Claim<{
+      readonly requestID?: unknown; readonly permissionID?: unknown; readonly reply?: unknown;
+      readonly response?: unknown;
+    }>;
+  };
+  'permission.updated': {
+    readonly properties?: Claim<{
+      readonly id?: unknown; readonly permission?: unknown; readonly type?: unknown; readonly title?: unknown;
+      readonly pattern?: unknown; readonly patterns?: unknown; readonly callID?: unknown;
+      readonly tool?: Claim<{ readonly callID?: unknown; }>;
     }>;
   };
   'plugin.added': {
@@ -109,13 +152,25 @@ export interface Stdout {
           readonly cache?: Claim<{ readonly read?: unknown; readonly write?: unknown; }>;
         }>;
         readonly time?: Claim<{ readonly created?: unknown; readonly updated?: unknown; }>;
-        readonly permission?: Claim<Open>;
+        readonly permission?: Claim<Open>; readonly parentID?: unknown;
+        readonly model?: Claim<{ readonly id?: unknown; readonly providerID?: unknown; }>;
       }>;
     }>;
   };
   'session.diff': {
     readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{ readonly sessionID?: unknown; readonly diff?: unknown; }>;
+  };
+  'session.error': {
+    readonly properties?: Claim<{
+      readonly sessionID?: unknown;
+      readonly error?: Claim<{
+        readonly name?: unknown; readonly message?: unknown;
+        readonly data?: Claim<{
+          readonly message?: unknown; readonly statusCode?: unknown; readonly isRetryable?: unknown;
+        }>;
+      }>;
+    }>;
   };
   'session.idle': {
     readonly id?: unknown; readonly type?: unknown;
@@ -124,7 +179,11 @@ export interface Stdout {
   'session.status': {
     readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
-      readonly sessionID?: unknown; readonly status?: Claim<{ readonly type?: unknown; }>;
+      readonly sessionID?: unknown;
+      readonly status?: Claim<{
+        readonly type?: unknown; readonly attempt?: unknown; readonly message?: unknown;
+        readonly next?: unknown;
+      }>;
     }>;
   };
   'session.updated': {
@@ -147,7 +206,7 @@ export interface Stdout {
         readonly summary?: Claim<{
           readonly additions?: unknown; readonly deletions?: unknown; readonly files?: unknown;
         }>;
-        readonly permission?: Claim<Open>;
+        readonly permission?: Claim<Open>; readonly parentID?: unknown;
       }>;
     }>;
   };
@@ -171,13 +230,19 @@ export interface Stdout {
       readonly snapshot?: unknown; readonly type?: unknown;
     }>;
   };
+  sync: {
+    readonly type?: unknown;
+    readonly syncEvent?: Claim<{
+      readonly id?: unknown; readonly type?: unknown; readonly data?: Claim<Open>;
+    }>;
+  };
   text: {
     readonly type?: unknown; readonly timestamp?: unknown; readonly sessionID?: unknown;
     readonly part?: Claim<{
       readonly id?: unknown; readonly messageID?: unknown; readonly sessionID?: unknown;
       readonly type?: unknown; readonly text?: unknown;
       readonly time?: Claim<{ readonly start?: unknown; readonly end?: unknown; }>;
-      readonly metadata?: Claim<Open>; readonly synthetic?: unknown;
+      readonly metadata?: Claim<Open>; readonly synthetic?: unknown; readonly ignored?: unknown;
     }>;
   };
   tool_use: {
@@ -274,6 +339,10 @@ export interface Session {
       readonly permission?: Claim<Open>;
     }>;
   };
+  'row/event': {
+    readonly id?: unknown; readonly type?: unknown; readonly aggregate_id?: unknown;
+    readonly aggregateID?: unknown; readonly data?: Claim<Open>;
+  };
   'row/message': {
     readonly id?: unknown; readonly session_id?: unknown; readonly time_created?: unknown;
     readonly time_updated?: unknown;
@@ -330,7 +399,13 @@ export interface Session {
       }>;
       readonly cost?: unknown; readonly hash?: unknown; readonly files?: unknown; readonly auto?: unknown;
       readonly overflow?: unknown; readonly mime?: unknown; readonly filename?: unknown;
-      readonly url?: unknown;
+      readonly url?: unknown; readonly ignored?: unknown; readonly attempt?: unknown;
+      readonly error?: Claim<{
+        readonly name?: unknown; readonly message?: unknown;
+        readonly data?: Claim<{
+          readonly message?: unknown; readonly statusCode?: unknown; readonly isRetryable?: unknown;
+        }>;
+      }>;
     }>;
   };
   'row/session': {
