@@ -79,13 +79,23 @@ test('a figure that is refused at the end, or in a text, is reported there and n
   decodeEnd({ ...decoder, end: () => void tokensOf(-1) }, out);
   expect(codesOf(out)).toEqual(['figure_invalid']);
   const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };
-  const text = () => tokensOf(-1) === null;
+  const text = () => (tokensOf(-1) === null ? [] : null);
   const texts: Draft[] = [];
   decodeLine('input: -1', { ...decoder, text }, context, texts);
   expect(codesOf(texts)).toEqual(['figure_invalid']);
   expect(decoded('{"say":"a"}')).toEqual(['say a']);
   tokensOf(-1);
   expect(decoded('{"say":"a"}'), 'refused before the record').toEqual(['say a']);
+});
+
+test('records that a line without JSON completes are decoded, each of them survived', () => {
+  const out: Draft[] = [];
+  const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };
+  const text = (line: string) => (line === 'two' ? [{ say: 'a' }, { fault: true }, 7] : null);
+  decodeLine('two', { ...decoder, text }, context, out);
+  decodeLine('none', { ...decoder, text }, context, out);
+  expect(out.map(({ kind }) => kind)).toEqual(['notice', 'problem', 'problem', 'problem']);
+  expect(codesOf(out.slice(1))).toEqual(['decoder_fault', 'unknown_record', 'not_json']);
 });
 
 verifies(

@@ -70,9 +70,11 @@ export function decodeEnd(decoder: Decoder, out: Draft[]): void {
   survived(out, () => decoder.end(out));
 }
 
-/** Whether the decoder takes a line that is no JSON. */
-function takesText(text: string, decoder: Decoder, out: Draft[]): boolean {
-  return survived(out, () => decoder.text?.(text, out) ?? false) ?? true;
+/** Whether the decoder takes a line that is no JSON. The records that the line completes are decoded. */
+function takesText(text: string, decoder: Decoder, out: Draft[], part?: SessionPart): boolean {
+  const records = survived(out, () => decoder.text?.(text, out) ?? null);
+  for (const record of records ?? []) decodeRecord(record, decoder, out, part);
+  return records !== null;
 }
 
 /** Undefined when it failed. What was refused or shortened meanwhile is reported here: the next who asks is another run. */
@@ -122,11 +124,11 @@ export function decodeLine(
     return;
   }
   if (typeof value === 'object' && value !== null) decodeRecord(value, decoder, out, context.part);
-  else decodeText(text, decoder, out);
+  else decodeText(text, decoder, out, context.part);
 }
 
-function decodeText(text: string, decoder: Decoder, out: Draft[]): void {
-  if (takesText(text, decoder, out)) return;
+function decodeText(text: string, decoder: Decoder, out: Draft[], part?: SessionPart): void {
+  if (takesText(text, decoder, out, part)) return;
   // A line of spaces is a blank line.
   if (/^[ \t]+$/.test(text)) return;
   out.push(problem('decode', 'not_json', 'a line that is no JSON record', text));
@@ -139,7 +141,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
   if (!text.startsWith('{')) {
     if (!context.terminated && text.startsWith('['))
       out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
-    else decodeText(text, decoder, out);
+    else decodeText(text, decoder, out, context.part);
     return;
   }
   if (!context.terminated) {

@@ -92,7 +92,7 @@ class CapturePipeline implements Pipeline {
   readonly state: RunState;
   readonly #options: PipelineOptions;
   readonly #decoder: Decoder;
-  /** Whether lines are read as byte text; a decoder that needs real text has its events turned into byte text instead. */
+  /** Whether lines are read as byte text. */
   readonly #byte_text: boolean;
   readonly #normaliser: Normaliser;
   #correlator: Correlator;
@@ -120,13 +120,13 @@ class CapturePipeline implements Pipeline {
   constructor(options: PipelineOptions) {
     const { agent, primary } = options;
     this.#options = options;
+    const byte_text = options.byte_text === true;
+    this.#byte_text = byte_text;
     this.#decoder =
       options.decoder ??
       (primary === 'session' && agent.session
-        ? agent.session.decoder()
-        : agent.stream({ resumed: options.info.config?.resume != null }));
-    this.#byte_text = options.byte_text === true && this.#decoder.plain_text !== true;
-    if (this.#byte_text) this.#decoder.byte_text = true;
+        ? agent.session.decoder({ byte_text })
+        : agent.stream({ byte_text, resumed: options.info.config?.resume != null }));
     this.#normaliser = createNormaliser(agent.id, agent.tools);
     this.state = new RunState(agent.session?.keyOf ?? null);
     this.#correlator = this.#newCorrelator();
@@ -383,7 +383,7 @@ class CapturePipeline implements Pipeline {
     const events =
       this.#again === 0 ? this.#out : this.#out.filter((event) => event.seq > this.#again);
     this.#out = [];
-    return this.#options.byte_text && !this.#byte_text ? events.map(toByteText) : events;
+    return events;
   }
 
   #decodeBytes(bytes: Buffer, start: number, end: number, context: LineContext): void {

@@ -105,17 +105,11 @@ export interface SessionPart {
  * Contract: never throws; a record it does not know becomes a `problem` draft; the same records give the same drafts.
  */
 export interface Decoder {
-  /** Set by a decoder that looks into texts beyond ASCII (JSON inside a text): it must be given real text. */
-  readonly plain_text?: boolean;
-  /** Set by who gives it byte text (lib/byte-text): what stands escaped inside a text is then no byte of it. */
-  byte_text?: boolean;
   record(value: unknown, out: Draft[], part?: SessionPart): void;
-  /** A line that is no JSON. Returns false when it means nothing to this agent. */
-  text?(line: string, out: Draft[]): boolean;
+  /** The records that a line which is no JSON completes; they are then given to `record`. Null: it means nothing to this agent. */
+  text?(line: string, out: Draft[]): readonly unknown[] | null;
   /** The input has ended. */
   end(out: Draft[]): void;
-  /** Set by who wants to see the pieces of a document over many lines, which pass by no `record`. */
-  onPiece?: ((piece: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
 /** A session's main file, where the CLI keeps it. */
@@ -125,7 +119,17 @@ export interface SessionFile {
   modified_ms: number;
 }
 
-export interface SessionDecoderOptions {
+export interface DecoderOptions {
+  /** Records hold byte text (lib/byte-text): an escape in JSON inside a text is then no byte of it. */
+  byte_text?: boolean;
+}
+
+export interface StreamDecoderOptions extends DecoderOptions {
+  /** The run continues a session; its figures may count the runs before it too. */
+  resumed?: boolean;
+}
+
+export interface SessionDecoderOptions extends DecoderOptions {
   /** Only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
   since_ms?: number;
   /** Set where the run's stream was recorded too: whether it told the run's tokens. */
@@ -183,8 +187,7 @@ export interface Agent {
   /** Environment variables that hold its credentials, beyond those that look like secrets. */
   readonly secret_env: readonly string[];
   launch(request: LaunchRequest): LaunchPlan;
-  /** `resumed`: the run goes on with a session, whose figures may count the runs before it too. */
-  stream(options?: { resumed: boolean }): Decoder;
+  stream(options?: StreamDecoderOptions): Decoder;
   readonly session: SessionFiles | null;
   /** Present where it takes input while it runs. */
   input?(): InputTalk;

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
-import type { Decoder, SessionPart } from '../../model/agent.ts';
+import type { Decoder, SessionDecoderOptions, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
 import { type End, failed, retryOf } from './failures.ts';
@@ -33,8 +33,8 @@ import {
 import { ModelOutput, type Moment, type Thread } from './session-output.ts';
 import { plus, usageOf } from './usage.ts';
 
-export function sessionDecoder(since_ms: number | null): Decoder {
-  return new SessionRecords(since_ms);
+export function sessionDecoder(options: SessionDecoderOptions): Decoder {
+  return new SessionRecords(options);
 }
 
 const OK: End = { exit_reason: 'ok', error: null };
@@ -59,10 +59,9 @@ function isCopy(type: unknown, payload: Native | null, thread: Thread): boolean 
 }
 
 class SessionRecords implements Decoder {
-  byte_text = false;
   readonly #since_ms: number | null;
   readonly #threads = new Map<string, Thread>();
-  readonly #model_output = new ModelOutput((text) => jsonInside(text, this.byte_text));
+  readonly #model_output: ModelOutput;
   /** Threads of sub-agents and the calls that started them. */
   readonly #parents = new Map<string, string>();
   readonly #prompts = new Set<string>();
@@ -78,8 +77,9 @@ class SessionRecords implements Decoder {
   #error: { message: string; info: unknown } | null = null;
   #now_ms: number | undefined;
 
-  constructor(since_ms: number | null) {
-    this.#since_ms = since_ms;
+  constructor({ since_ms, byte_text = false }: SessionDecoderOptions) {
+    this.#since_ms = since_ms ?? null;
+    this.#model_output = new ModelOutput((text) => jsonInside(text, byte_text));
   }
 
   record(value: unknown, out: Draft[], part?: SessionPart): void {

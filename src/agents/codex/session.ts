@@ -137,7 +137,7 @@ export const session: SessionFiles = {
   },
 
   decoder(options = {}) {
-    return sessionDecoder(options.since_ms ?? null);
+    return sessionDecoder(options);
   },
 
   keyOf,

@@ -20,15 +20,15 @@ export interface Table<R> {
   /** Default: `timestamp`. */
   timeOf?(record: Open): Time;
   /** The records inside a value that is none: a list of records, a wrapper. Null: the value is a record. */
-  inside?(value: unknown): readonly unknown[] | null;
+  inside?(value: unknown): Iterable<unknown> | null;
   /** Records before this time are of earlier runs, also those without a time that follow them: they reach no row. */
   since_ms?: number | undefined;
   /** Called before a record's row; `earlier`: it is of an earlier run. */
   before?(record: Open, part: SessionPart | undefined, earlier: boolean): void;
   /** The input has ended. */
   end?(): void;
-  /** A line that is no JSON; false: it means nothing to this agent. */
-  text?(line: string): boolean;
+  /** The records that a line which is no JSON completes. Null: it means nothing to this agent. */
+  text?(line: string): readonly unknown[] | null;
 }
 
 /** `type/subtype` of a record; null where it has no type. */
@@ -56,10 +56,11 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
   for (const [kind, row] of Object.entries(table.records)) rows.set(kind, row as Row);
 
   function record(value: unknown, out: Draft[], part?: SessionPart): void {
-    const inner = table.inside?.(value) ?? null;
-    if (inner !== null) {
-      for (const item of inner) record(item, out, part);
-      return;
+    if (table.inside) {
+      to.begin(out, undefined);
+      const inner = table.inside(value);
+      for (const item of inner ?? []) record(item, out, part);
+      if (inner !== null) return;
     }
     if (!isNative(value)) {
       to.begin(out, undefined);
@@ -88,7 +89,7 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
     ...(table.text && {
       text(line: string, out: Draft[]) {
         to.begin(out, undefined);
-        return table.text?.(line) ?? false;
+        return table.text?.(line) ?? null;
       },
     }),
   };

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { fromByteText, toByteText } from '../../lib/byte-text.ts';
 import type { Draft } from '../../model/draft.ts';
 import { PROVIDER_FAILURE_KINDS } from '../../model/words.ts';
 import { decoder, type Table } from './decoder.ts';
 import type { Drafts } from './drafts.ts';
 import { failureOf } from './failures.ts';
+import { jsonIn } from './text.ts';
 import { add, isEmpty, minus, spent } from './usage.ts';
 
 interface Toy {
@@ -91,6 +93,37 @@ test('records of earlier runs reach no row, also those without a time that follo
     { type: 'say', text: 'new', timestamp: '2026-01-02T00:00:00Z' },
   );
   expect(seen).toEqual([['old', true], ['after old', true], ['new', false], 'new']);
+});
+
+function* wrapped(to: Drafts, list: readonly unknown[]): Generator<unknown> {
+  for (const item of list) {
+    if (item === null) to.bad('nothing in the list');
+    else yield item;
+  }
+}
+
+test('a wrapper and a line of text give their records, with what is wrong in its place', () => {
+  const out: Draft[] = [];
+  const toy = decoder<Toy>((to) => ({
+    inside: (value) => (Array.isArray(value) ? wrapped(to, value) : null),
+    text: (line) => (line === '-' ? null : [{ type: 'say', text: line }]),
+    records: { say: (record) => to.message('assistant', String(record.text)) },
+  }));
+  toy.record([{ type: 'say', text: 'a' }, null, { type: 'say', text: 'b' }], out);
+  expect(toy.text?.('c', out)).toEqual([{ type: 'say', text: 'c' }]);
+  expect(toy.text?.('-', out)).toBeNull();
+  expect(kinds(out)).toEqual([
+    'message_finished',
+    'bad_record: nothing in the list',
+    'message_finished',
+  ]);
+});
+
+test('JSON inside a text is read in byte text too, where an escape is no byte', () => {
+  const text = '{"a":"\\u00fc é"}';
+  expect(jsonIn(text)).toEqual({ a: 'ü é' });
+  expect(fromByteText(jsonIn(toByteText(text), true))).toEqual({ a: 'ü é' });
+  expect(jsonIn('{')).toBeUndefined();
 });
 
 test.each([

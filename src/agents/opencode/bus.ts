@@ -1,186 +1,209 @@
-/** Events of the server's bus, by today's names and those of earlier versions. */
-
+/** Events of the server's bus, by their names in this and in earlier versions. */
+import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { own } from '../../lib/own.ts';
-import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
+import type { Table } from '../kit/decoder.ts';
+import type { Drafts } from '../kit/drafts.ts';
 import {
+  type Claim,
   codeOf,
   countOf,
   filledOf,
   idOf,
-  listOf,
   momentOf,
-  type Native,
-  nameOf,
+  namesOf,
   nativeOf,
-  problem,
   textOf,
-} from './native.ts';
-import { BUS_IGNORED, BUS_NOTICES } from './records.ts';
-import type { Talk } from './talk.ts';
+} from '../kit/native.ts';
+import type { SessionInfo } from './forms.ts';
+import type { Stdout } from './generated/native.ts';
+import type { Conversation } from './messages.ts';
 
-interface Event {
-  properties: Native;
-  session_id: string | null;
-  at_ms: number | undefined;
-}
+/** Bookkeeping of the server, and events that others say better. */
+export const BUS_IGNORED = [
+  'catalog.updated',
+  'ide.installed',
+  'installation.update-available',
+  'installation.updated',
+  'integration.updated',
+  'lsp.client.diagnostics',
+  'lsp.updated',
+  'mcp.browser.open.failed',
+  'mcp.tools.changed',
+  'message.part.removed',
+  'message.removed',
+  'models-dev.refreshed',
+  'plugin.added',
+  'project.updated',
+  'pty.created',
+  'pty.deleted',
+  'pty.exited',
+  'pty.updated',
+  'question.asked',
+  'question.rejected',
+  'question.replied',
+  'reference.updated',
+  'server.connected',
+  'server.heartbeat',
+  'server.instance.disposed',
+  'session.deleted',
+  'session.diff',
+  'todo.updated',
+  'tui.command.execute',
+  'tui.prompt.append',
+  'tui.session.select',
+  'tui.toast.show',
+  'vcs.branch.updated',
+  'worktree.failed',
+  'worktree.ready',
+];
 
-type Handler = (event: Event, out: Draft[]) => void;
-
-interface Asked {
-  call_id: string | null;
-  tool: string | null;
-}
+type Rows = Table<Stdout>['records'];
+type Asking = Stdout['permission.asked'] & Stdout['permission.updated'];
 
 export class Bus {
-  readonly #talk: Talk;
-  readonly #asked = new Map<string, Asked>();
-  /** Files that the server says were edited, until a call tells of them. */
+  readonly #to: Drafts;
+  readonly #talk: Conversation;
+  readonly #asked = new RecentMap<string, { call_id: string | null; tool: string | null }>(
+    LIMITS.open_calls_max,
+  );
+  /** Files that the server says were edited, until a call says so. */
   readonly #edited = new Map<string, FileOperation>();
 
-  constructor(talk: Talk) {
+  constructor(to: Drafts, talk: Conversation) {
+    this.#to = to;
     this.#talk = talk;
   }
 
-  event(type: unknown, properties: Native, at_ms: number | undefined, out: Draft[]): void {
-    const handler = typeof type === 'string' ? own(this.#handlers, type) : undefined;
-    const info = nativeOf(properties.info) ?? nativeOf(properties.part);
-    const session_id = idOf(properties.sessionID) ?? idOf(info?.sessionID);
-    if (handler) handler({ properties, session_id, at_ms }, out);
-    else if (typeof type !== 'string') out.push(problem('bad_record', 'an event without type'));
-    else if (BUS_NOTICES.has(type)) {
-      out.push({ kind: 'notice', at_ms, data: { code: type, text: session_id } });
-    } else if (!BUS_IGNORED.has(type)) out.push(problem('unknown_record', nameOf(type)));
-    if (type === 'file.watcher.updated') this.#watched(properties);
-  }
+  readonly records: Rows = {
+    'session.created': (record) => this.#session(nativeOf(record.properties)?.info),
+    'session.updated': (record) => this.#session(nativeOf(record.properties)?.info),
+    'session.status': (record) => this.#status(record),
+    'session.idle': (record) => this.#talk.idle(idOf(nativeOf(record.properties)?.sessionID)),
+    'session.error': (record) => {
+      const { error, sessionID } = nativeOf(record.properties) ?? {};
+      this.#talk.failed(error, idOf(sessionID));
+    },
+    'message.updated': (record) => {
+      const { info, sessionID } = nativeOf(record.properties) ?? {};
+      const message = nativeOf(info);
+      if (message) this.#talk.message(inSession(message, sessionID), 'bus');
+      else this.#to.bad('message.updated without info');
+    },
+    'message.part.updated': (record) => {
+      const { part: native, sessionID } = nativeOf(record.properties) ?? {};
+      const part = nativeOf(native);
+      if (part) this.#talk.part(inSession(part, sessionID), 'bus');
+      else this.#to.bad('message.part.updated without part');
+    },
+    'message.part.delta': (record) => {
+      const { partID, field, delta } = nativeOf(record.properties) ?? {};
+      const part_id = idOf(partID);
+      const text = textOf(delta);
+      if (part_id === null || text === null) {
+        this.#to.bad('message.part.delta without partID or delta');
+      } else if (field === 'text') this.#talk.texts.delta(part_id, text);
+    },
+    'file.edited': (record) => this.#fileEdited(record),
+    'file.watcher.updated': (record) => {
+      const { file, event } = nativeOf(record.properties) ?? {};
+      const path = filledOf(file);
+      if (path === null || event !== 'add' || !this.#edited.has(path)) return;
+      this.#edited.set(path, 'created');
+    },
+    'command.executed': (record) => this.#command(record),
+    'permission.asked': (record) => this.#ask(record),
+    'permission.updated': (record) => this.#ask(record),
+    'permission.replied': (record) => this.#reply(record),
+  };
 
-  /** Edits that no call told of. */
-  end(out: Draft[]): void {
+  /** Reports edits that no call has reported. */
+  end(): void {
     for (const [path, operation] of this.#edited) {
-      if (this.#talk.calls.told_paths.has(path)) continue;
-      const rest = { call_id: null, source: 'tool' as const, diff: null, size: null };
-      out.push({ kind: 'file_changed', data: { path, operation, ...rest } });
+      if (this.#talk.calls.changed_paths.has(path)) continue;
+      const rest = { call_id: null, source: 'tool', diff: null, size: null } as const;
+      this.#to.put('file_changed', { path, operation, ...rest });
     }
     this.#edited.clear();
   }
 
-  readonly #handlers: Readonly<Record<string, Handler>> = {
-    'session.created': (event, out) => this.#session(event, out),
-    'session.updated': (event, out) => this.#session(event, out),
-    'session.status': (event, out) => this.#status(event, out),
-    'session.idle': ({ session_id, at_ms }, out) => this.#talk.idle(session_id, at_ms, out),
-    'session.error': ({ properties, session_id, at_ms }, out) =>
-      this.#talk.failed(properties.error, session_id, at_ms, out),
-    'message.updated': ({ properties, session_id, at_ms }, out) => {
-      const info = nativeOf(properties.info);
-      if (info) this.#talk.message({ sessionID: session_id, ...info }, 'bus', at_ms, out);
-      else out.push(problem('bad_record', 'message.updated without info'));
-    },
-    'message.part.updated': ({ properties, session_id, at_ms }, out) => {
-      const part = nativeOf(properties.part);
-      if (part) this.#talk.part({ sessionID: session_id, ...part }, 'bus', at_ms, out);
-      else out.push(problem('bad_record', 'message.part.updated without part'));
-    },
-    'message.part.delta': ({ properties, at_ms }, out) => {
-      const part_id = idOf(properties.partID);
-      const text = textOf(properties.delta);
-      if (part_id === null || text === null) {
-        out.push(problem('bad_record', 'message.part.delta without partID or delta'));
-      } else if (properties.field === 'text') this.#talk.texts.delta(part_id, text, at_ms, out);
-    },
-    'file.edited': ({ properties }) => this.#fileEdited(properties),
-    'command.executed': (event, out) => this.#command(event, out),
-    'permission.asked': (event, out) => this.#ask(event, out),
-    'permission.updated': (event, out) => this.#ask(event, out),
-    'permission.replied': (event, out) => this.#reply(event, out),
-  };
-
-  #session({ properties, at_ms }: Event, out: Draft[]): void {
-    const info = nativeOf(properties.info);
-    if (info) this.#talk.session(info, at_ms, out);
-    else out.push(problem('bad_record', 'a session event without info'));
+  #session(native: Claim<SessionInfo> | undefined): void {
+    const info = nativeOf(native);
+    if (info) this.#talk.session(info);
+    else this.#to.bad('a session event without info');
   }
 
-  #status({ properties, session_id, at_ms }: Event, out: Draft[]): void {
-    const status = nativeOf(properties.status);
+  #status(record: Stdout['session.status']): void {
+    const { status: native, sessionID } = nativeOf(record.properties) ?? {};
+    const status = nativeOf(native);
+    const session_id = idOf(sessionID);
     const type = status?.type;
-    if (type === 'idle') this.#talk.idle(session_id, at_ms, out);
-    else if (type === 'busy') this.#talk.busy(session_id);
-    else if (type === 'retry') {
-      this.#talk.busy(session_id);
-      const next_ms = momentOf(status?.next);
-      const wait = next_ms !== undefined && at_ms !== undefined ? next_ms - at_ms : null;
-      const backoff_ms = wait === null ? null : Math.max(0, wait);
-      const nothing = { max_attempts: null, status: null };
-      const data = { attempt: countOf(status?.attempt), kind: textOf(status?.message), backoff_ms };
-      out.push({ kind: 'provider_retried', at_ms, data: { ...data, ...nothing } });
-    } else {
-      out.push(
-        problem(typeof type === 'string' ? 'unknown_record' : 'bad_record', 'session.status'),
-      );
+    if (type === 'idle') this.#talk.idle(session_id);
+    else if (type === 'busy' || type === 'retry') this.#talk.busy(session_id);
+    else {
+      const code = typeof type === 'string' ? 'unknown_record' : 'bad_record';
+      this.#to.problem(code, 'session.status');
     }
+    if (type !== 'retry') return;
+    const { at_ms } = this.#to;
+    const next_ms = momentOf(status?.next);
+    const timed = next_ms !== undefined && at_ms !== undefined;
+    const backoff_ms = timed ? Math.max(0, next_ms - at_ms) : null;
+    const native_kind = textOf(status?.message);
+    const failure = { native_kind, message: native_kind ?? '' };
+    this.#to.retried({ attempt: countOf(status?.attempt), backoff_ms }, failure);
   }
 
-  /** Today `{file}`; earlier `{path, diff: {before, after}}`. The call that edited the file tells more. */
-  #fileEdited(properties: Native): void {
-    const path = filledOf(properties.file) ?? filledOf(properties.path);
+  /** Today `{file}`; earlier `{path, diff: {before, after}}`. The call that edited the file says more. */
+  #fileEdited(record: Stdout['file.edited']): void {
+    const { file, path: earlier, diff } = nativeOf(record.properties) ?? {};
+    const path = filledOf(file) ?? filledOf(earlier);
     if (path === null || this.#edited.size >= LIMITS.artifacts_max) return;
-    const made = nativeOf(properties.diff)?.before === '';
+    const made = nativeOf(diff)?.before === '';
     if (!this.#edited.has(path)) this.#edited.set(path, made ? 'created' : 'modified');
   }
 
-  #watched(properties: Native): void {
-    const path = filledOf(properties.file);
-    if (path !== null && properties.event === 'add' && this.#edited.has(path)) {
-      this.#edited.set(path, 'created');
-    }
-  }
-
   /** Today a slash command; in earlier versions the end of a shell call. */
-  #command({ properties, at_ms }: Event, out: Draft[]): void {
+  #command(record: Stdout['command.executed']): void {
+    const properties = nativeOf(record.properties) ?? {};
     const name = idOf(properties.name);
-    if (name !== null) {
-      const text = `/${name} ${textOf(properties.arguments) ?? ''}`.trim();
-      out.push({ kind: 'notice', at_ms, data: { code: 'command_executed', text } });
-      return;
-    }
     const command = textOf(properties.command);
     const exit_code = codeOf(properties.exitCode);
-    if (command === null)
-      out.push(problem('bad_record', 'command.executed without name or command'));
-    else if (exit_code !== null) this.#talk.calls.executed(command, exit_code, out);
+    if (name !== null) {
+      const text = `/${name} ${textOf(properties.arguments) ?? ''}`.trim();
+      this.#to.notice('command_executed', text);
+    } else if (command === null) this.#to.bad('command.executed without name or command');
+    else if (exit_code !== null) this.#talk.calls.executed(command, exit_code);
   }
 
-  #ask({ properties, at_ms }: Event, out: Draft[]): void {
+  #ask(record: Asking): void {
+    const properties = nativeOf(record.properties) ?? {};
+    const { title, pattern, patterns = pattern } = properties;
     const request_id = idOf(properties.id);
     const call_id = idOf(nativeOf(properties.tool)?.callID) ?? idOf(properties.callID);
     const tool = idOf(properties.permission) ?? idOf(properties.type);
-    const patterns = listOf(properties.patterns ?? properties.pattern).filter(isText);
-    const reason = textOf(properties.title) ?? textOf(properties.pattern) ?? patterns.join(' ');
+    const reason = textOf(title) ?? textOf(pattern) ?? namesOf(patterns)?.join(' ');
     if (request_id !== null) {
-      // An earlier version tells of the same request again when it changes.
-      if (this.#asked.has(request_id) || this.#asked.size >= LIMITS.open_calls_max) return;
+      // An earlier version repeats a request when it changes.
+      if (this.#asked.has(request_id)) return;
       this.#asked.set(request_id, { call_id, tool });
     }
-    const data = { request_id, call_id, tool, reason: reason === '' ? null : reason };
-    out.push({ kind: 'permission_asked', at_ms, data });
+    this.#to.put('permission_asked', { request_id, call_id, tool, reason: filledOf(reason) });
   }
 
-  #reply({ properties, at_ms }: Event, out: Draft[]): void {
+  #reply(record: Stdout['permission.replied']): void {
+    const properties = nativeOf(record.properties) ?? {};
     const request_id = idOf(properties.requestID) ?? idOf(properties.permissionID);
-    const asked = request_id === null ? undefined : this.#asked.get(request_id);
-    const reply = textOf(properties.reply) ?? textOf(properties.response);
-    const allowed = reply !== 'reject';
-    const decision = allowed ? ('allow' as const) : ('deny' as const);
-    const { call_id, tool } = asked ?? { call_id: null, tool: null };
-    if (request_id !== null) this.#asked.delete(request_id);
-    const data = { request_id, call_id, tool, decision, source: 'user' };
-    out.push({ kind: 'permission_answered', at_ms, data });
-    if (call_id !== null) this.#talk.calls.decide(call_id, allowed, at_ms, out);
+    const asked = this.#asked.get(request_id ?? '') ?? { call_id: null, tool: null };
+    const allowed = (textOf(properties.reply) ?? textOf(properties.response)) !== 'reject';
+    const decision = allowed ? 'allow' : 'deny';
+    this.#asked.delete(request_id ?? '');
+    this.#to.put('permission_answered', { request_id, ...asked, decision, source: 'user' });
+    if (asked.call_id !== null) this.#talk.calls.decide(asked.call_id, allowed);
   }
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
+/** Where a message or part does not name its session, its event does. */
+function inSession<T extends { readonly sessionID?: unknown }>(inner: T, sessionID: unknown): T {
+  return inner.sessionID === undefined ? { ...inner, sessionID } : inner;
 }

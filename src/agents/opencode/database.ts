@@ -1,10 +1,11 @@
-/** The CLI's database, read where it lies: one session and those of its sub-agents as rows, one a line. */
+/** The CLI's database, read in its place: one session and those of its sub-agents as rows, one per line. */
 import { lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { LIMITS } from '../../lib/limits.ts';
-import { countOf, idOf } from './native.ts';
+import type { SessionFile } from '../../model/agent.ts';
+import { countOf, idOf } from '../kit/native.ts';
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 
 const FAMILY = `WITH RECURSIVE family(id) AS (
   SELECT id FROM session WHERE id = ?
@@ -42,13 +43,8 @@ function refusePipes(path: string): void {
   }
 }
 
-export interface StoredSession {
-  session_id: string;
-  modified_ms: number;
-}
-
 /** Sessions that no other session started, the last used first. Throws where this is no database of the CLI. */
-export function rootSessions(database: string): StoredSession[] {
+export function rootSessions(database: string): Omit<SessionFile, 'path'>[] {
   const rows = reading(database, (db) => db.prepare(ROOTS).all());
   return [...rows].flatMap(({ id, time_updated }) => {
     const session_id = idOf(id);
@@ -66,7 +62,7 @@ export function hasSession(database: string, session_id: string): boolean {
   }
 }
 
-/** The lines of a session, each row where it happened. Throws where the database cannot be read. */
+/** The lines of a session, by the times of its rows. Throws where the database cannot be read. */
 export function sessionRows(database: string, session_id: string): Generator<Buffer> {
   return reading(database, (db) =>
     inChunks(merged(QUERIES.map((sql) => db.prepare(sql).iterate(session_id) as Iterator<Row>))),
@@ -75,22 +71,15 @@ export function sessionRows(database: string, session_id: string): Generator<Buf
 
 /** The tables' rows by time; of one moment, in the order of the tables. */
 function* merged(tables: readonly Iterator<Row>[]): Generator<Row> {
-  const heads = tables.map((table) => table.next());
+  const heads = tables.map((table) => ({ table, row: table.next() }));
+  const timeOf = ({ row }: (typeof heads)[number]) =>
+    row.done ? Number.POSITIVE_INFINITY : (countOf(row.value.time_created) ?? 0);
   for (;;) {
-    let first = -1;
-    heads.forEach((head, n) => {
-      if (head.done) return;
-      const best = first < 0 ? Number.POSITIVE_INFINITY : timeOf(heads[first]?.value);
-      if (timeOf(head.value) < best) first = n;
-    });
-    if (first < 0) return;
-    yield heads[first]?.value;
-    heads[first] = tables[first]?.next() ?? { done: true, value: undefined };
+    const head = heads.reduce((best, one) => (timeOf(one) < timeOf(best) ? one : best));
+    if (head.row.done) return;
+    yield head.row.value;
+    head.row = head.table.next();
   }
-}
-
-function timeOf(row: Row | undefined): number {
-  return countOf(row?.time_created) ?? 0;
 }
 
 /** Rows as lines, many at a time. */

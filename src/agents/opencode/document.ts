@@ -1,113 +1,110 @@
 /**
  * `opencode export` prints one JSON document over many lines: `{info, messages: [{info, parts}]}`. It is read line by
  * line, a part at a time, so that memory stays flat. Contract: the document is as JSON.stringify indents it, one
- * bracket, key or value a line; how far it is indented does not matter.
+ * bracket, key or value per line; how far it is indented does not matter.
  */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
-import { isNative, type Native, problem } from './native.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { isNative, problem } from '../kit/native.ts';
 
-export type Piece = 'session' | 'message' | 'part';
-
-const PIECES: ReadonlyMap<string, Piece> = new Map([
+const PIECES: ReadonlyMap<string, string> = new Map([
   ['/info', 'session'],
   ['/messages/*/info', 'message'],
   ['/messages/*/parts/*', 'part'],
 ]);
-
+const FIRST = /^"(info|messages)": [{[]/;
 const OPENING = /^(?:"([^"]*)": )?[{[]$/;
+const NOTHING: readonly unknown[] = [];
+
+/** A piece of the document: `{session}`, `{message}` or `{part}`. */
+interface Piece {
+  /** Null: it is over the limit. */
+  name: string | null;
+  readonly depth: number;
+  lines: string[];
+  chars: number;
+}
 
 export class DocumentLines {
+  readonly #to: Drafts;
+  readonly #json: (text: string) => unknown;
   /** Names of the open brackets; empty: no document is open. */
   readonly #path: string[] = [];
-  #piece: { kind: Piece | null; depth: number; lines: string[]; chars: number } | null = null;
+  #piece: Piece | null = null;
   /** A lone bracket is a document only if its first key follows. */
   #sure = false;
-  readonly #take: (kind: Piece, value: Native, out: Draft[]) => void;
 
-  constructor(take: (kind: Piece, value: Native, out: Draft[]) => void) {
-    this.#take = take;
+  constructor(to: Drafts, json: (text: string) => unknown) {
+    this.#to = to;
+    this.#json = json;
   }
 
   get open(): boolean {
     return this.#path.length > 0;
   }
 
-  /** False for a line that belongs to no document. */
-  line(text: string, out: Draft[]): boolean {
+  /** The pieces that end with this line; null: it belongs to no document. */
+  line(text: string): readonly unknown[] | null {
     const line = text.trim();
-    const bare = line.endsWith(',') ? line.slice(0, -1) : line;
     if (!this.open) {
-      if (line !== '{') return false;
+      if (line !== '{') return null;
       this.#path.push('');
       this.#sure = false;
-      return true;
+      return NOTHING;
     }
-    if (!this.#sure && !/^"(info|messages)": [{[]/.test(line)) {
-      this.#drop(out);
-      return false;
+    if (!this.#sure && !FIRST.test(line)) {
+      this.#close();
+      this.#to.problem('not_json', 'a record that does not parse');
+      return null;
     }
     this.#sure = true;
-    if (this.#piece) this.#collect(line, out);
-    const opening = OPENING.exec(bare);
+    if (this.#piece) this.#collect(this.#piece, line);
+    const bare = line.endsWith(',') ? line.slice(0, -1) : line;
+    const opening = bare.endsWith('{') || bare.endsWith('[') ? OPENING.exec(bare) : null;
     if (opening) this.#enter(opening[1] ?? '*', line);
-    else if (/^[}\]]$/.test(bare)) this.#leave(out);
-    return true;
+    return bare === '}' || bare === ']' ? this.#leave() : NOTHING;
   }
 
   #enter(name: string, line: string): void {
     this.#path.push(name);
     if (this.#piece || this.#path.length > LIMITS.depth_max) return;
-    const kind = PIECES.get(this.#path.join('/'));
-    if (kind === undefined) return;
-    const bracket = line.slice(-1);
-    this.#piece = { kind, depth: this.#path.length, lines: [bracket], chars: 1 };
+    const piece = PIECES.get(this.#path.join('/'));
+    if (piece === undefined) return;
+    this.#piece = { name: piece, depth: this.#path.length, lines: [line.slice(-1)], chars: 1 };
   }
 
-  #collect(line: string, out: Draft[]): void {
-    const piece = this.#piece;
-    if (piece === null || piece.kind === null) return;
+  #collect(piece: Piece, line: string): void {
+    if (piece.name === null) return;
     piece.lines.push(line);
     piece.chars += line.length;
     if (piece.chars <= LIMITS.line_bytes_max) return;
-    out.push(problem('oversize_line', `a ${piece.kind} of the export is over the limit`));
-    piece.kind = null;
+    this.#to.problem('oversize_line', `a ${piece.name} of the export is over the limit`);
+    piece.name = null;
     piece.lines = [];
   }
 
-  #leave(out: Draft[]): void {
-    const piece = this.#piece;
-    if (piece && piece.depth === this.#path.length) {
-      this.#piece = null;
-      if (piece.kind !== null) this.#give(piece.kind, piece.lines, out);
-    }
+  #leave(): readonly unknown[] {
+    const piece = this.#piece?.depth === this.#path.length ? this.#piece : null;
     this.#path.pop();
-  }
-
-  #give(kind: Piece, lines: string[], out: Draft[]): void {
+    if (piece === null) return NOTHING;
+    this.#piece = null;
+    if (piece.name === null) return NOTHING;
     // The closing line may carry the comma to the next piece.
-    const text = lines.join('').replace(/,$/, '');
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      value = null;
-    }
-    if (isNative(value)) this.#take(kind, value, out);
-    else out.push(problem('bad_record', `a ${kind} of the export that does not parse`));
+    const value = this.#json(piece.lines.join('').replace(/,$/, ''));
+    if (isNative(value)) return [{ [piece.name]: value }];
+    this.#to.bad(`a ${piece.name} of the export that does not parse`);
+    return NOTHING;
   }
 
-  #drop(out: Draft[]): void {
+  #close(): void {
     this.#path.length = 0;
     this.#piece = null;
-    out.push(problem('not_json', 'a record that does not parse'));
   }
 
-  end(out: Draft[]): void {
+  end(): void {
     if (!this.open) return;
     const { data } = problem('torn_line', 'the export ends before its last bracket');
-    out.push({ kind: 'problem', data: { ...data, stage: 'frame' } } as Draft);
-    this.#path.length = 0;
-    this.#piece = null;
+    this.#to.put('problem', { ...data, stage: 'frame' });
+    this.#close();
   }
 }

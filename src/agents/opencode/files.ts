@@ -1,80 +1,58 @@
 /** What successful file tools changed. */
-import { own } from '../../lib/own.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { filledOf, listOf, type Native, nativeOf, textOf } from './native.ts';
+import { filledOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 
-export type Change = Omit<DataOf<'file_changed'>, 'call_id' | 'source'>;
+type Change = Omit<DataOf<'file_changed'>, 'call_id' | 'source'>;
 
-const PATCH_OPERATIONS: Readonly<Record<string, FileOperation>> = {
-  add: 'created',
-  update: 'modified',
-  delete: 'deleted',
-};
+const PATCH_OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
+  ['add', 'created'],
+  ['delete', 'deleted'],
+]);
 
-const change = (
-  path: string,
-  operation: FileOperation,
-  diff: string | null,
-  size: number | null,
-): Change => ({ path, operation, diff, size });
-
-function written(input: Native | null, metadata: Native | null): Change[] {
+function written(input: Open | null, metadata: Open | null): Change[] {
   const path = filledOf(metadata?.filepath) ?? filledOf(input?.filePath);
   if (path === null) return [];
   const content = textOf(input?.content);
   const operation = metadata?.exists === true ? 'modified' : 'created';
-  return [change(path, operation, null, content === null ? null : asciiBytes(content))];
+  return [{ path, operation, diff: null, size: content === null ? null : asciiBytes(content) }];
 }
 
 /** An edit of nothing into something makes the file. */
-function edited(input: Native | null, metadata: Native | null): Change[] {
+function edited(input: Open | null, metadata: Open | null): Change[] {
   const filediff = nativeOf(metadata?.filediff);
   const path = filledOf(filediff?.file) ?? filledOf(input?.filePath);
   if (path === null) return [];
   const diff = textOf(filediff?.patch) ?? textOf(metadata?.diff);
   const made = input?.oldString === '' && (diff === null || diff.includes('\n@@ -0,0 '));
-  return [change(path, made ? 'created' : 'modified', diff, null)];
+  return [{ path, operation: made ? 'created' : 'modified', diff, size: null }];
 }
 
-function patched(metadata: Native | null): Change[] {
-  return listOf(metadata?.files).flatMap((item) => {
+function patched(_input: Open | null, metadata: Open | null): Change[] {
+  return listOf(metadata?.files).flatMap((item): Change[] => {
     const file = nativeOf(item);
     const path = filledOf(file?.filePath) ?? filledOf(file?.relativePath);
     if (path === null) return [];
-    const diff = textOf(file?.patch);
+    const [diff, size] = [textOf(file?.patch), null];
     const target = filledOf(file?.movePath);
-    if (target !== null && target !== path) {
-      return [change(path, 'deleted', null, null), change(target, 'created', diff, null)];
+    if (target === null || target === path) {
+      const operation = PATCH_OPERATIONS.get(file?.type) ?? 'modified';
+      return [{ path, operation, diff, size }];
     }
-    return [
-      change(path, own(PATCH_OPERATIONS, textOf(file?.type) ?? '') ?? 'modified', diff, null),
-    ];
+    const gone = { path, operation: 'deleted', diff: null, size } as const;
+    return [gone, { path: target, operation: 'created', diff, size }];
   });
 }
 
-export function changesOf(
-  native_tool: string,
-  input: Native | null,
-  metadata: Native | null,
-): Change[] {
-  switch (native_tool) {
-    case 'write':
-      return written(input, metadata);
-    case 'edit':
-    case 'multiedit':
-      return edited(input, metadata);
-    case 'apply_patch':
-    case 'patch':
-      return patched(metadata);
-    default:
-      return [];
-  }
-}
+const TOOLS: ReadonlyMap<string, typeof written> = new Map([
+  ['write', written],
+  ['edit', edited],
+  ['multiedit', edited],
+  ['apply_patch', patched],
+  ['patch', patched],
+]);
 
-/** Whether a patch only adds files; such a call is a Write. */
-export function onlyAdds(patch: unknown): boolean {
-  const text = textOf(patch) ?? '';
-  return /^\*\*\* Add File: /m.test(text) && !/^\*\*\* (Update|Delete) File: /m.test(text);
+export function changesOf(tool: string, input: Open | null, metadata: Open | null): Change[] {
+  return TOOLS.get(tool)?.(input, metadata) ?? [];
 }

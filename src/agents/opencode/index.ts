@@ -2,7 +2,7 @@
 import type { Agent } from '../../model/agent.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
-import { stream } from './stream.ts';
+import { records } from './stream.ts';
 import { tools } from './tools.ts';
 
 export const opencode: Agent = {
@@ -34,7 +34,7 @@ export const opencode: Agent = {
   tools,
   secret_env: ['OPENCODE_API_KEY', 'OPENCODE_SERVER_PASSWORD'],
   launch,
-  stream,
+  stream: records,
   session,
   shapes: async () => (await import('./shapes.ts')).shapes,
 };

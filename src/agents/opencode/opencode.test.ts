@@ -112,6 +112,26 @@ const part = (id: string, message_id: string, fields: Fields, session_id = SES):
 const tool = (id: string, name: string, state: Fields, session_id = SES): Fields =>
   part(id, 'msg_1', { type: 'tool', tool: name, callID: `call_${id}`, state }, session_id);
 
+/** JSON with every character beyond ASCII as an escape. */
+const escaped = (json: string) =>
+  json.replaceAll(/[\u0080-\uffff]/g, (char) => {
+    return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+
+/** The final output of a session that is read as byte text. */
+function saidInByteText(bytes: Buffer): string | undefined {
+  const pipeline = createPipeline({
+    agent: opencode,
+    info: recordedRun('r', 'opencode'),
+    primary: 'session',
+    now: null,
+    byte_text: true,
+  });
+  const events = [...pipeline.push('session', bytes), ...pipeline.endOfInput('session')];
+  const [end] = kindsOf(fromByteText([...events, ...pipeline.finish()]), 'run_finished');
+  return end?.data.final_output;
+}
+
 describe('recordings in other shapes', () => {
   const scenarios = readdirSync(testdata).flatMap((name) =>
     name === 'renamed' ? readdirSync(join(testdata, name)).map((one) => `${name}/${one}`) : name,
@@ -234,20 +254,26 @@ describe('recordings in other shapes', () => {
       ],
     };
     for (const indent of [0, 2, 4]) {
-      const bytes = Buffer.from(JSON.stringify(document, null, indent));
-      const events = eventsOf(opencode, 'session', [bytes]);
-      expect(problems(events)).toEqual([]);
-      expect(outcomeOf(events)).toMatchObject({ success: true, message: 'Grün \u001b[1m→ 👋' });
-      const pipeline = createPipeline({
-        agent: opencode,
-        info: recordedRun('r', 'opencode'),
-        primary: 'session',
-        now: null,
-        byte_text: true,
-      });
-      const some = [...pipeline.push('session', bytes), ...pipeline.endOfInput('session')];
-      const [end] = kindsOf(fromByteText([...some, ...pipeline.finish()]), 'run_finished');
-      expect(end?.data.final_output).toBe('Grün \u001b[1m→ 👋');
+      const plain = JSON.stringify(document, null, indent);
+      for (const bytes of [Buffer.from(plain), Buffer.from(escaped(plain))]) {
+        const events = eventsOf(opencode, 'session', [bytes]);
+        expect(problems(events)).toEqual([]);
+        expect(outcomeOf(events)).toMatchObject({ success: true, message: 'Grün \u001b[1m→ 👋' });
+        expect(saidInByteText(bytes)).toBe('Grün \u001b[1m→ 👋');
+      }
+    }
+  });
+
+  verifies('AG-13', 'JSON in the texts of rows is read as text also where lines are bytes', () => {
+    const message = { role: 'assistant', time: { created: T0, completed: T0 + 9 }, finish: 'stop' };
+    const said = { type: 'text', text: 'Grün → 👋', time };
+    const ids = { session_id: SES, time_created: T0 };
+    for (const written of [(text: string) => text, escaped]) {
+      const rows = lines(
+        { id: 'msg_1', ...ids, data: written(JSON.stringify(message)) },
+        { id: 'prt_1', message_id: 'msg_1', ...ids, data: written(JSON.stringify(said)) },
+      );
+      expect(saidInByteText(rows)).toBe('Grün → 👋');
     }
   });
 });
@@ -408,6 +434,14 @@ describe('the bus of earlier versions', () => {
       terminal_evidence: 'native_result',
     });
     expect(outcome.metrics).toMatchObject({ provider_retries: 1, provider_errors: 1 });
+    const failures = [
+      ...kindsOf(events, 'provider_retried'),
+      ...kindsOf(events, 'provider_failed'),
+    ];
+    expect(failures.map(({ data }) => [data.kind, data.native_kind])).toEqual([
+      ['rate_limit', 'Rate limited'],
+      ['overloaded', 'ApiError'],
+    ]);
     expect(kindsOf(events, 'notice').map(({ data }) => data.text)).toEqual(['/hello Bob']);
     const plain = bus('session.error', { error: { name: 'Oops', message: 'broke' } });
     expect(outcomeOf(stdout(created, plain))).toMatchObject({

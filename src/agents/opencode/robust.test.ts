@@ -7,7 +7,9 @@ import { wrongFacts } from '../../../test/truth.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
+import { Drafts } from '../kit/drafts.ts';
 import { Calls } from './calls.ts';
+import type { Part } from './forms.ts';
 import { opencode } from './index.ts';
 
 type Fields = Record<string, unknown>;
@@ -312,40 +314,40 @@ describe('sub-agents at once', () => {
 });
 
 describe('many open calls', () => {
-  const heard = { speaker: { root: true, parent: null }, at_ms: T0, live: true };
-  const tool = (id: string, callID: string, state: Fields, name = 'bash'): Fields => ({
-    id,
-    callID,
-    tool: name,
-    state,
-  });
+  const tool = (id: string, callID: string, state: Fields, name = 'bash') =>
+    ({ id, callID, tool: name, state }) as Part;
+  const callsTo = (out: Draft[]) => {
+    const to = new Drafts();
+    to.begin(out, T0);
+    return new Calls(to);
+  };
   const running = (command: string) => ({ status: 'running', input: { command } });
 
   test('each record takes its time without regard to their number', () => {
-    const calls = new Calls();
     const out: Draft[] = [];
+    const calls = callsTo(out);
     for (let at = 0; at < 10_000; at++)
-      calls.part(tool(`p${at}`, `c${at}`, running(`sleep ${at}`), 'task'), heard, out);
+      calls.part(tool(`p${at}`, `c${at}`, running(`sleep ${at}`), 'task'), true);
     for (let at = 0; at < 10_000; at++)
-      calls.part(tool(`q${at}`, `d${at}`, running(`wait ${at}`)), heard, out);
+      calls.part(tool(`q${at}`, `d${at}`, running(`wait ${at}`)), true);
     const before = cpuMs();
     for (let at = 0; at < 30_000; at++) {
-      calls.part(tool(`r${at}`, `e${at}`, running('x')), heard, out);
-      calls.decide('c9999', true, T0, out);
-      calls.executed('x', 0, out);
+      calls.part(tool(`r${at}`, `e${at}`, running('x')), true);
+      calls.decide('c9999', true);
+      calls.executed('x', 0);
       calls.claim('ses_none');
     }
     expect(cpuMs() - before).toBeLessThan(3_000);
   });
 
   test('calls of one id that are open at once have ids of their own', () => {
-    const calls = new Calls();
     const out: Draft[] = [];
+    const calls = callsTo(out);
     const ends = { status: 'completed', input: { command: 'x' }, output: '' };
-    calls.part(tool('p1', 'c', running('1')), heard, out);
-    calls.part(tool('p2', 'c', running('2')), heard, out);
-    calls.part(tool('p1', 'c', ends), heard, out);
-    calls.part(tool('p3', 'c', running('3')), heard, out);
+    calls.part(tool('p1', 'c', running('1')), true);
+    calls.part(tool('p2', 'c', running('2')), true);
+    calls.part(tool('p1', 'c', ends), true);
+    calls.part(tool('p3', 'c', running('3')), true);
     const ids = out.flatMap((draft) =>
       draft.kind === 'call_requested' ? [draft.data.call_id] : [],
     );
@@ -353,16 +355,16 @@ describe('many open calls', () => {
   });
 
   test('a session belongs to the only open task that has none', () => {
-    const calls = new Calls();
     const out: Draft[] = [];
+    const calls = callsTo(out);
     const task = (id: string, sessionId?: string) =>
       tool(`p${id}`, id, { status: 'running', input: { a: 1 }, metadata: { sessionId } }, 'task');
-    calls.part(task('c1', 'ses_1'), heard, out);
-    calls.part(task('c2'), heard, out);
+    calls.part(task('c1', 'ses_1'), true);
+    calls.part(task('c2'), true);
     calls.claim('ses_2');
     calls.claim('ses_3');
-    calls.part(task('c4'), heard, out);
-    calls.part(task('c5'), heard, out);
+    calls.part(task('c4'), true);
+    calls.part(task('c5'), true);
     calls.claim('ses_4');
     const parents = ['ses_1', 'ses_2', 'ses_3', 'ses_4'].map((id) => calls.parentOf(id));
     expect(parents).toEqual(['c1', 'c2', null, null]);

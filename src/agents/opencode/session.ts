@@ -1,18 +1,18 @@
 /**
- * Where sessions lie. The CLI keeps them in one SQLite database: there a session's path is the database's, with the
+ * Where sessions are. The CLI keeps them in one SQLite database: there a session's path is the database's, with the
  * session's id below it. Earlier versions kept them in folders of JSON files. Files come from `opencode export` (a
- * document of one session) or are the database's rows, one a line (`db-session.jsonl`, `db-message.jsonl`,
+ * document of one session) or are the database's rows, one per line (`db-session.jsonl`, `db-message.jsonl`,
  * `db-part.jsonl`).
  */
 import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { namesIn, openFile } from '../../lib/folders.ts';
+import { isFile, namesIn, openFile } from '../../lib/folders.ts';
 import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
+import { isNative, momentOf } from '../kit/native.ts';
+import { homeOf } from '../kit/sessions.ts';
 import { hasSession, rootSessions, sessionRows } from './database.ts';
-import { isNative, momentOf } from './native.ts';
 import { isStored, storedPath, storedRows, storedSessions } from './storage.ts';
-import { recordsSince } from './stream.ts';
+import { records } from './stream.ts';
 
 const SESSION_ID = /^ses_[0-9a-zA-Z]{1,64}$/;
 const EXPORT = /^export-ses_[0-9a-zA-Z]{1,64}\.json$/;
@@ -21,27 +21,23 @@ const ROWS: readonly string[] = ['db-session.jsonl', 'db-message.jsonl', 'db-par
 /** An export begins with its session's info, some hundred bytes. */
 const HEAD_BYTES = 16 * 1024;
 
-function dataOf(env: NodeJS.ProcessEnv): string {
-  return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local', 'share'), 'opencode');
-}
-
-function databaseOf(env: NodeJS.ProcessEnv): string {
+function placesOf(env: NodeJS.ProcessEnv): { database: string; storage: string } {
+  const data = env.XDG_DATA_HOME || join(homeOf(env), '.local', 'share');
   const name = env.OPENCODE_DB || 'opencode.db';
-  return isAbsolute(name) ? name : join(dataOf(env), name);
+  const folder = join(data, 'opencode');
+  const database = isAbsolute(name) ? name : join(folder, name);
+  return { database, storage: join(folder, 'storage') };
 }
 
-function storageOf(env: NodeJS.ProcessEnv): string {
-  return join(dataOf(env), 'storage');
-}
-
-/** The session that started this export's session; null for the root agent's. */
-async function parentIn(path: string): Promise<string | null> {
+/** The export of the session that started this export's session; null for the root agent's. */
+async function parentOf(path: string): Promise<string | null> {
   const file = await openFile(path);
   if (file === null) return null;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const [info = ''] = buffer.toString('utf8', 0, bytesRead).split('"messages":');
-    return /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1] ?? null;
+    const id = /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1];
+    return id === undefined ? null : `export-${id}.json`;
   } catch {
     return null;
   } finally {
@@ -49,40 +45,18 @@ async function parentIn(path: string): Promise<string | null> {
   }
 }
 
-/**
- * The exports of one run: the root agent's session first, then those that it started, directly or not, then rows beside
- * them, which tell of sub-agents that nobody exported.
- */
-async function family(path: string): Promise<SessionPart[]> {
-  const folder = dirname(path);
-  const fileOf = (session_id: string) => `export-${session_id}.json`;
+/** The exports of one run: the root agent's session first, then those that it started, directly or not. */
+async function exportsBeside(path: string, names: readonly string[]): Promise<string[]> {
   const parents = new Map<string, string | null>();
-  for (const name of await namesIn(folder)) {
-    if (!EXPORT.test(name)) continue;
-    const parent = await parentIn(join(folder, name));
-    parents.set(name, parent === null ? null : fileOf(parent));
+  for (const name of names) {
+    if (EXPORT.test(name)) parents.set(name, await parentOf(join(dirname(path), name)));
   }
-  const rootOf = (name: string): string => {
-    let root = name;
-    for (let n = parents.size; n > 0; n--) {
-      const parent = parents.get(root);
-      if (parent == null || !parents.has(parent)) break;
-      root = parent;
-    }
-    return root;
+  const rootOf = (name: string, steps = parents.size): string => {
+    const parent = parents.get(name) ?? '';
+    return steps > 0 && parents.has(parent) ? rootOf(parent, steps - 1) : name;
   };
   const root = rootOf(basename(path));
-  const others = [...parents.keys()].filter((name) => name !== root && rootOf(name) === root);
-  return partsIn(folder, [root, ...others, ...(await rowsIn(folder))]);
-}
-
-function partsIn(folder: string, names: readonly string[]): SessionPart[] {
-  return names.map((name) => ({ path: join(folder, name), parent_call_id: null }));
-}
-
-async function rowsIn(folder: string): Promise<string[]> {
-  const names = await namesIn(folder);
-  return ROWS.filter((name) => names.includes(name));
+  return [root, ...[...parents.keys()].filter((name) => name !== root && rootOf(name) === root)];
 }
 
 /** A database is no session: says why it cannot be read, or how its sessions can. */
@@ -94,7 +68,7 @@ function* allSessions(database: string): Generator<Buffer> {
 
 /** Root sessions of the database, then those that were never moved into it. */
 async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
-  const database = databaseOf(env);
+  const { database, storage } = placesOf(env);
   const found = await stat(database).catch(() => null);
   const moved = new Set<string>();
   if (found?.isFile() && found.size > 0) {
@@ -104,30 +78,32 @@ async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
         yield { path: join(database, session_id), session_id, modified_ms };
       }
     } catch {
-      // Whoever reads it as it is finds that it cannot be read, and says so.
+      // Reading it reports that it cannot be read.
       yield { path: database, session_id: '', modified_ms: Math.floor(found.mtimeMs) };
     }
   }
-  for (const file of storedSessions(storageOf(env))) if (!moved.has(file.session_id)) yield file;
+  for await (const file of storedSessions(storage)) if (!moved.has(file.session_id)) yield file;
 }
 
 export const session: SessionFiles = {
   async find({ session_id, env }) {
     if (!SESSION_ID.test(session_id)) return null;
-    const database = databaseOf(env);
-    const found = await stat(database).catch(() => null);
-    if (found?.isFile() && hasSession(database, session_id)) return join(database, session_id);
-    return storedPath(storageOf(env), session_id);
+    const { database, storage } = placesOf(env);
+    const moved = (await isFile(database)) && hasSession(database, session_id);
+    return moved ? join(database, session_id) : storedPath(storage, session_id);
   },
 
   list: ({ env }) => kept(env),
 
-  async parts(path) {
-    const name = basename(path);
-    if (EXPORT.test(name)) return family(path);
-    if (!ROWS.includes(name)) return [{ path, parent_call_id: null }];
+  /** Rows beside exports show sub-agents that were not exported. */
+  async parts(path): Promise<SessionPart[]> {
     const folder = dirname(path);
-    return partsIn(folder, await rowsIn(folder));
+    const exported = EXPORT.test(basename(path));
+    if (!exported && !ROWS.includes(basename(path))) return [{ path, parent_call_id: null }];
+    const names = await namesIn(folder);
+    const rows = ROWS.filter((name) => names.includes(name));
+    const all = exported ? [...(await exportsBeside(path, names)), ...rows] : rows;
+    return all.map((name) => ({ path: join(folder, name), parent_call_id: null }));
   },
 
   read(path) {
@@ -137,11 +113,7 @@ export const session: SessionFiles = {
     return isStored(path) ? storedRows(path) : null;
   },
 
-  timeOf(value) {
-    return isNative(value) ? (momentOf(value.time_created) ?? null) : null;
-  },
+  timeOf: (value) => (isNative(value) ? (momentOf(value.time_created) ?? null) : null),
 
-  decoder(options = {}) {
-    return recordsSince(options.since_ms ?? null);
-  },
+  decoder: records,
 };

@@ -1,200 +1,207 @@
 /**
- * One decoder for every shape of record, told apart by form (RO-2): the CLI's lines `{type, timestamp, sessionID, part}`,
- * the server's bus `{type, properties}` of today and of earlier versions, its `/global/event` wrapper with `sync` repeats,
- * rows of the database, and exports.
+ * One decoder for every shape of record, by form (RO-2): lines of the CLI `{type, timestamp, sessionID, part}`, events of
+ * the server `{type, properties}` of this and earlier versions, its `/global/event` wrapper with `sync` repeats, rows of the
+ * database, and exports.
  */
+import { RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Decoder } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
-import { Bus } from './bus.ts';
-import { DocumentLines } from './document.ts';
+import type { SessionDecoderOptions } from '../../model/agent.ts';
+import { decoder, type Table } from '../kit/decoder.ts';
+import type { Drafts, Time } from '../kit/drafts.ts';
 import {
-  eventTime,
+  type Claim,
+  type Inside,
   idOf,
   isNative,
   listOf,
+  type Merged,
   momentOf,
-  type Native,
-  nameOf,
   nativeOf,
-  parsedOf,
-  problem,
-  Recent,
-} from './native.ts';
-import { Talk } from './talk.ts';
+  type Open,
+  textOf,
+} from '../kit/native.ts';
+import { jsonIn } from '../kit/text.ts';
+import { BUS_IGNORED, Bus } from './bus.ts';
+import { DocumentLines } from './document.ts';
+import { eventTime, type Line, type Message, type Part, storedKind } from './forms.ts';
+import type { Session, Stdout } from './generated/native.ts';
+import { Conversation } from './messages.ts';
 
-export function stream(): Decoder {
-  return new Records(null, false);
-}
+type Records = Stdout & Session;
+type Rows = Table<Records>['records'];
+/** Records that hold others. */
+type Wrapper = Merged<Records, 'global' | 'sync' | 'row/event' | 'export'>;
+type Durable = Merged<{ row: Session['row/event']; sync: Inside<Stdout['sync']['syncEvent']> }>;
 
-/** Only what happened from `since_ms` on is this run's. */
-export function recordsSince(since_ms: number | null): Decoder {
-  return new Records(since_ms, true);
-}
+export const records = (options: SessionDecoderOptions = {}) =>
+  decoder<Records>((to) => {
+    const talk = new Conversation(to, options.since_ms);
+    const bus = new Bus(to, talk);
+    const forms = new Forms(to, talk, options.byte_text);
+    return {
+      inside: (value) => forms.inside(value),
+      text: (line) => forms.text(line),
+      kindOf: (record) => (record.type === undefined ? storedKind(record) : textOf(record.type)),
+      before: (record) => forms.before(record),
+      records: { ...lines(to, talk), ...bus.records, ...stored(to, talk, forms) },
+      ignored: BUS_IGNORED,
+      notices: ['session.compacted'],
+      noticeText: (record) => idOf(nativeOf(record.properties)?.sessionID),
+      end() {
+        forms.document.end();
+        talk.end();
+        bus.end();
+      },
+    };
+  });
 
-const CLI_PARTS: ReadonlySet<unknown> = new Set([
-  'step_start',
-  'text',
-  'reasoning',
-  'tool_use',
-  'step_finish',
-]);
-
-class Records implements Decoder {
-  /** Exports come in pieces of lines, and rows hold JSON inside a text. */
-  readonly plain_text: boolean;
-  onPiece?: Decoder['onPiece'];
-  readonly #talk: Talk;
-  readonly #bus: Bus;
-  readonly #document: DocumentLines;
-  readonly #events = new Recent(LIMITS.waiting_drafts_max);
-  /** The last time that a record told. */
-  #now_ms: number | undefined;
-
-  constructor(since_ms: number | null, plain_text: boolean) {
-    this.plain_text = plain_text;
-    this.#talk = new Talk(since_ms);
-    this.#bus = new Bus(this.#talk);
-    this.#document = new DocumentLines((kind, value, out) => {
-      this.onPiece?.({ [kind]: value });
-      if (kind === 'session') this.#talk.exported(value, out);
-      else if (kind === 'message') this.#message(value, out);
-      else this.#part(value, out);
-    });
-  }
-
-  record(value: unknown, out: Draft[]): void {
-    if (this.#document.open && isHollow(value)) {
-      this.#document.line(JSON.stringify(value), out);
-    } else if (Array.isArray(value)) {
-      for (const item of value) this.#one(item, out);
-    } else this.#one(value, out);
-  }
-
-  text(line: string, out: Draft[]): boolean {
-    if (this.#document.line(line, out)) return true;
-    if (!line.startsWith('data: ')) return false;
-    // A recorded event stream, as the server sends it.
-    try {
-      this.#one(JSON.parse(line.slice(6)), out);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  end(out: Draft[]): void {
-    this.#document.end(out);
-    this.#talk.end(out);
-    this.#bus.end(out);
-  }
-
-  #one(value: unknown, out: Draft[]): void {
-    if (!isNative(value)) {
-      out.push(problem('bad_record', 'record is no object'));
+/** Lines of `run --format json`. */
+function lines(to: Drafts, talk: Conversation): Rows {
+  const line = (record: Line) => {
+    const part = nativeOf(record.part);
+    if (part === null) {
+      to.bad(`${textOf(record.type)} without part`);
       return;
     }
-    const record = nativeOf(value.payload) ?? value;
-    const durable = record.type === 'sync' ? nativeOf(record.syncEvent) : eventRow(record);
-    if (durable) this.#durable(durable, out);
-    else if (isNative(record.properties)) this.#event(record, record.properties, out);
-    else if (isNative(record.info)) this.#exported(record, record.info, out);
-    else if (record.time_created !== undefined && record.type === undefined) this.#row(record, out);
-    else this.#line(record, out);
+    if (!to.introduced) talk.introduce({ session_id: idOf(record.sessionID) });
+    talk.part(part, 'cli');
+  };
+  return {
+    step_start: line,
+    text: line,
+    reasoning: line,
+    tool_use: line,
+    step_finish: line,
+    error(record) {
+      const session_id = idOf(record.sessionID);
+      if (!to.introduced) talk.introduce({ session_id });
+      talk.failed(record.error, session_id);
+    },
+  };
+}
+
+/** Pieces of exports, and rows of the database, which hold JSON as text. */
+function stored(to: Drafts, talk: Conversation, forms: Forms): Rows {
+  const unknown = () => to.problem('unknown_record', 'a row of an unknown table');
+  return {
+    'export/session'({ session }) {
+      const info = nativeOf(session) ?? {};
+      to.at_ms = momentOf(nativeOf(info.time)?.created);
+      talk.session(info, true);
+    },
+    'export/message': (piece) => forms.message(nativeOf(piece.message) ?? {}),
+    'export/part': (piece) => forms.part(nativeOf(piece.part) ?? {}),
+    'row/session'({ id, parent_id, directory, project_id, version, model, time_created }) {
+      if (directory === undefined && project_id === undefined) return unknown();
+      to.at_ms = momentOf(time_created);
+      const told = forms.parsed(model) ?? null;
+      talk.session({ id, parentID: parent_id, directory, version, model: told });
+    },
+    'row/message'({ id, session_id, data }) {
+      const info = idOf(session_id) === null ? null : nativeOf(forms.parsed(data));
+      if (info) forms.message({ ...info, id, sessionID: session_id });
+      else unknown();
+    },
+    'row/part'({ id, message_id, session_id, time_created, data }) {
+      const part = idOf(message_id) === null ? null : nativeOf(forms.parsed(data));
+      const ids = { id, messageID: message_id, sessionID: session_id };
+      if (part) forms.part({ ...part, ...ids }, momentOf(time_created));
+      else unknown();
+    },
+  };
+}
+
+/** Takes apart what holds records, and finds times for records that have none. */
+class Forms {
+  readonly document: DocumentLines;
+  readonly #to: Drafts;
+  readonly #talk: Conversation;
+  readonly #byte_text: boolean | undefined;
+  readonly #events = new RecentSet<string>(LIMITS.waiting_drafts_max);
+  /** The last time that a record had. */
+  #now_ms: Time;
+
+  constructor(to: Drafts, talk: Conversation, byte_text: boolean | undefined) {
+    this.#to = to;
+    this.#talk = talk;
+    this.#byte_text = byte_text;
+    this.document = new DocumentLines(to, this.parsed);
   }
 
-  /** A line of `run --format json`. */
-  #line(record: Native, out: Draft[]): void {
-    const { type } = record;
-    const at_ms = momentOf(record.timestamp);
-    const part = nativeOf(record.part);
-    if (type === 'error') {
-      this.#introduce(record, at_ms, out);
-      this.#talk.failed(record.error, idOf(record.sessionID), at_ms, out);
-    } else if (!CLI_PARTS.has(type)) {
-      const code = typeof type === 'string' ? 'unknown_record' : 'bad_record';
-      out.push(problem(code, nameOf(type)));
-    } else if (part === null) {
-      out.push(problem('bad_record', `${nameOf(type)} without part`));
-    } else {
-      this.#introduce(record, at_ms, out);
-      this.#talk.part(part, 'cli', at_ms, out);
+  /** JSON in a text is read; other values stay. */
+  readonly parsed = <F>(value: Claim<F> | undefined): Claim<F> | undefined =>
+    typeof value === 'string' ? (jsonIn(value, this.#byte_text) as Claim<F>) : value;
+
+  inside(value: unknown): Iterable<unknown> | null {
+    if (this.document.open && isHollow(value)) {
+      return this.document.line(JSON.stringify(value)) ?? [];
     }
+    if (Array.isArray(value)) return value;
+    if (!isNative(value)) return null;
+    const wrapper = value as Wrapper;
+    const payload = nativeOf(wrapper.payload);
+    if (payload) return [payload];
+    const durable = wrapper.type === 'sync' ? nativeOf(wrapper.syncEvent) : eventRow(wrapper);
+    if (durable) return this.#durable(durable);
+    if (isNative(value.properties)) return this.#isRepeat(idOf(value.id)) ? [] : null;
+    return isNative(wrapper.info) ? this.#pieces(wrapper) : null;
   }
 
-  #introduce(record: Native, at_ms: number | undefined, out: Draft[]): void {
-    this.#talk.introduce({ session_id: idOf(record.sessionID) }, at_ms, out);
+  /** A line of an export, or of an event stream as the server sends it. */
+  text(line: string): readonly unknown[] | null {
+    const pieces = this.document.line(line);
+    if (pieces !== null || !line.startsWith('data: ')) return pieces;
+    const event = this.parsed(line.slice(6));
+    return event === undefined ? null : [event];
   }
 
-  #event(record: Native, properties: Native, out: Draft[]): void {
-    const id = idOf(record.id);
-    if (id !== null && !this.#events.add(id)) return;
-    this.#tell(record.type, properties, id, out);
+  #isRepeat(event_id: string | null): boolean {
+    if (event_id === null || this.#events.has(event_id)) return event_id !== null;
+    this.#events.add(event_id);
+    return false;
   }
 
   /** A durable event: in the database, and on `/global/event` once more after it came as an ordinary one. */
-  #durable(event: Native, out: Draft[]): void {
-    const id = idOf(event.id);
-    const data = parsedOf(event.data);
-    if (id !== null && !this.#events.add(id)) return;
-    if (data === null) {
-      out.push(problem('bad_record', `${nameOf(event.type)} without data`));
-      return;
-    }
-    const type = typeof event.type === 'string' ? event.type.replace(/\.\d+$/, '') : null;
-    this.#tell(type, data, id, out);
-  }
-
-  #tell(type: unknown, properties: Native, id: string | null, out: Draft[]): void {
-    const told = timeIn(properties);
-    const at_ms = eventTime(id, this.#now_ms ?? told) ?? told;
-    this.#now_ms = at_ms ?? this.#now_ms;
-    this.#bus.event(type, properties, at_ms, out);
+  #durable({ id, type, data }: Durable): unknown[] {
+    const properties = nativeOf(this.parsed(data));
+    if (properties) return [{ id, type: textOf(type)?.replace(/\.\d+$/, ''), properties }];
+    this.#to.bad(`${textOf(type) ?? 'no type'} without data`);
+    return [];
   }
 
   /** `{info, messages}` of an export, or one message `{info, parts}` as the server answers it. */
-  #exported(record: Native, info: Native, out: Draft[]): void {
-    if (!Array.isArray(record.messages)) {
-      this.#message(info, out);
-      for (const part of listOf(record.parts)) if (isNative(part)) this.#part(part, out);
+  *#pieces({ info, messages, parts }: Wrapper): Generator<unknown> {
+    if (!Array.isArray(messages)) {
+      yield { message: info };
+      for (const part of listOf(parts)) if (isNative(part)) yield { part };
       return;
     }
-    this.#talk.exported(info, out);
-    for (const item of record.messages) {
-      const message = nativeOf(item);
-      const inner = nativeOf(message?.info);
-      if (message && inner) this.#exported(message, inner, out);
-      else out.push(problem('bad_record', 'a message of the export without info'));
+    yield { session: info };
+    for (const item of messages) {
+      const message: Wrapper | null = nativeOf(item);
+      if (isNative(message?.info)) yield* this.#pieces(message);
+      else this.#to.bad('a message of the export without info');
     }
   }
 
-  #row(row: Native, out: Draft[]): void {
-    const data = parsedOf(row.data);
-    const at_ms = momentOf(row.time_created);
-    const session_id = row.session_id;
-    if (data !== null && idOf(row.message_id) !== null) {
-      const ids = { id: row.id, messageID: row.message_id, sessionID: session_id };
-      this.#part({ ...data, ...ids }, out, at_ms);
-    } else if (data !== null && idOf(session_id) !== null) {
-      this.#message({ ...data, id: row.id, sessionID: session_id }, out);
-    } else if (row.directory !== undefined || row.project_id !== undefined) {
-      const model = parsedOf(row.model);
-      this.#talk.session({ ...row, parentID: row.parent_id, model }, at_ms, out);
-    } else out.push(problem('unknown_record', 'a row of an unknown table'));
+  before({ id, properties }: Open): void {
+    if (!isNative(properties)) return;
+    this.#to.at_ms = eventTime(id, properties, this.#now_ms);
+    this.#now_ms = this.#to.at_ms ?? this.#now_ms;
   }
 
-  #message(info: Native, out: Draft[]): void {
-    const created_ms = momentOf(nativeOf(info.time)?.created);
-    this.#now_ms = created_ms ?? this.#now_ms;
-    this.#talk.message(info, 'stored', created_ms, out);
+  message(info: Message): void {
+    this.#to.at_ms = momentOf(nativeOf(info.time)?.created);
+    this.#now_ms = this.#to.at_ms ?? this.#now_ms;
+    this.#talk.message(info, 'stored');
   }
 
-  /** A stored part; one of an export has no time of its own. */
-  #part(part: Native, out: Draft[], row_ms?: number): void {
+  /** One of an export has no time of its own. */
+  part(part: Part, row_ms?: Time): void {
     const time = nativeOf(part.time) ?? nativeOf(nativeOf(part.state)?.time);
-    const at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
-    this.#now_ms = momentOf(time?.end) ?? at_ms;
-    this.#talk.part(part, 'stored', at_ms, out);
+    this.#to.at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
+    this.#now_ms = momentOf(time?.end) ?? this.#to.at_ms;
+    this.#talk.part(part, 'stored');
   }
 }
 
@@ -203,14 +210,7 @@ function isHollow(value: unknown): boolean {
 }
 
 /** A row of the database's table of events. */
-function eventRow(record: Native): Native | null {
+function eventRow(record: Wrapper): Durable | null {
   const session_id = idOf(record.aggregate_id) ?? idOf(record.aggregateID);
   return session_id !== null && record.data !== undefined ? record : null;
-}
-
-/** The latest time that an event's own info tells. */
-function timeIn(properties: Native): number | undefined {
-  if (typeof properties.time === 'number') return momentOf(properties.time);
-  const time = nativeOf(nativeOf(properties.info)?.time) ?? nativeOf(properties.time);
-  return momentOf(time?.completed) ?? momentOf(time?.updated) ?? momentOf(time?.created);
 }

@@ -1,67 +1,74 @@
 /**
  * Text and reasoning parts. On the bus a part comes empty, grows by deltas or snapshots, and comes whole at last; its
- * last snapshot counts (RO-3). A part that changes after it was told makes its message be told again under a marked id.
+ * last snapshot counts (RO-3). A part that changes after it was reported makes its message come again under a marked id.
  */
+import { RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Draft } from '../../model/draft.ts';
-import type { Heard } from './calls.ts';
-import {
-  idOf,
-  momentOf,
-  type Native,
-  nativeOf,
-  problem,
-  Recent,
-  textOf,
-  wordOf,
-} from './native.ts';
-
-const UNKNOWN_PART = 'message.part.delta of a part that is not known';
-
-export type Role = 'assistant' | 'user';
+import type { Drafts, Time } from '../kit/drafts.ts';
+import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { type Part, REMEMBERED_MAX } from './forms.ts';
 
 export interface Said {
-  /** Null: nobody has said yet whose message this is. */
-  role: Role | null;
+  /** Null: nothing says yet whose message this is. */
+  role: 'assistant' | 'user' | null;
   /** Made by the CLI, or a summary for the model itself: never the run's last word. */
   synthetic: boolean;
 }
 
 interface Held {
-  thinking: boolean;
-  session_id: string | null;
-  message_id: string | null;
-  heard: Heard;
+  readonly thinking: boolean;
+  readonly session_id: string | null;
+  readonly message_id: string | null;
+  readonly parent: string | null;
+  /** Of a sub-agent whose call is not known: it must not speak for the root agent. */
+  readonly lost: boolean;
   said: Said;
   text: string;
   ended: boolean;
-  at_ms: number | undefined;
-  /** What was told of it; null: nothing yet. */
-  told: string | null;
+  at_ms: Time;
+  /** The text that was reported; null: none yet. */
+  reported: string | null;
 }
 
 export class Texts {
+  readonly #to: Drafts;
   readonly #held = new Map<string, Held>();
-  readonly #done = new Recent(LIMITS.calls_remembered_max);
-  #told_again = 0;
+  readonly #done = new RecentSet<string>(REMEMBERED_MAX);
+  #repeated = 0;
   #chars = 0;
 
-  part(part: Native, said: Said, heard: Heard, out: Draft[]): void {
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
+
+  /** `live`: more of the part may follow. */
+  part(part: Part, said: Said, live: boolean): void {
     const message_id = idOf(part.messageID);
     const id = idOf(part.id) ?? `${message_id}/${wordOf(part.type)}`;
     if (this.#done.has(id)) return;
     const text = textOf(part.text) ?? '';
     const end_ms = momentOf(nativeOf(part.time)?.end);
-    const held = this.#held.get(id) ?? this.#hold(id, part, message_id, heard);
+    const held = this.#held.get(id) ?? this.#hold(id, part, live);
     held.said = said;
-    if (heard.live) grown(held, text, out);
+    // Earlier versions stream by snapshots.
+    if (live && text.startsWith(held.text)) this.#delta(held, text.slice(held.text.length));
     this.#set(held, text);
     held.ended ||= end_ms !== undefined;
-    held.at_ms = end_ms ?? heard.at_ms;
-    if (!heard.live || (held.ended && said.role !== null) || said.role === 'user') {
-      this.#tell(held, out);
-    }
-    this.#bound(out);
+    held.at_ms = end_ms ?? this.#to.at_ms;
+    const whole = held.ended && said.role !== null;
+    if (!live || whole || said.role === 'user') this.#report(held);
+    this.#bound();
+  }
+
+  #hold(id: string, part: Part, live: boolean): Held {
+    const { parent, lost, at_ms } = this.#to;
+    const thinking = part.type === 'reasoning';
+    const session_id = idOf(part.sessionID);
+    const of = { thinking, session_id, message_id: idOf(part.messageID), parent, lost };
+    const said = { role: null, synthetic: false };
+    const held: Held = { ...of, said, text: '', ended: !live, at_ms, reported: null };
+    this.#held.set(id, held);
+    return held;
   }
 
   #set(held: Held, text: string): void {
@@ -69,119 +76,93 @@ export class Texts {
     held.text = text;
   }
 
-  #drop(id: string, held: Held): void {
-    this.#set(held, '');
-    this.#held.delete(id);
-  }
-
   /** Beyond the limits the oldest texts are reported as far as they came. Further pieces of a text are a text of their own. */
-  #bound(out: Draft[]): void {
+  #bound(): void {
     const many = this.#held.size > LIMITS.waiting_drafts_max;
     if (!many && this.#chars <= LIMITS.line_bytes_max) return;
     for (const [id, held] of this.#held) {
-      this.#tell(held, out);
+      this.#report(held);
       this.#set(held, '');
-      held.told = null;
+      held.reported = null;
       if (many) this.#held.delete(id);
       if (this.#chars <= LIMITS.line_bytes_max) return;
     }
   }
 
-  #hold(id: string, part: Native, message_id: string | null, heard: Heard): Held {
-    const held: Held = {
-      thinking: part.type === 'reasoning',
-      session_id: idOf(part.sessionID),
-      message_id,
-      heard,
-      said: { role: null, synthetic: false },
-      text: '',
-      ended: !heard.live,
-      at_ms: heard.at_ms,
-      told: null,
-    };
-    this.#held.set(id, held);
-    return held;
-  }
-
-  delta(part_id: string, text: string, at_ms: number | undefined, out: Draft[]): void {
+  delta(part_id: string, text: string): void {
     const held = this.#held.get(part_id);
     if (held === undefined) {
-      if (!this.#done.has(part_id)) out.push(problem('bad_record', UNKNOWN_PART));
+      if (this.#done.has(part_id)) return;
+      this.#to.bad('message.part.delta of a part that is not known');
       return;
     }
     this.#set(held, held.text + text);
-    held.at_ms = at_ms ?? held.at_ms;
-    pushDelta(held, text, out);
-    this.#bound(out);
+    held.at_ms = this.#to.at_ms ?? held.at_ms;
+    this.#delta(held, text);
+    this.#bound();
   }
 
-  /** Somebody says whose message it is. */
+  #delta(held: Held, text: string): void {
+    if (text === '' || held.said.role === 'user') return;
+    const { message_id, parent: parent_call_id } = held;
+    const kind = held.thinking ? 'thinking_delta' : 'message_delta';
+    this.#to.put(kind, { message_id, parent_call_id, text }, held.at_ms);
+  }
+
+  /** A record says whose message it is. */
   known(message_id: string, said: Said): void {
     for (const held of this.#held.values()) if (held.message_id === message_id) held.said = said;
   }
 
-  #tell(held: Held, out: Draft[]): void {
-    if (held.told === held.text) return;
-    const again = held.told !== null;
-    held.told = held.text;
-    if (!again) pushWhole(held, held.message_id, out);
+  #report(held: Held): void {
+    if (held.reported === held.text) return;
+    const again = held.reported !== null;
+    held.reported = held.text;
+    if (!again) this.#whole(held, held.message_id);
     else if (!held.thinking) {
-      this.#told_again += 1;
-      const marked = `${held.message_id}#${this.#told_again + 1}`;
+      this.#repeated += 1;
+      const marked = `${held.message_id}#${this.#repeated + 1}`;
       for (const other of this.#held.values()) {
-        if (other.message_id !== held.message_id || other.told === null || other.thinking) continue;
-        pushWhole(other, marked, out);
+        const same = other.message_id === held.message_id && other.reported !== null;
+        if (same && !other.thinking) this.#whole(other, marked);
       }
     }
   }
 
-  /** A step or message of a session is over: what was said in it is told, and is not heard of again. */
-  flush(session_id: string | null, out: Draft[]): void {
+  #whole(held: Held, message_id: string | null): void {
+    const { text, at_ms, said, parent: parent_call_id } = held;
+    if (!/\S/.test(text)) return;
+    const whole = { message_id, parent_call_id, text };
+    if (held.thinking) {
+      this.#to.put('thinking_finished', whole, at_ms);
+      return;
+    }
+    const role = said.role ?? 'assistant';
+    const synthetic = said.synthetic || held.lost;
+    const partial = role === 'assistant' && !held.ended;
+    this.#to.put('message_finished', { ...whole, role, synthetic, partial }, at_ms);
+  }
+
+  /** A step or message of a session is over: its texts are reported, and later records of them are repeats. */
+  flush(session_id: string | null): void {
     for (const held of this.#held.values()) {
-      // Other sessions speak at the same time; text of nobody waits until somebody claims it.
+      // Other sessions speak at the same time; a text of nobody waits until a record claims it.
       if (held.session_id !== session_id || held.said.role === null) continue;
       held.ended = true;
-      this.#tell(held, out);
+      this.#report(held);
     }
     for (const [id, held] of this.#held) {
-      if (held.told === null || held.session_id !== session_id) continue;
-      this.#drop(id, held);
+      if (held.reported === null || held.session_id !== session_id) continue;
+      this.#set(held, '');
+      this.#held.delete(id);
       this.#done.add(id);
     }
   }
 
-  /** The stream is over: what is still held was never finished. */
-  end(out: Draft[]): void {
-    for (const held of this.#held.values()) this.#tell(held, out);
+  /** The stream is over: texts that are still held were never finished. */
+  end(): void {
+    for (const held of this.#held.values()) this.#report(held);
     this.#held.clear();
     this.#chars = 0;
   }
-}
-
-/** Earlier versions stream by snapshots. */
-function grown(held: Held, text: string, out: Draft[]): void {
-  if (held.said.role === 'user' || text.length <= held.text.length) return;
-  if (text.startsWith(held.text)) pushDelta(held, text.slice(held.text.length), out);
-}
-
-function pushDelta(held: Held, text: string, out: Draft[]): void {
-  if (text === '' || held.said.role === 'user') return;
-  const data = { message_id: held.message_id, parent_call_id: held.heard.speaker.parent, text };
-  out.push({ kind: held.thinking ? 'thinking_delta' : 'message_delta', at_ms: held.at_ms, data });
-}
-
-function pushWhole(held: Held, message_id: string | null, out: Draft[]): void {
-  const { text, at_ms, said, heard } = held;
-  if (!/\S/.test(text)) return;
-  const { root, parent: parent_call_id } = heard.speaker;
-  const whole = { message_id, parent_call_id, text };
-  if (held.thinking) {
-    out.push({ kind: 'thinking_finished', at_ms, data: whole });
-    return;
-  }
-  const role = said.role ?? 'assistant';
-  // A sub-agent whose call is not known must not speak for the root agent.
-  const synthetic = said.synthetic || (!root && parent_call_id === null);
-  const partial = role === 'assistant' && !held.ended;
-  out.push({ kind: 'message_finished', at_ms, data: { ...whole, role, synthetic, partial } });
 }

@@ -3,6 +3,8 @@
  * versions. A patch is free text: none of its fields is canonical.
  */
 import type { ToolTable } from '../../model/agent.ts';
+import type { CallRequestedDraft } from '../../model/draft.ts';
+import { idOf, nativeOf, textOf } from '../kit/native.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -45,13 +47,36 @@ const BUILT_IN: ReadonlySet<string> = new Set([
   ...tools.passed_through,
 ]);
 
+const PATCHES: ReadonlySet<string> = new Set(['apply_patch', 'patch']);
+
 /**
  * MCP tools are named `<server>_<tool>` and carry no other mark: a name with an underscore that is no built-in is one.
  * A plugin's tool of such a name looks the same, and a server's name with an underscore is cut at its first.
  */
-export function mcpOf(native_tool: string): { server: string; tool: string } | null {
+function mcpOf(native_tool: string): { server: string; tool: string } | null {
   const at = native_tool.indexOf('_');
   if (at <= 0 || at === native_tool.length - 1 || BUILT_IN.has(native_tool)) return null;
   if (native_tool.startsWith('mcp__')) return null;
   return { server: native_tool.slice(0, at), tool: native_tool.slice(at + 1) };
+}
+
+/** Whether a patch only adds files; such a call is a Write. */
+function onlyAdds(patch: string): boolean {
+  return /^\*\*\* Add File: /m.test(patch) && !/^\*\*\* (Update|Delete) File: /m.test(patch);
+}
+
+/** Names that depend on the call: a patch is named by what it does; `invalid` is in the place of the tool that the model asked for. */
+export function namesOf(
+  native_tool: string,
+  input: unknown,
+): Pick<CallRequestedDraft, 'adds_only' | 'looked_up_as' | 'mcp'> {
+  const fields = nativeOf(input);
+  if (PATCHES.has(native_tool)) {
+    return onlyAdds(textOf(fields?.patchText) ?? '') ? { adds_only: true } : {};
+  }
+  const asked = native_tool === 'invalid' ? idOf(fields?.tool) : null;
+  const exists = asked === null || !(textOf(fields?.error) ?? '').includes('unavailable tool');
+  const mcp = exists ? mcpOf(asked ?? native_tool) : null;
+  if (mcp !== null) return { mcp };
+  return asked === null ? {} : { looked_up_as: asked };
 }

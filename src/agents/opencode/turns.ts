@@ -1,44 +1,117 @@
-/** The root agent's last turn, and what it tells about how the run ended. No mode of the CLI has an end record. */
-import type { DataOf } from '../../model/event.ts';
-import type { Failure } from './failures.ts';
+/** The root agent's turns, and what the last one says about how the run ended: no mode of the CLI has an end record. */
+import type { ExitReason } from '../../model/words.ts';
+import { type Drafts, type End, endFor, OK } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
+import { nativeOf, statusOf, textOf } from '../kit/native.ts';
+import type { NativeError } from './forms.ts';
 
-export interface Turn {
-  message_id: string | null;
+interface Failure {
+  end: End;
+  facts: FailureFacts;
+}
+
+class Turn {
+  readonly message_id: string | null;
   /** Whether the model call is over. */
-  closed: boolean;
-  finish: string | null;
-  failure: Failure | null;
+  closed = false;
+  finish: string | null = null;
+  failure: End | null = null;
   /** The words of a refusal that ends the run. */
-  refused: string | null;
-  calls: number;
+  refused: string | null = null;
+  calls = 0;
   /** A summary for the model itself: the answer is still to come. */
-  summary: boolean;
+  summary = false;
+
+  constructor(message_id: string | null) {
+    this.message_id = message_id;
+  }
 }
 
-export function newTurn(message_id: string | null): Turn {
-  const nothing = { closed: false, finish: null, failure: null, refused: null };
-  return { message_id, ...nothing, calls: 0, summary: false };
+const PROVIDER_ERROR = /^(?:APIError|ApiError|ContextOverflowError|ProviderAuthError)$/;
+const ABORT = /^(?:AbortError|MessageAbortedError)$/;
+/** After these the CLI asks the model again; `unknown` comes from providers that give no reason. */
+const CONTINUES: ReadonlySet<string> = new Set(['tool-calls', 'unknown']);
+
+export class Turns {
+  readonly #to: Drafts;
+  last: Turn | null = null;
+  /** The server says that the model works. */
+  busy = false;
+  /** The last failure that was reported: the server reports it of the session and of the message. */
+  #failed: string | null = null;
+  #ended = false;
+
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
+
+  begin(message_id: string | null): Turn {
+    this.#failed = null;
+    this.last = new Turn(message_id);
+    return this.last;
+  }
+
+  /** The turn of this message; another message than the last begins another turn. */
+  of(message_id: string | null): Turn {
+    if (this.last !== null && this.last.message_id === message_id) return this.last;
+    this.#ended = false;
+    return this.begin(message_id);
+  }
+
+  /** An error of the root session: of its last turn, or of a prompt that got none. */
+  fail({ end, facts }: Failure): void {
+    this.last ??= new Turn(null);
+    this.last.failure = end;
+    this.last.closed = true;
+    this.#ended = false;
+    const key = `${end.exit_reason} ${end.error}`;
+    if (this.#failed === key) return;
+    this.#failed = key;
+    if (end.exit_reason === 'provider_error') this.#to.failed(facts);
+  }
+
+  /** Whether something has begun and not ended; the server says twice that it has. */
+  get open(): boolean {
+    return !this.#ended && (this.busy || this.last !== null);
+  }
+
+  /** The server says that the session waits for its next prompt. */
+  idle(): void {
+    const end = endOf(this.last, true);
+    this.#ended = end !== null;
+    if (end) this.#to.ended(end);
+  }
+
+  end(): void {
+    const end = this.#ended ? null : endOf(this.last, false);
+    if (end) this.#to.ended(end, 'inferred');
+  }
 }
 
-/** After these the CLI asks the model again; `unknown` comes from providers that tell no reason. */
-const GOES_ON: ReadonlySet<string> = new Set(['tool-calls', 'unknown']);
-
-type End = DataOf<'agent_ended'>;
+/** `{name, data: {message, statusCode, isRetryable}}`, in earlier versions `{name, message}`, or a text. */
+export function failureOf(value: NativeError): Failure | null {
+  const error = nativeOf(value);
+  const data = nativeOf(error?.data);
+  const name = textOf(error?.name);
+  const message = textOf(data?.message) ?? textOf(error?.message) ?? textOf(value) ?? name;
+  if (message === null) return null;
+  const status = statusOf(data?.statusCode);
+  const retryable = typeof data?.isRetryable === 'boolean' ? data.isRetryable : null;
+  let exit_reason: ExitReason = 'agent_error';
+  if (ABORT.test(name ?? '')) exit_reason = 'cancelled';
+  else if (status !== null || PROVIDER_ERROR.test(name ?? '')) exit_reason = 'provider_error';
+  const facts = { native_kind: name, status, retryable, message };
+  return { end: endFor(exit_reason, message), facts };
+}
 
 /** How the run ended if nothing follows this turn; null: it did not end. `idle`: the server says that it is done. */
-export function endOf(turn: Turn | null, idle: boolean): End | null {
-  const evidence = idle ? 'native_result' : 'inferred';
-  const failure = turn?.failure ?? null;
-  if (failure) return { exit_reason: failure.exit_reason, error: failure.message, evidence };
+function endOf(turn: Turn | null, idle: boolean): End | null {
+  if (turn?.failure) return turn.failure;
   const finish = turn?.finish ?? null;
-  const goes_on = finish === null ? (turn?.calls ?? 0) > 0 : GOES_ON.has(finish);
-  if (turn && turn.refused !== null && (goes_on || !turn.closed)) {
-    return turn.closed || idle ? { exit_reason: 'denied', error: turn.refused, evidence } : null;
+  const continues = finish === null ? (turn?.calls ?? 0) > 0 : CONTINUES.has(finish);
+  if (turn && turn.refused !== null && (continues || !turn.closed)) {
+    return turn.closed || idle ? endFor('denied', turn.refused) : null;
   }
-  if (finish === 'error') {
-    return { exit_reason: 'agent_error', error: 'the model call ended with an error', evidence };
-  }
-  if (idle) return { exit_reason: 'ok', error: null, evidence };
-  if (!turn?.closed || turn.summary || goes_on) return null;
-  return { exit_reason: 'ok', error: null, evidence };
+  if (finish === 'error') return endFor('agent_error', 'the model call ended with an error');
+  return idle || (turn?.closed && !turn.summary && !continues) ? OK : null;
 }

@@ -11,30 +11,18 @@ export const NEW_FIELD = 'new_field';
 
 /** The decoder, and every whole record shown to `see` before it. */
 export function watched(decoder: Decoder, see: (record: Native, out: Draft[]) => void): Decoder {
-  let drafts: Draft[] = [];
-  const each = (value: unknown) => {
-    if (Array.isArray(value)) value.forEach(each);
-    else if (typeof value === 'object' && value !== null) see(value as Native, drafts);
+  const each = (value: unknown, out: Draft[]) => {
+    if (Array.isArray(value)) for (const item of value) each(item, out);
+    else if (typeof value === 'object' && value !== null) see(value as Native, out);
   };
-  decoder.onPiece = each;
   const text = decoder.text?.bind(decoder);
   return {
-    ...(decoder.plain_text !== undefined && { plain_text: decoder.plain_text }),
     record(value: unknown, out: Draft[], part?: SessionPart) {
-      drafts = out;
-      each(value);
+      each(value, out);
       decoder.record(value, out, part);
     },
-    ...(text && {
-      text(line: string, out: Draft[]) {
-        drafts = out;
-        return text(line, out);
-      },
-    }),
-    end(out: Draft[]) {
-      drafts = out;
-      decoder.end(out);
-    },
+    ...(text && { text }),
+    end: (out) => decoder.end(out),
   };
 }
 

@@ -56,17 +56,15 @@ export async function driftIn(options: ConvertOptions): Promise<Drift> {
   const cut = (text: string) =>
     redactor?.head(text, LIMITS.drift_text_chars_max) ?? text.slice(0, LIMITS.drift_text_chars_max);
   const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
-  const own = decoderFor(agent, from);
-  const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
   const byte_text = redactor?.bytes_too ?? true;
+  const own = decoderFor(agent, from, { byte_text });
+  const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
   const read = { ...options, decoder, byte_text, whole_texts: true, every_line: true };
   const given = byte_text ? fromByteText<string> : (text: string) => text;
   for await (const events of eventsOf(read)) {
     for (const event of events) note(event, list, given);
   }
-  // Keys of records are byte text too, but for a decoder that is given real text.
-  const real = own.plain_text === true ? (text: string) => text : given;
-  for (const [what, count] of watch?.fresh ?? []) list.add('new_field', real(what), null, count);
+  for (const [what, count] of watch?.fresh ?? []) list.add('new_field', given(what), null, count);
   for (const { what, count } of watch?.gone() ?? []) list.add('gone_field', what, null, count);
   return list.sorted(watch?.left_out.size ?? 0);
 }

@@ -4,13 +4,9 @@ import type { Claim, Open } from '../../kit/native.ts';
 export interface Stdout {
   'catalog.updated': { readonly id?: unknown; readonly type?: unknown; readonly properties?: unknown; };
   'command.executed': {
-    readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
       readonly name?: unknown; readonly arguments?: unknown; readonly command?: unknown;
-      readonly exitCode?: unknown; readonly sessionID?: unknown;
-      readonly time?: Claim<{
-        readonly created?: unknown; readonly updated?: unknown; readonly completed?: unknown;
-      }>;
+      readonly exitCode?: unknown;
     }>;
   };
   error: {
@@ -110,27 +106,22 @@ export interface Stdout {
     }>;
   };
   'permission.asked': {
-    readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
-      readonly id?: unknown; readonly sessionID?: unknown; readonly permission?: unknown;
-      readonly type?: unknown; readonly title?: unknown; readonly pattern?: unknown;
-      readonly patterns?: unknown; readonly callID?: unknown;
+      readonly id?: unknown; readonly permission?: unknown; readonly type?: unknown; readonly title?: unknown;
+      readonly pattern?: unknown; readonly patterns?: unknown; readonly callID?: unknown;
       readonly tool?: Claim<{ readonly callID?: unknown; }>;
     }>;
   };
   'permission.replied': {
-    readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
-      readonly sessionID?: unknown; readonly requestID?: unknown; readonly permissionID?: unknown;
-      readonly reply?: unknown; readonly response?: unknown;
+      readonly requestID?: unknown; readonly permissionID?: unknown; readonly reply?: unknown;
+      readonly response?: unknown;
     }>;
   };
   'permission.updated': {
-    readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
-      readonly id?: unknown; readonly sessionID?: unknown; readonly permission?: unknown;
-      readonly type?: unknown; readonly title?: unknown; readonly pattern?: unknown;
-      readonly patterns?: unknown; readonly callID?: unknown;
+      readonly id?: unknown; readonly permission?: unknown; readonly type?: unknown; readonly title?: unknown;
+      readonly pattern?: unknown; readonly patterns?: unknown; readonly callID?: unknown;
       readonly tool?: Claim<{ readonly callID?: unknown; }>;
     }>;
   };
@@ -171,7 +162,6 @@ export interface Stdout {
     readonly properties?: Claim<{ readonly sessionID?: unknown; readonly diff?: unknown; }>;
   };
   'session.error': {
-    readonly id?: unknown; readonly type?: unknown;
     readonly properties?: Claim<{
       readonly sessionID?: unknown;
       readonly error?: Claim<{

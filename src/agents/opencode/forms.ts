@@ -1,0 +1,74 @@
+/** The forms of records: their fields, the kinds of those without a type, and the times of events. */
+import { LIMITS } from '../../lib/limits.ts';
+import type { Time } from '../kit/drafts.ts';
+import {
+  type Inside,
+  isNative,
+  type Merged,
+  momentOf,
+  nativeOf,
+  type Open,
+} from '../kit/native.ts';
+import type { Session, Stdout } from './generated/native.ts';
+
+/** Bounded collections drop their older half: at least `calls_remembered_max` are remembered. */
+export const REMEMBERED_MAX = 2 * LIMITS.calls_remembered_max;
+
+/** cli: lines of `run --format json`; bus: events of the server; stored: database rows and exports. */
+export type Shape = 'cli' | 'bus' | 'stored';
+
+type Event<Kind extends keyof Stdout> = Stdout[Kind] extends { readonly properties?: infer P }
+  ? Inside<P>
+  : never;
+export type Line = Merged<Stdout, 'step_start' | 'step_finish' | 'text' | 'reasoning' | 'tool_use'>;
+export type Part = Merged<{
+  line: Inside<Line['part']>;
+  event: Inside<Event<'message.part.updated'>['part']>;
+  piece: Inside<Session['export/part']['part']>;
+  row: Inside<Session['row/part']['data']>;
+}>;
+export type ToolState = Inside<Part['state']>;
+export type Message = Merged<{
+  event: Inside<Event<'message.updated'>['info']>;
+  piece: Inside<Session['export/message']['message']>;
+  row: Inside<Session['row/message']['data']>;
+}>;
+export type SessionInfo = Merged<{
+  event: Inside<Event<'session.created' | 'session.updated'>['info']>;
+  piece: Inside<Session['export/session']['session']>;
+}>;
+export type NativeError = Event<'session.error'>['error'];
+
+const PIECES: ReadonlySet<string> = new Set(['session', 'message', 'part']);
+
+/** The kind of a record without a type: a row of the database, or a piece of an export. Null: it is neither. */
+export function storedKind(record: Open): string | null {
+  if (record.time_created !== undefined) {
+    if (record.message_id !== undefined) return 'row/part';
+    return record.data === undefined ? 'row/session' : 'row/message';
+  }
+  const [name = '', ...more] = Object.keys(record);
+  const piece = more.length === 0 && PIECES.has(name) && isNative(record[name]);
+  return piece ? `export/${name}` : null;
+}
+
+const WRAP_MS = 2 ** 36;
+const EVENT_ID = /^evt_([0-9a-f]{12})/;
+
+/** An event's id carries its time in ms modulo 2^36; a time nearby gives the rest. Otherwise the latest time in the event. */
+export function eventTime(id: unknown, properties: Open, now_ms: Time): Time {
+  const own_ms = timeIn(properties);
+  const near_ms = now_ms ?? own_ms;
+  const match = typeof id === 'string' && near_ms !== undefined ? EVENT_ID.exec(id) : null;
+  if (match === null || near_ms === undefined) return own_ms;
+  const low = Math.floor(Number.parseInt(match[1] ?? '', 16) / 4096);
+  const at_ms = near_ms - (near_ms % WRAP_MS) + low;
+  if (at_ms - near_ms > WRAP_MS / 2) return at_ms - WRAP_MS;
+  return near_ms - at_ms > WRAP_MS / 2 ? at_ms + WRAP_MS : at_ms;
+}
+
+function timeIn(properties: Open): Time {
+  if (typeof properties.time === 'number') return momentOf(properties.time);
+  const time = nativeOf(nativeOf(properties.info)?.time) ?? nativeOf(properties.time);
+  return momentOf(time?.completed) ?? momentOf(time?.updated) ?? momentOf(time?.created);
+}
