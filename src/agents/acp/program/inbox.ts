@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { LIMITS } from '../../../lib/limits.ts';
 import { createLines } from '../../../lib/lines.ts';
-import { idOf, isNative, nativeOf } from '../native.ts';
+import { idOf, isNative, nativeOf } from '../../kit/native.ts';
 
 export interface Inbox {
   /** The next prompt; null: there will be none. */
