@@ -60,10 +60,11 @@ export class Client {
       notification: (method, params) => this.#notification(method, params),
     });
     const { inbox } = wanted;
-    inbox?.onInterrupt(() => this.#interrupt());
-    inbox?.onConfirm((request, confirmed) => this.#asked.get(request)?.(confirmed));
+    if (inbox === null) return;
+    inbox.onInterrupt = () => this.#interrupt();
+    inbox.onConfirm = (request, confirmed) => this.#asked.get(request)?.(confirmed);
     // Nobody is there any more who could be asked.
-    inbox?.onEnd(() => this.#refuseAsked());
+    inbox.onEnd = () => this.#refuseAsked();
   }
 
   /** Settles when the turns of all prompts have ended. Rejects with what the agent refused. */
