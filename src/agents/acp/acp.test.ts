@@ -299,9 +299,10 @@ describe('the run', () => {
     const error = { code: -32603, message: 'Internal error', data: { details: '400 bad request' } };
     const events = read(request(1, 'session/prompt'), answer(1, { error }));
     expect(kindsOf(events, 'provider_failed')[0]?.data).toEqual({
-      kind: null,
+      kind: 'invalid_request',
+      native_kind: null,
       status: 400,
-      retryable: null,
+      retryable: false,
       message: 'Internal error: 400 bad request',
     });
   });

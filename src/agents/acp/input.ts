@@ -1,8 +1,8 @@
 /** What is said to a running agent: lines for the stdin of the client program, which passes them on. Pure. */
+import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Confirmation, InputTalk } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import { trim } from './native.ts';
 
 /** `request`: the key of the JSON-RPC request that asked. */
 export type InputLine =
@@ -22,7 +22,7 @@ class Talk implements InputTalk {
   /** In the order in which they were said; the client sends them in that order. */
   readonly #said: string[] = [];
   /** Requests that wait for an answer, by the call that they ask about. */
-  readonly #asked = new Map<string, string>();
+  readonly #asked = new RecentMap<string, string>(LIMITS.open_calls_max);
   #ended_once = false;
 
   get waiting(): readonly string[] {
@@ -58,7 +58,6 @@ class Talk implements InputTalk {
       case 'permission_asked':
         if (event.data.call_id !== null && event.data.request_id !== null)
           this.#asked.set(event.data.call_id, event.data.request_id);
-        trim(this.#asked, LIMITS.open_calls_max);
         break;
       case 'permission_answered':
         if (event.data.call_id !== null) this.#asked.delete(event.data.call_id);

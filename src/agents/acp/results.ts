@@ -1,22 +1,11 @@
 /** What the last update of a call says: how it ended, its exit code, its output, the files it changed. */
 import { own } from '../../lib/own.ts';
-import { asciiBytes } from '../../lib/utf8.ts';
-import type { DataOf } from '../../model/event.ts';
+import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { codeOf, firstText, type Native, nativeOf, nativesOf, textOf } from './native.ts';
-import {
-  CANCELLED_STARTS,
-  EXIT_CODE_TEXT,
-  REFUSAL_CODES,
-  REFUSAL_ENDS,
-  REFUSAL_STARTS,
-} from './records.ts';
+import { codeOf, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
+import { firstText, nativesOf, type Update } from './protocol.ts';
 
-export interface CallEnd {
-  readonly status: CallStatus;
-  readonly exit_code: number | null;
-  readonly output: string | null;
-}
+export type CallEnd = Omit<CallFinishedDraft, 'call_id'>;
 
 /** Native statuses that end a call. */
 const ENDS: Readonly<Record<string, CallStatus>> = {
@@ -24,25 +13,42 @@ const ENDS: Readonly<Record<string, CallStatus>> = {
   failed: 'error',
   cancelled: 'cancelled',
 };
-/** Outcomes that a speaker tells beside the status. */
+/** Outcomes that a speaker gives beside the status. */
 const OUTCOMES: Readonly<Record<string, CallStatus>> = {
   cancelled: 'cancelled',
   timeout: 'timeout',
   timed_out: 'timeout',
 };
+/** How a refused call is recognised: codes, and how texts begin and end. */
+const REFUSAL_CODES = ['denied', 'rejected'];
+const REFUSAL_STARTS = [
+  'The user rejected permission to use this specific tool call',
+  'The user rejected this tool call',
+  'Tool execution denied by policy',
+  'User refused permission to run tool',
+];
+const REFUSAL_ENDS = [
+  '" denied by policy.',
+  '" was canceled by the user.',
+  '" was cancelled by the user.',
+];
+/** How the text of a cancelled call begins, where its status says that it was completed. */
+const CANCELLED_STARTS = ['Command cancelled by user', 'Command was cancelled'];
+/** How a failed command's output begins that holds its exit code. */
+const EXIT_CODE_TEXT = /^Exit code (\d{1,3})(?:\n|$)/;
 const OUTPUT_FIELDS = ['output', 'content', 'error', 'message', 'text'];
 const EXIT_CODE_FIELDS = ['exitCode', 'exit_code', 'exit'];
 
 /** Null: the update does not end the call. */
-export function endOf(update: Native, told: { refused: boolean; shell: boolean }): CallEnd | null {
-  const ended = own(ENDS, textOf(update.status) ?? '');
+export function endOf(update: Update, known: { refused: boolean; shell: boolean }): CallEnd | null {
+  const ended = own(ENDS, wordOf(update.status));
   if (ended === undefined) return null;
   const raw = nativeOf(update.rawOutput);
   const output = outputOf(update);
-  const exit_code = told.shell ? exitCodeOf(update, ended === 'error') : null;
-  const outcome = own(OUTCOMES, textOf(raw?.outcome) ?? '');
+  const exit_code = known.shell ? exitCodeOf(update, ended === 'error') : null;
+  const outcome = own(OUTCOMES, wordOf(raw?.outcome));
   const status = (): CallStatus => {
-    if (ended === 'error' && (told.refused || isRefusal(raw, output))) return 'denied';
+    if (ended === 'error' && (known.refused || isRefusal(raw, output ?? ''))) return 'denied';
     if (outcome !== undefined) return outcome;
     if (CANCELLED_STARTS.some((start) => output?.startsWith(start))) return 'cancelled';
     return ended === 'ok' && exit_code !== null && exit_code !== 0 ? 'error' : ended;
@@ -50,26 +56,26 @@ export function endOf(update: Native, told: { refused: boolean; shell: boolean }
   return { status: status(), exit_code, output };
 }
 
-function isRefusal(raw: Native | null, output: string | null): boolean {
-  if (REFUSAL_CODES.has(textOf(raw?.code) ?? '')) return true;
-  if (output === null) return false;
-  if (REFUSAL_STARTS.some((start) => output.startsWith(start))) return true;
-  return REFUSAL_ENDS.some((end) => output.endsWith(end));
+function isRefusal(raw: Open | null, output: string): boolean {
+  return (
+    REFUSAL_CODES.includes(wordOf(raw?.code)) ||
+    REFUSAL_STARTS.some((start) => output.startsWith(start)) ||
+    REFUSAL_ENDS.some((end) => output.endsWith(end))
+  );
 }
 
 /** What the tool gave; where that is not said, what people are shown. */
-function outputOf(update: Native): string | null {
+function outputOf(update: Update): string | null {
   const raw = update.rawOutput;
   if (typeof raw === 'string' && raw !== '') return raw;
-  const told = firstText(nativeOf(raw), OUTPUT_FIELDS);
-  if (told !== null) return told;
-  const shown = nativesOf(update.content).flatMap(
-    (part) => textOf(nativeOf(part.content)?.text) ?? [],
-  );
+  const given = firstText(nativeOf(raw), OUTPUT_FIELDS);
+  if (given !== null) return given;
+  const parts = nativesOf(update.content);
+  const shown = parts.flatMap((part) => textOf(nativeOf(part.content)?.text) ?? []);
   return shown.length > 0 ? shown.join('\n') : null;
 }
 
-function exitCodeOf(update: Native, failed: boolean): number | null {
+function exitCodeOf(update: Update, failed: boolean): number | null {
   const raw = nativeOf(update.rawOutput);
   const terminal = nativeOf(nativeOf(update._meta)?.terminal_exit);
   const places = [raw, nativeOf(raw?.metadata), terminal, ...nativesOf(raw?.contents)];
@@ -79,7 +85,7 @@ function exitCodeOf(update: Native, failed: boolean): number | null {
       if (code !== null) return code;
     }
   }
-  const match = failed ? EXIT_CODE_TEXT.exec(textOf(update.rawOutput) ?? '') : null;
+  const match = failed ? EXIT_CODE_TEXT.exec(wordOf(update.rawOutput)) : null;
   return match === null ? null : Number(match[1]);
 }
 
@@ -98,49 +104,39 @@ const DIFF_KINDS: Readonly<Record<string, FileOperation>> = {
   update: 'modified',
 };
 
-/** The diffs of a call: one file each, or (version 2) a list of changes. */
-export function changesOf(content: unknown): Change[] {
-  return nativesOf(content)
-    .filter((part) => part.type === 'diff')
-    .flatMap((part) => {
-      if (Array.isArray(part.changes)) return nativesOf(part.changes).flatMap(listedChange);
-      const path = textOf(part.path);
-      if (path === null) return [];
-      const kind = own(DIFF_KINDS, textOf(nativeOf(part._meta)?.kind) ?? '') ?? null;
-      return [{ path, operation: kind, text: textOf(part.newText) }];
-    });
+function operationOf(word: unknown): FileOperation | null {
+  return own(DIFF_KINDS, wordOf(word)) ?? null;
 }
 
-function listedChange(change: Native): Change[] {
-  const path = textOf(change.path);
-  const operation = own(DIFF_KINDS, textOf(change.operation) ?? textOf(change.type) ?? '') ?? null;
-  return path === null ? [] : [{ path, operation, text: null }];
+/** The diffs of a call: one file each, or (version 2) a list of changes. */
+export function changesOf(content: Update['content']): Change[] {
+  const found: Change[] = [];
+  const add = (path: string | null, kind: unknown, text: string | null) => {
+    if (path !== null) found.push({ path, operation: operationOf(kind), text });
+  };
+  for (const part of nativesOf(content)) {
+    if (part.type !== 'diff') continue;
+    if (!Array.isArray(part.changes)) {
+      add(textOf(part.path), nativeOf(part._meta)?.kind, textOf(part.newText));
+    }
+    for (const { path, operation, type } of nativesOf(part.changes)) {
+      add(textOf(path), textOf(operation) ?? type, null);
+    }
+  }
+  return found;
 }
 
 /** Whether a written file is new, where the result says so. */
-export function toldOperation(update: Native): FileOperation | null {
-  const raw = nativeOf(update.rawOutput);
-  const exists = nativeOf(raw?.metadata)?.exists;
+export function writtenAs(update: Update): FileOperation | null {
+  const exists = nativeOf(nativeOf(update.rawOutput)?.metadata)?.exists;
   return typeof exists === 'boolean' ? (exists ? 'modified' : 'created') : null;
 }
 
 /** `_meta.<vendor>.toolResponse` comes before the last update. */
-export function responseOperation(meta: unknown): FileOperation | null {
-  for (const member of Object.values(nativeOf(meta) ?? {})) {
-    const type = nativeOf(nativeOf(member)?.toolResponse)?.type;
-    const operation = typeof type === 'string' ? own(DIFF_KINDS, type) : undefined;
-    if (operation !== undefined) return operation;
+export function responseOperation(meta: Open): FileOperation | null {
+  for (const member of Object.values(meta)) {
+    const operation = operationOf(nativeOf(nativeOf(member)?.toolResponse)?.type);
+    if (operation !== null) return operation;
   }
   return null;
-}
-
-export function fileChanged(
-  change: { path: string; operation: FileOperation; text: string | null },
-  call_id: string,
-  update: Native,
-): DataOf<'file_changed'> {
-  const { path, operation, text } = change;
-  const diff = textOf(nativeOf(update.rawOutput)?.fileDiff);
-  const size = text === null ? null : asciiBytes(text);
-  return { path, operation, call_id, source: 'tool', diff, size };
 }

@@ -4,7 +4,8 @@
  */
 import { own } from '../../lib/own.ts';
 import type { ToolRow, ToolTable } from '../../model/agent.ts';
-import { idOf, metaField, type Native } from './native.ts';
+import { idOf, type Open } from '../kit/native.ts';
+import { metaField } from './protocol.ts';
 
 const PATH = {
   absolute_path: 'file_path',
@@ -112,16 +113,15 @@ const INPUTS: readonly { readonly has: readonly string[]; kind: string; name: st
   { has: ['prompt', 'agent_type'], kind: 'other', name: 'task' },
 ];
 
-export interface Evidence {
+/** What is known of a call. */
+interface Evidence {
   readonly call_id: string;
-  /** What the protocol's own field says. */
+  /** The protocol's own field. */
   readonly name: string | null;
-  readonly meta: unknown;
-  /** The first one: later ones are for people. */
+  readonly meta: Open;
   readonly title: string | null;
   readonly kind: string | null;
-  readonly input: Native | null;
-  readonly mcp_separator: string | null;
+  readonly input: Open | null;
 }
 
 export interface ToolName {
@@ -133,7 +133,7 @@ export interface ToolName {
 const IDENTIFIER = /^[A-Za-z_][\w.-]{0,99}$/;
 const MCP_PREFIX = 'mcp_';
 
-export function toolOf(evidence: Evidence): ToolName {
+export function toolOf(evidence: Evidence, mcp_separator: string | null): ToolName {
   const { title, kind } = evidence;
   const name = evidence.name ?? idOf(metaField(evidence.meta, ['toolName'])) ?? idPrefix(evidence);
   if (name !== null) return named(name);
@@ -144,7 +144,7 @@ export function toolOf(evidence: Evidence): ToolName {
     return { native_tool: kind, looked_up_as: `kind:${kind}` };
   }
   if (word === null) return { native_tool: kind ?? 'other' };
-  const mcp = split(word, evidence.mcp_separator);
+  const mcp = split(word, mcp_separator);
   return mcp === null ? named(word) : { native_tool: word, mcp };
 }
 

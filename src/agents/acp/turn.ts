@@ -1,134 +1,167 @@
 /** What happens between a prompt and its answer: the model's turns, their texts and calls, and how it ends. */
 import { own } from '../../lib/own.ts';
-import type { Draft } from '../../model/draft.ts';
 import type { ExitReason } from '../../model/words.ts';
-import type { Call, Calls } from './calls.ts';
-import {
-  codeOf,
-  firstText,
-  idOf,
-  metaField,
-  type Native,
-  nativeOf,
-  nativesOf,
-  problem,
-  textOf,
-} from './native.ts';
+import { type Drafts, endFor } from '../kit/drafts.ts';
+import { type Claim, codeOf, type Inside, idOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { type Call, Calls, PARENT_FIELDS } from './calls.ts';
+import { type Said, Talk } from './messages.ts';
 import { Permissions, subjectOf } from './permissions.ts';
 import {
-  httpStatus,
-  isProviderCode,
-  SILENT_UPDATES,
-  type Speaker,
-  STOP_REASONS,
-  speakerOf,
-} from './records.ts';
-import { Talk } from './talk.ts';
+  type ClientParams,
+  type FromAgent,
+  type FromClient,
+  firstText,
+  metaField,
+  nativesOf,
+  type Params,
+  type Result,
+  type Update,
+} from './protocol.ts';
+import type { Session } from './speaker.ts';
 import { PLAN } from './tools.ts';
 import { Spending } from './usage.ts';
 
-type Time = number | undefined;
+/** Updates that say nothing of the run: what an editor would show beside it. */
+const UPDATES_IGNORED: ReadonlySet<string> = new Set([
+  'available_commands_update',
+  'compaction_summary_chunk',
+  'compaction_update',
+  'config_option_update',
+  'current_mode_update',
+  'session_info_update',
+  'terminal_output_chunk',
+  'terminal_update',
+  'tool_call_content_chunk',
+  'user_message',
+  'user_message_chunk',
+]);
+/** `max_tokens` is the model's limit for one answer: the run has ended all the same. */
+const STOP_REASONS: Readonly<Record<string, ExitReason>> = {
+  end_turn: 'ok',
+  max_tokens: 'ok',
+  max_turn_requests: 'max_steps',
+  refusal: 'agent_error',
+  cancelled: 'cancelled',
+};
+const ERRORS: Partial<Record<ExitReason, string>> = {
+  cancelled: 'the turn was cancelled',
+  denied: 'the agent stopped when a permission was refused',
+  max_steps: 'the limit of turns is reached',
+};
+/** Without these there is no run. */
+const FATAL_METHODS = ['initialize', 'session/load', 'session/new', 'session/resume'];
+/** The code of an error that the agent could not handle: the model API's. */
+const INTERNAL_ERROR = -32603;
+/** `Internal error: 400 invalid request` */
+const STATUS_IN_TEXT = /(?:^|: )([45]\d\d)\b/;
 
 export class Turn {
+  readonly #to: Drafts;
+  readonly #session: Session;
   readonly #calls: Calls;
-  readonly #permissions = new Permissions();
-  readonly #talk = new Talk();
+  readonly #permissions: Permissions;
+  readonly #talk: Talk;
   readonly #spending: Spending;
-  #speaker: Speaker = speakerOf(null);
   /** The model's turn has begun and nothing has answered it yet. */
   #open = false;
   #plans = 0;
   /** The last thing that happened is that a call was refused: the agent stopped there. */
   #refused_last = false;
 
-  constructor(calls: Calls, resumed: boolean) {
-    this.#calls = calls;
-    this.#spending = new Spending(resumed);
+  constructor(to: Drafts, session: Session, resumed: boolean) {
+    this.#to = to;
+    this.#session = session;
+    this.#calls = new Calls(to, session);
+    this.#permissions = new Permissions(to);
+    this.#talk = new Talk(to);
+    this.#spending = new Spending(to, resumed);
   }
 
-  set speaker(speaker: Speaker) {
-    this.#speaker = speaker;
-    this.#calls.mcp_separator = speaker.mcp_separator ?? null;
-  }
+  /** Updates by their kind. */
+  readonly #updates: Readonly<Record<string, (update: Update) => void>> = {
+    agent_message_chunk: (update) => this.#say('message', update),
+    agent_thought_chunk: (update) => this.#say('thinking', update),
+    agent_message: (update) => this.#sayWhole('message', update),
+    agent_thought: (update) => this.#sayWhole('thinking', update),
+    tool_call: (update) => this.#call(update),
+    tool_call_update: (update) => this.#call(update),
+    plan: (update) => this.#plan(update.entries),
+    plan_update: (update) => this.#plan(nativeOf(update.plan)?.entries),
+    usage_update: (update) => this.#spending.update(update),
+    state_update: (update) => {
+      if (update.state === 'idle') this.answered(update);
+    },
+    notice: (update) => this.#to.notice('agent', firstText(update, ['message', 'text', 'title'])),
+  };
 
-  prompt(params: Native, at_ms: Time, out: Draft[]): void {
-    this.#talk.finish(false, out);
-    this.#open = false;
-    this.#refused_last = false;
-    const text = nativesOf(params.prompt)
-      .map((part) => textOf(part.text) ?? '')
-      .join('');
-    const rest = { message_id: null, parent_call_id: null, synthetic: false, partial: false };
-    out.push({ kind: 'message_finished', at_ms, data: { role: 'user', text, ...rest } });
-  }
-
-  update(update: Native | null, at_ms: Time, out: Draft[]): void {
+  update(update: Update | null): void {
     const kind = textOf(update?.sessionUpdate);
     if (update === null || kind === null) {
-      out.push(problem('bad_record', 'session/update without an update'));
+      this.#to.bad('session/update without an update');
       return;
     }
-    const read = own(UPDATES, kind);
-    if (read !== undefined) read(this, update, at_ms, out);
-    else if (!SILENT_UPDATES.has(kind) && !kind.startsWith('_')) {
-      out.push(problem('unknown_record', `session/update ${kind}`));
+    const row = own(this.#updates, kind);
+    if (row !== undefined) row(update);
+    else if (!UPDATES_IGNORED.has(kind) && !kind.startsWith('_')) {
+      this.#to.problem('unknown_record', `session/update ${kind}`);
     }
   }
 
-  say(kind: 'message' | 'thinking', update: Native, at_ms: Time, out: Draft[]): void {
-    this.#spending.request(update._meta, at_ms, out);
-    const text = textOf(nativeOf(update.content)?.text) ?? '';
+  prompt({ prompt }: ClientParams): void {
+    this.#talk.finish(false);
+    this.#open = false;
+    this.#refused_last = false;
+    this.#to.message('user', joined(prompt));
+  }
+
+  #say(kind: Said['kind'], update: Update): void {
+    this.#spending.request(nativeOf(update._meta));
+    const text = wordOf(nativeOf(update.content)?.text);
     if (text === '') return;
-    const own =
-      !this.#talk.open && this.#speaker.own_texts?.some((start) => text.startsWith(start));
-    if (own && kind === 'message') {
-      out.push({ kind: 'notice', at_ms, data: { code: 'agent', text } });
-      return;
-    }
-    const said = this.#said(kind, update, at_ms, out);
-    this.#talk.piece(said, text, at_ms, out);
+    const { own_texts = [] } = this.#session.speaker;
+    const first = kind === 'message' && !this.#talk.open;
+    if (first && own_texts.some((start) => text.startsWith(start))) this.#to.notice('agent', text);
+    else this.#talk.piece(this.#said(kind, update), text);
   }
 
   /** Version 2: a message given whole. */
-  sayWhole(kind: 'message' | 'thinking', update: Native, at_ms: Time, out: Draft[]): void {
-    const text = nativesOf(update.content)
-      .map((part) => textOf(part.text) ?? '')
-      .join('');
-    if (text !== '') this.#talk.whole(this.#said(kind, update, at_ms, out), text, at_ms, out);
+  #sayWhole(kind: Said['kind'], update: Update): void {
+    const text = joined(update.content);
+    if (text !== '') this.#talk.whole(this.#said(kind, update), text);
   }
 
-  #said(kind: 'message' | 'thinking', update: Native, at_ms: Time, out: Draft[]) {
-    const marked = metaField(update._meta, ['parentToolUseId', 'parentToolCallId']);
-    const running = this.#speaker.unmarked_sub_agents ? this.#calls.runningTask : null;
-    const parent_call_id = marked ?? running;
+  #said(kind: Said['kind'], update: Update): Said {
+    const marked = metaField(nativeOf(update._meta), PARENT_FIELDS);
+    const { unmarked_sub_agents } = this.#session.speaker;
+    const parent_call_id = marked ?? (unmarked_sub_agents ? this.#calls.runningTask : null);
     if (parent_call_id === null) {
-      this.#calls.finishRefused(at_ms, out);
-      this.#openTurn(at_ms, out);
+      this.#calls.finishRefused();
+      this.#openTurn();
       this.#refused_last = false;
     }
     return { kind, message_id: idOf(update.messageId), parent_call_id };
   }
 
-  call(update: Native, at_ms: Time, out: Draft[]): void {
+  #call(update: Update): void {
     const call_id = idOf(update.toolCallId);
     if (call_id === null) {
-      out.push(problem('bad_record', 'a tool call without toolCallId'));
+      this.#to.bad('a tool call without toolCallId');
       return;
     }
     const call = this.#calls.take(update, call_id, update.sessionUpdate === 'tool_call');
     if (call === null) return;
-    this.#begin(call, at_ms, out);
+    this.#begin(call);
     const status = textOf(update.status) ?? 'pending';
-    if (call.input !== null || status !== 'pending') this.#calls.request(call, at_ms, out);
-    const end = this.#calls.finish(call, update, at_ms, out);
+    if (call.input !== null || status !== 'pending') this.#calls.request(call);
+    const end = this.#calls.finish(call, update);
     if (end !== null && call.parent === null) this.#answeredCall(end.status === 'denied');
   }
 
   /** The first word of a call, or another one before it is requested, belongs to the model's turn. */
-  #begin(call: Call, at_ms: Time, out: Draft[]): void {
-    this.#talk.finish(false, out);
+  #begin(call: Call): void {
+    this.#talk.finish(false);
     if (call.tool !== null || this.#calls.parentOf(call) !== null) return;
-    this.#openTurn(at_ms, out);
+    this.#openTurn();
     this.#refused_last = false;
   }
 
@@ -137,151 +170,96 @@ export class Turn {
     this.#refused_last ||= refused;
   }
 
-  /** Some agents tell of a call first by asking whether it may run. */
-  permission(key: string | null, params: Native, at_ms: Time, out: Draft[]): void {
+  /** Some agents name a call first by asking whether it may run. */
+  permission(key: string | null, params: Params): void {
     const update = subjectOf(params);
     const call_id = idOf(update?.toolCallId);
     const call = update && call_id ? this.#calls.take(update, call_id, false) : null;
     if (call === null) {
-      out.push(problem('bad_record', 'a permission is asked for no open call'));
+      this.#to.bad('a permission is asked for no open call');
       return;
     }
-    this.#begin(call, at_ms, out);
-    this.#calls.request(call, at_ms, out);
-    this.#permissions.ask({ key, call, params }, at_ms, out);
+    this.#begin(call);
+    this.#calls.request(call);
+    this.#permissions.ask(key, call, params);
   }
 
-  permissionAnswer(key: string, result: Native | null, at_ms: Time, out: Draft[]): void {
-    if (this.#permissions.answer(key, result, at_ms, out)) this.#answeredCall(true);
+  permissionAnswer(key: string, result: Inside<FromClient['result']> | null): void {
+    if (this.#permissions.answer(key, result)) this.#answeredCall(true);
   }
 
-  /** A plan is what a todo tool wrote, which is told by no call of its own. */
-  plan(entries: unknown, at_ms: Time, out: Draft[]): void {
+  /** A plan is what a todo tool wrote, where that has no call of its own. */
+  #plan(entries: unknown): void {
     if (this.#calls.writesTodos) return;
-    this.#talk.finish(false, out);
-    this.#openTurn(at_ms, out);
+    this.#talk.finish(false);
+    this.#openTurn();
     this.#plans += 1;
     const call_id = `${PLAN}-${this.#plans}`;
-    const request = { call_id, native_tool: PLAN, input: { entries }, parent_call_id: null };
-    out.push({ kind: 'call_requested', at_ms, data: request });
-    const end = { call_id, status: 'ok' as const, exit_code: null, output: null };
-    out.push({ kind: 'call_finished', at_ms, data: end });
+    this.#to.requested(call_id, PLAN, { entries });
+    this.#to.finished({ call_id, status: 'ok', exit_code: null, output: null });
     this.#answeredCall(false);
   }
 
-  usage(update: Native, at_ms: Time, out: Draft[]): void {
-    this.#spending.update(update, at_ms, out);
-  }
-
-  /** The answer to a prompt. Version 2 answers at once and tells the end by a state of the session. */
-  answered(result: Native, at_ms: Time, out: Draft[]): void {
-    this.#spending.prompt(result, this.#speaker.usage ?? 'prompt', at_ms, out);
+  /** The answer to a prompt. Version 2 answers at once; there a state of the session is the end. */
+  answered(result: Result): void {
+    this.#spending.prompt(result, this.#session.speaker.usage ?? 'prompt');
     const reason = textOf(result.stopReason);
-    if (reason !== null) this.#ended(reason, at_ms, out);
-  }
-
-  #ended(reason: string, at_ms: Time, out: Draft[]): void {
+    if (reason === null) return;
     const known = own(STOP_REASONS, reason);
-    const cancelled = known === 'cancelled';
-    this.#talk.finish(cancelled, out);
     const stopped = this.#refused_last;
-    this.#calls.finishRefused(at_ms, out);
-    if (cancelled) this.#calls.cancelAll(at_ms, out);
-    this.#calls.requestAll(at_ms, out);
-    this.#calls.finishUnanswered(at_ms, out);
+    this.#talk.finish(known === 'cancelled');
+    this.#calls.endTurn(known === 'cancelled');
     this.#open = false;
+    if (reason === 'max_tokens') this.#to.notice(reason, 'the answer was cut off');
     const exit_reason = known === 'ok' && stopped ? 'denied' : (known ?? 'agent_error');
-    if (reason === 'max_tokens') {
-      out.push({ kind: 'notice', at_ms, data: { code: reason, text: 'the answer was cut off' } });
-    }
-    this.#end(exit_reason, own(ERRORS, exit_reason) ?? `the agent stopped: ${reason}`, at_ms, out);
+    const error = own(ERRORS, exit_reason) ?? `the agent stopped: ${reason}`;
+    this.#to.ended(endFor(exit_reason, error));
   }
 
   /** A request of the client was answered by an error. `method` null: which one is not known. */
-  failed(method: string | null, error: Native, at_ms: Time, out: Draft[]): void {
+  failed(method: string | null, error: Inside<FromAgent['error']>): void {
     const code = codeOf(error.code);
     const message = messageOf(error);
-    this.#talk.finish(false, out);
+    this.#talk.finish(false);
     if (method !== null && method !== 'session/prompt') {
-      if (FATAL_METHODS.has(method)) this.#end('agent_error', message, at_ms, out);
-      else out.push({ kind: 'notice', at_ms, data: { code: method, text: message } });
+      if (FATAL_METHODS.includes(method)) this.#to.ended(endFor('agent_error', message));
+      else this.#to.notice(method, message);
       return;
     }
-    this.#calls.finishRefused(at_ms, out);
+    this.#calls.finishRefused();
     this.#open = false;
-    if (!isProviderCode(code)) {
-      this.#end('agent_error', message, at_ms, out);
-      return;
-    }
-    const told = Number(STATUS_IN_TEXT.exec(message)?.[1]);
-    const status = httpStatus(code) ?? httpStatus(told);
-    const data = { kind: null, status, retryable: null, message };
-    out.push({ kind: 'provider_failed', at_ms, data });
-    this.#end('provider_error', message, at_ms, out);
-  }
-
-  #end(exit_reason: ExitReason, error: string, at_ms: Time, out: Draft[]): void {
-    const told = exit_reason === 'ok' ? null : error;
-    const data = { exit_reason, error: told, evidence: 'native_result' as const };
-    out.push({ kind: 'agent_ended', at_ms, data });
+    const provider = code === INTERNAL_ERROR || httpStatus(code) !== null;
+    const shown = Number(STATUS_IN_TEXT.exec(message)?.[1]);
+    if (provider) this.#to.failed({ status: httpStatus(code) ?? httpStatus(shown), message });
+    this.#to.ended(endFor(provider ? 'provider_error' : 'agent_error', message));
   }
 
   /** The stream ends here, whatever was still to come. */
-  cut(out: Draft[]): void {
-    this.#talk.finish(true, out);
-    this.#calls.requestAll(undefined, out);
-    this.#calls.finishRefused(undefined, out);
+  cut(): void {
+    this.#talk.finish(true);
+    this.#calls.requestAll();
+    this.#calls.finishRefused();
   }
 
-  #openTurn(at_ms: Time, out: Draft[]): void {
-    if (this.#open) return;
+  #openTurn(): void {
+    if (!this.#open) this.#to.step(null);
     this.#open = true;
-    const data = { step_id: null, allowed_tools: null, enforcement_mode: null };
-    out.push({ kind: 'step_started', at_ms, data });
   }
 }
 
-type Read = (turn: Turn, update: Native, at_ms: Time, out: Draft[]) => void;
+function joined(content: Claim<{ readonly text?: unknown }> | undefined): string {
+  return nativesOf(content)
+    .map((part) => wordOf(part.text))
+    .join('');
+}
 
-const UPDATES: Readonly<Record<string, Read>> = {
-  agent_message_chunk: (turn, ...rest) => turn.say('message', ...rest),
-  agent_thought_chunk: (turn, ...rest) => turn.say('thinking', ...rest),
-  agent_message: (turn, ...rest) => turn.sayWhole('message', ...rest),
-  agent_thought: (turn, ...rest) => turn.sayWhole('thinking', ...rest),
-  tool_call: (turn, ...rest) => turn.call(...rest),
-  tool_call_update: (turn, ...rest) => turn.call(...rest),
-  plan: (turn, update, ...rest) => turn.plan(update.entries, ...rest),
-  plan_update: (turn, update, ...rest) => turn.plan(nativeOf(update.plan)?.entries, ...rest),
-  usage_update: (turn, ...rest) => turn.usage(...rest),
-  state_update: (turn, update, ...rest) => {
-    if (update.state === 'idle') turn.answered(update, ...rest);
-  },
-  notice: (_turn, update, at_ms, out) => {
-    const text = firstText(update, ['message', 'text', 'title']);
-    out.push({ kind: 'notice', at_ms, data: { code: 'agent', text } });
-  },
-};
-
-const ERRORS: Partial<Record<ExitReason, string>> = {
-  cancelled: 'the turn was cancelled',
-  denied: 'the agent stopped when a permission was refused',
-  max_steps: 'the limit of turns is reached',
-};
-
-/** `Internal error: 400 invalid request` */
-const STATUS_IN_TEXT = /(?:^|: )([45]\d\d)\b/;
-
-/** Without these there is no run. */
-const FATAL_METHODS: ReadonlySet<string> = new Set([
-  'initialize',
-  'session/load',
-  'session/new',
-  'session/resume',
-]);
+function httpStatus(code: number | null): number | null {
+  return code !== null && code >= 400 && code <= 599 ? code : null;
+}
 
 /** The message says it in general, `data` in particular. */
-function messageOf(error: Native): string {
-  const data = error.data;
+function messageOf(error: Inside<FromAgent['error']>): string {
+  const { data } = error;
   const detail = textOf(data) ?? firstText(nativeOf(data), ['details', 'detail', 'message']);
   const message = textOf(error.message) ?? 'the agent answered with an error';
   return detail === null || message.includes(detail) ? message : `${message}: ${detail}`;

@@ -1,9 +1,10 @@
 /** The client's part of the protocol: who it is, a session, a prompt or several, permissions, the end of the turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RecentMap } from '../../../lib/bounded.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ApproveMode } from '../../../model/words.ts';
-import { idOf, type Native, nativeOf, nativesOf, textOf, trim } from '../native.ts';
-import { AUTH_REQUIRED } from '../records.ts';
+import { idOf, nativeOf, type Open, textOf } from '../../kit/native.ts';
+import { nativesOf } from '../protocol.ts';
 import { type Answer, Connection, type Recorder } from './connection.ts';
 import type { Inbox } from './inbox.ts';
 import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
@@ -24,6 +25,7 @@ export class Refused extends Error {}
 /** The agent's own word, which is in the record. */
 export class Failed extends Refused {}
 
+const AUTH_REQUIRED = -32000;
 const NEXT_WAIT_MS = 60_000;
 const VERSIONS: readonly unknown[] = [1, 2];
 /**
@@ -36,7 +38,7 @@ export class Client {
   readonly #connection: Connection;
   readonly #wanted: Wanted;
   /** Kinds of calls, for requests that do not repeat them. */
-  readonly #kinds = new Map<string, string>();
+  readonly #kinds = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** Permission requests that wait for somebody's answer, by their keys. */
   readonly #asked = new Map<string, (allowed: boolean) => void>();
   #idle = Promise.withResolvers<void>();
@@ -58,10 +60,11 @@ export class Client {
       notification: (method, params) => this.#notification(method, params),
     });
     const { inbox } = wanted;
-    inbox?.onInterrupt(() => this.#interrupt());
-    inbox?.onConfirm((request, confirmed) => this.#asked.get(request)?.(confirmed));
+    if (inbox === null) return;
+    inbox.onInterrupt = () => this.#interrupt();
+    inbox.onConfirm = (request, confirmed) => this.#asked.get(request)?.(confirmed);
     // Nobody is there any more who could be asked.
-    inbox?.onEnd(() => this.#refuseAsked());
+    inbox.onEnd = () => this.#refuseAsked();
   }
 
   /** Settles when the turns of all prompts have ended. Rejects with what the agent refused. */
@@ -134,11 +137,11 @@ export class Client {
     for (const answer of this.#asked.values()) answer(false);
   }
 
-  async #ask(method: string, params: Native): Promise<Native> {
+  async #ask(method: string, params: Open): Promise<Open> {
     return resultOf(await this.#connection.request(method, params));
   }
 
-  async #start(initialised: Native): Promise<Native> {
+  async #start(initialised: Open): Promise<Open> {
     const first = await this.#connection.request(...this.#opening(initialised));
     if (!('error' in first) || first.error.code !== AUTH_REQUIRED) return this.#started(first);
     const methodId = silentLogin(initialised.authMethods, this.#wanted.env);
@@ -150,7 +153,7 @@ export class Client {
     return this.#started(await this.#connection.request(...this.#opening(initialised)));
   }
 
-  #started(answer: Answer): Native {
+  #started(answer: Answer): Open {
     const session = resultOf(answer);
     this.#session_id = idOf(session.sessionId) ?? this.#wanted.resume;
     if (this.#session_id === null) throw new Refused('the agent gave no session id');
@@ -158,7 +161,7 @@ export class Client {
   }
 
   /** A session that goes on is resumed, or where only that is offered, loaded, which tells its history again. */
-  #opening(initialised: Native): [string, Native] {
+  #opening(initialised: Open): [string, Open] {
     const { cwd, resume } = this.#wanted;
     const params = { cwd, mcpServers: [] };
     if (resume === null) return ['session/new', params];
@@ -172,7 +175,7 @@ export class Client {
   }
 
   /** A run with another model than the one asked for would be worth nothing. */
-  async #choose(session: Native): Promise<void> {
+  async #choose(session: Open): Promise<void> {
     const { model } = this.#wanted;
     const sessionId = this.#session_id;
     if (model === null) return;
@@ -196,7 +199,7 @@ export class Client {
     });
   }
 
-  #request(method: string, params: Native, key: string): Native | Promise<Native> | null {
+  #request(method: string, params: Open, key: string): Open | Promise<Open> | null {
     if (method !== 'session/request_permission') return null;
     const call = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
     const kind = idOf(call?.kind) ?? this.#kinds.get(idOf(call?.toolCallId) ?? '') ?? null;
@@ -220,19 +223,18 @@ export class Client {
     return allowed;
   }
 
-  #notification(method: string, params: Native): void {
+  #notification(method: string, params: Open): void {
     const update = method === 'session/update' ? nativeOf(params.update) : null;
     const call_id = idOf(update?.toolCallId);
     const kind = textOf(update?.kind);
     if (call_id !== null && kind !== null) this.#kinds.set(call_id, kind);
-    trim(this.#kinds, LIMITS.open_calls_max);
     // Before the prompt it is the state that the session was left in.
     const idle = update?.sessionUpdate === 'state_update' && update.state === 'idle';
     if (idle && this.#prompted) this.#idle.resolve();
   }
 }
 
-function resultOf(answer: Answer): Native {
+function resultOf(answer: Answer): Open {
   if ('result' in answer) return answer.result;
   throw new Failed(textOf(answer.error.message) ?? 'the agent answered with an error');
 }

@@ -5,7 +5,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { LIMITS } from '../../../lib/limits.ts';
 import { createLines } from '../../../lib/lines.ts';
-import { isNative, type Native, nativeOf, rpcKey, textOf } from '../native.ts';
+import { isNative, nativeOf, type Open, textOf } from '../../kit/native.ts';
+import { rpcKey } from '../protocol.ts';
 
 export type Direction =
   | 'agent->client'
@@ -18,14 +19,14 @@ export type Direction =
 /** Writes one line of the record. `json`: the message as JSON text. Resolves when it is written. */
 export type Recorder = (dir: Direction, json: string | Buffer) => Promise<void>;
 
-export type Answer = { result: Native } | { error: Native };
+export type Answer = { result: Open } | { error: Open };
 
 const METHOD_NOT_FOUND = -32601;
 
 export interface Handler {
   /** A request of the agent, with the key of its id; null: there is no such method. */
-  request(method: string, params: Native, key: string): Native | Promise<Native> | null;
-  notification(method: string, params: Native): void;
+  request(method: string, params: Open, key: string): Open | Promise<Open> | null;
+  notification(method: string, params: Open): void;
 }
 
 export class Connection {
@@ -63,7 +64,7 @@ export class Connection {
   }
 
   /** Never settles when the agent never answers. */
-  request(method: string, params: Native): Promise<Answer> {
+  request(method: string, params: Open): Promise<Answer> {
     const id = this.#next++;
     return new Promise((resolve) => {
       this.#waiting.set(`number ${id}`, resolve);
@@ -71,7 +72,7 @@ export class Connection {
     });
   }
 
-  notify(method: string, params: Native): void {
+  notify(method: string, params: Open): void {
     this.#send({ method, params });
   }
 
@@ -79,7 +80,7 @@ export class Connection {
     this.#written = this.#record(dir, json);
   }
 
-  #send(message: Native): void {
+  #send(message: Open): void {
     const json = JSON.stringify({ jsonrpc: '2.0', ...message });
     // A longer one, which only a prompt can be, would be over the limit of a line.
     if (json.length <= LIMITS.echoed_prompt_bytes_max) this.#put('client->agent', json);
@@ -104,7 +105,7 @@ export class Connection {
     this.#take(message);
   }
 
-  #take(message: Native): void {
+  #take(message: Open): void {
     const method = textOf(message.method);
     const key = rpcKey(message.id);
     const params = nativeOf(message.params) ?? {};

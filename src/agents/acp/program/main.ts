@@ -6,13 +6,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createFdWriter } from '../../../lib/fd-writer.ts';
-import { APPROVE_MODES, type ApproveMode } from '../../../model/words.ts';
+import { APPROVE_MODES } from '../../../model/words.ts';
 import { Client, Failed, Refused, type Wanted } from './client.ts';
 import type { Recorder } from './connection.ts';
-import { type Inbox, readInbox } from './inbox.ts';
+import { Inbox } from './inbox.ts';
 
 const CLIENT_VERSION = '1';
 const STDOUT = 1;
@@ -48,14 +49,8 @@ function givenBy(argv: string[]): Given {
     throw new Usage('no program, or no such mode');
   const { model = null, resume = null, input } = values;
   const place = { cwd: process.cwd(), env: process.env };
-  const wanted = { approve: approve as ApproveMode, model, resume, ...place };
+  const wanted = { approve, model, resume, ...place };
   return { command, args, wanted, input };
-}
-
-async function readPrompt(): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of process.stdin as AsyncIterable<Buffer>) pieces.push(piece);
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** Whoever wrote nothing, or died over it, asked for nothing. */
@@ -147,8 +142,8 @@ async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>)
 
 async function main(argv: string[]): Promise<number> {
   const given = givenBy(argv);
-  const inbox = given.input ? readInbox(process.stdin) : null;
-  const prompt = inbox === null ? await readPrompt() : await readFirst(inbox);
+  const inbox = given.input ? new Inbox(process.stdin) : null;
+  const prompt = inbox === null ? String(await buffer(process.stdin)) : await readFirst(inbox);
   const wanted = { ...given.wanted, inbox, prompt };
   const child = start(given);
   try {

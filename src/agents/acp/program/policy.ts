@@ -1,6 +1,7 @@
 /** Which answer a permission request gets, by what the run may do without asking. Nobody is there to be asked. */
 import type { ApproveMode } from '../../../model/words.ts';
-import { idOf, type Native, nativesOf } from '../native.ts';
+import { idOf, type Open } from '../../kit/native.ts';
+import { nativesOf } from '../protocol.ts';
 
 /** Kinds that `--approve edits` covers: what changes files, and what only looks. */
 const COVERED_BY_EDITS: ReadonlySet<string> = new Set(['edit', 'read', 'search']);
@@ -16,7 +17,7 @@ const CHOICES = {
 } as const;
 
 /** The outcome to answer with. Without a fitting option the request is not approved. */
-export function outcomeFor(allowed: boolean, options: unknown): Native {
+export function outcomeFor(allowed: boolean, options: unknown): Open {
   const offered = nativesOf(options);
   for (const kind of CHOICES[allowed ? 'allow' : 'reject']) {
     const option = offered.find((one) => one.kind === kind);
