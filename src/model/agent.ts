@@ -107,8 +107,6 @@ export interface SessionPart {
 export interface Decoder {
   /** Set by a decoder that looks into texts beyond ASCII (JSON inside a text): it must be given real text. */
   readonly plain_text?: boolean;
-  /** Set by who gives it byte text (lib/byte-text): what stands escaped inside a text is then no byte of it. */
-  byte_text?: boolean;
   record(value: unknown, out: Draft[], part?: SessionPart): void;
   /** A line that is no JSON. Returns false when it means nothing to this agent. */
   text?(line: string, out: Draft[]): boolean;

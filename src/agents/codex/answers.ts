@@ -3,8 +3,10 @@
  * follows is a command's own output.
  */
 import type { CallStatus } from '../../model/words.ts';
-import type { JsonReader } from './json-inside.ts';
 import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
+
+/** Reads JSON inside a text; undefined where it is none. */
+export type JsonReader = (text: string) => unknown;
 
 export interface Ended {
   readonly status: CallStatus;

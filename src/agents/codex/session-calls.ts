@@ -1,9 +1,8 @@
 /** Calls of a session file. A call is asked for in one record and ends in one or two others: its item, and the answer to the model. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallRequestedDraft, Draft } from '../../model/draft.ts';
-import { type Ended, endedBy, goesOn, isAborted } from './answers.ts';
+import { type Ended, endedBy, goesOn, isAborted, type JsonReader } from './answers.ts';
 import { callItem } from './items.ts';
-import type { JsonReader } from './json-inside.ts';
 import { idOf, type Native, nameOf, problem, textOf } from './native.ts';
 import { addsOnly, changesOfPatch, fieldsOf, fileChanges } from './patch.ts';
 import { commandOfWords } from './shell-line.ts';

@@ -1,6 +1,6 @@
 /** What the model gave back, response item by response item: texts, thoughts, calls, and the answers to them. */
 import type { Draft } from '../../model/draft.ts';
-import type { JsonReader } from './json-inside.ts';
+import type { JsonReader } from './answers.ts';
 import {
   contentText,
   idOf,

@@ -1,5 +1,6 @@
 /** Session files: what the model said and asked for (`response_item`), what came of it (`event_msg`), and the tokens of every request. */
 
+import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
 import type { Decoder, SessionPart } from '../../model/agent.ts';
@@ -7,7 +8,6 @@ import type { Draft } from '../../model/draft.ts';
 import type { Usage } from '../../model/parts.ts';
 import { type End, failed, retryOf } from './failures.ts';
 import { callItem } from './items.ts';
-import { jsonInside } from './json-inside.ts';
 import {
   contentText,
   idOf,
@@ -59,10 +59,9 @@ function isCopy(type: unknown, payload: Native | null, thread: Thread): boolean 
 }
 
 class SessionRecords implements Decoder {
-  byte_text = false;
   readonly #since_ms: number | null;
   readonly #threads = new Map<string, Thread>();
-  readonly #model_output = new ModelOutput((text) => jsonInside(text, this.byte_text));
+  readonly #model_output = new ModelOutput(jsonInside);
   /** Threads of sub-agents and the calls that started them. */
   readonly #parents = new Map<string, string>();
   readonly #prompts = new Set<string>();
