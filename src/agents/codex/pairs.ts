@@ -3,7 +3,7 @@
  * ids, and nothing else tells that two calls are the same.
  */
 import { own } from '../../lib/own.ts';
-import { nativeOf, textOf } from './native.ts';
+import { nativeOf, textOf } from '../kit/native.ts';
 import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
 
 const COMMANDS: ReadonlySet<string> = new Set([

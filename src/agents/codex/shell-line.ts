@@ -1,7 +1,7 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
 import { LIMITS } from '../../lib/limits.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
-import { listOf } from './native.ts';
+import { listOf } from '../kit/native.ts';
 
 const SHELL = /(?:^|[\\/])(?:ba|z|da|k|a|fi)?sh(?:\.exe)?$/;
 const SHELL_FLAG = /^-(?:l?i?c|cl)$/;

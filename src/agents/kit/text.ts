@@ -20,3 +20,11 @@ export function between(text: string, open: string, close: string): string | nul
   const to = text.indexOf(close, from + open.length);
   return to < 0 ? null : text.slice(from + open.length, to);
 }
+
+/** The words of a long list, each behind a prefix: kinds of records that all have one beginning. */
+export function words(list: string, prefix = ''): string[] {
+  return list
+    .trim()
+    .split(/\s+/)
+    .map((word) => prefix + word);
+}
