@@ -1,7 +1,7 @@
 /** Texts of an agent that make a careless pattern slow: each function takes its time by the length, not by its square. */
 import { expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-ms.ts';
-import { onlyRead, shellReads } from '../capture/shell-reads.ts';
+import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { wordsOf } from '../lib/shell-words.ts';
 import { endedBy, goesOn, isAborted, refusal } from './codex/answers.ts';
 import { toldEnd } from './gemini/calls.ts';

@@ -4,10 +4,10 @@
  */
 import { checkValue } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import type { ToolRow, ToolTable } from '../model/agent.ts';
 import type { CallRequestedDraft } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
-import { onlyRead, shellReads } from './shell-reads.ts';
 
 export interface NormalisedCall {
   tool: string;

@@ -39,7 +39,7 @@ const PURE = [
   /^projections\//,
   /^evals\//,
   /^conformance\//,
-  /^capture\/(decode|normalise|correlate|series|finish|run-state|reconcile|shell-reads|pipeline)\.ts$/,
+  /^capture\/(decode|normalise|correlate|series|finish|run-state|reconcile|pipeline)\.ts$/,
 ];
 const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;

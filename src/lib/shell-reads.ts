@@ -3,9 +3,9 @@
  * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
  */
 
-import { LIMITS } from '../lib/limits.ts';
-import { own } from '../lib/own.ts';
-import { type Word, wordsOf } from '../lib/shell-words.ts';
+import { LIMITS } from './limits.ts';
+import { own } from './own.ts';
+import { type Word, wordsOf } from './shell-words.ts';
 
 /** Options of read commands that take the next word as their value. */
 const VALUE_OPTIONS: Record<string, string> = {
