@@ -126,6 +126,7 @@ export function onlyRead(command: string): string | null {
   if (command.length > 65_536) return null;
   const plain = PLAIN_READ.exec(command)?.[1];
   if (plain !== undefined) return plain;
+  if (!MAY_READ.test(command)) return null;
   const words = wordsOf(command.trim());
   const program = (words[0]?.text ?? '').replace(/^.*\//, '');
   if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;

@@ -31,10 +31,6 @@ export interface ToolRow {
   readonly native: string;
   readonly tool: string;
   readonly fields?: Readonly<Record<string, string>>;
-  /** The tool of a command that does nothing but read one file: for agents without a read tool (AG-8). */
-  readonly reads_as?: 'Read';
-  /** The tool of a patch that only adds files, as its draft says. */
-  readonly adds_as?: 'Write';
 }
 export interface ToolTable {
   readonly rows: readonly ToolRow[];

@@ -6,15 +6,10 @@ import { jsonInside } from '../../lib/byte-text.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { codeOf, listOf, nativeOf, textOf } from '../kit/native.ts';
+import { SHELLS } from './shell-line.ts';
 
 /** Tools whose answer tells the exit code of a command. */
-const COMMANDS: ReadonlySet<string> = new Set([
-  'exec_command',
-  'write_stdin',
-  'shell',
-  'shell_command',
-  'local_shell',
-]);
+const COMMANDS: ReadonlySet<string> = new Set([...SHELLS, 'write_stdin']);
 /** Tools that answer with JSON when they work, and with a sentence when they do not. */
 const ANSWER_JSON: ReadonlySet<string> = new Set([
   'spawn_agent',

@@ -1,4 +1,5 @@
 /** Items that are calls: alike on stdout (snake_case), in session files (types in CamelCase) and from the app-server (camelCase). */
+import { onlyRead } from '../../lib/shell-reads.ts';
 import type { CallFinishedDraft, CallRequestedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
@@ -14,8 +15,8 @@ import {
 } from '../kit/native.ts';
 import { refusal, textIn } from './answers.ts';
 import type { Session, Stdout } from './generated/native.ts';
-import { addsOnly, changesOfItem, type FileChange, fieldsOf, fileChanges } from './patch.ts';
-import { commandOfWords } from './shell-line.ts';
+import { changesOfItem, type FileChange, fieldsOf, fileChanges, toolOf } from './patch.ts';
+import { commandOfWords, READ } from './shell-line.ts';
 
 type ServerParams = Merged<Stdout, 'server/item/started' | 'server/item/completed'>['params'];
 /** The fields of an item in any of the three. */
@@ -29,7 +30,7 @@ export type Change = Inside<Item['changes']>;
 export interface Request {
   readonly native_tool: string;
   readonly input: unknown;
-  readonly more?: Pick<CallRequestedDraft, 'mcp' | 'adds_only'> | undefined;
+  readonly more?: Pick<CallRequestedDraft, 'mcp' | 'tool'> | undefined;
 }
 
 export interface CallItem {
@@ -53,8 +54,12 @@ const statusOf = ({ status }: Item): CallStatus => STATUSES.get(status) ?? 'unkn
 
 const command: CallItem = {
   request(item) {
-    const line = commandOfWords(item.command);
-    return { native_tool: wordOf(item.type), input: line === null ? {} : { command: line } };
+    const native_tool = wordOf(item.type);
+    const command = commandOfWords(item.command);
+    if (command === null) return { native_tool, input: {} };
+    const file_path = onlyRead(command);
+    if (file_path === null) return { native_tool, input: { command } };
+    return { native_tool, input: { command, file_path }, more: READ };
   },
   ended(item, call_id) {
     const exit_code = codeOf(item.exit_code ?? item.exitCode);
@@ -73,7 +78,7 @@ const patch: CallItem = {
   request(item) {
     const changes = changesOfItem(item.changes);
     const input = { changes: item.changes ?? [], ...fieldsOf(changes) };
-    return { native_tool: wordOf(item.type), input, more: addsOnly(changes) };
+    return { native_tool: wordOf(item.type), input, more: toolOf(changes) };
   },
   ended(item, call_id) {
     const said = [textOf(item.stdout), textOf(item.stderr)].filter((text) => text);

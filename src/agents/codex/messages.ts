@@ -5,8 +5,8 @@ import { type Inside, idOf, listOf, nativeOf, textOf, wordOf } from '../kit/nati
 import { textIn } from './answers.ts';
 import { Calls } from './calls.ts';
 import type { Session } from './generated/native.ts';
-import { addsOnly, changesOfPatch, fieldsOf } from './patch.ts';
-import { commandOfWords } from './shell-line.ts';
+import { changesOfPatch, fieldsOf, toolOf } from './patch.ts';
+import { commandOfWords, shellCall } from './shell-line.ts';
 
 export type Response = Inside<Session['response_item']['payload']>;
 
@@ -72,7 +72,7 @@ export class Conversations {
     } else if (item.type === 'local_shell_call') {
       const action = nativeOf(item.action);
       const input = { ...action, command: commandOfWords(action?.command) ?? '' };
-      this.calls.request(call_id, { native_tool: 'local_shell', input });
+      this.calls.request(call_id, shellCall('local_shell', input));
     } else this.#named(call_id, item);
   }
 
@@ -89,14 +89,18 @@ export class Conversations {
       const patch = text ?? textOf(given?.input) ?? '';
       const changes = changesOfPatch(patch);
       const input = { input: patch, ...fieldsOf(changes) };
-      this.calls.request(call_id, { native_tool, input, more: addsOnly(changes) });
+      this.calls.request(call_id, { native_tool, input, more: toolOf(changes) });
     } else if (custom) {
       this.calls.request(call_id, { native_tool, input: { input: text ?? '' } });
     } else {
+      const input = argumentsOf(item);
       const space = textOf(item.namespace) ?? '';
       const mcp = { server: space.slice(MCP.length), tool: native_tool };
-      const more = space.startsWith(MCP) ? { mcp } : undefined;
-      this.calls.request(call_id, { native_tool, input: argumentsOf(item), more });
+      const of_mcp = space.startsWith(MCP);
+      const request = of_mcp
+        ? { native_tool, input, more: { mcp } }
+        : shellCall(native_tool, input);
+      this.calls.request(call_id, request);
     }
   }
 

@@ -86,10 +86,10 @@ export function fieldsOf(changes: readonly FileChange[]): { file_path?: string; 
   return { file_path: change.path, content: change.content };
 }
 
-/** A patch that only adds files. */
-export function addsOnly(changes: readonly FileChange[]): { adds_only: true } | undefined {
+/** A patch that only adds files is a Write. */
+export function toolOf(changes: readonly FileChange[]): { tool: 'Write' } | undefined {
   const adds = changes.length > 0 && changes.every((change) => change.kind === 'add');
-  return adds ? { adds_only: true } : undefined;
+  return adds ? { tool: 'Write' } : undefined;
 }
 
 /** What a patch that was applied has changed. */

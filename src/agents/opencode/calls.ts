@@ -51,7 +51,7 @@ interface OpenCall {
 }
 
 type Request = CallRequestedDraft;
-type Names = Pick<Request, 'adds_only' | 'looked_up_as' | 'mcp'>;
+type Names = Pick<Request, 'tool' | 'looked_up_as' | 'mcp'>;
 
 interface Refusal {
   words: string;
@@ -301,7 +301,7 @@ function request(call: OpenCall, at_ms: number | undefined, out: Draft[]): void 
 /** `invalid` stands for the tool that the model asked for; what a patch is depends on what it does. */
 function namesOf({ native_tool, input }: OpenCall): Names {
   const fields = nativeOf(input);
-  if (PATCHES.has(native_tool)) return onlyAdds(fields?.patchText) ? { adds_only: true } : {};
+  if (PATCHES.has(native_tool)) return onlyAdds(fields?.patchText) ? { tool: 'Write' } : {};
   const asked = native_tool === 'invalid' ? idOf(fields?.tool) : null;
   const exists = asked === null || !(textOf(fields?.error) ?? '').includes('unavailable tool');
   const mcp = exists ? mcpOf(asked ?? native_tool) : null;
