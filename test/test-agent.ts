@@ -11,6 +11,7 @@ import { describe, expect } from 'vitest';
 import { sessionEvents } from '../src/app/sessions/session-source.ts';
 import { createPipeline, type Pipeline } from '../src/capture/pipeline.ts';
 import { recordedRun } from '../src/capture/run-info.ts';
+import { own } from '../src/lib/own.ts';
 import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
 import type { Draft } from '../src/model/draft.ts';
 import { type Event, EventData, type EventOf } from '../src/model/event.ts';
@@ -425,6 +426,9 @@ function isJson(line: string): boolean {
   return line.startsWith('{') || line.startsWith('[');
 }
 
+/** A command that only reads one file, a patch that only adds files. */
+const DECIDED_BY_INPUT: Readonly<Record<string, string>> = { Bash: 'Read', Edit: 'Write' };
+
 function testNames(agent: Agent, recordings: readonly Recording[]): void {
   const rows = new Map(agent.tools.rows.map((row) => [row.native, row]));
   const canonical = new Set<string>(CANONICAL_TOOLS);
@@ -438,7 +442,7 @@ function testNames(agent: Agent, recordings: readonly Recording[]): void {
           const mcp = /^mcp__.+?__.+$/.test(data.tool);
           const expected = row ? `${agent.id}:${row.native}` : mcp ? 'mcp' : 'pass';
           const tools = row
-            ? [row.tool, row.reads_as, row.adds_as]
+            ? [row.tool, own(DECIDED_BY_INPUT, row.tool)]
             : [mcp ? data.tool : data.native_tool];
           expect(data.row, title(agent, recording)).toBe(expected);
           expect(tools, title(agent, recording)).toContain(data.tool);

@@ -1,7 +1,7 @@
 /** Texts of an agent that make a careless pattern slow: each function takes its time by the length, not by its square. */
 import { expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-ms.ts';
-import { onlyRead, shellReads } from '../capture/shell-reads.ts';
+import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { wordsOf } from '../lib/shell-words.ts';
 import { endedBy, goesOn, isAborted, refusal } from './codex/answers.ts';
 import { toldEnd } from './gemini/calls.ts';
@@ -17,7 +17,7 @@ const long = (head: string, piece: string, tail = '', length = MB) =>
 /** The longest command line that is looked into. */
 const line = (head: string, piece: string, tail = '') => long(head, piece, tail, 65_000);
 const endOf = (text: string) => toldEnd('run_shell_command', text);
-const codex = (text: string) => endedBy('exec_command', text, () => null);
+const codex = (text: string) => endedBy('c', 'exec_command', text);
 
 const CASES: Record<string, () => unknown> = {
   'shellReads: slashes before the end': () => shellReads(line('cd ', '/', 'x; cat y')),

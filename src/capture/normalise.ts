@@ -4,10 +4,10 @@
  */
 import { checkValue } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { shellReads } from '../lib/shell-reads.ts';
 import type { ToolRow, ToolTable } from '../model/agent.ts';
 import type { CallRequestedDraft } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
-import { onlyRead, shellReads } from './shell-reads.ts';
 
 export interface NormalisedCall {
   tool: string;
@@ -70,13 +70,7 @@ export function createNormaliser(agent_id: string, table: ToolTable): Normaliser
         row.tool === 'Bash' ? (input as { command?: unknown } | null)?.command : undefined;
       const reads = typeof command === 'string' ? shellReads(command) : NO_READS;
       const id = `${agent_id}:${row.native}`;
-      const read = row.reads_as && reads.length === 1 ? onlyRead(command as string) : null;
-      if (row.reads_as !== undefined && read !== null) {
-        const with_path = { ...(input as object), file_path: read };
-        return { tool: row.reads_as, row: id, input: with_path, reads, problems };
-      }
-      const tool = draft.adds_only ? (row.adds_as ?? row.tool) : row.tool;
-      return { tool, row: id, input, reads, problems };
+      return { tool: draft.tool ?? row.tool, row: id, input, reads, problems };
     },
   };
 }

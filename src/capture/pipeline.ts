@@ -4,7 +4,7 @@
  * comes out before anything else sees it.
  */
 
-import { byteText, toByteText } from '../lib/byte-text.ts';
+import { byteText, decodesByteText, toByteText } from '../lib/byte-text.ts';
 import { mayBeJson } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
@@ -120,13 +120,12 @@ class CapturePipeline implements Pipeline {
   constructor(options: PipelineOptions) {
     const { agent, primary } = options;
     this.#options = options;
-    const byte_text = options.byte_text === true;
-    this.#byte_text = byte_text;
+    this.#byte_text = options.byte_text === true;
     this.#decoder =
       options.decoder ??
       (primary === 'session' && agent.session
-        ? agent.session.decoder({ byte_text })
-        : agent.stream({ byte_text, resumed: options.info.config?.resume != null }));
+        ? agent.session.decoder()
+        : agent.stream({ resumed: options.info.config?.resume != null }));
     this.#normaliser = createNormaliser(agent.id, agent.tools);
     this.state = new RunState(agent.session?.keyOf ?? null);
     this.#correlator = this.#newCorrelator();
@@ -135,12 +134,14 @@ class CapturePipeline implements Pipeline {
   push(channel: Channel, chunk: Buffer): Event[] {
     // A chunk that is UTF-8 as a whole saves looking at its lines; one that is cut within a character does not.
     this.#utf8_chunk = this.#byte_text && isUtf8(chunk) ? chunk : null;
+    decodesByteText(this.#byte_text);
     this.#linesOf(channel).push(chunk);
     return this.#taken();
   }
 
   record(value: unknown, raw: Raw, part?: SessionPart): Event[] {
     const record = this.#byte_text ? toByteText(value) : value;
+    decodesByteText(this.#byte_text);
     decodeRecord(record, this.#decoder, this.#drafts, part);
     this.#line(raw, 0);
     return this.#taken();
@@ -149,6 +150,7 @@ class CapturePipeline implements Pipeline {
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[] {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
     const line = this.#byte_text ? toByteText(text) : text;
+    decodesByteText(this.#byte_text);
     decodeLine(line, this.#decoder, context, this.#drafts);
     this.#line(raw, text.length);
     return this.#taken();
@@ -166,6 +168,7 @@ class CapturePipeline implements Pipeline {
     if (channel === this.#options.primary && !this.#primary_ended) {
       this.#primary_ended = true;
       this.#giveHeld();
+      decodesByteText(this.#byte_text);
       decodeEnd(this.#decoder, this.#drafts);
       this.#correlate(this.#drafts, null, channel, false);
       this.#drafts = [];

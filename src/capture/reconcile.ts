@@ -105,8 +105,7 @@ class Reconciliation implements Reconciler {
     const parent = data.parent_call_id;
     const parent_call_id = parent === null ? null : this.#native(parent);
     this.#added.add(call_id);
-    const adds = data.tool === 'Write' && { adds_only: true };
-    const more = { ...mcpOf(data), ...lookedUpAs(data), ...adds };
+    const more = { ...mcpOf(data), ...lookedUpAs(data), tool: data.tool };
     const request = { call_id, native_tool, input, parent_call_id, ...more };
     return { kind: 'call_requested', at_ms, data: request };
   }

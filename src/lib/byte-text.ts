@@ -4,6 +4,8 @@
  * as the same bytes. Contract: only where every step in between treats text beyond ASCII as opaque.
  */
 
+import { processWide } from './process-wide.ts';
+
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
 function mapText(value: unknown, map: (text: string) => string): unknown {
@@ -33,4 +35,22 @@ export function byteText(bytes: Buffer, start: number, end: number): string {
     start,
     end,
   );
+}
+
+const decoded = processWide('decoded_text', () => ({ is_bytes: false }));
+
+/** Says whether the texts that are decoded from now on are byte text. Decoding is synchronous. */
+export function decodesByteText(is_bytes: boolean): void {
+  decoded.is_bytes = is_bytes;
+}
+
+/** JSON inside a decoded text; undefined where it is none. In byte text an escape would be a character and not its bytes. */
+export function jsonInside(text: string): unknown {
+  const escaped = decoded.is_bytes && text.includes('\\u');
+  try {
+    const value: unknown = JSON.parse(escaped ? fromByteText(text) : text);
+    return escaped ? toByteText(value) : value;
+  } catch {
+    return undefined;
+  }
 }

@@ -31,10 +31,6 @@ export interface ToolRow {
   readonly native: string;
   readonly tool: string;
   readonly fields?: Readonly<Record<string, string>>;
-  /** The tool of a command that does nothing but read one file: for agents without a read tool (AG-8). */
-  readonly reads_as?: 'Read';
-  /** The tool of a patch that only adds files, as its draft says. */
-  readonly adds_as?: 'Write';
 }
 export interface ToolTable {
   readonly rows: readonly ToolRow[];
@@ -119,17 +115,12 @@ export interface SessionFile {
   modified_ms: number;
 }
 
-export interface DecoderOptions {
-  /** Records hold byte text (lib/byte-text): an escape in JSON inside a text is then no byte of it. */
-  byte_text?: boolean;
-}
-
-export interface StreamDecoderOptions extends DecoderOptions {
+export interface StreamDecoderOptions {
   /** The run continues a session; its figures may count the runs before it too. */
   resumed?: boolean;
 }
 
-export interface SessionDecoderOptions extends DecoderOptions {
+export interface SessionDecoderOptions {
   /** Only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
   since_ms?: number;
   /** Set where the run's stream was recorded too: whether it told the run's tokens. */

@@ -20,8 +20,8 @@ export interface CallRequestedDraft {
   mcp?: { server: string; tool: string };
   /** The name that the tool table knows the call by, where the native one says too little. */
   looked_up_as?: string;
-  /** Set where a patch only adds files. */
-  adds_only?: boolean;
+  /** The canonical tool where the input decides it: a patch that only adds files is a Write. Default: the table's. */
+  tool?: string;
 }
 
 export interface CallFinishedDraft {

@@ -49,7 +49,7 @@ const PURE = [
   /^evals\//,
   /^conformance\//,
   /^model\/run-fold\.ts$/,
-  /^capture\/(decode|normalise|correlate|series|finish|run-info|run-state|reconcile|shell-reads|pipeline)\.ts$/,
+  /^capture\/(decode|normalise|correlate|series|finish|run-info|run-state|reconcile|pipeline)\.ts$/,
 ];
 const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;

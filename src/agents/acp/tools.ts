@@ -74,7 +74,7 @@ function rowOf(native: string, tool: string): ToolRow {
 export const tools: ToolTable = {
   rows: [
     ...Object.entries(NAMES).flatMap(([tool, names]) => names.map((name) => rowOf(name, tool))),
-    ...PATCHES.map((name) => ({ ...rowOf(name, 'Edit'), adds_as: 'Write' as const })),
+    ...PATCHES.map((name) => rowOf(name, 'Edit')),
     ...Object.entries(KINDS).map(([kind, tool]) => rowOf(`kind:${kind}`, tool)),
   ],
   passed_through: [],

@@ -2,24 +2,14 @@
  * How a call ended, by the text the model was given: the session file has no flag for it. Only beginnings count, as what
  * follows is a command's own output.
  */
+import { jsonInside } from '../../lib/byte-text.ts';
+import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
-import type { JsonReader } from './json-inside.ts';
-import { codeOf, jsonOf, nativeOf, textOf } from './native.ts';
-
-export interface Ended {
-  readonly status: CallStatus;
-  readonly exit_code: number | null;
-  readonly output: string | null;
-}
+import { codeOf, listOf, nativeOf, textOf } from '../kit/native.ts';
+import { SHELLS } from './shell-line.ts';
 
 /** Tools whose answer tells the exit code of a command. */
-const COMMANDS: ReadonlySet<string> = new Set([
-  'exec_command',
-  'write_stdin',
-  'shell',
-  'shell_command',
-  'local_shell',
-]);
+const COMMANDS: ReadonlySet<string> = new Set([...SHELLS, 'write_stdin']);
 /** Tools that answer with JSON when they work, and with a sentence when they do not. */
 const ANSWER_JSON: ReadonlySet<string> = new Set([
   'spawn_agent',
@@ -65,6 +55,14 @@ const FAILED: readonly RegExp[] = [
   /^(?:Unknown|Invalid|Missing|unknown|invalid|missing) \w+/,
 ];
 
+/** A text, or the texts of a list and of its blocks, of any type, joined by newlines; null where there is none. */
+export function textIn(content: unknown): string | null {
+  if (typeof content === 'string') return content;
+  const texts = listOf(content).map((block) => textOf(block) ?? textOf(nativeOf(block)?.text));
+  const said = texts.filter((text) => text !== null);
+  return said.length === 0 ? null : said.join('\n');
+}
+
 const any = (patterns: readonly RegExp[], text: string) => patterns.some((one) => one.test(text));
 
 /** Why a call did not do its work; null when nothing says so. */
@@ -83,9 +81,9 @@ export function goesOn(text: string): boolean {
 }
 
 /** `output` of the earlier versions: the text and the code as JSON. */
-function unpacked(text: string, json: JsonReader): { text: string; exit_code: number | null } {
+function unpacked(text: string): { text: string; exit_code: number | null } {
   if (!text.startsWith('{"')) return { text, exit_code: null };
-  const body = nativeOf(json(text));
+  const body = nativeOf(jsonInside(text));
   const output = textOf(body?.output);
   if (output === null) return { text, exit_code: null };
   const exit_code = codeOf(nativeOf(body?.metadata)?.exit_code);
@@ -103,16 +101,20 @@ function refusedCode(text: string): RegExpExecArray | null {
   return refused === null ? null : REFUSED_CODE.exec(text.slice(refused[0].length));
 }
 
-export function endedBy(native_tool: string, answer: string | null, json: JsonReader): Ended {
+export function endedBy(
+  call_id: string,
+  native_tool: string,
+  answer: string | null,
+): CallFinishedDraft {
   const whole = answer ?? '';
-  const packed = unpacked(whole, json);
+  const packed = unpacked(whole);
   const code = packed.exit_code ?? codeIn(whole);
   const exit_code = COMMANDS.has(native_tool) ? code : null;
   const output = answer === null ? null : packed.text;
   // Beside a code of its own the text is nothing but the command's output.
   const own = packed.exit_code === null;
   const status = own ? statusOf(native_tool, whole, code) : statusOfCode(packed.text, code);
-  return { status, exit_code, output };
+  return { call_id, status, exit_code, output };
 }
 
 function statusOfCode(text: string, code: number | null): CallStatus {
@@ -128,5 +130,5 @@ function statusOf(native_tool: string, text: string, code: number | null): CallS
   if (code !== null) return code === 0 ? 'ok' : 'error';
   if (refused !== null) return refused;
   if (/^Script terminated/.test(text)) return 'cancelled';
-  return ANSWER_JSON.has(native_tool) && nativeOf(jsonOf(text)) === null ? 'error' : 'ok';
+  return ANSWER_JSON.has(native_tool) && nativeOf(jsonInside(text)) === null ? 'error' : 'ok';
 }

@@ -161,10 +161,17 @@ describe('stdout', () => {
       { type: 'turn.failed', error: { message } },
     );
     expect(kindsOf(events, 'provider_retried').map(({ data }) => data)).toEqual([
-      { attempt: 4, max_attempts: 5, kind: 'http_503', status: 503, backoff_ms: null },
+      {
+        attempt: 4,
+        max_attempts: 5,
+        kind: 'overloaded',
+        native_kind: null,
+        status: 503,
+        backoff_ms: null,
+      },
     ]);
     expect(kindsOf(events, 'provider_failed').map(({ data }) => data)).toEqual([
-      { kind: 'http_503', status: 503, retryable: null, message },
+      { kind: 'overloaded', native_kind: null, status: 503, retryable: true, message },
     ]);
     expect(outcomeOf(events).exit_reason).toBe('provider_error');
   });

@@ -1,42 +1,67 @@
-/** Items that are calls: the same things on stdout (snake_case, no ids of the model), in the session file (CamelCase types) and from the app-server (camelCase). */
-import { own } from '../../lib/own.ts';
-import type { CallRequestedDraft } from '../../model/draft.ts';
+/** Items that are calls: alike on stdout (snake_case), in session files (types in CamelCase) and from the app-server (camelCase). */
+import { onlyRead } from '../../lib/shell-reads.ts';
+import type { CallFinishedDraft, CallRequestedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { type Ended, refusal } from './answers.ts';
-import { codeOf, contentText, idOf, type Native, nativeOf, textOf, wordOf } from './native.ts';
-import { addsOnly, changesOfItem, type FileChange, fieldsOf } from './patch.ts';
-import { commandOfWords } from './shell-line.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import {
+  codeOf,
+  type Inside,
+  idOf,
+  type Merged,
+  nativeOf,
+  type Open,
+  textOf,
+  wordOf,
+} from '../kit/native.ts';
+import { refusal, textIn } from './answers.ts';
+import type { Session, Stdout } from './generated/native.ts';
+import { changesOfItem, type FileChange, fieldsOf, fileChanges, toolOf } from './patch.ts';
+import { commandOfWords, READ } from './shell-line.ts';
 
-type Request = Omit<CallRequestedDraft, 'call_id' | 'parent_call_id'>;
+type ServerParams = Merged<Stdout, 'server/item/started' | 'server/item/completed'>['params'];
+/** The fields of an item in any of the three. */
+export type Item = Merged<{
+  stdout: Inside<Merged<Stdout, `item.${string}`>['item']>;
+  session: Inside<Inside<Session['event_msg']['payload']>['item']>;
+  server: Inside<Inside<ServerParams>['item']>;
+}>;
+export type Change = Inside<Item['changes']>;
 
-interface Item {
+export interface Request {
+  readonly native_tool: string;
+  readonly input: unknown;
+  readonly more?: Pick<CallRequestedDraft, 'mcp' | 'tool'> | undefined;
+}
+
+export interface CallItem {
   /** Null: the item lacks what makes it a call. */
-  request(item: Native): Request | null;
-  ended(item: Native): Ended;
-  changes?(item: Native): FileChange[];
+  request(item: Item): Request | null;
+  ended(item: Item, call_id: string): CallFinishedDraft;
+  changes?(item: Item): FileChange[];
 }
 
-const STATUSES: Readonly<Record<string, CallStatus>> = {
-  completed: 'ok',
-  failed: 'error',
-  declined: 'denied',
+const STATUSES: ReadonlyMap<unknown, CallStatus> = new Map([
+  ['completed', 'ok'],
+  ['failed', 'error'],
+  ['declined', 'denied'],
   // An item that is shown at the end of the turn and is still running: its end was not seen.
-  in_progress: 'cancelled',
-  inProgress: 'cancelled',
-  interrupted: 'cancelled',
-};
+  ['in_progress', 'cancelled'],
+  ['inProgress', 'cancelled'],
+  ['interrupted', 'cancelled'],
+]);
 
-function statusOf(item: Native): CallStatus {
-  const status = textOf(item.status);
-  return own(STATUSES, status ?? '') ?? 'unknown';
-}
+const statusOf = ({ status }: Item): CallStatus => STATUSES.get(status) ?? 'unknown';
 
-const command: Item = {
+const command: CallItem = {
   request(item) {
-    const line = commandOfWords(item.command);
-    return { native_tool: wordOf(item.type), input: line === null ? {} : { command: line } };
+    const native_tool = wordOf(item.type);
+    const command = commandOfWords(item.command);
+    if (command === null) return { native_tool, input: {} };
+    const file_path = onlyRead(command);
+    if (file_path === null) return { native_tool, input: { command } };
+    return { native_tool, input: { command, file_path }, more: READ };
   },
-  ended(item) {
+  ended(item, call_id) {
     const exit_code = codeOf(item.exit_code ?? item.exitCode);
     const output = textOf(item.aggregated_output ?? item.aggregatedOutput);
     let status = statusOf(item);
@@ -45,45 +70,43 @@ const command: Item = {
     // The CLI ended a process that still ran; one that never began has no process.
     const process = item.process_id ?? item.processId;
     if (status === 'error' && exit_code === -1 && process != null) status = 'cancelled';
-    return { status, exit_code, output };
+    return { call_id, status, exit_code, output };
   },
 };
 
-const patch: Item = {
+const patch: CallItem = {
   request(item) {
     const changes = changesOfItem(item.changes);
     const input = { changes: item.changes ?? [], ...fieldsOf(changes) };
-    return { native_tool: wordOf(item.type), input, ...(addsOnly(changes) && { adds_only: true }) };
+    return { native_tool: wordOf(item.type), input, more: toolOf(changes) };
   },
-  ended(item) {
+  ended(item, call_id) {
     const said = [textOf(item.stdout), textOf(item.stderr)].filter((text) => text);
     const output = said.length === 0 ? null : said.join('\n');
-    return { status: statusOf(item), exit_code: null, output };
+    return { call_id, status: statusOf(item), exit_code: null, output };
   },
   changes: (item) => changesOfItem(item.changes),
 };
 
-const mcp: Item = {
+const mcp: CallItem = {
   request(item) {
     const [server, tool] = [idOf(item.server), idOf(item.tool)];
     if (server === null || tool === null) return null;
-    return { native_tool: tool, input: item.arguments ?? {}, mcp: { server, tool } };
+    return { native_tool: tool, input: item.arguments ?? {}, more: { mcp: { server, tool } } };
   },
-  ended(item) {
+  ended(item, call_id) {
     const result = nativeOf(item.result);
     const error = textOf(nativeOf(item.error)?.message) ?? textOf(item.error);
     const structured = result?.structured_content ?? result?.structuredContent ?? null;
-    const output =
-      error ??
-      contentText(result?.content) ??
-      (structured === null ? null : JSON.stringify(structured));
+    const whole = structured === null ? null : JSON.stringify(structured);
+    const output = error ?? textIn(result?.content) ?? whole;
     const status = statusOf(item);
     const refused = status === 'error' && error !== null ? refusal(error) : null;
-    return { status: refused ?? status, exit_code: null, output };
+    return { call_id, status: refused ?? status, exit_code: null, output };
   },
 };
 
-const collab: Item = {
+const collab: CallItem = {
   request(item) {
     const native_tool = idOf(item.tool);
     if (native_tool === null) return null;
@@ -95,74 +118,79 @@ const collab: Item = {
     };
     return { native_tool, input };
   },
-  ended(item) {
+  ended(item, call_id) {
     const states = nativeOf(item.agents_states ?? item.agentsStates);
     const output = states && Object.keys(states).length > 0 ? JSON.stringify(states) : null;
-    return { status: statusOf(item), exit_code: null, output };
+    return { call_id, status: statusOf(item), exit_code: null, output };
   },
 };
 
-const search: Item = {
-  request: ({ query, action }) => ({
-    native_tool: 'web_search',
-    input: { query: textOf(query) ?? '', ...(action != null && { action }) },
-  }),
-  ended: (item) => ({
-    status: item.status === undefined ? 'ok' : statusOf(item),
-    exit_code: null,
-    output: null,
-  }),
-};
+/** A tool with little to say: its name, and the fields of its item that are its input. */
+function plain(native_tool: string, fieldsIn: (item: Item) => Open): CallItem {
+  return {
+    request: (item) => ({ native_tool, input: filled(fieldsIn(item)) }),
+    ended: (item, call_id) => {
+      const status = item.status === undefined ? 'ok' : statusOf(item);
+      return { call_id, status, exit_code: null, output: null };
+    },
+  };
+}
+
+const filled = (fields: Open) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
+
+const search = plain('web_search', ({ query, action }) => ({ query: textOf(query) ?? '', action }));
 
 /** A tool that the client of the app-server offers and runs. */
-const dynamic: Item = {
+const dynamic: CallItem = {
   request(item) {
     const native_tool = idOf(item.tool);
     return native_tool === null ? null : { native_tool, input: item.arguments ?? {} };
   },
-  ended: (item) => ({
-    status: item.success === false ? 'error' : statusOf(item),
-    exit_code: null,
-    output: contentText(item.contentItems),
-  }),
+  ended(item, call_id) {
+    const status = item.success === false ? 'error' : statusOf(item);
+    return { call_id, status, exit_code: null, output: textIn(item.contentItems) };
+  },
 };
 
-/** A tool whose item tells little: the tool, and the item's fields that are its input. */
-function plain(native_tool: string, fields: Readonly<Record<string, string>>): Item {
-  return {
-    request(item) {
-      const given = Object.entries(fields).filter(([name]) => item[name] != null);
-      const input = Object.fromEntries(given.map(([name, field]) => [field, item[name]]));
-      return { native_tool, input };
-    },
-    ended: search.ended,
-  };
-}
-
-const ITEMS: ReadonlyMap<unknown, Item> = new Map<unknown, Item>([
-  ['command_execution', command],
-  ['CommandExecution', command],
-  ['file_change', patch],
-  ['FileChange', patch],
-  ['mcp_tool_call', mcp],
-  ['McpToolCall', mcp],
-  ['collab_tool_call', collab],
-  ['CollabAgentToolCall', collab],
-  ['web_search', search],
-  ['WebSearch', search],
-  ['commandExecution', command],
-  ['fileChange', patch],
-  ['mcpToolCall', mcp],
-  ['collabAgentToolCall', collab],
-  ['webSearch', search],
-  ['dynamicToolCall', dynamic],
-  ['subAgentActivity', plain('subAgentActivity', {})],
-  ['imageView', plain('view_image', { path: 'path' })],
-  ['imageGeneration', plain('image_generation', { revisedPrompt: 'prompt' })],
-  ['sleep', plain('sleep', { durationMs: 'duration_ms' })],
-]);
+/** The types of the same item on stdout, in session files and from the app-server. */
+const SPELLINGS: readonly (readonly [CallItem, string])[] = [
+  [command, 'command_execution CommandExecution commandExecution'],
+  [patch, 'file_change FileChange fileChange'],
+  [mcp, 'mcp_tool_call McpToolCall mcpToolCall'],
+  [collab, 'collab_tool_call CollabAgentToolCall collabAgentToolCall'],
+  [search, 'web_search WebSearch webSearch'],
+  [dynamic, 'dynamicToolCall'],
+  [plain('subAgentActivity', () => ({})), 'subAgentActivity'],
+  [plain('view_image', ({ path }) => ({ path })), 'imageView'],
+  [plain('image_generation', (item) => ({ prompt: item.revisedPrompt })), 'imageGeneration'],
+  [plain('sleep', (item) => ({ duration_ms: item.durationMs })), 'sleep'],
+];
+const ITEMS: ReadonlyMap<unknown, CallItem> = new Map(
+  SPELLINGS.flatMap(([item, types]) => types.split(' ').map((type) => [type, item] as const)),
+);
 
 /** How to read an item that is a call; undefined for the others. */
-export function callItem(type: unknown): Item | undefined {
+export function callItem(type: unknown): CallItem | undefined {
   return ITEMS.get(type);
+}
+
+/** False: the item lacks what makes it a call. */
+export function requested(to: Drafts, kind: CallItem, call_id: string, item: Item): boolean {
+  const request = kind.request(item);
+  if (request === null) to.bad(`${wordOf(item.type)} without what it calls`);
+  else to.requested(call_id, request.native_tool, request.input, request.more);
+  return request !== null;
+}
+
+export function finished(to: Drafts, kind: CallItem, call_id: string, item: Item): void {
+  const ended = kind.ended(item, call_id);
+  to.finished(ended);
+  if (ended.status === 'ok' && kind.changes) fileChanges(to, kind.changes(item), call_id);
+}
+
+/** An item of a type that is not known; one without a type is broken. */
+export function unknownItem(to: Drafts, where: string, { type }: Item): void {
+  const code = typeof type === 'string' ? 'unknown_record' : 'bad_record';
+  to.problem(code, `${where}/${textOf(type) ?? 'no type'}`);
 }

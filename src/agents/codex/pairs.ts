@@ -3,17 +3,11 @@
  * ids, and nothing else tells that two calls are the same.
  */
 import { own } from '../../lib/own.ts';
-import { nativeOf, textOf } from './native.ts';
+import { nativeOf, textOf } from '../kit/native.ts';
 import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
+import { SHELLS } from './shell-line.ts';
 
-const COMMANDS: ReadonlySet<string> = new Set([
-  'command_execution',
-  'CommandExecution',
-  'exec_command',
-  'shell',
-  'shell_command',
-  'local_shell',
-]);
+const COMMANDS: ReadonlySet<string> = new Set(['command_execution', 'CommandExecution', ...SHELLS]);
 const PATCHES: ReadonlySet<string> = new Set(['file_change', 'FileChange', 'apply_patch']);
 /** Names of the same tool on stdout and in the session file. */
 const SAME: Readonly<Record<string, string>> = { wait_agent: 'wait', todo_list: 'update_plan' };

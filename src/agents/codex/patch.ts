@@ -1,27 +1,22 @@
-/** Changes of files, as a patch's text and as the CLI's items tell them. */
-import { own } from '../../lib/own.ts';
+/** Changes of files, as a patch's text and the CLI's items have them. */
 import { asciiBytes } from '../../lib/utf8.ts';
-import type { Draft } from '../../model/draft.ts';
 import type { FileOperation } from '../../model/words.ts';
-import { isNative, type Native, nativeOf, textOf } from './native.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { nativeOf, textOf } from '../kit/native.ts';
+import type { Change, Item } from './items.ts';
 
 export interface FileChange {
   readonly path: string;
   readonly kind: 'add' | 'update' | 'delete';
   /** Where an update moves the file to. */
-  readonly to: string | null;
-  /** The whole text of an added file, where it is told. */
-  readonly content: string | null;
+  to: string | null;
+  /** The whole text of an added file, where it is known. */
+  content: string | null;
   readonly diff: string | null;
 }
 
 const HEADER = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/;
 const MOVE = /^\*\*\* Move to: (.+?)\r?$/;
-const KINDS: Readonly<Record<string, FileChange['kind']>> = {
-  Add: 'add',
-  Update: 'update',
-  Delete: 'delete',
-};
 const OPERATIONS: Readonly<Record<FileChange['kind'], FileOperation>> = {
   add: 'created',
   update: 'modified',
@@ -31,74 +26,56 @@ const OPERATIONS: Readonly<Record<FileChange['kind'], FileOperation>> = {
 /** The changes that a patch asks for. */
 export function changesOfPatch(patch: string): FileChange[] {
   const changes: FileChange[] = [];
-  let open: { path: string; kind: FileChange['kind']; to: string | null; lines: string[] } | null =
-    null;
-  const close = () => {
-    if (open === null) return;
-    const { path, kind, to, lines } = open;
-    const content = kind === 'add' ? lines.map((line) => `${line}\n`).join('') : null;
-    changes.push({ path, kind, to, content, diff: null });
-    open = null;
-  };
+  let open: FileChange | null = null;
   for (const line of patch.split('\n')) {
-    const header = line.startsWith('*** ') ? HEADER.exec(line) : null;
+    const marked = line.startsWith('*** ');
+    const header = marked ? HEADER.exec(line) : null;
     if (header !== null) {
-      close();
-      open = {
-        path: header[2] as string,
-        kind: own(KINDS, header[1] as string)!,
-        to: null,
-        lines: [],
-      };
+      const kind = (header[1] as string).toLowerCase() as FileChange['kind'];
+      const content = kind === 'add' ? '' : null;
+      open = { path: header[2] as string, kind, to: null, content, diff: null };
+      changes.push(open);
     } else if (line.startsWith('*** End Patch')) {
-      close();
+      open = null;
     } else if (open !== null) {
-      const current: { kind: string; to: string | null; lines: string[] } = open;
-      const move = line.startsWith('*** ') ? MOVE.exec(line) : null;
-      if (move !== null) current.to = move[1] as string;
-      else if (current.kind === 'add' && line.startsWith('+')) current.lines.push(line.slice(1));
+      const move = marked ? MOVE.exec(line) : null;
+      if (move !== null) open.to = move[1] as string;
+      else if (open.content !== null && line.startsWith('+')) open.content += `${line.slice(1)}\n`;
     }
   }
-  close();
   return changes;
 }
 
 /** `changes` of an item: a list of `{path, kind}`, or an object of changes by path. */
-export function changesOfItem(value: unknown): FileChange[] {
-  const changes: FileChange[] = [];
-  if (Array.isArray(value)) {
-    for (const entry of value) {
-      const change = nativeOf(entry);
-      const kind = textOf(change?.kind) ?? textOf(nativeOf(change?.kind)?.type);
-      add(changes, textOf(change?.path), kind, change);
-    }
-  } else if (isNative(value)) {
-    for (const path of Object.keys(value)) {
-      const change = nativeOf(value[path]);
-      add(changes, path, textOf(change?.type), change);
-    }
-  }
-  return changes;
+export function changesOfItem(value: Item['changes']): FileChange[] {
+  const found = Array.isArray(value)
+    ? value.map((entry) => {
+        const change: Change | null = nativeOf(entry);
+        const kind = textOf(change?.kind) ?? textOf(nativeOf(change?.kind)?.type);
+        return changeOf(textOf(change?.path), kind, change);
+      })
+    : Object.entries(nativeOf(value) ?? {}).map(([path, entry]) => {
+        const change: Change | null = nativeOf(entry);
+        return changeOf(path, textOf(change?.type), change);
+      });
+  return found.filter((change) => change !== null);
 }
 
-function add(
-  changes: FileChange[],
+function changeOf(
   path: string | null,
   kind: string | null,
-  change: Native | null,
-) {
-  if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return;
-  const told = nativeOf(change?.kind);
-  const to = textOf(change?.move_path) ?? textOf(told?.move_path);
+  change: Change | null,
+): FileChange | null {
+  if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return null;
+  const detail = nativeOf(change?.kind);
+  const to = textOf(change?.move_path) ?? textOf(detail?.move_path);
   // The app-server calls the whole text of an added or deleted file its diff.
-  const said = told === null ? null : textOf(change?.diff);
+  const said = detail === null ? null : textOf(change?.diff);
   const content = kind === 'add' ? (textOf(change?.content) ?? said) : null;
-  const diff = textOf(change?.unified_diff) ?? (kind === 'update' ? said : null);
-  changes.push({ path, kind, to, content, diff: diff === null ? null : withPaths(path, to, diff) });
-}
-
-function withPaths(path: string, to: string | null, hunks: string): string {
-  return hunks.startsWith('---') ? hunks : `--- ${path}\n+++ ${to ?? path}\n${hunks}`;
+  const hunks = textOf(change?.unified_diff) ?? (kind === 'update' ? said : null);
+  const bare = hunks !== null && !hunks.startsWith('---');
+  const diff = bare ? `--- ${path}\n+++ ${to ?? path}\n${hunks}` : hunks;
+  return { path, kind, to, content, diff };
 }
 
 /** The canonical fields of a patch: a path where it has only one file, a content where that file is new. */
@@ -109,34 +86,25 @@ export function fieldsOf(changes: readonly FileChange[]): { file_path?: string; 
   return { file_path: change.path, content: change.content };
 }
 
-export function addsOnly(changes: readonly FileChange[]): boolean {
-  return changes.length > 0 && changes.every((change) => change.kind === 'add');
+/** A patch that only adds files is a Write. */
+export function toolOf(changes: readonly FileChange[]): { tool: 'Write' } | undefined {
+  const adds = changes.length > 0 && changes.every((change) => change.kind === 'add');
+  return adds ? { tool: 'Write' } : undefined;
 }
 
 /** What a patch that was applied has changed. */
-export function fileChanges(
-  changes: readonly FileChange[],
-  call_id: string,
-  at_ms: number | undefined,
-  out: Draft[],
-): void {
-  const push = (path: string, operation: FileOperation, change: FileChange) => {
-    const size = change.content === null ? null : asciiBytes(change.content);
-    const { diff } = change;
-    const data = { path, operation, call_id, source: 'tool' as const, diff, size };
-    out.push({ kind: 'file_changed', at_ms, data });
-  };
-  for (const change of changes) {
-    if (change.to === null || change.to === change.path) {
-      push(change.path, OPERATIONS[change.kind], change);
-    } else {
-      push(change.path, 'deleted', change);
-      push(change.to, 'created', change);
-    }
+export function fileChanges(to: Drafts, changes: readonly FileChange[], call_id: string): void {
+  for (const { path, kind, to: target, content, diff } of changes) {
+    const size = content === null ? null : asciiBytes(content);
+    const rest = { call_id, source: 'tool', diff, size } as const;
+    const moved = target !== null && target !== path;
+    const operation = moved ? 'deleted' : OPERATIONS[kind];
+    to.put('file_changed', { path, operation, ...rest });
+    if (moved) to.put('file_changed', { path: target, operation: 'created', ...rest });
   }
 }
 
-/** What a patch is about, whichever channel tells of it: paths are absolute in one and relative in the other. */
+/** What a patch is about, the same in both channels: paths are absolute in one and relative in the other. */
 export function patchKey(changes: readonly FileChange[]): string {
   const names = changes.map(({ kind, path }) => `${kind} ${path.replace(/^.*[\\/]/, '')}`);
   return names.sort().join('|');
@@ -145,5 +113,6 @@ export function patchKey(changes: readonly FileChange[]): string {
 export function changesOfInput(input: unknown): FileChange[] {
   const fields = nativeOf(input);
   const patch = textOf(fields?.input);
-  return patch === null ? changesOfItem(fields?.changes) : changesOfPatch(patch);
+  const changes = fields?.changes;
+  return patch === null ? changesOfItem(changes as Item['changes']) : changesOfPatch(patch);
 }

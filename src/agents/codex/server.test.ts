@@ -208,13 +208,21 @@ verifies('AG-11', 'a retry is what the server calls one', () => {
     say('turn/completed', { threadId: 'r', turn: { id: 't1', status: 'failed', error } }),
   );
   expect(kindsOf(some, 'provider_retried').map(({ data }) => data)).toEqual([
-    { attempt: null, max_attempts: null, kind: 'http_503', status: 503, backoff_ms: null },
+    {
+      attempt: null,
+      max_attempts: null,
+      kind: 'overloaded',
+      native_kind: 'responseStreamDisconnected',
+      status: 503,
+      backoff_ms: null,
+    },
   ]);
   expect(kindsOf(some, 'provider_failed').map(({ data }) => data)).toEqual([
     {
-      kind: 'response_stream_disconnected',
+      kind: 'overloaded',
+      native_kind: 'responseStreamDisconnected',
       status: 503,
-      retryable: null,
+      retryable: true,
       message: 'Stream lost',
     },
   ]);

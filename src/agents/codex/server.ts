@@ -1,250 +1,292 @@
 /**
- * `codex app-server`: JSON-RPC, a message a line. Read are the server's messages, and the client's answers to its questions
- * where both directions were kept. The ids are the model's own; times, deltas and sub-agents' items are all there.
+ * `codex app-server`: JSON-RPC, a message per line. Read are the server's messages, and the client's answers to its questions
+ * where both directions were kept. It has the model's own ids, times, texts in pieces, and sub-agents' items.
  */
-import type { Draft } from '../../model/draft.ts';
-import { failed, retried } from './failures.ts';
+import { RecentSet } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { decoder } from '../kit/decoder.ts';
+import { type Drafts, OK } from '../kit/drafts.ts';
 import {
-  contentText,
+  type Claim,
+  type Inside,
   idOf,
+  type Merged,
   momentOf,
-  type Native,
-  nameOf,
   nativeOf,
-  notice,
-  problem,
+  type Open,
   textOf,
-  unknown,
-  wordOf,
-} from './native.ts';
-import { SERVER_IGNORED, SERVER_ITEMS_IGNORED, SERVER_NOTICED } from './records.ts';
-import { ServerCalls } from './server-calls.ts';
+} from '../kit/native.ts';
+import { words } from '../kit/text.ts';
+import { isEmpty } from '../kit/usage.ts';
+import { textIn } from './answers.ts';
+import { type Answer, Control } from './control.ts';
+import { failed, retried } from './failures.ts';
+import type { Stdout } from './generated/native.ts';
+import { type CallItem, callItem, finished, type Item, requested, unknownItem } from './items.ts';
 import { Threads } from './threads.ts';
-import { usageOf } from './usage.ts';
+import { spentOf } from './usage.ts';
 
-/** Whether a record is a JSON-RPC message: the records of `exec --json` all have a type. */
-export function isMessage(record: Native): boolean {
-  if (record.type !== undefined) return false;
-  return typeof record.method === 'string' || (record.id !== undefined && isAnswer(record));
+/** By method. */
+type Messages = {
+  [K in keyof Stdout as K extends `server/${infer Method}` ? Method : never]: Stdout[K];
+};
+type Params<M extends keyof Messages> = Messages[M] extends { readonly params?: infer P }
+  ? Inside<P>
+  : never;
+type ItemParams = Merged<{ a: Params<'item/started'>; b: Params<'item/completed'> }>;
+type Phase = 'started' | 'completed';
+
+/** Bookkeeping of either side, or what items say as well. */
+const IGNORED = words(`
+  account/chatgptAuthTokens/refresh account/login/completed account/rateLimits/updated
+  account/updated app/list/updated attestation/generate command/exec/outputDelta
+  externalAgentConfig/import/completed fs/changed fuzzyFileSearch/sessionCompleted
+  fuzzyFileSearch/sessionUpdated hook/completed hook/started initialize initialized
+  item/autoApprovalReview/completed item/autoApprovalReview/started
+  item/commandExecution/terminalInteraction item/fileChange/patchUpdated item/plan/delta
+  item/reasoning/summaryPartAdded item/tool/call item/tool/requestUserInput
+  mcpServer/oauthLogin/completed mcpServer/startupStatus/updated model/list model/verification
+  rawResponseItem/completed remoteControl/status/changed review/start skills/changed
+  thread/archived thread/closed thread/fork thread/goal/cleared thread/goal/updated
+  thread/name/updated thread/resume thread/settings/updated thread/start thread/status/changed
+  thread/unarchived turn/diff/updated turn/interrupt turn/start turn/steer
+  windowsSandbox/setupCompleted
+`);
+/** Messages for people. */
+const NOTICES = words(`
+  configWarning deprecationNotice guardianWarning model/rerouted thread/compacted warning
+  windows/worldWritableWarning
+`);
+/** Items of the CLI's own modes, and news of a sub-agent that is no call. */
+const ITEMS_IGNORED: ReadonlySet<unknown> = new Set(
+  words('contextCompaction enteredReviewMode exitedReviewMode hookPrompt plan subAgentActivity'),
+);
+/** Items that are announced before anybody has allowed them; a command has begun when it has a process. */
+const MAY_WAIT: ReadonlySet<unknown> = new Set(['commandExecution', 'fileChange', 'mcpToolCall']);
+
+export const server = () =>
+  decoder<Messages>((to) => {
+    const control = new Control(to);
+    const turns = new Turns(to);
+    return {
+      kindOf: ({ method }) => textOf(method) ?? 'answer',
+      timeOf: ({ emittedAtMs }) => momentOf(emittedAtMs),
+      records: {
+        ...noticed(to),
+        'thread/started': ({ params }) => turns.introduce(nativeOf(nativeOf(params)?.thread), {}),
+        'thread/tokenUsage/updated': ({ params }) => turns.usage(nativeOf(params)),
+        'turn/started': ({ params }) => turns.started(nativeOf(params)),
+        'turn/completed': ({ params }) => turns.completed(nativeOf(params)),
+        'turn/plan/updated': ({ params }) => turns.plan(nativeOf(params)),
+        error: ({ params }) => turns.error(nativeOf(params)),
+        'item/started': ({ params }) => turns.item('started', params),
+        'item/completed': ({ params }) => turns.item('completed', params),
+        'item/agentMessage/delta': (message) => turns.delta('message_delta', message),
+        'item/reasoning/summaryTextDelta': (message) => turns.delta('thinking_delta', message),
+        'item/reasoning/textDelta': (message) => turns.delta('thinking_delta', message),
+        'item/commandExecution/outputDelta': (message) => printed(to, message),
+        'item/fileChange/outputDelta': (message) => printed(to, message),
+        'item/mcpToolCall/progress': (message) => printed(to, message),
+        'item/commandExecution/requestApproval': (asked) => control.ask('commandExecution', asked),
+        'item/fileChange/requestApproval': (asked) => control.ask('fileChange', asked),
+        'item/permissions/requestApproval': (asked) => control.ask(null, asked),
+        'mcpServer/elicitation/request': (asked) => control.ask(null, asked),
+        'serverRequest/resolved': ({ params }) => control.resolved(nativeOf(params)?.requestId),
+        answer(message) {
+          const result = nativeOf(message.result);
+          if (control.answered(message.id, result)) return;
+          const error = nativeOf(message.error);
+          if (error !== null) to.notice('error', textOf(error.message));
+          turns.introduce(nativeOf(result?.thread), result ?? {});
+        },
+      },
+      ignored: IGNORED,
+    };
+  });
+
+/** Messages for people, with their whole method as the code. */
+function noticed(to: Drafts) {
+  const rows = NOTICES.map((method) => [
+    method,
+    (message: Open) => {
+      const params = nativeOf(message.params);
+      to.notice(method, textOf(params?.message) ?? textOf(params?.summary));
+    },
+  ]);
+  return Object.fromEntries(rows) as Partial<Record<string, (message: Open) => void>>;
 }
 
-function isAnswer(record: Native): boolean {
-  return record.result !== undefined || record.error !== undefined;
+interface Piece {
+  readonly params?: Claim<{
+    readonly threadId?: unknown;
+    readonly itemId?: unknown;
+    readonly delta?: unknown;
+    readonly message?: unknown;
+  }>;
 }
 
-/** Texts that come piece by piece, by method. */
-const TEXTS: ReadonlyMap<string, 'message_delta' | 'thinking_delta'> = new Map([
-  ['item/agentMessage/delta', 'message_delta'],
-  ['item/reasoning/summaryTextDelta', 'thinking_delta'],
-  ['item/reasoning/textDelta', 'thinking_delta'],
-]);
+/** What a call prints, or says of itself, while it runs. */
+function printed(to: Drafts, { params }: Piece): void {
+  const piece = nativeOf(params);
+  const text = textOf(piece?.delta) ?? textOf(piece?.message);
+  if (text !== null) to.progress(idOf(piece?.itemId), text);
+}
 
-type On = (params: Native, at_ms: number | undefined, out: Draft[]) => void;
-
-export class ServerRecords {
-  readonly #threads = new Threads();
-  readonly #calls = new ServerCalls(this.#threads);
-  #introduced = false;
+/** Turns of all threads; those of the root agent make the steps and the end. */
+class Turns {
+  readonly #to: Drafts;
+  readonly #threads: Threads;
+  /** Calls that were asked for and have not ended. */
+  readonly #open = new RecentSet<string>(LIMITS.open_calls_max);
   /** The running turn of the root agent. */
   #turn: string | null = null;
-  /** Whether what comes belongs to a request to the model that was seen to begin. */
+  /** The request to the model that answers now was seen to begin. */
   #stepping = false;
+  #plans = 0;
 
-  readonly #on: ReadonlyMap<string, On> = new Map<string, On>([
-    [
-      'thread/started',
-      (params, at_ms, out) => this.#thread(nativeOf(params.thread), {}, at_ms, out),
-    ],
-    ['turn/started', (params) => this.#turnStarted(params)],
-    ['turn/completed', (params, at_ms, out) => this.#turnCompleted(params, at_ms, out)],
-    ['turn/plan/updated', (params, at_ms, out) => this.#calls.plan(params, at_ms, out)],
-    ['item/started', (params, at_ms, out) => this.#item('started', params, at_ms, out)],
-    ['item/completed', (params, at_ms, out) => this.#item('completed', params, at_ms, out)],
-    ['thread/tokenUsage/updated', (params, at_ms, out) => this.#usage(params, at_ms, out)],
-    ['error', (params, at_ms, out) => this.#error(params, at_ms, out)],
-  ]);
-
-  record(message: Native, out: Draft[]): void {
-    const { method } = message;
-    if (typeof method !== 'string') this.#answer(message, out);
-    else this.#message(method, message, nativeOf(message.params) ?? {}, out);
+  constructor(to: Drafts) {
+    this.#to = to;
+    this.#threads = new Threads(to);
   }
 
-  #message(method: string, message: Native, params: Native, out: Draft[]): void {
-    const at_ms = momentOf(message.emittedAtMs);
-    const on = this.#on.get(method);
-    const text = TEXTS.get(method);
-    if (on !== undefined) on(params, at_ms, out);
-    else if (text !== undefined) this.#delta(text, params, at_ms, out);
-    else if (this.#calls.message(method, message.id, params, { at_ms, out })) return;
-    else if (SERVER_NOTICED.has(method)) {
-      out.push(notice(method, textOf(params.message) ?? textOf(params.summary), at_ms));
-    } else if (!SERVER_IGNORED.has(method)) out.push(unknown(method, nameOf(method)));
-  }
-
-  /** The answer to a request: the server's to one of its client, or the client's to a question of the server. */
-  #answer(message: Native, out: Draft[]): void {
-    const result = nativeOf(message.result);
-    if (this.#calls.answered(message.id, result, out)) return;
-    const error = nativeOf(message.error);
-    if (error !== null) out.push(notice('error', textOf(error.message)));
-    this.#thread(nativeOf(result?.thread), result ?? {}, undefined, out);
-  }
-
-  /** `settings`: what the answer to its start says beside the thread. */
-  #thread(thread: Native | null, settings: Native, at_ms: number | undefined, out: Draft[]): void {
+  /** `settings`: the facts beside the thread in the answer to its start. */
+  introduce(thread: Inside<Answer['thread']> | null, settings: Answer): void {
     const session_id = idOf(thread?.id);
     if (thread === null || session_id === null) return;
     this.#threads.started(session_id, idOf(thread.parentThreadId));
-    if (this.#introduced || !this.#threads.of(session_id).root) return;
-    this.#introduced = true;
+    this.#threads.speak(session_id);
+    if (!this.#to.root) return;
     const modes = [textOf(settings.approvalPolicy), textOf(nativeOf(settings.sandbox)?.type)];
-    const known = modes.filter((mode) => mode !== null);
-    const data = {
+    this.#to.introduce({
       session_id,
       model: textOf(settings.model) ?? textOf(thread.model),
       agent_version: textOf(thread.cliVersion),
       cwd: textOf(settings.cwd) ?? textOf(thread.cwd),
-      tools: null,
-      permission_mode: known.length === 0 ? null : known.join(', '),
-    };
-    out.push({ kind: 'session_started', at_ms, data });
+      permission_mode: modes.filter((mode) => mode !== null).join(', ') || null,
+    });
   }
 
-  #turnStarted(params: Native): void {
-    const turn = nativeOf(params.turn);
+  started(params: Params<'turn/started'> | null): void {
+    const turn = nativeOf(params?.turn);
     const id = idOf(turn?.id);
-    const root_turn = idOf(turn?.rootTurnId) ?? id;
-    const thread = this.#threads.turn(idOf(params.threadId), root_turn === id);
-    if (!thread.root) return;
+    const thread = idOf(params?.threadId);
+    // A turn that was asked for by a client and not by another agent.
+    if (thread !== null && (idOf(turn?.rootTurnId) ?? id) === id) this.#threads.root(thread);
+    this.#threads.speak(thread);
+    if (!this.#to.root) return;
     this.#turn = id;
     this.#stepping = false;
   }
 
-  #turnCompleted(params: Native, at_ms: number | undefined, out: Draft[]): void {
-    if (!this.#threads.of(idOf(params.threadId)).root) return;
-    const turn = nativeOf(params.turn);
-    const evidence = 'native_result' as const;
+  completed(params: Params<'turn/completed'> | null): void {
+    const to = this.#to;
+    this.#threads.speak(params?.threadId);
+    if (!to.root) return;
+    const turn = nativeOf(params?.turn);
     this.#turn = null;
     if (turn?.status === 'failed') {
       const error = nativeOf(turn.error);
-      const message = textOf(error?.message) ?? 'the turn failed';
-      const end = failed(message, error?.codexErrorInfo ?? null, at_ms, out);
-      out.push({ kind: 'agent_ended', at_ms, data: { ...end, evidence } });
+      to.ended(failed(to, textOf(error?.message) ?? 'the turn failed', error?.codexErrorInfo));
     } else if (turn?.status === 'interrupted') {
-      const data = { exit_reason: 'cancelled', error: 'interrupted', evidence } as const;
-      out.push({ kind: 'agent_ended', at_ms, data });
+      to.ended({ exit_reason: 'cancelled', error: 'interrupted' });
     } else if (turn?.status === 'completed') {
-      out.push({ kind: 'agent_ended', at_ms, data: { exit_reason: 'ok', error: null, evidence } });
-    } else {
-      out.push(problem('bad_record', `turn/completed with status ${nameOf(turn?.status)}`));
-    }
+      to.ended(OK);
+    } else to.bad(`turn/completed with status ${textOf(turn?.status) ?? 'no type'}`);
   }
 
-  #step(root: boolean, at_ms: number | undefined, out: Draft[]): void {
-    if (!root || this.#stepping) return;
+  #step(): void {
+    if (!this.#to.root || this.#stepping) return;
     this.#stepping = true;
-    const data = { step_id: null, allowed_tools: null, enforcement_mode: null };
-    out.push({ kind: 'step_started', at_ms, data });
+    this.#to.step(null);
   }
 
-  /** Comes once a request; a thread that is taken up again repeats the last of an earlier turn. */
-  #usage(params: Native, at_ms: number | undefined, out: Draft[]): void {
-    const { root } = this.#threads.of(idOf(params.threadId));
-    if (!root || this.#turn === null || params.turnId !== this.#turn) return;
-    this.#step(root, at_ms, out);
+  /** Comes once per request; a thread that is resumed repeats the last of an earlier turn. */
+  usage(params: Params<'thread/tokenUsage/updated'> | null): void {
+    this.#threads.speak(params?.threadId);
+    if (!this.#to.root || this.#turn === null || params?.turnId !== this.#turn) return;
+    this.#step();
     this.#stepping = false;
-    const usage = usageOf(nativeOf(params.tokenUsage)?.last);
-    if (usage === null) return;
-    const data = { mode: 'add', usage, cost_usd: null, model: null } as const;
-    out.push({ kind: 'usage_reported', at_ms, data });
+    const spent = spentOf(nativeOf(params.tokenUsage)?.last);
+    if (!isEmpty(spent)) this.#to.usage('add', spent);
   }
 
-  /** A retry, or the failure that the end of the turn says again. */
-  #error(params: Native, at_ms: number | undefined, out: Draft[]): void {
-    const error = nativeOf(params.error);
+  /** A retry, or the failure that the end of the turn repeats. */
+  error(params: Params<'error'> | null): void {
+    const error = nativeOf(params?.error);
     const message = textOf(error?.message) ?? '';
-    if (params.willRetry === true) {
-      const data = retried(message, textOf(error?.additionalDetails), error?.codexErrorInfo);
-      out.push({ kind: 'provider_retried', at_ms, data });
-    } else out.push(notice('error', message, at_ms));
+    const details = textOf(error?.additionalDetails);
+    const whole = details === null ? message : `${message} (${details})`;
+    if (params?.willRetry === true) retried(this.#to, whole, error?.codexErrorInfo);
+    else this.#to.notice('error', message);
   }
 
-  #delta(
-    kind: 'message_delta' | 'thinking_delta',
-    params: Native,
-    at_ms: number | undefined,
-    out: Draft[],
-  ): void {
-    const text = textOf(params.delta);
-    const { root, parent, known } = this.#threads.of(idOf(params.threadId));
-    if (text === null || !known) return;
-    this.#step(root, at_ms, out);
-    out.push({
-      kind,
-      at_ms,
-      data: { message_id: idOf(params.itemId), parent_call_id: parent, text },
-    });
+  delta(kind: 'message_delta' | 'thinking_delta', { params }: Piece): void {
+    const piece = nativeOf(params);
+    const text = textOf(piece?.delta);
+    this.#threads.speak(piece?.threadId);
+    if (text === null || this.#to.lost) return;
+    this.#step();
+    this.#to.delta(kind, text, idOf(piece?.itemId));
   }
 
-  #item(
-    phase: 'started' | 'completed',
-    params: Native,
-    emitted_ms: number | undefined,
-    out: Draft[],
-  ): void {
-    const item = nativeOf(params.item);
+  /** Each version of the plan is a call of the model, though nothing names its id. */
+  plan(params: Params<'turn/plan/updated'> | null): void {
+    this.#threads.speak(params?.threadId);
+    this.#plans += 1;
+    const call_id = `plan_${this.#plans}`;
+    this.#to.requested(call_id, 'todo_list', { items: params?.plan ?? [] });
+    this.#to.finished({ call_id, status: 'ok', exit_code: null, output: null });
+  }
+
+  item(phase: Phase, value: unknown): void {
+    const to = this.#to;
+    const params: ItemParams | null = nativeOf(value);
+    const item = nativeOf(params?.item) as Item | null;
     const id = idOf(item?.id);
     if (item === null || id === null) {
-      out.push(problem('bad_record', `item/${phase} without an item or its id`));
+      to.bad(`item/${phase} without an item or its id`);
       return;
     }
     // What the user runs by hand is no call of the model.
     if (item.source === 'userShell') return;
-    const at_ms = momentOf(params[`${phase}AtMs`]) ?? emitted_ms;
-    const thread = this.#threads.of(idOf(params.threadId));
-    if (this.#calls.isCall(item)) {
-      if (phase === 'started') this.#step(thread.root, at_ms, out);
-      this.#calls.item(phase, id, item, { parent: thread.parent, at_ms, out });
-    } else if (item.type === 'agentMessage' || item.type === 'reasoning') {
-      if (phase === 'started') this.#step(thread.root, at_ms, out);
-      // Text of a sub-agent whose call is not known must not pass for the root agent's.
-      else if (thread.known) said(id, item, { parent: thread.parent, at_ms, out });
-    } else if (item.type === 'userMessage') {
-      if (phase === 'completed' && thread.known) {
-        said(id, item, { parent: thread.parent, at_ms, out });
-      }
-    } else if (!SERVER_ITEMS_IGNORED.has(wordOf(item.type))) {
-      out.push(unknown(item.type, `item/${phase}/${nameOf(item.type)}`));
+    const own_ms = phase === 'started' ? params?.startedAtMs : params?.completedAtMs;
+    to.at_ms = momentOf(own_ms) ?? to.at_ms;
+    this.#threads.speak(params?.threadId);
+    // Of a sub-agent's activities only its start is a call: the model's call that started it.
+    const news = item.type === 'subAgentActivity' && item.kind !== 'started';
+    const kind = news ? undefined : callItem(item.type);
+    const model = item.type === 'agentMessage' || item.type === 'reasoning';
+    if (phase === 'started' && (kind !== undefined || model)) this.#step();
+    if (kind !== undefined) this.#call(phase, id, item, kind);
+    else if (model || item.type === 'userMessage') {
+      if (phase === 'completed') this.#said(id, item);
+    } else if (!ITEMS_IGNORED.has(item.type)) unknownItem(to, `item/${phase}`, item);
+  }
+
+  #call(phase: Phase, call_id: string, item: Item, kind: CallItem): void {
+    const to = this.#to;
+    if (!this.#open.has(call_id) && !requested(to, kind, call_id, item)) return;
+    this.#threads.link(phase, call_id, item);
+    if (phase === 'started') {
+      this.#open.add(call_id);
+      const begun = !MAY_WAIT.has(item.type) || item.processId != null;
+      if (begun) to.put('call_started', { call_id });
+    } else {
+      this.#open.delete(call_id);
+      finished(to, kind, call_id, item);
     }
   }
-}
 
-/** Where a draft goes, and whose it is. */
-interface To {
-  readonly parent: string | null;
-  readonly at_ms: number | undefined;
-  readonly out: Draft[];
-}
-
-function said(message_id: string, item: Native, { parent, at_ms, out }: To): void {
-  if (item.type === 'reasoning') {
-    const text = contentText(item.summary) || contentText(item.content);
-    if (!text) return;
-    out.push({
-      kind: 'thinking_finished',
-      at_ms,
-      data: { message_id, parent_call_id: parent, text },
-    });
-    return;
+  #said(message_id: string, item: Item): void {
+    const to = this.#to;
+    if (item.type === 'reasoning') {
+      const text = textIn(item.summary) || textIn(item.content);
+      if (text) to.thinking(text, message_id);
+      return;
+    }
+    const user = item.type === 'userMessage';
+    const text = user ? textIn(item.content) : textOf(item.text);
+    if (text !== null) to.message(user ? 'user' : 'assistant', text, { message_id });
+    else if (!user && !to.lost) to.bad('agentMessage without text');
   }
-  const user = item.type === 'userMessage';
-  const text = user ? contentText(item.content) : textOf(item.text);
-  if (text === null) {
-    if (!user) out.push(problem('bad_record', `${nameOf(item.type)} without text`));
-    return;
-  }
-  const role = user ? ('user' as const) : ('assistant' as const);
-  const data = { message_id, parent_call_id: parent, role, text, synthetic: false, partial: false };
-  out.push({ kind: 'message_finished', at_ms, data });
 }

@@ -1,144 +1,170 @@
-/** Where the CLI keeps its sessions: `<home>/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, sub-agents beside, in files of their own. */
-import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
-import { namesIn, openFile } from '../../lib/folders.ts';
-import { newestFirst } from '../../lib/newest.ts';
-import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { idOf, isNative, jsonOf, type Native, nativeOf, timeOf } from './native.ts';
+/**
+ * Session files: `<home>/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, also of sub-agents. What the model said and asked
+ * for (`response_item`), what came of it (`event_msg`), and the tokens of every request.
+ */
+import { join } from 'node:path';
+import { decoder, type Table } from '../kit/decoder.ts';
+import type { Drafts } from '../kit/drafts.ts';
+import { type Claim, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
+import { homeOf, sessionFiles } from '../kit/sessions.ts';
+import { words } from '../kit/text.ts';
+import type { Session } from './generated/native.ts';
+import type { Conversations, Response } from './messages.ts';
 import { keyOf } from './pairs.ts';
-import { sessionDecoder } from './session-records.ts';
+import { isMain, ROLLOUT, subAgents } from './rollouts.ts';
+import { type Event, itemOf, mcpOf, SessionRun } from './session-run.ts';
 
-const SESSION_ID = /^[0-9a-zA-Z-]{1,64}$/;
-const ROLLOUT = /^rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([0-9a-zA-Z-]{1,64})\.jsonl$/;
-const DAY_MS = 86_400_000;
-/** The first line holds the instructions too; the names at its beginning are enough when it is longer. */
-const HEAD_BYTES = 64 * 1024;
+/** By the type of the line and that of its payload; items that are completed, by their own type. */
+type Lines = Omit<Session, 'event_msg' | 'response_item'> &
+  Record<`response_item/${string}`, Session['response_item']> &
+  Record<`${'event_msg' | 'item_completed'}/${string}`, Session['event_msg']>;
+type Rows = Table<Lines>['records'];
 
-/** Folders of days, the newest first: a session that is asked for is mostly a new one. */
-async function* daysOf(sessions: string): AsyncGenerator<string> {
-  for (const year of (await namesIn(sessions)).reverse()) {
-    for (const month of (await namesIn(join(sessions, year))).reverse()) {
-      for (const day of (await namesIn(join(sessions, year, month))).reverse()) {
-        yield join(sessions, year, month, day);
-      }
-    }
-  }
+const IGNORED = [
+  ...words('inter_agent_communication inter_agent_communication_metadata world_state'),
+  // Context for the model, or what events say as well.
+  ...words(
+    `
+    additional_tools agent_message compaction compaction_summary compaction_trigger
+    context_compaction ghost_snapshot other
+    `,
+    'response_item/',
+  ),
+  // What response items and items say as well, or bookkeeping.
+  ...words(
+    `
+    agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break
+    collab_agent_interaction_end collab_agent_spawn_end collab_close_end collab_resume_end
+    collab_waiting_end dynamic_tool_call_request dynamic_tool_call_response entered_review_mode
+    exited_review_mode guardian_assessment image_generation_end item_started plan_update
+    request_user_input session_configured sub_agent_activity terminal_interaction
+    thread_goal_updated thread_name_updated thread_settings_applied turn_diff undo_completed
+    view_image_tool_call web_search_end
+    `,
+    'event_msg/',
+  ),
+  // What response items say as well, or of the CLI's own modes.
+  ...words(
+    `
+    AgentMessage ContextCompaction EnteredReviewMode ExitedReviewMode HookPrompt ImageGeneration
+    ImageView Plan Reasoning Sleep
+    `,
+    'item_completed/',
+  ),
+];
+/** Events for people. */
+const NOTICES = words(
+  `
+    background_event context_compacted deprecation_notice guardian_warning model_reroute
+    model_verification thread_rolled_back warning
+  `,
+  'event_msg/',
+);
+
+export const session = sessionFiles({
+  root: (env) => env.CODEX_HOME || join(homeOf(env), '.codex'),
+  id: /^[0-9a-zA-Z-]{1,64}$/,
+  names: [
+    [/^sessions$/, /./, /./, /./, ROLLOUT],
+    [/^archived_sessions$/, ROLLOUT],
+  ],
+  isMain,
+  subAgents,
+  keyOf,
+  decoder: ({ since_ms } = {}) =>
+    decoder<Lines>((to) => {
+      const run = new SessionRun(to);
+      const holds = held(to);
+      return {
+        since_ms,
+        kindOf,
+        isEarlier: (line, part) => run.isEarlier(line, part),
+        before: (line, _part, earlier) => run.before(line, earlier),
+        records: {
+          session_meta: holds((meta) => run.meta(meta)),
+          turn_context: holds((context) => run.context(context)),
+          token_usage_record: holds((record) => run.tokens(record.usage)),
+          compacted: holds(() => to.notice('compacted', null)),
+          ...responseRows(to, run.talk),
+          ...eventRows(to, run),
+        },
+        ignored: IGNORED,
+        notices: NOTICES,
+        noticeText: (line) => textOf(nativeOf(line.payload)?.message),
+        end: () => run.end(),
+      };
+    }),
+});
+
+function kindOf({ type, payload }: Open): string | null {
+  const inner = nativeOf(payload);
+  if (typeof type !== 'string') return null;
+  if (inner === null || (type !== 'event_msg' && type !== 'response_item')) return type;
+  const item = inner.type === 'item_completed' ? nativeOf(inner.item) : null;
+  const own = item === null ? inner.type : item.type;
+  if (typeof own !== 'string') return null;
+  return `${item === null ? type : 'item_completed'}/${own}`;
 }
 
-/** All folders that hold sessions; those put away lie together, whatever their day. */
-async function* foldersOf(sessions: string): AsyncGenerator<string> {
-  yield* daysOf(sessions);
-  yield join(dirname(sessions), 'archived_sessions');
-}
+/** Makes rows of what is done with a line's payload. */
+const held =
+  (to: Drafts) =>
+  <P>(row: (payload: P) => void) =>
+  (line: { readonly type?: unknown; readonly payload?: Claim<P> }): void => {
+    const payload = nativeOf(line.payload);
+    if (payload === null) to.problem('unknown_record', wordOf(line.type));
+    else row(payload);
+  };
 
-/** What a file's first line says of its thread. */
-async function metaOf(path: string): Promise<Native | null> {
-  const file = await openFile(path);
-  if (file === null) return null;
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const head = buffer.toString('utf8', 0, bytesRead);
-    const end = head.indexOf('\n');
-    const line = nativeOf(jsonOf(end < 0 ? head : head.slice(0, end)));
-    return line === null ? namedIn(head) : nativeOf(line.payload);
-  } catch {
-    return null;
-  } finally {
-    await file.close();
-  }
-}
-
-function namedIn(head: string): Native {
-  const field = (name: string) =>
-    new RegExp(`"${name}":"([0-9a-zA-Z-]{1,64})"`).exec(head)?.[1] ?? null;
+/** What the model gave back. */
+function responseRows(to: Drafts, talk: Conversations): Rows {
+  const holds = held(to);
+  const call = holds((response: Response) => talk.call(response));
+  const served = holds((response: Response) => talk.served(response));
+  const answer = holds((response: Response) => talk.answer(response));
   return {
-    id: field('id'),
-    session_id: field('session_id'),
-    parent_thread_id: field('parent_thread_id'),
+    'response_item/message': holds((response) => talk.message(response)),
+    'response_item/reasoning': holds((response) => talk.reasoning(response)),
+    'response_item/function_call': call,
+    'response_item/custom_tool_call': call,
+    'response_item/local_shell_call': call,
+    'response_item/tool_search_call': call,
+    'response_item/web_search_call': served,
+    'response_item/image_generation_call': served,
+    'response_item/function_call_output': answer,
+    'response_item/custom_tool_call_output': answer,
+    'response_item/mcp_tool_call_output': answer,
+    'response_item/tool_search_output': answer,
   };
 }
 
-/** Files begun no earlier than the session's own, in its folder and those of the days it lasted. */
-async function* laterFiles(path: string): AsyncGenerator<string> {
-  const folder = dirname(path);
-  const begun = ROLLOUT.exec(basename(path))?.[1] ?? '';
-  const changed = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
-  const last = new Date(changed + DAY_MS).toISOString().slice(0, 10).replaceAll('-', '/');
-  const own_day = folder.replaceAll('\\', '/').slice(-10);
-  const folders = [folder];
-  if (/^\d{4}\/\d\d\/\d\d$/.test(own_day)) {
-    for await (const other of daysOf(dirname(dirname(dirname(folder))))) {
-      const day = other.replaceAll('\\', '/').slice(-10);
-      if (day > own_day && day <= last) folders.splice(1, 0, other);
-    }
-  }
-  for (const each of folders) {
-    for (const name of await namesIn(each)) {
-      const time = ROLLOUT.exec(name)?.[1];
-      if (time !== undefined && time >= begun && join(each, name) !== path) yield join(each, name);
-    }
-  }
+/** What came of it. */
+function eventRows(to: Drafts, run: SessionRun): Rows {
+  const holds = held(to);
+  const begin = () => run.begin();
+  const end = holds((event: Event) => run.turnEnded(event));
+  const item = holds((event: Event) => run.completed(event));
+  return {
+    'event_msg/task_started': begin,
+    'event_msg/turn_started': begin,
+    'event_msg/task_complete': end,
+    'event_msg/turn_complete': end,
+    'event_msg/turn_aborted': holds((event) => run.aborted(textOf(event.reason))),
+    'event_msg/token_count': holds((event) => run.count(nativeOf(event.info))),
+    'event_msg/user_message': holds((event) => run.prompt(textOf(event.message), null)),
+    'event_msg/error': holds((event) => run.failed(event, false)),
+    'event_msg/stream_error': holds((event) => run.failed(event, true)),
+    // Events of older versions in the place of items.
+    'event_msg/exec_command_end': holds((event) => run.item(itemOf('CommandExecution', event))),
+    'event_msg/patch_apply_end': holds((event) => run.item(itemOf('FileChange', event))),
+    'event_msg/mcp_tool_call_end': holds((event) => run.item(mcpOf(event))),
+    'event_msg/item_completed': () => to.bad('item_completed without item'),
+    'item_completed/CollabAgentToolCall': item,
+    'item_completed/CommandExecution': item,
+    'item_completed/FileChange': item,
+    'item_completed/McpToolCall': item,
+    'item_completed/SubAgentActivity': item,
+    'item_completed/UserMessage': item,
+    'item_completed/WebSearch': item,
+  };
 }
-
-function sessionsOf(env: NodeJS.ProcessEnv): string {
-  return join(env.CODEX_HOME || join(env.HOME || homedir(), '.codex'), 'sessions');
-}
-
-/** Files of threads that no other thread started. */
-async function* mainFiles(sessions: string) {
-  for await (const day of foldersOf(sessions)) {
-    for (const name of await namesIn(day)) {
-      const session_id = ROLLOUT.exec(name)?.[2];
-      const path = join(day, name);
-      if (session_id === undefined || isSubAgent(await metaOf(path))) continue;
-      yield { path, session_id };
-    }
-  }
-}
-
-/** A sub-agent's thread names its parent; a fork names only where its history comes from. */
-function isSubAgent(meta: Native | null): boolean {
-  return idOf(meta?.parent_thread_id) !== null || nativeOf(meta?.source)?.subagent !== undefined;
-}
-
-export const session: SessionFiles = {
-  async find({ session_id, env }) {
-    if (!SESSION_ID.test(session_id)) return null;
-    const ending = `-${session_id}.jsonl`;
-    for await (const day of foldersOf(sessionsOf(env))) {
-      const name = (await namesIn(day)).find((one) => ROLLOUT.test(one) && one.endsWith(ending));
-      if (name !== undefined) return join(day, name);
-    }
-    return null;
-  },
-
-  list: ({ env }) => newestFirst(mainFiles(sessionsOf(env))),
-
-  async parts(path) {
-    const parts: SessionPart[] = [{ path, parent_call_id: null }];
-    const id = idOf((await metaOf(path))?.id);
-    if (id === null) return parts;
-    const threads = new Set([id]);
-    for await (const other of laterFiles(path)) {
-      const meta = await metaOf(other);
-      const parent = idOf(meta?.parent_thread_id);
-      const thread = idOf(meta?.id);
-      if (parent === null || thread === null || thread === id) continue;
-      if (!threads.has(parent) && idOf(meta?.session_id) !== id) continue;
-      threads.add(thread);
-      parts.push({ path: other, parent_call_id: null });
-    }
-    return parts;
-  },
-
-  timeOf(value) {
-    return isNative(value) ? (timeOf(value) ?? null) : null;
-  },
-
-  decoder(options = {}) {
-    return sessionDecoder(options);
-  },
-
-  keyOf,
-};

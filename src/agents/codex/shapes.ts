@@ -36,7 +36,7 @@ export const shapes: RecordShapes = {
       'server/answer': 'error?{message?} result{decision?* action?}',
       'server/item/completed': `
         params{item{changes{content? move_path? unified_diff? kind{move_path?}} contentItems?{text?} success?
-        path?}}`,
+        path? revisedPrompt?}}`,
       'server/item/fileChange/outputDelta': 'params?{threadId? itemId? delta?}',
       'server/item/mcpToolCall/progress': 'params?{threadId? itemId? message?}',
       'server/item/permissions/requestApproval': 'params?{threadId? itemId? reason?}',
@@ -49,13 +49,14 @@ export const shapes: RecordShapes = {
         payload{<error> message? codex_error_info?* <stream_error> message? <user_message> message?
         <exec_command_end> call_id? command? exit_code? status? aggregated_output? <patch_apply_end> call_id?
         success? changes?* stdout? stderr? <mcp_tool_call_end> call_id? invocation?{server? tool? arguments?*}
-        result?{Ok?{content?* structured_content?*} Err?} <item_completed> item{error?{message?}}}`,
+        result?{Ok?{content?* structured_content?* isError? is_error?} Err?} <item_completed> item{error?{message?}}}`,
       // The shell and the tools that run at the provider.
       response_item: `
-        payload{<local_shell_call> id? call_id? status? action?{type? command?} <web_search_call> id? status?
+        payload{<function_call_output> output{content?} <local_shell_call> id? call_id? status? action?{type? command?} <web_search_call> id? status?
         action?{type? query?} <image_generation_call> id? status? revised_prompt?}`,
       // A copy of another session.
       session_meta: 'payload{forked_from_id?}',
+      compacted: 'payload?{message?}',
     },
   },
 };

@@ -1,7 +1,14 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
 import { LIMITS } from '../../lib/limits.ts';
+import { onlyRead } from '../../lib/shell-reads.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
-import { listOf } from './native.ts';
+import { listOf, nativeOf, textOf } from '../kit/native.ts';
+import type { Request } from './items.ts';
+
+/** Functions that run a command. */
+export const SHELLS: readonly string[] = ['exec_command', 'shell', 'shell_command', 'local_shell'];
+/** There is no tool for reading: a command that does nothing but read one file is a Read. */
+export const READ = { tool: 'Read' } as const;
 
 const SHELL = /(?:^|[\\/])(?:ba|z|da|k|a|fi)?sh(?:\.exe)?$/;
 const SHELL_FLAG = /^-(?:l?i?c|cl)$/;
@@ -48,4 +55,13 @@ function plainWords(line: string): string[] | null {
   return words.some(({ operator, unsure }) => operator || unsure)
     ? null
     : words.map(({ text }) => text);
+}
+
+/** A call of a function, which may be a shell. */
+export function shellCall(native_tool: string, input: unknown): Request {
+  const fields = SHELLS.includes(native_tool) ? nativeOf(input) : null;
+  const command = textOf(fields?.command ?? fields?.cmd);
+  const file_path = command === null ? null : onlyRead(command);
+  if (file_path === null) return { native_tool, input };
+  return { native_tool, input: { ...fields, command, file_path }, more: READ };
 }

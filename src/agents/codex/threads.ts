@@ -1,54 +1,47 @@
-/** Whose a message of the app-server is: all threads share one stream, and only the root agent's makes steps and the end. */
+/** Who speaks in a message of the app-server: all threads share one stream, and only the root agent's make steps and the end. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-
-export interface ThreadPlace {
-  readonly root: boolean;
-  /** The call that started a sub-agent; null for the root agent, and where it is not known. */
-  readonly parent: string | null;
-  /** False for a sub-agent whose call was not seen. */
-  readonly known: boolean;
-}
-
-const ROOT: ThreadPlace = { root: true, parent: null, known: true };
-const STRAY: ThreadPlace = { root: false, parent: null, known: false };
+import type { Drafts } from '../kit/drafts.ts';
+import { idOf, listOf } from '../kit/native.ts';
+import type { Item } from './items.ts';
 
 export class Threads {
-  readonly #roots = new Set<string>();
+  readonly #to: Drafts;
+  readonly #roots = new RecentSet<string>(LIMITS.open_calls_max);
   /** Sub-agents and the calls that started them. */
-  readonly #children = new Map<string, string | null>();
-  /** A call that starts a sub-agent and has not told yet which. */
+  readonly #children = new RecentMap<string, string | null>(LIMITS.open_calls_max);
+  /** A call that starts a sub-agent and does not name it yet. */
   #spawning: string | null = null;
 
-  of(id: string | null): ThreadPlace {
-    if (id === null || this.#roots.has(id)) return ROOT;
-    if (this.#roots.size === 0 && !this.#children.has(id)) {
-      this.#roots.add(id);
-      return ROOT;
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
+
+  /** The thread of this id speaks; the first one is a root agent's. */
+  speak(thread_id: unknown): void {
+    const id = idOf(thread_id);
+    if (id !== null && this.#roots.size === 0) this.root(id);
+    const root = id === null || this.#roots.has(id);
+    this.#to.speak(root ? null : (this.#children.get(id) ?? this.#spawning), root);
+  }
+
+  root(id: string): void {
+    if (!this.#children.has(id)) this.#roots.add(id);
+  }
+
+  started(id: string, parent_id: string | null): void {
+    if (parent_id === null) this.root(id);
+    else if (!this.#children.has(id)) this.#children.set(id, this.#spawning);
+  }
+
+  /** Which call started which thread. */
+  link(phase: 'started' | 'completed', call_id: string, item: Item): void {
+    const activity = item.type === 'subAgentActivity' ? idOf(item.agentThreadId) : null;
+    if (activity !== null) this.#children.set(activity, call_id);
+    if (item.type !== 'collabAgentToolCall' || item.tool !== 'spawnAgent') return;
+    this.#spawning = phase === 'started' ? call_id : null;
+    for (const id of listOf(item.receiverThreadIds)) {
+      if (typeof id === 'string') this.#children.set(id, call_id);
     }
-    const parent = this.#children.get(id) ?? this.#spawning;
-    return parent === null ? STRAY : { root: false, parent, known: true };
-  }
-
-  started(id: string, parent_thread: string | null): void {
-    if (parent_thread === null) this.#addRoot(id);
-    else if (!this.#children.has(id)) this.link(id, this.#spawning);
-  }
-
-  /** `own`: the turn was asked for by a client, not by another agent. */
-  turn(id: string | null, own: boolean): ThreadPlace {
-    if (id !== null && own) this.#addRoot(id);
-    return this.of(id);
-  }
-
-  #addRoot(id: string): void {
-    if (!this.#children.has(id) && this.#roots.size < LIMITS.open_calls_max) this.#roots.add(id);
-  }
-
-  spawning(call_id: string | null): void {
-    this.#spawning = call_id;
-  }
-
-  link(id: string, call_id: string | null): void {
-    if (this.#children.size < LIMITS.open_calls_max) this.#children.set(id, call_id);
   }
 }

@@ -4,22 +4,19 @@
  */
 import type { ToolTable } from '../../model/agent.ts';
 
-const COMMAND = { tool: 'Bash', reads_as: 'Read' } as const;
-const PATCH = { tool: 'Edit', adds_as: 'Write' } as const;
-
 export const tools: ToolTable = {
   rows: [
-    { native: 'command_execution', ...COMMAND },
-    { native: 'CommandExecution', ...COMMAND },
-    { native: 'commandExecution', ...COMMAND },
-    { native: 'exec_command', ...COMMAND, fields: { cmd: 'command' } },
-    { native: 'shell', ...COMMAND },
-    { native: 'shell_command', ...COMMAND },
-    { native: 'local_shell', ...COMMAND },
-    { native: 'file_change', ...PATCH },
-    { native: 'FileChange', ...PATCH },
-    { native: 'fileChange', ...PATCH },
-    { native: 'apply_patch', ...PATCH },
+    { native: 'command_execution', tool: 'Bash' },
+    { native: 'CommandExecution', tool: 'Bash' },
+    { native: 'commandExecution', tool: 'Bash' },
+    { native: 'exec_command', tool: 'Bash', fields: { cmd: 'command' } },
+    { native: 'shell', tool: 'Bash' },
+    { native: 'shell_command', tool: 'Bash' },
+    { native: 'local_shell', tool: 'Bash' },
+    { native: 'file_change', tool: 'Edit' },
+    { native: 'FileChange', tool: 'Edit' },
+    { native: 'fileChange', tool: 'Edit' },
+    { native: 'apply_patch', tool: 'Edit' },
     { native: 'read_file', tool: 'Read' },
     { native: 'list_dir', tool: 'LS' },
     { native: 'grep_files', tool: 'Grep' },

@@ -1,31 +1,22 @@
 /** Tokens as the CLI counts them: cached ones are part of the input, reasoning is part of the output. */
-import type { Usage } from '../../model/parts.ts';
-import { nativeOf, tokensOf } from './native.ts';
+import { type Inside, type Merged, nativeOf, tokensOf } from '../kit/native.ts';
+import { less, type Spent, spent } from '../kit/usage.ts';
+import type { Stdout } from './generated/native.ts';
 
-const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
+type OfThread = Inside<Stdout['server/thread/tokenUsage/updated']['params']>['tokenUsage'];
+type Figures = Merged<{
+  stdout: Inside<Stdout['turn.completed']['usage']>;
+  server: Inside<Inside<OfThread>['last']>;
+}>;
 
-/** Null when the record gives no figure at all. */
-export function usageOf(value: unknown): Usage | null {
-  const figures = nativeOf(value);
-  const all = tokensOf(figures?.input_tokens ?? figures?.inputTokens);
+export function spentOf(value: unknown): Spent {
+  const figures: Figures | null = nativeOf(value);
   const cache_read = tokensOf(figures?.cached_input_tokens ?? figures?.cachedInputTokens);
-  const usage: Usage = {
-    input: all === null ? null : Math.max(0, all - (cache_read ?? 0)),
+  return spent({
+    input: less(tokensOf(figures?.input_tokens ?? figures?.inputTokens), cache_read),
     output: tokensOf(figures?.output_tokens ?? figures?.outputTokens),
     cache_read,
     cache_write: tokensOf(figures?.cache_write_input_tokens ?? figures?.cacheWriteInputTokens),
     reasoning: tokensOf(figures?.reasoning_output_tokens ?? figures?.reasoningOutputTokens),
-  };
-  return FIGURES.every((name) => usage[name] === null) ? null : usage;
-}
-
-/** The sum; a figure that only one side gives is that one's. */
-export function plus(sum: Usage | null, more: Usage): Usage {
-  if (sum === null) return { ...more };
-  const total = { ...sum };
-  for (const name of FIGURES) {
-    const [a, b] = [sum[name], more[name]];
-    total[name] = a === null ? b : b === null ? a : a + b;
-  }
-  return total;
+  });
 }

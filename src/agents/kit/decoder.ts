@@ -23,6 +23,8 @@ export interface Table<R> {
   inside?(value: unknown): Iterable<unknown> | null;
   /** Records before this time are of earlier runs, also those without a time that follow them: they reach no row. */
   since_ms?: number | undefined;
+  /** Whether a record is of an earlier run though its time does not show it, such as a copy that a fork begins with. */
+  isEarlier?(record: Open, part: SessionPart | undefined): boolean;
   /** Called before a record's row; `earlier`: it is of an earlier run. */
   before?(record: Open, part: SessionPart | undefined, earlier: boolean): void;
   /** The input has ended. */
@@ -69,7 +71,7 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
     }
     to.begin(out, momentOf(value));
     if (to.at_ms !== undefined) now_ms = to.at_ms;
-    const earlier = now_ms < since_ms;
+    const earlier = (table.isEarlier?.(value, part) ?? false) || now_ms < since_ms;
     table.before?.(value, part, earlier);
     if (earlier) return;
     const kind = nameOf(value);

@@ -38,6 +38,8 @@ export class Drafts {
   /** Whether the root agent speaks. */
   root = true;
   introduced = false;
+  /** Called before the first draft that is no problem. */
+  first: (() => void) | null = null;
   #out: Draft[] = [];
 
   /** A record begins: its drafts go to `out`, and the root agent speaks until `speak` says otherwise. */
@@ -64,6 +66,11 @@ export class Drafts {
   }
 
   put<K extends Kind>(kind: K, data: DraftOf<K>['data'], at_ms: Time = this.at_ms): void {
+    const { first } = this;
+    if (first !== null) {
+      this.first = null;
+      first();
+    }
     this.#out.push({ kind, at_ms, data } as Draft);
   }
 

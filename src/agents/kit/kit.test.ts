@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { fromByteText, toByteText } from '../../lib/byte-text.ts';
+import { decodesByteText, fromByteText, jsonInside, toByteText } from '../../lib/byte-text.ts';
 import type { Draft } from '../../model/draft.ts';
 import { PROVIDER_FAILURE_KINDS } from '../../model/words.ts';
 import { decoder, type Table } from './decoder.ts';
 import type { Drafts } from './drafts.ts';
 import { failureOf } from './failures.ts';
-import { jsonIn } from './text.ts';
 import { add, isEmpty, minus, spent } from './usage.ts';
 
 interface Toy {
@@ -121,9 +120,11 @@ test('a wrapper and a line of text give their records, with what is wrong in its
 
 test('JSON inside a text is read in byte text too, where an escape is no byte', () => {
   const text = '{"a":"\\u00fc é"}';
-  expect(jsonIn(text)).toEqual({ a: 'ü é' });
-  expect(fromByteText(jsonIn(toByteText(text), true))).toEqual({ a: 'ü é' });
-  expect(jsonIn('{')).toBeUndefined();
+  expect(jsonInside(text)).toEqual({ a: 'ü é' });
+  decodesByteText(true);
+  expect(fromByteText(jsonInside(toByteText(text)))).toEqual({ a: 'ü é' });
+  decodesByteText(false);
+  expect(jsonInside('{')).toBeUndefined();
 });
 
 test.each([

@@ -17,6 +17,8 @@ export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
   readonly names: readonly (readonly RegExp[])[];
   /** Where the file of a session is without a search, from the root. */
   likely?(session_id: string, cwd: string): readonly string[];
+  /** False: the file is a sub-agent's, though its name does not show it, and is not listed. */
+  isMain?(path: string): Promise<boolean>;
   /** Files of the session's sub-agents. */
   subAgents?(path: string): Promise<SessionPart[]>;
   /** Default: `timestamp`. */
@@ -54,7 +56,7 @@ export function metaIn(path: string): Open | null {
 }
 
 export function sessionFiles(layout: Layout): SessionFiles {
-  const { root, id, names, likely, subAgents, decoder, keyOf } = layout;
+  const { root, id, names, likely, isMain, subAgents, decoder, keyOf } = layout;
   const time = layout.timeOf ?? timeOf;
 
   async function* mainFiles(folder: string) {
@@ -62,6 +64,12 @@ export function sessionFiles(layout: Layout): SessionFiles {
       for await (const { path, id: session_id } of pathsIn(folder, place)) {
         if (session_id !== null) yield { path, session_id };
       }
+    }
+  }
+
+  async function* listed(folder: string) {
+    for await (const file of mainFiles(folder)) {
+      if (isMain === undefined || (await isMain(file.path))) yield file;
     }
   }
 
@@ -80,7 +88,7 @@ export function sessionFiles(layout: Layout): SessionFiles {
       }
       return newest;
     },
-    list: ({ env }) => newestFirst(mainFiles(root(env, process.cwd()))),
+    list: ({ env }) => newestFirst(listed(root(env, process.cwd()))),
     async parts(path) {
       return [{ path, parent_call_id: null }, ...((await subAgents?.(path)) ?? [])];
     },

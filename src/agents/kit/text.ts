@@ -1,5 +1,4 @@
 /** Texts inside records. */
-import { fromByteText, toByteText } from '../../lib/byte-text.ts';
 import { isNative, listOf } from './native.ts';
 
 /** Text of a message's or result's content: a string, or text blocks joined by newlines; null where there is none. */
@@ -22,12 +21,10 @@ export function between(text: string, open: string, close: string): string | nul
   return to < 0 ? null : text.slice(from + open.length, to);
 }
 
-/** JSON inside a text; undefined where it is none. In byte text an escape would stand for a character, not for its bytes. */
-export function jsonIn(text: string, byte_text = false): unknown {
-  try {
-    if (!byte_text || !text.includes('\\u')) return JSON.parse(text);
-    return toByteText(JSON.parse(fromByteText(text)));
-  } catch {
-    return undefined;
-  }
+/** The words of a long list, each behind a prefix: kinds of records that all have one beginning. */
+export function words(list: string, prefix = ''): string[] {
+  return list
+    .trim()
+    .split(/\s+/)
+    .map((word) => prefix + word);
 }

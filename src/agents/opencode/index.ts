@@ -34,7 +34,7 @@ export const opencode: Agent = {
   tools,
   secret_env: ['OPENCODE_API_KEY', 'OPENCODE_SERVER_PASSWORD'],
   launch,
-  stream: records,
+  stream: () => records(),
   session,
   shapes: async () => (await import('./shapes.ts')).shapes,
 };

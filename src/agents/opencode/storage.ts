@@ -13,7 +13,6 @@ import { readTextFile } from '../../lib/text-file.ts';
 import type { SessionFile } from '../../model/agent.ts';
 import { idOf, momentOf, nativeOf } from '../kit/native.ts';
 import { pathsIn } from '../kit/sessions.ts';
-import { jsonIn } from '../kit/text.ts';
 import { inChunks, type Row } from './database.ts';
 import type { Message, Part, SessionInfo } from './forms.ts';
 
@@ -32,7 +31,11 @@ function fileBeside<F>(path: string, main: string): F | null {
     throw new TachoError('not_a_file', message, { stage: 'read' });
   }
   const { text } = readTextFile(path, { bytes_max: LIMITS.line_bytes_max, stage: 'read' });
-  return nativeOf(jsonIn(text)) as F | null;
+  try {
+    return nativeOf(JSON.parse(text)) as F | null;
+  } catch {
+    return null;
+  }
 }
 
 function sessionPaths(storage: string) {

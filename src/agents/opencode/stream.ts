@@ -4,6 +4,7 @@
  * database, and exports.
  */
 import { RecentSet } from '../../lib/bounded.ts';
+import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionDecoderOptions } from '../../model/agent.ts';
 import { decoder, type Table } from '../kit/decoder.ts';
@@ -20,7 +21,6 @@ import {
   type Open,
   textOf,
 } from '../kit/native.ts';
-import { jsonIn } from '../kit/text.ts';
 import { BUS_IGNORED, Bus } from './bus.ts';
 import { DocumentLines } from './document.ts';
 import { eventTime, type Line, type Message, type Part, storedKind } from './forms.ts';
@@ -37,7 +37,7 @@ export const records = (options: SessionDecoderOptions = {}) =>
   decoder<Records>((to) => {
     const talk = new Conversation(to, options.since_ms);
     const bus = new Bus(to, talk);
-    const forms = new Forms(to, talk, options.byte_text);
+    const forms = new Forms(to, talk);
     return {
       inside: (value) => forms.inside(value),
       text: (line) => forms.text(line),
@@ -116,21 +116,19 @@ class Forms {
   readonly document: DocumentLines;
   readonly #to: Drafts;
   readonly #talk: Conversation;
-  readonly #byte_text: boolean | undefined;
   readonly #events = new RecentSet<string>(LIMITS.waiting_drafts_max);
   /** The last time that a record had. */
   #now_ms: Time;
 
-  constructor(to: Drafts, talk: Conversation, byte_text: boolean | undefined) {
+  constructor(to: Drafts, talk: Conversation) {
     this.#to = to;
     this.#talk = talk;
-    this.#byte_text = byte_text;
     this.document = new DocumentLines(to, this.parsed);
   }
 
   /** JSON in a text is read; other values stay. */
   readonly parsed = <F>(value: Claim<F> | undefined): Claim<F> | undefined =>
-    typeof value === 'string' ? (jsonIn(value, this.#byte_text) as Claim<F>) : value;
+    typeof value === 'string' ? (jsonInside(value) as Claim<F>) : value;
 
   inside(value: unknown): Iterable<unknown> | null {
     if (this.document.open && isHollow(value)) {

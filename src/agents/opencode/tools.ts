@@ -16,8 +16,8 @@ export const tools: ToolTable = {
       fields: { filePath: 'file_path', oldString: 'old_string', newString: 'new_string' },
     },
     { native: 'multiedit', tool: 'Edit', fields: { filePath: 'file_path' } },
-    { native: 'patch', tool: 'Edit', adds_as: 'Write' },
-    { native: 'apply_patch', tool: 'Edit', adds_as: 'Write' },
+    { native: 'patch', tool: 'Edit' },
+    { native: 'apply_patch', tool: 'Edit' },
     { native: 'bash', tool: 'Bash' },
     { native: 'shell', tool: 'Bash' },
     { native: 'grep', tool: 'Grep' },
@@ -69,10 +69,10 @@ function onlyAdds(patch: string): boolean {
 export function namesOf(
   native_tool: string,
   input: unknown,
-): Pick<CallRequestedDraft, 'adds_only' | 'looked_up_as' | 'mcp'> {
+): Pick<CallRequestedDraft, 'tool' | 'looked_up_as' | 'mcp'> {
   const fields = nativeOf(input);
   if (PATCHES.has(native_tool)) {
-    return onlyAdds(textOf(fields?.patchText) ?? '') ? { adds_only: true } : {};
+    return onlyAdds(textOf(fields?.patchText) ?? '') ? { tool: 'Write' } : {};
   }
   const asked = native_tool === 'invalid' ? idOf(fields?.tool) : null;
   const exists = asked === null || !(textOf(fields?.error) ?? '').includes('unavailable tool');

@@ -6,7 +6,7 @@ import { fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { newRunId, seededRandom } from '../../lib/ids.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
-import type { Agent, Decoder, DecoderOptions } from '../../model/agent.ts';
+import type { Agent, Decoder } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { OutcomeCall } from '../../model/outcome.ts';
 import { agentvLines } from '../../projections/agentv.ts';
@@ -51,9 +51,9 @@ export interface ConvertOptions {
 
 type RedactedOptions = ConvertOptions & { redactor: Redactor };
 
-export function decoderFor(agent: Agent, from: ConvertFrom, options?: DecoderOptions): Decoder {
+export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   const session = from === 'session' ? agent.session : null;
-  return session?.decoder(options) ?? agent.stream(options);
+  return session?.decoder() ?? agent.stream();
 }
 
 /** The same input has the same id. */

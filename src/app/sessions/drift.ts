@@ -57,7 +57,7 @@ export async function driftIn(options: ConvertOptions): Promise<Drift> {
     redactor?.head(text, LIMITS.drift_text_chars_max) ?? text.slice(0, LIMITS.drift_text_chars_max);
   const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
   const byte_text = redactor?.bytes_too ?? true;
-  const own = decoderFor(agent, from, { byte_text });
+  const own = decoderFor(agent, from);
   const decoder = watch === null ? own : watched(own, (record, out) => watch.record(record, out));
   const read = { ...options, decoder, byte_text, whole_texts: true, every_line: true };
   const given = byte_text ? fromByteText<string> : (text: string) => text;

@@ -183,7 +183,7 @@ export interface Stdout {
         readonly kind?: unknown; readonly agentThreadId?: unknown; readonly agentPath?: unknown;
         readonly senderThreadId?: unknown; readonly receiverThreadIds?: unknown; readonly prompt?: unknown;
         readonly agentsStates?: unknown; readonly contentItems?: Claim<{ readonly text?: unknown; }>;
-        readonly success?: unknown; readonly path?: unknown;
+        readonly success?: unknown; readonly path?: unknown; readonly revisedPrompt?: unknown;
       }>;
       readonly threadId?: unknown; readonly turnId?: unknown; readonly completedAtMs?: unknown;
     }>;
@@ -405,6 +405,7 @@ export interface Stdout {
 }
 
 export interface Session {
+  compacted: { readonly payload?: Claim<{ readonly message?: unknown; }>; };
   event_msg: {
     readonly timestamp?: unknown; readonly ordinal?: unknown; readonly type?: unknown;
     readonly payload?: Claim<{
@@ -522,7 +523,10 @@ export interface Session {
         readonly server?: unknown; readonly tool?: unknown; readonly arguments?: Claim<Open>;
       }>;
       readonly result?: Claim<{
-        readonly Ok?: Claim<{ readonly content?: Claim<Open>; readonly structured_content?: Claim<Open>; }>;
+        readonly Ok?: Claim<{
+          readonly content?: Claim<Open>; readonly structured_content?: Claim<Open>;
+          readonly isError?: unknown; readonly is_error?: unknown;
+        }>;
         readonly Err?: unknown;
       }>;
     }>;
@@ -551,7 +555,9 @@ export interface Session {
       readonly summary?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
       readonly encrypted_content?: unknown; readonly name?: unknown; readonly arguments?: Claim<Open>;
       readonly call_id?: unknown; readonly namespace?: unknown;
-      readonly output?: Claim<{ readonly type?: unknown; readonly text?: unknown; }>;
+      readonly output?: Claim<{
+        readonly type?: unknown; readonly text?: unknown; readonly content?: unknown;
+      }>;
       readonly input?: unknown; readonly author?: unknown; readonly recipient?: unknown;
       readonly execution?: unknown;
       readonly tools?: Claim<{

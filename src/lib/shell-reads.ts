@@ -3,9 +3,9 @@
  * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
  */
 
-import { LIMITS } from '../lib/limits.ts';
-import { own } from '../lib/own.ts';
-import { type Word, wordsOf } from '../lib/shell-words.ts';
+import { LIMITS } from './limits.ts';
+import { own } from './own.ts';
+import { type Word, wordsOf } from './shell-words.ts';
 
 /** Options of read commands that take the next word as their value. */
 const VALUE_OPTIONS: Record<string, string> = {
@@ -126,6 +126,7 @@ export function onlyRead(command: string): string | null {
   if (command.length > 65_536) return null;
   const plain = PLAIN_READ.exec(command)?.[1];
   if (plain !== undefined) return plain;
+  if (!MAY_READ.test(command)) return null;
   const words = wordsOf(command.trim());
   const program = (words[0]?.text ?? '').replace(/^.*\//, '');
   if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;

@@ -1,0 +1,181 @@
+/** Calls of a session file. A call is asked for in one record and ends in one or two others: its item, and the answer to the model. */
+import { RecentMap, RecentSet } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { CallFinishedDraft } from '../../model/draft.ts';
+import type { Drafts, Time } from '../kit/drafts.ts';
+import { idOf, wordOf } from '../kit/native.ts';
+import { endedBy, goesOn, isAborted } from './answers.ts';
+import { callItem, type Item, type Request } from './items.ts';
+import { fileChanges } from './patch.ts';
+import { commandOfWords } from './shell-line.ts';
+
+interface Call {
+  readonly tool: string;
+  readonly file: string;
+  /** `answered`: the model knows its end, and more may become known. */
+  state: 'open' | 'answered' | 'ended';
+  /** The answer of a command that continues. */
+  answer: string | null;
+  aborted: boolean;
+}
+
+/** A script of code mode: it counts as a call only when nothing it did shows as one. */
+interface Script {
+  readonly input: string;
+  readonly file: string;
+  readonly parent: string | null;
+  readonly at_ms: Time;
+  did: boolean;
+  answer: string | null;
+}
+
+export class Calls {
+  /** The file of the record at hand. Each conversation has a file of its own. */
+  file = '';
+  readonly #to: Drafts;
+  readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
+  readonly #scripts = new RecentMap<string, Script>(LIMITS.open_calls_max);
+  /** Commands that continue after their call was answered. */
+  readonly #running = new RecentSet<string>(LIMITS.open_calls_max);
+
+  constructor(to: Drafts) {
+    this.#to = to;
+  }
+
+  has(call_id: string): boolean {
+    return this.#calls.has(call_id);
+  }
+
+  request(call_id: string, { native_tool, input, more }: Request): void {
+    if (this.#begins(call_id, native_tool, this.file)) {
+      this.#to.requested(call_id, native_tool, input, more);
+    }
+  }
+
+  #begins(call_id: string, tool: string, file: string): boolean {
+    const known = this.#calls.get(call_id);
+    // A sub-agent that begins with its parent's history repeats the parent's calls.
+    if (known !== undefined && (known.file !== file || known.state === 'open')) return false;
+    this.#calls.set(call_id, { tool, file, state: 'open', answer: null, aborted: false });
+    return true;
+  }
+
+  script(call_id: string, input: string): void {
+    if (this.#calls.has(call_id)) return;
+    const { parent, at_ms } = this.#to;
+    const script = { input, file: this.file, parent, at_ms, did: false, answer: null };
+    this.#scripts.set(call_id, script);
+  }
+
+  /** An item that is a call: the end of one that was asked for, or something that a script did. */
+  item(item: Item): void {
+    const kind = callItem(item.type);
+    const call_id = idOf(item.id);
+    if (kind === undefined || call_id === null) {
+      this.#to.bad(`${wordOf(item.type)} without id`);
+      return;
+    }
+    if (!this.#calls.has(call_id)) {
+      const request = kind.request(item);
+      if (request === null) {
+        this.#to.bad(`${wordOf(item.type)} without what it calls`);
+        return;
+      }
+      this.#claim(commandOfWords(item.command));
+      this.request(call_id, request);
+    }
+    const ended = kind.ended(item, call_id);
+    const first = this.finish(ended);
+    if (first && ended.status === 'ok' && kind.changes) {
+      fileChanges(this.#to, kind.changes(item), call_id);
+    }
+  }
+
+  /** The model was given the answer to a call. */
+  answer(call_id: string, text: string | null): void {
+    const script = this.#scripts.get(call_id);
+    const call = this.#calls.get(call_id);
+    if (script !== undefined) {
+      script.answer = text;
+      if (!goesOn(text ?? '') && !mayGoOn(script)) this.#settle(call_id, script);
+    } else if (call === undefined) {
+      // Nobody asked: the pipeline reports it.
+      this.#to.finished(endedBy(call_id, '', text));
+    } else if (call.state === 'open') {
+      call.answer = text;
+      if (text !== null && goesOn(text)) this.#running.add(call_id);
+      else this.#answered(call_id, call);
+    }
+  }
+
+  #answered(call_id: string, call: Call): void {
+    call.aborted = call.answer !== null && isAborted(call.answer);
+    call.state = 'answered';
+    this.#to.finished(endedBy(call_id, call.tool, call.answer));
+  }
+
+  /** The turn of a conversation is over: what still runs has answered all that it will. */
+  endTurn(): void {
+    for (const [call_id, script] of this.#scripts) {
+      if (script.file === this.file && script.answer !== null) this.#settle(call_id, script);
+    }
+    for (const call_id of this.#running) {
+      if (this.#calls.get(call_id)?.file === this.file) this.#leave(call_id);
+    }
+  }
+
+  end(): void {
+    for (const [call_id, script] of this.#scripts) this.#settle(call_id, script);
+    for (const call_id of this.#running) this.#leave(call_id);
+  }
+
+  /** A command that outlives its turn: the call ended with its answer. */
+  #leave(call_id: string): void {
+    this.#running.delete(call_id);
+    const call = this.#calls.get(call_id);
+    if (call?.state === 'open') this.#answered(call_id, call);
+  }
+
+  /** True when this was the call's end, and no news of one that had ended. */
+  finish(ended: CallFinishedDraft): boolean {
+    const { call_id, status, exit_code } = ended;
+    const call = this.#calls.get(call_id);
+    if (call === undefined || call.state === 'ended') return false;
+    const first = call.state === 'open';
+    if (first) this.#to.finished(ended);
+    // An interrupted command is shown as failed.
+    else this.#to.updated(call_id, call.aborted ? null : status, exit_code);
+    call.state = 'ended';
+    this.#running.delete(call_id);
+    return first;
+  }
+
+  /** Something was done by a script of this conversation: by one that names the command, or else by those that run. */
+  #claim(command: string | null): void {
+    const scripts = [...this.#scripts.values()].filter((script) => script.file === this.file);
+    const naming = command ? scripts.filter(({ input }) => input.includes(command)) : [];
+    const running = scripts.filter(({ answer }) => answer === null || goesOn(answer));
+    const calling = running.filter((script) => script.input.includes('tools.'));
+    const first = naming.filter((script) => !script.did).slice(0, 1);
+    const others = calling.length > 0 ? calling : running;
+    for (const script of naming.length > 0 ? first : others) script.did = true;
+  }
+
+  #settle(call_id: string, { input, file, parent, at_ms, did, answer }: Script): void {
+    this.#scripts.delete(call_id);
+    if (did) return;
+    if (this.#begins(call_id, 'exec', file)) {
+      const request = { call_id, native_tool: 'exec', input: { input }, parent_call_id: parent };
+      this.#to.put('call_requested', request, at_ms);
+    }
+    if (answer === null) return;
+    const call = this.#calls.get(call_id);
+    if (call !== undefined) call.state = 'ended';
+    this.#to.finished(endedBy(call_id, 'exec', answer));
+  }
+}
+
+/** A script may leave a command running, which shows only when it has ended. */
+function mayGoOn(script: Script): boolean {
+  return !script.did && script.input.includes('tools.exec_command');
+}
