@@ -7,7 +7,7 @@ import { idOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { SubAgents } from '../kit/sub-agents.ts';
 import { contentText } from '../kit/text.ts';
 import { fileChanged, isFileTool, pathOf } from './files.ts';
-import type { Block } from './messages.ts';
+import type { Block } from './records.ts';
 
 interface Call {
   readonly tool: string;

@@ -1,25 +1,11 @@
 /** Messages and their blocks, as stdout and session files both hold them. */
 import { putUnknown } from '../kit/blocks.ts';
 import type { Drafts, Said } from '../kit/drafts.ts';
-import {
-  type Both,
-  type Inside,
-  idOf,
-  isNative,
-  type Merged,
-  nativeOf,
-  type Open,
-  statusOf,
-  textOf,
-} from '../kit/native.ts';
+import { idOf, isNative, nativeOf, type Open, statusOf, textOf } from '../kit/native.ts';
 import { between, contentText } from '../kit/text.ts';
 import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
-import type { Session, Stdout } from './generated/native.ts';
+import type { Assistant, Block, User } from './records.ts';
 
-/** Records of both channels: each has fields of its own. */
-type Records = Both<Pick<Stdout, 'assistant' | 'user'>, Pick<Session, 'assistant' | 'user'>>;
-export type Assistant = Records['assistant'];
-export type User = Records['user'];
 /** Facts beside a result, by its call's id; `alone`: the record holds no other result. */
 export type FactsOf = (alone: boolean) => (call_id: unknown) => ResultFacts;
 /** What a user record was: tool results, a prompt, text the CLI adds to a turn, or an interruption. */
@@ -40,8 +26,6 @@ const IGNORED: ReadonlySet<unknown> = new Set([
   'search_result',
   'tool_reference',
 ]);
-
-export type Block = Inside<Inside<Merged<Records>['message']>['content']>;
 
 /** One conversation: the root agent's steps, and everybody's calls. */
 export class Conversation {

@@ -20,14 +20,8 @@ import { homeOf, metaIn, pathsIn, sessionFiles } from '../kit/sessions.ts';
 import { between, contentText } from '../kit/text.ts';
 import { skillOf } from './calls.ts';
 import type { Session } from './generated/native.ts';
-import {
-  type Assistant,
-  Conversation,
-  noticeText,
-  SYNTHETIC_MODEL,
-  taskNotification,
-  type User,
-} from './messages.ts';
+import { Conversation, noticeText, SYNTHETIC_MODEL, taskNotification } from './messages.ts';
+import type { Assistant, User } from './records.ts';
 import { ROOT, SessionSpending } from './usage.ts';
 
 /** What any record says of its speaker. */

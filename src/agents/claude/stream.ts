@@ -20,10 +20,10 @@ import {
 import { isEmpty } from '../kit/usage.ts';
 import { Control } from './control.ts';
 import type { Stdout } from './generated/native.ts';
-import { type Assistant, Conversation, type FactsOf, noticeText, type User } from './messages.ts';
+import { Conversation, type FactsOf, noticeText } from './messages.ts';
+import type { Assistant, Result, User } from './records.ts';
 import { onlyModel, Spending } from './usage.ts';
 
-export type Result = Merged<Stdout, `result/${string}`>;
 type StreamEvent = Merged<Stdout, `stream_event${string}`>;
 type Records = Stdout & { result: Result; stream_event: StreamEvent };
 

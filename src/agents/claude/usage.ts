@@ -2,7 +2,7 @@
 import { costOf, nativeOf, type Open, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
-import type { Result } from './stream.ts';
+import type { Result } from './records.ts';
 
 /** `{ <model>: { inputTokens, …, costUSD } }`, all models summed; no model at all means 0, as the CLI says it. */
 export function ofModels(models: Open): Spent {

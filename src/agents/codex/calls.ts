@@ -5,8 +5,9 @@ import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { Drafts, Time } from '../kit/drafts.ts';
 import { idOf, wordOf } from '../kit/native.ts';
 import { endedBy, goesOn, isAborted } from './answers.ts';
-import { callItem, type Item, type Request } from './items.ts';
+import { callItem } from './items.ts';
 import { fileChanges } from './patch.ts';
+import type { Item, Request } from './records.ts';
 import { commandOfWords } from './shell-line.ts';
 
 interface Call {

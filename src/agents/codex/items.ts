@@ -1,37 +1,13 @@
 /** Items that are calls: alike on stdout (snake_case), in session files (types in CamelCase) and from the app-server (camelCase). */
 import { onlyRead } from '../../lib/shell-reads.ts';
-import type { CallFinishedDraft, CallRequestedDraft } from '../../model/draft.ts';
+import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
-import {
-  codeOf,
-  type Inside,
-  idOf,
-  type Merged,
-  nativeOf,
-  type Open,
-  textOf,
-  wordOf,
-} from '../kit/native.ts';
+import { codeOf, idOf, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
 import { refusal, textIn } from './answers.ts';
-import type { Session, Stdout } from './generated/native.ts';
 import { changesOfItem, type FileChange, fieldsOf, fileChanges, toolOf } from './patch.ts';
+import type { Item, Request } from './records.ts';
 import { commandOfWords, READ } from './shell-line.ts';
-
-type ServerParams = Merged<Stdout, 'server/item/started' | 'server/item/completed'>['params'];
-/** The fields of an item in any of the three. */
-export type Item = Merged<{
-  stdout: Inside<Merged<Stdout, `item.${string}`>['item']>;
-  session: Inside<Inside<Session['event_msg']['payload']>['item']>;
-  server: Inside<Inside<ServerParams>['item']>;
-}>;
-export type Change = Inside<Item['changes']>;
-
-export interface Request {
-  readonly native_tool: string;
-  readonly input: unknown;
-  readonly more?: Pick<CallRequestedDraft, 'mcp' | 'tool'> | undefined;
-}
 
 export interface CallItem {
   /** Null: the item lacks what makes it a call. */

@@ -3,7 +3,7 @@ import { asciiBytes } from '../../lib/utf8.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
 import { nativeOf, textOf } from '../kit/native.ts';
-import type { Change, Item } from './items.ts';
+import type { Change, Item } from './records.ts';
 
 export interface FileChange {
   readonly path: string;

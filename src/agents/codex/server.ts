@@ -22,7 +22,8 @@ import { textIn } from './answers.ts';
 import { type Answer, Control } from './control.ts';
 import { failed, retried } from './failures.ts';
 import type { Stdout } from './generated/native.ts';
-import { type CallItem, callItem, finished, type Item, requested, unknownItem } from './items.ts';
+import { type CallItem, callItem, finished, requested, unknownItem } from './items.ts';
+import type { Item } from './records.ts';
 import { Threads } from './threads.ts';
 import { spentOf } from './usage.ts';
 

@@ -8,8 +8,9 @@ import { add, isEmpty, spent } from '../kit/usage.ts';
 import { textIn } from './answers.ts';
 import { failed, isRetry, retried } from './failures.ts';
 import type { Session } from './generated/native.ts';
-import { callItem, type Item } from './items.ts';
+import { callItem } from './items.ts';
 import { Conversations, type Thread } from './messages.ts';
+import type { Item } from './records.ts';
 import { spentOf } from './usage.ts';
 
 export type Event = Inside<Session['event_msg']['payload']>;

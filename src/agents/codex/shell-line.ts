@@ -3,7 +3,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { onlyRead } from '../../lib/shell-reads.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
 import { listOf, nativeOf, textOf } from '../kit/native.ts';
-import type { Request } from './items.ts';
+import type { Request } from './records.ts';
 
 /** Functions that run a command. */
 export const SHELLS: readonly string[] = ['exec_command', 'shell', 'shell_command', 'local_shell'];

@@ -12,7 +12,8 @@ import { idOf, isNative, nativeOf, textOf } from '../kit/native.ts';
 import { isEmpty } from '../kit/usage.ts';
 import { failed, isRetry, retried } from './failures.ts';
 import type { Stdout } from './generated/native.ts';
-import { type CallItem, callItem, finished, type Item, requested, unknownItem } from './items.ts';
+import { type CallItem, callItem, finished, requested, unknownItem } from './items.ts';
+import type { Item } from './records.ts';
 import { server } from './server.ts';
 import { spentOf } from './usage.ts';
 

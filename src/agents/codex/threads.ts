@@ -3,7 +3,7 @@ import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Drafts } from '../kit/drafts.ts';
 import { idOf, listOf } from '../kit/native.ts';
-import type { Item } from './items.ts';
+import type { Item } from './records.ts';
 
 export class Threads {
   readonly #to: Drafts;

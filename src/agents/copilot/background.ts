@@ -3,8 +3,7 @@ import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Drafts } from '../kit/drafts.ts';
 import { codeOf, type Inside, idOf, nativeOf, textOf } from '../kit/native.ts';
-import type { Call, Completed } from './calls.ts';
-import type { Data } from './stream.ts';
+import type { Asked, Completed, Data } from './records.ts';
 
 const SHELLS: ReadonlySet<string> = new Set(['bash', 'powershell']);
 const SHELL_HANDLE = /^(?:read|stop|write)_(?:bash|powershell)$/;
@@ -12,7 +11,7 @@ const STILL_RUNS =
   /<command (?:started in background )?with shellId: (\S+?)(?:>| is still running)/;
 
 /** The tool handles a command of another call: an exit code in its result is that command's. */
-export function handlesShell(call: Call | undefined): boolean {
+export function handlesShell(call: Asked | undefined): boolean {
   return call !== undefined && SHELL_HANDLE.test(call.native_tool);
 }
 
@@ -28,7 +27,7 @@ export class Background {
   }
 
   /** A call got its result and did not fail. */
-  finished(call_id: string, { native_tool }: Call, output: unknown): void {
+  finished(call_id: string, { native_tool }: Asked, output: unknown): void {
     if (native_tool === 'task') this.#agents.add(call_id);
     if (!SHELLS.has(native_tool)) return;
     const shell = STILL_RUNS.exec(textOf(output) ?? '')?.[1];
@@ -36,7 +35,7 @@ export class Background {
   }
 
   /** A call handled a command: its result may say how the command ended, or the call ended it. */
-  handled({ native_tool, input }: Call, data: Completed): void {
+  handled({ native_tool, input }: Asked, data: Completed): void {
     const exit_code = codeOf(nativeOf(data.shellExecution)?.exitCode);
     const stopped = native_tool.startsWith('stop_') && data.success === true;
     if (exit_code !== null || stopped) this.#ended(nativeOf(input)?.shellId, exit_code);

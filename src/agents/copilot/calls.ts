@@ -6,11 +6,9 @@ import type { Drafts } from '../kit/drafts.ts';
 import { codeOf, type Inside, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { Background, handlesShell } from './background.ts';
 import { filesChanged, patchInput } from './files.ts';
-import type { Data } from './stream.ts';
+import type { Asked, Completed, Data } from './records.ts';
 
-export interface Call {
-  readonly native_tool: string;
-  readonly input: unknown;
+interface Call extends Asked {
   /** When the CLI took it up; null: it has not yet. */
   taken_ms: number | null;
   started: boolean;
@@ -18,7 +16,6 @@ export interface Call {
 }
 /** In a message; the start record has most of its fields too. */
 type Request = Inside<Data<'assistant.message'>['toolRequests']>;
-export type Completed = Data<'tool.execution_complete'>;
 
 const REFUSALS: ReadonlySet<unknown> = new Set(['denied', 'rejected']);
 const CANCELS: ReadonlySet<unknown> = new Set(['aborted', 'cancelled', 'canceled', 'interrupted']);

@@ -2,7 +2,7 @@
 import type { Drafts, End } from '../kit/drafts.ts';
 import { statusOf, textOf } from '../kit/native.ts';
 import type { Conversation } from './messages.ts';
-import type { Data } from './stream.ts';
+import type { Data } from './records.ts';
 
 /** `session.error` types that are the model API's even without an HTTP status. */
 const PROVIDER_ERRORS: ReadonlySet<string | null> = new Set([

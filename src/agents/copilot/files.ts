@@ -3,7 +3,7 @@ import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
 import { filledOf, isList, nativeOf, type Open, textOf } from '../kit/native.ts';
-import type { Call, Completed } from './calls.ts';
+import type { Asked, Completed } from './records.ts';
 
 interface Change {
   readonly path: string;
@@ -34,7 +34,7 @@ export function patchInput(patch: string): Open {
 }
 
 /** By the call alone, for versions that do not list what a call changed. */
-function changesByInput({ native_tool, input }: Call): Change[] {
+function changesByInput({ native_tool, input }: Asked): Change[] {
   const fields = nativeOf(input);
   if (native_tool === 'apply_patch') return patchFiles(textOf(fields?.patch) ?? '');
   const path = filledOf(fields?.path);
@@ -43,7 +43,7 @@ function changesByInput({ native_tool, input }: Call): Change[] {
   return native_tool === 'edit' ? [{ path, operation: 'modified' }] : [];
 }
 
-function changesOf(call: Call, edits: Completed['fileEdits']): Change[] {
+function changesOf(call: Asked, edits: Completed['fileEdits']): Change[] {
   if (!isList(edits)) return changesByInput(call);
   return edits.flatMap((item) => {
     const edit = nativeOf(item);
@@ -60,7 +60,7 @@ function diffOf({ result }: Completed): string | null {
 }
 
 export function filesChanged(
-  call: Call,
+  call: Asked,
   data: Completed,
 ): Omit<DataOf<'file_changed'>, 'call_id'>[] {
   const changes = changesOf(call, data.fileEdits);

@@ -3,7 +3,7 @@ import type { DataOf } from '../../model/event.ts';
 import type { Drafts } from '../kit/drafts.ts';
 import { filledOf, idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
 import type { Calls } from './calls.ts';
-import type { Data } from './stream.ts';
+import type { Data } from './records.ts';
 
 const FACTS = ['session_id', 'model', 'agent_version', 'cwd'] as const;
 type Facts = Partial<Pick<DataOf<'session_started'>, (typeof FACTS)[number]>>;

@@ -5,10 +5,8 @@
 import { decoder, type Table } from '../kit/decoder.ts';
 import { type Drafts, OK } from '../kit/drafts.ts';
 import {
-  type Both,
   codeOf,
   countOf,
-  type Inside,
   idOf,
   isNative,
   listOf,
@@ -19,15 +17,10 @@ import {
 } from '../kit/native.ts';
 import { Calls } from './calls.ts';
 import { Ending } from './ending.ts';
-import type { Session, Stdout } from './generated/native.ts';
 import { Conversation } from './messages.ts';
+import type { Data, Records } from './records.ts';
 import { Spending } from './usage.ts';
 
-type Records = Both<Stdout, Session>;
-/** `data` of a kind of record. */
-export type Data<K extends keyof Records> = 'data' extends keyof Records[K]
-  ? Inside<Records[K]['data']>
-  : never;
 type Rows = { readonly [K in keyof Records]?: (data: Data<K>) => void };
 
 /** Their facts are in other records too, or mean nothing for a recording. */

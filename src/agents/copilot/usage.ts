@@ -2,7 +2,7 @@
 import type { Drafts } from '../kit/drafts.ts';
 import { type Inside, idOf, nativeOf, tokensOf } from '../kit/native.ts';
 import { isEmpty, type Spent, spent } from '../kit/usage.ts';
-import type { Data } from './stream.ts';
+import type { Data } from './records.ts';
 
 type Source = 'assistant.usage' | 'session.usage_record';
 type Figures = Inside<Data<'assistant.usage'>['usage']>;

@@ -14,7 +14,7 @@ import {
 } from '../kit/native.ts';
 import { contentText } from '../kit/text.ts';
 import type { Stdout } from './generated/native.ts';
-import type { Message } from './messages.ts';
+import type { Message } from './records.ts';
 import { type Asked, ofNested, type Result, verdictOf } from './results.ts';
 
 type Nested = Inside<Message['nestedCalls']>;

@@ -19,11 +19,9 @@ import {
 import { contentText } from '../kit/text.ts';
 import { type Spent, spent } from '../kit/usage.ts';
 import { Calls } from './calls.ts';
-import type { Stdout } from './generated/native.ts';
+import type { Message } from './records.ts';
 import { ofMessage, type Result } from './results.ts';
 
-export type Message = Inside<Stdout['message_end']['message']>;
-export type Block = Inside<Message['content']>;
 type Usage = Inside<Message['usage']>;
 
 /** Messages that neither the user nor the model wrote; commands the user ran without the model. */

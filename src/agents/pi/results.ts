@@ -12,7 +12,7 @@ import {
 } from '../kit/native.ts';
 import { contentText } from '../kit/text.ts';
 import type { Stdout } from './generated/native.ts';
-import type { Message } from './messages.ts';
+import type { Message } from './records.ts';
 
 type NestedCall = Inside<Inside<Message['nestedCalls']>['calls']>;
 

@@ -11,15 +11,8 @@ import { idOf, nativeOf, textOf } from '../kit/native.ts';
 import { homeOf, sessionFiles } from '../kit/sessions.ts';
 import { add, isEmpty, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
-import {
-  beginOf,
-  Conversation,
-  endAfter,
-  failureOf,
-  type Message,
-  ROLES_IGNORED,
-  spentOf,
-} from './messages.ts';
+import { beginOf, Conversation, endAfter, failureOf, ROLES_IGNORED, spentOf } from './messages.ts';
+import type { Message } from './records.ts';
 
 const MAIN = /^[0-9TZ-]+_([0-9A-Za-z][0-9A-Za-z._-]{0,127})\.jsonl$/;
 

@@ -18,17 +18,16 @@ import {
 } from '../kit/native.ts';
 import type { Stdout } from './generated/native.ts';
 import {
-  type Block,
   beginOf,
   Conversation,
   endAfter,
   endOf,
   failureOf,
-  type Message,
   messageId,
   ROLES_IGNORED,
   spentOf,
 } from './messages.ts';
+import type { Block, Message } from './records.ts';
 import { ofExecution } from './results.ts';
 
 /** Known, and without an event. */

@@ -11,7 +11,6 @@ import {
   isList,
   isNative,
   listOf,
-  type Merged,
   namesOf,
   nativeOf,
   textOf,
@@ -20,9 +19,8 @@ import { contentText } from '../kit/text.ts';
 import { isEmpty } from '../kit/usage.ts';
 import { Calls } from './calls.ts';
 import type { Stdout } from './generated/native.ts';
-import { isPlaceholder, ofStream } from './usage.ts';
+import { isPlaceholder, ofStream, type Result } from './usage.ts';
 
-export type Result = Merged<Stdout, `result/${string}`>;
 type Message = Inside<Stdout['assistant']['message']>;
 type Block = Inside<Message['content']> & Inside<Inside<Stdout['user']['message']>['content']>;
 

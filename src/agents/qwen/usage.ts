@@ -1,9 +1,10 @@
 /** Token figures in the CLI's spellings. `input` counts the whole prompt natively, with what was read from the cache. */
-import { type Inside, tokensOf } from '../kit/native.ts';
+import { type Inside, type Merged, tokensOf } from '../kit/native.ts';
 import { type Spent, spent } from '../kit/usage.ts';
-import type { Session } from './generated/native.ts';
-import type { Result } from './stream.ts';
+import type { Session, Stdout } from './generated/native.ts';
 
+/** The end record, however the run ended. */
+export type Result = Merged<Stdout, `result/${string}`>;
 type StreamUsage = Inside<Result['usage']>;
 export type Telemetry = Inside<Inside<Session['system/ui_telemetry']['systemPayload']>['uiEvent']>;
 export type MessageUsage = Inside<Session['assistant']['usageMetadata']>;
