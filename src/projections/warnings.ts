@@ -77,7 +77,8 @@ export function warningOf(event: Event): string | null {
 }
 
 function providerRetry(data: DataOf<'provider_retried'>): string {
-  const { attempt, max_attempts, kind, status, backoff_ms } = data;
+  const { attempt, max_attempts, status, backoff_ms } = data;
+  const kind = data.kind === 'unknown' ? (data.native_kind ?? null) : data.kind;
   const count = `${said(': attempt ', attempt)}${attempt === null ? '' : said(' of ', max_attempts)}`;
   const wait = backoff_ms === null ? '' : `, waited ${backoff_ms} ms`;
   return `provider retry${count}${said(', ', kind)}${said(', status ', status)}${wait}`;

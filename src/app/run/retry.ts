@@ -30,19 +30,11 @@ export function watchAttempt(): AttemptWatch {
       for (const event of events) if (event.kind === 'provider_failed') failure = event.data;
     },
     worthAnother({ exit_reason, metrics }) {
-      if (exit_reason === 'provider_error') return failure === null || mayPass(failure);
+      if (exit_reason === 'provider_error') return failure?.retryable !== false;
       // It died before it did anything: what was never begun can be begun again.
       return exit_reason === 'incomplete' && metrics.tool_calls_count === 0;
     },
   };
-}
-
-/** Answers of a provider that say: not now. */
-const PASSING_STATUSES = new Set([408, 409, 425, 429]);
-
-function mayPass({ retryable, status }: ProviderFailure): boolean {
-  // An agent that has given up says of an overloaded model that it is not to be retried: its status says more.
-  return status === null ? retryable !== false : status >= 500 || PASSING_STATUSES.has(status);
 }
 
 /** Doubles with each attempt, and differs by up to a quarter so that many runs do not come back at once. */
