@@ -17,6 +17,9 @@ import type { Item } from './records.ts';
 import { server } from './server.ts';
 import { spentOf } from './usage.ts';
 
+/** An item that is shown again follows soon. A large set costs more than all the rest of reading an item. */
+const ENDED_MAX = 500;
+
 type Phase = 'started' | 'updated' | 'completed';
 
 export function stream(options: { resumed?: boolean } = {}): Decoder {
@@ -75,7 +78,7 @@ class Items {
   /** Items that were asked for and have not ended. */
   readonly #open = new RecentSet<string>(LIMITS.open_calls_max);
   /** Items of this process that ended: they are no calls when they are shown again. */
-  readonly #ended = new RecentSet<string>(LIMITS.settled_calls_max);
+  readonly #ended = new RecentSet<string>(ENDED_MAX);
   /** Items seen only in the making (a patch as it is written): they may become whole later. */
   readonly #forming = new Map<string, { kind: CallItem; item: Item; chars: number }>();
   #forming_chars = 0;
@@ -122,16 +125,17 @@ class Items {
 
   #call(phase: 'started' | 'completed', call_id: string, item: Item, kind: CallItem): void {
     const to = this.#to;
-    const open = phase === 'completed' && this.#open.delete(call_id);
-    if (!open) {
+    const asked = this.#open.has(call_id);
+    if (!asked) {
       if (this.#ended.has(call_id)) return;
       this.#formed(call_id);
-      if (!this.#open.has(call_id) && !requested(to, kind, call_id, item)) return;
+      if (!requested(to, kind, call_id, item)) return;
     }
     if (phase === 'started') {
       this.#open.add(call_id);
       to.put('call_started', { call_id });
     } else {
+      if (asked) this.#open.delete(call_id);
       this.#ended.add(call_id);
       finished(to, kind, call_id, item);
     }
