@@ -61,7 +61,7 @@ export class Calls {
   /** Sub-agents' sessions → the call that started them. */
   readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** Commands without an exit code → their call, for `command.executed`. */
-  readonly #commands = new RecentMap<string, string>(LIMITS.open_calls_max);
+  readonly #commands = new Map<string, string>();
   /** Paths that calls have changed. */
   readonly changed_paths = new RecentSet<string>(LIMITS.artifacts_max);
 
@@ -209,7 +209,8 @@ export class Calls {
 
   #expectCode({ call_id, native_tool, input, live }: Call): void {
     const command = live && SHELLS.has(native_tool) ? textOf(nativeOf(input)?.command) : null;
-    if (command !== null) this.#commands.set(command, call_id);
+    if (command === null || this.#commands.size >= LIMITS.open_calls_max) return;
+    this.#commands.set(command, call_id);
   }
 
   /** `command.executed` of earlier versions repeats a shell call: it is no call, but it may have the exit code. */

@@ -1,4 +1,4 @@
-/** What successful file tools changed. */
+/** File changes by successful calls. */
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';

@@ -49,7 +49,7 @@ export class Conversation {
   /** The root session of an export. */
   #exported: string | null = null;
   #intro: Intro = { session_id: null, model: null, agent_version: null, cwd: null };
-  /** What a stored session cost: reported once, at its end, as the whole. */
+  /** The cost of a stored session: reported once, at its end, as the whole. */
   #total: Spent | null = null;
 
   /** Only what happened from `since_ms` on is this run's. */

@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** The kinds of records, and fields in them that belong to others; the fields themselves are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { storedKind } from './forms.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';

@@ -94,8 +94,8 @@ function stored(to: Drafts, talk: Conversation, forms: Forms): Rows {
     'row/session'({ id, parent_id, directory, project_id, version, model, time_created }) {
       if (directory === undefined && project_id === undefined) return unknown();
       to.at_ms = momentOf(time_created);
-      const told = forms.parsed(model) ?? null;
-      talk.session({ id, parentID: parent_id, directory, version, model: told });
+      const info = { id, parentID: parent_id, directory, version };
+      talk.session({ ...info, model: forms.parsed(model) ?? null });
     },
     'row/message'({ id, session_id, data }) {
       const info = idOf(session_id) === null ? null : nativeOf(forms.parsed(data));

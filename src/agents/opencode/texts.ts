@@ -9,7 +9,7 @@ import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
 import { type Part, REMEMBERED_MAX } from './forms.ts';
 
 export interface Said {
-  /** Null: nothing says yet whose message this is. */
+  /** Null: no record has said yet who wrote the message. */
   role: 'assistant' | 'user' | null;
   /** Made by the CLI, or a summary for the model itself: never the run's last word. */
   synthetic: boolean;
@@ -20,7 +20,7 @@ interface Held {
   readonly session_id: string | null;
   readonly message_id: string | null;
   readonly parent: string | null;
-  /** Of a sub-agent whose call is not known: it must not speak for the root agent. */
+  /** The call of the sub-agent that wrote it is not known: it must not speak for the root agent. */
   readonly lost: boolean;
   said: Said;
   text: string;
@@ -109,7 +109,7 @@ export class Texts {
     this.#to.put(kind, { message_id, parent_call_id, text }, held.at_ms);
   }
 
-  /** A record says whose message it is. */
+  /** A record says who wrote the message. */
   known(message_id: string, said: Said): void {
     for (const held of this.#held.values()) if (held.message_id === message_id) held.said = said;
   }

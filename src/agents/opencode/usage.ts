@@ -18,7 +18,7 @@ export function spentOf(native: Merged<{ message: Message; part: Part }>): Spent
   return tokens === null && isEmpty(figures) ? null : figures;
 }
 
-/** What a later snapshot of the same call adds; null when nothing. */
+/** The figures that a later snapshot of the same call adds; null when none. */
 export function added(now: Spent, before: Spent | null): Spent | null {
   const more = minus(now, before);
   const figures = [...Object.values(more.usage), more.cost_usd];
