@@ -32,9 +32,9 @@ test.each([
   expect(end.error).toMatch(error);
   expect(end.tool_calls).toBeGreaterThan(0);
   expect(end.tool_calls).toBeLessThan(20);
-  expect(result.records.filter(({ type }) => type === 'tool_exec_finished').length).toBe(
-    result.records.filter(({ type }) => type === 'tool_exec_started').length,
-  );
+  // The last call may be ended before the agent says that it runs.
+  const count = (kind: string) => result.records.filter(({ type }) => type === kind).length;
+  expect(count('tool_exec_finished')).toBe(count('tool_call_detected'));
 });
 
 test('limits that are not reached change nothing', async () => {
