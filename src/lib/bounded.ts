@@ -1,14 +1,23 @@
-/** Collections of foreign keys that stay bounded: over the limit the older half is dropped. */
+/** Collections of foreign keys that stay bounded. */
 
-function dropOlder(
-  held: { size: number; keys(): Iterable<unknown>; delete(key: never): boolean },
-  most: number,
-) {
+interface Held {
+  readonly size: number;
+  keys(): Iterable<unknown>;
+  delete(key: never): boolean;
+}
+
+/** Drops the entries that were added first, until `most` are left. */
+export function dropOldest(held: Held, most: number): void {
   if (held.size <= most) return;
   for (const key of held.keys()) {
-    if (held.size <= most / 2) return;
+    if (held.size <= most) return;
     held.delete(key as never);
   }
+}
+
+/** Over the limit the older half goes. */
+function dropOlder(held: Held, most: number): void {
+  if (held.size > most) dropOldest(held, most / 2);
 }
 
 export class RecentMap<K, V> extends Map<K, V> {
@@ -38,5 +47,24 @@ export class RecentSet<K> extends Set<K> {
     super.add(key);
     dropOlder(this, this.#most);
     return this;
+  }
+}
+
+/** A set of foreign texts, bounded in number and in characters: what goes beyond is not added. */
+export class BoundedSet extends Set<string> {
+  readonly #most: number;
+  #room: number;
+
+  constructor(most: number, chars: number) {
+    super();
+    this.#most = most;
+    this.#room = chars;
+  }
+
+  override add(text: string): this {
+    if (this.has(text) || this.size >= this.#most || text.length > this.#room) return this;
+    this.#room -= text.length;
+    // A copy: a part of a longer text keeps all of that in memory.
+    return super.add(Buffer.from(text, 'utf16le').toString('utf16le'));
   }
 }

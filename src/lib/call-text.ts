@@ -2,18 +2,9 @@
 import { headCopy } from './utf8.ts';
 
 /** Fields that say most, the first one present counts. */
-const TELLING = [
-  'command',
-  'file_path',
-  'pattern',
-  'skill',
-  'url',
-  'query',
-  'description',
-  'prompt',
-  'question',
-  'path',
-];
+const TELLING = 'command file_path pattern skill url query description prompt question path'.split(
+  ' ',
+);
 const VALUES_MAX = 6;
 const VALUE_CHARS_MAX = 200;
 const TEXT_CHARS_MAX = 2000;
@@ -34,7 +25,7 @@ export function callText(input: unknown, cwd: string | null): string {
 }
 
 /** `path` relative to `cwd` when inside it. */
-export function shortPath(path: string, cwd: string | null): string {
+function shortPath(path: string, cwd: string | null): string {
   const inside = cwd !== null && cwd !== '' && path.startsWith(`${cwd}/`);
   return headCopy(inside ? path.slice(cwd.length + 1) : path, TEXT_CHARS_MAX);
 }

@@ -6,7 +6,7 @@ export interface Clock {
 
 export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now() };
 
-/** A clock that stands still, for byte-identical output (RE-19). */
+/** A clock that does not move, for byte-identical output (RE-19). */
 export function fixedClock(at_ms: number): Clock {
   return { now: () => at_ms, elapsed: () => 0 };
 }

@@ -62,11 +62,30 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   ENOENT: { code: 'not_found', say: 'there is no such file or folder' },
 };
 
+/** The same for a file that the user asked to have written. */
+export function unwritable(cause: unknown, path: string, stage: string): TachoError {
+  return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
+    stage,
+    cause,
+  });
+}
+/** The code of a file-system error; empty for any other. */
+export const errnoOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException | null)?.code ?? '';
+
 /** A file-system error as a TachoError that names the path and says what to do. */
 export function fileError(cause: unknown, path: string, stage: string): TachoError {
   if (cause instanceof TachoError) return cause;
-  const errno = (cause as NodeJS.ErrnoException | null)?.code ?? '';
-  const known = own(FILE_ERRORS, errno);
+  const known = own(FILE_ERRORS, errnoOf(cause));
   const text = known ? known.say : String((cause as Error)?.message ?? cause);
   return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
+}
+
+/** The result of `work`; a file-system error of it names the path. */
+export function withPath<T>(path: string, stage: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw fileError(cause, path, stage);
+  }
 }

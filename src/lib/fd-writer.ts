@@ -4,47 +4,43 @@
  */
 import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { errnoOf } from './errors.ts';
 
-export interface FdWriter {
-  /** Resolves when the text is with the system, or nothing more can be written. */
-  write(text: string | Uint8Array): Promise<void>;
-  /** The reader has gone away, or writing fails; what is written since is dropped. */
-  readonly gone: boolean;
-  /** Why writing fails, where it is not the reader's doing: a full disk. */
-  readonly failure: Error | null;
-}
+export type FdWriter = Readonly<ReturnType<typeof createFdWriter>>;
 
 const READER_GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF']);
 
-function writeSome(fd: number, bytes: Uint8Array, from: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    write(fd, bytes, from, bytes.length - from, null, (error, count) => {
-      if (error) reject(error);
-      else resolve(count);
-    });
-  });
-}
+const writeSome = promisify(write);
 
-export function createFdWriter(fd: number): FdWriter {
+export function createFdWriter(fd: number) {
   let queue: Promise<void> = Promise.resolve();
-  const writer = { gone: false, failure: null as Error | null, write: put };
+  const writer = {
+    /** The reader has gone away, or writing fails; what is written since is dropped. */
+    gone: false,
+    /** Why writing fails, where it is not the reader's doing: a full disk. */
+    failure: null as Error | null,
+    write: put,
+  };
 
   async function writeAll(bytes: Uint8Array): Promise<void> {
     for (let done = 0; done < bytes.length && !writer.gone; ) {
       try {
-        done += await writeSome(fd, bytes, done);
+        const { bytesWritten } = await writeSome(fd, bytes, done, bytes.length - done, null);
+        done += bytesWritten;
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
+        const code = errnoOf(error);
         // A descriptor that somebody else made non-blocking: the reader is slow, not gone.
         if (code === 'EAGAIN') await sleep(5);
         else {
           writer.gone = true;
-          if (!READER_GONE.has(code ?? '')) writer.failure = error as Error;
+          if (!READER_GONE.has(code)) writer.failure = error as Error;
         }
       }
     }
   }
 
+  /** Resolves when the text is with the system, or nothing more can be written. */
   function put(text: string | Uint8Array): Promise<void> {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     queue = queue.then(() => writeAll(bytes));

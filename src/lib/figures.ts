@@ -32,6 +32,11 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
+/** A figure, or that it is not known. */
+export function knownText(value: number | null, text: (value: number) => string): string {
+  return value === null ? 'not known' : text(value);
+}
+
 /** `1 file`, `2 files`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -4,13 +4,12 @@ import type { DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
 import { isoTime } from './iso-time.ts';
 import { LIMITS } from './limits.ts';
+import { isMap } from './own.ts';
 import { processWide } from './process-wide.ts';
 
 export type Native = { readonly [key: string]: unknown };
 
-export function isNative(value: unknown): value is Native {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export const isNative: (value: unknown) => value is Native = isMap;
 
 export function nativeOf(value: unknown): Native | null {
   return isNative(value) ? value : null;

@@ -34,7 +34,7 @@ function base32(bytes: Uint8Array, length: number): string {
   return text;
 }
 
-/** `r_` and 26 characters: 10 of time, 16 of chance. */
+/** `r_` and 26 characters: 10 of time, 16 random ones. */
 export function newRunId(now_ms: number, random: RandomSource): string {
   let time = '';
   for (let rest = now_ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) {
@@ -43,7 +43,7 @@ export function newRunId(now_ms: number, random: RandomSource): string {
   return `r_${time}${base32(random(10), 16)}`;
 }
 
-/** A UUID of chance (version 4). */
+/** A random UUID (version 4). */
 export function newUuid(random: RandomSource): string {
   const bytes = Buffer.from(random(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

@@ -27,6 +27,14 @@ export function isoTime(text: string): number | undefined {
   return Number.isNaN(at_ms) ? undefined : at_ms;
 }
 
+/** The last moment that four digits of year can write. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** The nearest moment that every reader of ISO times takes. */
+export function writableTime(at_ms: number): number {
+  return Number.isFinite(at_ms) ? Math.min(Math.max(at_ms, 0), LAST_MS) : 0;
+}
+
 /** The time as text; null where it is not known, or beyond every date: recordings of earlier versions may hold such times. */
 export function isoText(at_ms: number | null): string | null {
   return at_ms === null || !(Math.abs(at_ms) <= 8.64e15) ? null : new Date(at_ms).toISOString();

@@ -79,3 +79,12 @@ export function jsonFault(error: unknown): string {
     .replace(/^Unexpected token .*$/s, 'Unexpected token in JSON')
     .replace(/^".*" is not valid JSON$/s, 'Not valid JSON');
 }
+
+/** The value of a JSON text; undefined where it is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

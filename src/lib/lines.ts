@@ -29,20 +29,12 @@ export interface LineSink {
   oversize(line: OversizeLine): void;
 }
 
-export interface Lines {
-  push(chunk: Buffer): void;
-  end(): void;
-  /** The rest of the current line will never come: gives what there is of it, and begins a new line behind it. */
-  restart(): OversizeLine;
-  /** Bytes of memory that the unfinished line takes. */
-  readonly held: number;
-  /** The unfinished line is not wanted any more: it is read on, and reported as one over the limit. */
-  giveUp(): void;
-}
+export type Lines = ReturnType<typeof createLines>;
 
 const LF = 10;
 const CR = 13;
 const BOM = [0xef, 0xbb, 0xbf];
+const START = { line: 0, offset: 0 };
 const NOTHING = Buffer.alloc(0);
 /** The first room for an unfinished line; it is doubled as needed. */
 const ROOM_BYTES_MIN = 512;
@@ -51,6 +43,15 @@ interface Oversize {
   hash: Hash;
   head: Buffer;
   bytes: number;
+}
+
+const behindMark = (bytes: Buffer, from: number) =>
+  BOM.every((byte, at) => bytes[from + at] === byte) ? from + BOM.length : from;
+
+function poured(bytes: Buffer): Oversize {
+  const over = { hash: createHash('sha256'), head: NOTHING, bytes: 0 };
+  pour(over, bytes);
+  return over;
 }
 
 /** The head is the same however the bytes are cut. */
@@ -95,29 +96,34 @@ class Held {
   }
 }
 
-export function createLines(
-  sink: LineSink,
-  line_bytes_max: number = LIMITS.line_bytes_max,
-  from: { line: number; offset: number } = { line: 0, offset: 0 },
-): Lines {
+/** Closes each line that ends in the chunk. Returns where the rest begins. */
+function closeEach(
+  chunk: Buffer,
+  close: (chunk: Buffer, from: number, to: number) => void,
+): number {
+  let start = 0;
+  for (let lf = chunk.indexOf(LF); lf >= 0; lf = chunk.indexOf(LF, start)) {
+    close(chunk, start, lf);
+    start = lf + 1;
+  }
+  return start;
+}
+
+/** `most`: bytes of a line. */
+export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max, from = START) {
   const place: LinePlace = { line: from.line, offset: from.offset, terminated: true };
-  const held = new Held(line_bytes_max);
+  const held = new Held(most);
   let over: Oversize | null = null;
   let next_offset = from.offset;
 
   function emit(bytes: Buffer, from: number, to: number): void {
-    let start = from;
-    let end = to;
-    if (place.line === 1 && BOM.every((byte, at) => bytes[start + at] === byte)) start += 3;
-    if (end > start && bytes[end - 1] === CR) end -= 1;
+    const start = place.line === 1 ? behindMark(bytes, from) : from;
+    const end = to > start && bytes[to - 1] === CR ? to - 1 : to;
     if (end > start) sink.line(bytes, start, end, place);
   }
 
   function spill(bytes: Buffer): void {
-    if (over === null) {
-      over = { hash: createHash('sha256'), head: NOTHING, bytes: 0 };
-      pour(over, held.take());
-    }
+    over ??= poured(held.take());
     pour(over, bytes);
   }
 
@@ -134,8 +140,7 @@ export function createLines(
     place.offset = next_offset;
     const bytes = (over?.bytes ?? held.length) + (to - from);
     next_offset += bytes + (place.terminated ? 1 : 0);
-    if (over !== null || bytes > line_bytes_max)
-      sink.oversize(takeOversize(chunk.subarray(from, to)));
+    if (over !== null || bytes > most) sink.oversize(takeOversize(chunk.subarray(from, to)));
     else if (held.length === 0) emit(chunk, from, to);
     else {
       held.add(chunk.subarray(from, to));
@@ -144,30 +149,29 @@ export function createLines(
   }
 
   return {
-    push(chunk) {
-      let start = 0;
-      for (let lf = chunk.indexOf(LF); lf >= 0; lf = chunk.indexOf(LF, start)) {
-        close(chunk, start, lf);
-        start = lf + 1;
-      }
+    push(chunk: Buffer): void {
+      const start = closeEach(chunk, close);
       if (start === chunk.length) return;
       const rest = chunk.subarray(start);
-      if (over !== null || held.length + rest.length > line_bytes_max) spill(rest);
+      if (over !== null || held.length + rest.length > most) spill(rest);
       // A copy: the caller may reuse its buffer.
       else held.add(rest);
     },
-    get held() {
+    /** Bytes of memory that the unfinished line takes. */
+    get held(): number {
       return held.room;
     },
-    giveUp() {
+    /** The unfinished line is not wanted any more: it is read on, and reported as one over the limit. */
+    giveUp(): void {
       if (held.length > 0) spill(NOTHING);
     },
-    end() {
+    end(): void {
       if (held.length === 0 && over === null) return;
       place.terminated = false;
       close(NOTHING, 0, 0);
     },
-    restart() {
+    /** The rest of the current line will never come: gives what there is of it, and begins a new line behind it. */
+    restart(): OversizeLine {
       place.line += 1;
       place.offset = next_offset;
       const rest = takeOversize(NOTHING);
@@ -175,4 +179,22 @@ export function createLines(
       return { ...rest, terminated: false };
     },
   };
+}
+
+/** What the sink puts of the lines in these chunks, in order: all of one chunk at a time. */
+export async function* linesIn<T>(
+  chunks: AsyncIterable<Uint8Array>,
+  sinkOf: (put: (item: T) => void) => LineSink,
+  bytes_max?: number,
+): AsyncGenerator<T[]> {
+  let held: T[] = [];
+  const sink = sinkOf((item) => void held.push(item));
+  const lines = createLines(sink, bytes_max);
+  for await (const { buffer, byteOffset, byteLength } of chunks) {
+    lines.push(Buffer.from(buffer, byteOffset, byteLength));
+    yield held;
+    held = [];
+  }
+  lines.end();
+  yield held;
 }

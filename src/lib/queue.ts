@@ -1,13 +1,6 @@
 /** A bounded queue between one writer and one reader: the writer waits when it is full, unless nobody reads at all. */
 
-export interface Queue<T> {
-  put(items: readonly T[]): Promise<void>;
-  end(error?: unknown): void;
-  /** May be called once; what was put before is not lost while it fits the bound. */
-  read(): AsyncGenerator<T, void>;
-}
-
-export function createQueue<T>(length_max: number): Queue<T> {
+export function createQueue<T>(length_max: number) {
   const items: T[] = [];
   let reading = false;
   let left = false;
@@ -17,7 +10,7 @@ export function createQueue<T>(length_max: number): Queue<T> {
   let wake_writer: () => void = () => {};
 
   return {
-    async put(more) {
+    async put(more: readonly T[]): Promise<void> {
       if (left) return;
       // One by one: a batch may have more items than a call has arguments.
       for (const item of more) items.push(item);
@@ -30,12 +23,13 @@ export function createQueue<T>(length_max: number): Queue<T> {
         });
       }
     },
-    end(error) {
+    end(error?: unknown): void {
       ended = true;
       failure = error;
       wake_reader();
     },
-    async *read() {
+    /** May be called once; what was put before is not lost while it fits the bound. */
+    async *read(): AsyncGenerator<T, void> {
       reading = true;
       try {
         for (;;) {

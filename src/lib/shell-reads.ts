@@ -4,45 +4,12 @@
  */
 
 import { LIMITS } from './limits.ts';
-import { own } from './own.ts';
+import { nameOf, programAt, sortArguments, splitArguments } from './shell-arguments.ts';
 import { type Word, wordsOf } from './shell-words.ts';
 
-/** Options of read commands that take the next word as their value. */
-const VALUE_OPTIONS: Record<string, string> = {
-  head: 'nc',
-  tail: 'ncs',
-  nl: 'bdfhilnsvw',
-  grep: 'ABCmefd',
-  egrep: 'ABCmef',
-  fgrep: 'ABCmef',
-  rg: 'ABCEMTdefgjmrt',
-  sed: 'efl',
-  less: 'bhjkoOpPtTxyz',
-  bat: 'HlmRr',
-  batcat: 'HlmRr',
-};
-/** Programs with options that begin with `+`: a line, a search. */
-const PLUS_OPTIONS = new Set(['tail', 'less', 'more']);
-const LONG_VALUE_OPTIONS = new Set(
-  'lines bytes style theme language line-range highlight-line context after-context before-context max-count regexp file include exclude expression'
-    .split(' ')
-    .map((name) => `--${name}`),
+const READ_COMMANDS = new Set(
+  'cat head tail sed nl less more bat batcat grep egrep fgrep rg'.split(' '),
 );
-const READ_COMMANDS = new Set([
-  'cat',
-  'head',
-  'tail',
-  'sed',
-  'nl',
-  'less',
-  'more',
-  'bat',
-  'batcat',
-  'grep',
-  'egrep',
-  'fgrep',
-  'rg',
-]);
 const MAY_READ = /\b(?:cat|head|tail|sed|nl|less|more|bat|grep|[ef]grep|batcat|rg)\b/;
 /** One plain read of one file, by far the most frequent. */
 const PLAIN_READ =
@@ -50,19 +17,6 @@ const PLAIN_READ =
 const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 /** Long options of `sed` and searches that say what the first operand else would. */
 const LONG_PATTERN = /^--(?:regexp|expression|file)(?:=|$)/;
-const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '{', '(']);
-/** Programs that run the command after them → their options that take a value. */
-const WRAPPERS: Record<string, string> = {
-  command: '',
-  env: 'uCS',
-  exec: 'a',
-  nice: 'n',
-  nohup: '',
-  stdbuf: 'ioe',
-  sudo: 'CDghpRTUu',
-  time: 'fo',
-  timeout: 'ks',
-};
 const PIPES = new Set(['|', '|&', '&']);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
 /** Command lines in command lines: as deep as anybody writes them. */
@@ -128,7 +82,7 @@ export function onlyRead(command: string): string | null {
   if (plain !== undefined) return plain;
   if (!MAY_READ.test(command)) return null;
   const words = wordsOf(command.trim());
-  const program = (words[0]?.text ?? '').replace(/^.*\//, '');
+  const program = nameOf(words[0]);
   if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;
   if (words.some((word) => word.operator || word.unsure)) return null;
   const files = readsOf(words);
@@ -161,56 +115,13 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** Where the program's name stands, after keywords, assignments, and the programs that only run another. */
-function programAt(words: readonly Word[]): number {
-  let at = 0;
-  for (;;) {
-    while (KEYWORDS.has(words[at]?.text ?? '') || /^[A-Za-z_]\w*=/.test(words[at]?.text ?? ''))
-      at += 1;
-    const wrapper = nameOf(words[at]);
-    const takes = own(WRAPPERS, wrapper);
-    if (takes === undefined) return at;
-    at += 1;
-    for (
-      let text = words[at]?.text;
-      text !== undefined && /^-./.test(text);
-      text = words[at]?.text
-    ) {
-      // `command -v NAME` only looks for it.
-      if (wrapper === 'command' && /^-[vV]/.test(text)) return words.length;
-      at += takesNext(text, takes) ? 2 : 1;
-    }
-    if (wrapper === 'timeout') at += 1;
-  }
-}
-
-const nameOf = (word: Word | undefined) => (word?.text ?? '').replace(/^.*\//, '');
-
-/** The short options in one word, up to the first that takes a value. */
-function lettersOf(option: string, takes: string): string {
-  if (!/^-[a-zA-Z]/.test(option)) return '';
-  const letters = option.slice(1);
-  for (let at = 0; at < letters.length; at++)
-    if (takes.includes(letters[at] as string)) return letters.slice(0, at + 1);
-  return letters;
-}
-
-/** Whether the option's value is the next word. */
-function takesNext(option: string, takes: string): boolean {
-  const letters = lettersOf(option, takes);
-  return letters.length === option.length - 1 && takes.includes(letters.at(-1) ?? '-');
-}
-
 /** The files that one simple command reads. */
 function readsOf(words: Word[]): string[] {
   const start = programAt(words);
   const program = nameOf(words[start]);
   if (!READ_COMMANDS.has(program)) return [];
   const { args, inputs } = splitArguments(words.slice(start + 1));
-  const { options, operands } = sortArguments(program, args);
-  const letters = options
-    .map((option) => lettersOf(option, own(VALUE_OPTIONS, program) ?? ''))
-    .join('');
+  const { options, letters, operands } = sortArguments(program, args);
   const has = (short: RegExp, long: RegExp) =>
     short.test(letters) || options.some((option) => long.test(option));
   if (program === 'sed') {
@@ -223,48 +134,4 @@ function readsOf(words: Word[]): string[] {
   return [...operands, ...inputs]
     .filter((word) => !word.unsure && word.text !== '-' && word.text !== '')
     .map((word) => word.text);
-}
-
-function splitArguments(words: Word[]): { args: Word[]; inputs: Word[] } {
-  const args: Word[] = [];
-  const inputs: Word[] = [];
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i] as Word;
-    if (!word.operator) args.push(word);
-    else {
-      const target = words[i + 1];
-      i += 1;
-      if (word.text === '<' && target !== undefined) inputs.push(target);
-    }
-  }
-  return { args, inputs };
-}
-
-function sortArguments(
-  program: string,
-  args: Word[],
-): { options: string[]; values: Word[]; operands: Word[] } {
-  const options: string[] = [];
-  const values: Word[] = [];
-  const operands: Word[] = [];
-  const takes = own(VALUE_OPTIONS, program) ?? '';
-  for (let i = 0; i < args.length; i++) {
-    const { text } = args[i] as Word;
-    if (text === '--') {
-      operands.push(...args.slice(i + 1));
-      break;
-    }
-    if (!/^-./.test(text) && !(PLUS_OPTIONS.has(program) && /^\+./.test(text))) {
-      operands.push(args[i] as Word);
-      continue;
-    }
-    options.push(text);
-    const long = LONG_VALUE_OPTIONS.has(text) || (text === '--color' && !/grep$/.test(program));
-    if (long || takesNext(text, takes)) {
-      i += 1;
-      const value = args[i];
-      if (value !== undefined) values.push(value);
-    }
-  }
-  return { options, values, operands };
 }

@@ -1,5 +1,6 @@
 /** The one rule of what uses a skill (EV-2), for the list of used skills and for graders. Whether the call succeeded is the caller's to ask. */
 import { LIMITS } from './limits.ts';
+import { isMap, own } from './own.ts';
 
 /** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
 export function skillOfPath(path: string): string | null {
@@ -42,7 +43,6 @@ export function isSkill(used: string, asked: string): boolean {
 }
 
 function field(input: unknown, name: string): string | null {
-  if (input === null || typeof input !== 'object' || !Object.hasOwn(input, name)) return null;
-  const value = (input as Record<string, unknown>)[name];
+  const value = isMap(input) ? own(input, name) : undefined;
   return typeof value === 'string' ? value : null;
 }

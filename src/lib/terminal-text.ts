@@ -80,3 +80,15 @@ function characterColumns(character: string): number {
   const latin = (code >= 0x20 && code < 0x7f) || (code >= 0xc0 && code < 0x300);
   return latin && character.length === 1 ? 1 : columns(character);
 }
+
+/** Rows of a table with their columns aligned; those of figures to the right. */
+export function tableLines(
+  rows: readonly (readonly string[])[],
+  isFigure: (column: number) => boolean,
+): string[] {
+  const widthOf = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  const widths = (rows[0] ?? []).map((_, at) => widthOf(at));
+  const cell = (text: string, at: number) =>
+    isFigure(at) ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  return rows.map((row) => row.map(cell).join('  ').trimEnd());
+}

@@ -1,6 +1,14 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -33,4 +41,42 @@ test('a folder and bytes that are no UTF-8 are refused', () => {
   const path = join(folder, 'latin1');
   writeFileSync(path, Buffer.from([0x61, 0xe9, 0x62]));
   expect(() => read(path, 100)).toThrow('is not UTF-8');
+});
+
+describe('a hand-written file', () => {
+  const textOf = (path: string) => read(path, 100).text;
+
+  test('is read, also through a link', () => {
+    const folder = testFolder();
+    writeFileSync(join(folder, 'f'), 'héllo');
+    symlinkSync('f', join(folder, 'l'));
+    expect([textOf(join(folder, 'f')), textOf(join(folder, 'l'))]).toEqual(['héllo', 'héllo']);
+  });
+
+  test('is refused where it is no regular file, too large, or no UTF-8', () => {
+    const folder = testFolder();
+    const at = (name: string) => join(folder, name);
+    mkdirSync(at('folder'));
+    expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
+    symlinkSync('/dev/zero', at('zero'));
+    writeFileSync(at('large'), 'x'.repeat(101));
+    writeFileSync(at('bytes'), Buffer.from([0xff]));
+    symlinkSync('loop', at('loop'));
+    const faults = ['folder', 'pipe', 'zero', 'large', 'bytes', 'missing', 'loop'].map((name) => {
+      try {
+        return textOf(at(name));
+      } catch (error) {
+        return (error as Error).message.replace(`${at(name)}: `, '');
+      }
+    });
+    expect(faults).toEqual([
+      'is not a regular file',
+      'is not a regular file',
+      'is not a regular file',
+      'is larger than 100 bytes',
+      'is not UTF-8: convert it first',
+      'there is no such file or folder',
+      'a symbolic link stands there; it is not followed',
+    ]);
+  });
 });

@@ -1,7 +1,8 @@
 /** Hand-written files: regular ones only, of bounded size, and without waiting for a pipe's writer. */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { fileError, TachoError } from './errors.ts';
+import { constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { TachoError, withPath } from './errors.ts';
 import { isUtf8 } from './utf8.ts';
+import { withFd } from './with-fd.ts';
 
 export interface TextFile {
   text: string;
@@ -17,26 +18,18 @@ export function readTextFile(
 ): TextFile {
   const { bytes_max, stage } = options;
   const refuse = (why: string) => new TachoError('config_invalid', `${path}: ${why}`, { stage });
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  } catch (cause) {
-    throw fileError(cause, path, stage);
-  }
-  try {
+  const read = (fd: number) => {
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw refuse('is not a regular file');
-    if (stat.size > bytes_max) throw refuse(`is larger than ${bytes_max} bytes`);
-    const bytes = readUpTo(fd, bytes_max + 1);
     // Some files of /proc have no size.
-    if (bytes.length > bytes_max) throw refuse(`is larger than ${bytes_max} bytes`);
+    const bytes = stat.size > bytes_max ? null : readUpTo(fd, bytes_max + 1);
+    if (bytes === null || bytes.length > bytes_max)
+      throw refuse(`is larger than ${bytes_max} bytes`);
     if (!isUtf8(bytes)) throw refuse('is not UTF-8: convert it first');
     return { text: bytes.toString('utf8'), bytes, stat };
-  } catch (cause) {
-    throw fileError(cause, path, stage);
-  } finally {
-    closeSync(fd);
-  }
+  };
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+  return withPath(path, stage, () => withFd(openSync(path, flags), read));
 }
 
 const PIECE_BYTES = 64 * 1024;

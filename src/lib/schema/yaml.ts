@@ -1,17 +1,169 @@
-/** YAML files, with the position of each value. Loaded when a file is read: the package takes time to load. */
-import { readYamlText } from '../yaml.ts';
-import type { Source } from './mistakes.ts';
+/**
+ * YAML files, with the position of each value. Takes time and memory in proportion to the text: keys are compared in
+ * linear time, nesting and all that aliases stand for are bounded. Loaded when a file is read: the package takes time to load.
+ */
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isPair,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { LIMITS } from '../limits.ts';
+import type { Path, Source } from './mistakes.ts';
 
-/** `merge`: `<<` takes over the fields of another map. */
-export function readYaml(path: string, text: string, options: { merge?: boolean } = {}): Source {
-  const { fault, value, placeOf } = readYamlText(text, options);
-  const source = { path, positionOf: placeOf };
-  if (fault !== null) return { ...source, value: undefined, faults: [fault] };
+type Range = [number, number, number] | null | undefined;
+/** The package reports the end of the stack as a mistake in the text. */
+const STACK = /^Maximum call stack/;
+/** Characters of a text that count as one value. */
+const VALUE_CHARS = 64;
+const NOT_1_2 = 'only YAML 1.2 is read: leave out the %YAML directive';
+
+interface Fault {
+  at: number;
+  message: string;
+}
+
+/** `merge`: `<<` takes over the fields of another map. The first fault of a text is reported, and then it has no value. */
+export function readYaml(path: string, text: string, { merge = false } = {}): Source {
+  const lines = new LineCounter();
+  const { document, fault } = parsed(text, lines, merge);
+  const source = {
+    path,
+    positionOf: (at: Path) => lines.linePos(rangeAt(document.contents, at)?.[0] ?? 0),
+  };
+  const faulty = ({ at, message }: Fault) => ({
+    ...source,
+    value: undefined,
+    faults: [{ ...lines.linePos(at), message }],
+  });
+  if (fault !== null) return faulty(fault);
   try {
-    return { ...source, value: value(), faults: [] };
+    // The package's own count of aliases walks through the file for each of them.
+    return { ...source, value: document.toJS({ maxAliasCount: -1 }), faults: [] };
   } catch (error) {
     // A merge of what is no map, by a tag.
-    const { message } = error as Error;
-    return { ...source, value: undefined, faults: [{ line: 1, col: 1, message }] };
+    return faulty({ at: 0, message: (error as Error).message });
   }
+}
+
+function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
+  const deep = { at: 0, message: `is nested deeper than ${LIMITS.depth_max} levels` };
+  try {
+    // The package compares every key with every other.
+    const document = parseDocument(text, {
+      lineCounter,
+      merge,
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: false,
+      logLevel: 'error',
+      // Each of them would quote the line around it: many mistakes in a long line take minutes.
+      prettyErrors: false,
+    });
+    const [wrong] = document.errors;
+    if (wrong !== undefined) {
+      const { message, pos } = wrong;
+      return { document, fault: STACK.test(message) ? deep : { at: pos[0], message } };
+    }
+    // Another version has other words for true and false, and merges maps.
+    if (document.directives?.yaml.version !== '1.2')
+      return { document, fault: { at: text.indexOf('%YAML'), message: NOT_1_2 } };
+    return { document, fault: structureFault(document) };
+  } catch (error) {
+    // The stack is used up long before the memory.
+    if (error instanceof RangeError) return { document: parseDocument(''), fault: deep };
+    throw error;
+  }
+}
+
+interface Visit {
+  node: unknown;
+  depth: number;
+  /** All of an anchor's node has been visited, since the size was this. */
+  from?: number;
+}
+
+/** Keys that are there twice, nesting, and all that aliases stand for, in the order of the text and without recursion. */
+function structureFault(document: Document): Fault | null {
+  const todo: Visit[] = [{ node: document.contents, depth: 0 }];
+  /** Anchor → size of its node, with all that the aliases in it stand for; null: of the node that is being visited. */
+  const sizes = new Map<string, number | null>();
+  let [size, aliases, added] = [0, 0, 0];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const { node, depth, from } = next;
+    const { range, anchor } = (node ?? {}) as { range?: Range; anchor?: string };
+    const fault = (message: string, at = range?.[0] ?? 0): Fault => ({ at, message });
+    if (from !== undefined) {
+      sizes.set(anchor as string, size - from);
+      continue;
+    }
+    if (depth > LIMITS.depth_max) return fault(`is nested deeper than ${LIMITS.depth_max} levels`);
+    if (isAlias(node)) {
+      const stands_for = sizes.get(node.source) ?? null;
+      if (stands_for === null) return fault(`there is no &${node.source} that ends before this`);
+      size += stands_for;
+      added += stands_for;
+      if (++aliases > LIMITS.yaml_aliases_max)
+        return fault(`has more than ${LIMITS.yaml_aliases_max} aliases`);
+      if (added > LIMITS.yaml_added_max)
+        return fault(`has aliases that expand to more than ${LIMITS.yaml_added_max} values`);
+      continue;
+    }
+    if (anchor !== undefined) {
+      sizes.set(anchor, null);
+      todo.push({ node, depth, from: size });
+    }
+    const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
+    size += 1 + Math.floor(text.length / VALUE_CHARS);
+    if (!isCollection(node)) continue;
+    const twice = keyTwice(node);
+    if (twice !== null) return fault('Map keys must be unique', twice.range?.[0]);
+    for (const item of node.items.toReversed())
+      for (const inner of isPair(item) ? [item.value, item.key] : [item])
+        todo.push({ node: inner, depth: depth + 1 });
+  }
+  return null;
+}
+
+/** The second key of a map that has the same name as another. */
+function keyTwice({ items }: YAMLMap | YAMLSeq): { range?: Range } | null {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const key = isPair(item) ? item.key : null;
+    // The key of a merge is a symbol, and may be there twice.
+    if (!isScalar(key) || typeof key.value === 'symbol' || key.value === '<<') continue;
+    const name = String(key.value);
+    if (seen.has(name)) return key;
+    seen.add(name);
+  }
+  return null;
+}
+
+interface Node {
+  range?: Range;
+  items?: Item[];
+}
+type Item = Node & { key?: Node & { value?: unknown }; value?: Node | null };
+
+/** Of a map's key where there is one, else of the value itself. */
+function rangeAt(root: unknown, at: Path): Range {
+  let node = root as Node | null;
+  let nearest = node;
+  for (const key of at) {
+    const items: Item[] = node?.items ?? [];
+    const item =
+      typeof key === 'number'
+        ? items[key]
+        : (items.find((one) => one.key !== undefined && String(one.key?.value) === key) ??
+          items[Number(key)]);
+    if (item === undefined) break;
+    nearest = item.key ?? item;
+    node = item.key === undefined ? item : (item.value ?? null);
+  }
+  return nearest?.range;
 }

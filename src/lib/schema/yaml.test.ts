@@ -1,13 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cpuMs } from '../../test/cpu-ms.ts';
-import { testFolder } from '../../test/fixtures/folder.ts';
-import { readTextFile } from './text-file.ts';
-import { readYamlText } from './yaml.ts';
+import { cpuMs } from '../../../test/cpu-ms.ts';
+import { readYaml } from './yaml.ts';
 
-const faultOf = (text: string) => readYamlText(text, { merge: true }).fault;
+const faultOf = (text: string) => readYaml('F', text, { merge: true }).faults[0] ?? null;
 const many = (count: number, item: (i: number) => string, between = '\n') =>
   Array.from({ length: count }, (_, i) => item(i)).join(between);
 
@@ -20,8 +15,8 @@ describe('YAML', () => {
   for (const [what, text] of Object.entries(WIDE))
     test(`${what} of 50,000 entries takes seconds, not minutes`, () => {
       const start = performance.now();
-      const read = readYamlText(text);
-      expect([read.fault, typeof read.value()]).toEqual([null, 'object']);
+      const read = readYaml('F', text);
+      expect([read.faults, typeof read.value]).toEqual([[], 'object']);
       expect(performance.now() - start).toBeLessThan(30_000);
     });
 
@@ -83,76 +78,38 @@ describe('YAML', () => {
 
   test('many aliases in an anchor of a wide file take no longer than the file', () => {
     const text = `a: &a 1\nb: &b [${'*a, '.repeat(900)}]\nc: *b\nd: [${'1, '.repeat(200_000)}]`;
-    const { fault, value } = readYamlText(text);
     const start = cpuMs();
-    expect([fault, Object.keys(value() as object)]).toEqual([null, ['a', 'b', 'c', 'd']]);
-    // 0.1 s; where each alias walks through the file, 15 s.
-    expect(cpuMs() - start).toBeLessThan(3_000);
+    const { faults, value } = readYaml('F', text);
+    expect([faults, Object.keys(value as object)]).toEqual([[], ['a', 'b', 'c', 'd']]);
+    // 2 s; where each alias walks through the file, 15 s more.
+    expect(cpuMs() - start).toBeLessThan(8_000);
   });
 
   test('an alias is refused in its own anchor and without one, and means the last one before it', () => {
     const message = 'there is no &a that ends before this';
     for (const text of ['- 1\n- &a [*a]', '- 1\n- [*a, &a 1]', '- &a 1\n- &a [*a]'])
       expect(faultOf(text)).toMatchObject({ line: 2, message });
-    expect(readYamlText('[&a 1, *a, &a 2, *a]').value()).toEqual([1, 1, 2, 2]);
+    expect(readYaml('F', '[&a 1, *a, &a 2, *a]').value).toEqual([1, 1, 2, 2]);
   });
 
   test('another version of YAML is refused, with its place', () => {
     const message = 'only YAML 1.2 is read: leave out the %YAML directive';
     expect(faultOf('# x\n%YAML 1.1\n---\na: yes\n')).toEqual({ line: 2, col: 1, message });
-    expect(readYamlText('%YAML 1.2\n---\na: yes\n').value()).toEqual({ a: 'yes' });
+    expect(readYaml('F', '%YAML 1.2\n---\na: yes\n').value).toEqual({ a: 'yes' });
   });
 
   test('places are those of keys and items', () => {
-    const { placeOf } = readYamlText('a:\n  - b: 1\n    c: 2\n  - d\n');
+    const { positionOf } = readYaml('F', 'a:\n  - b: 1\n    c: 2\n  - d\n');
     expect([
-      placeOf([]),
-      placeOf(['a', 0, 'c']),
-      placeOf(['a', '1']),
-      placeOf(['a', 0, 'nothing']),
+      positionOf([]),
+      positionOf(['a', 0, 'c']),
+      positionOf(['a', '1']),
+      positionOf(['a', 0, 'nothing']),
     ]).toEqual([
       { line: 1, col: 1 },
       { line: 3, col: 5 },
       { line: 4, col: 5 },
       { line: 2, col: 5 },
-    ]);
-  });
-});
-
-describe('a hand-written file', () => {
-  const read = (path: string) => readTextFile(path, { bytes_max: 100, stage: 'test' }).text;
-
-  test('is read, also through a link', () => {
-    const folder = testFolder();
-    writeFileSync(join(folder, 'f'), 'héllo');
-    symlinkSync('f', join(folder, 'l'));
-    expect([read(join(folder, 'f')), read(join(folder, 'l'))]).toEqual(['héllo', 'héllo']);
-  });
-
-  test('is refused where it is no regular file, too large, or no UTF-8', () => {
-    const folder = testFolder();
-    const at = (name: string) => join(folder, name);
-    mkdirSync(at('folder'));
-    expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
-    symlinkSync('/dev/zero', at('zero'));
-    writeFileSync(at('large'), 'x'.repeat(101));
-    writeFileSync(at('bytes'), Buffer.from([0xff]));
-    symlinkSync('loop', at('loop'));
-    const faults = ['folder', 'pipe', 'zero', 'large', 'bytes', 'missing', 'loop'].map((name) => {
-      try {
-        return read(at(name));
-      } catch (error) {
-        return (error as Error).message.replace(`${at(name)}: `, '');
-      }
-    });
-    expect(faults).toEqual([
-      'is not a regular file',
-      'is not a regular file',
-      'is not a regular file',
-      'is larger than 100 bytes',
-      'is not UTF-8: convert it first',
-      'there is no such file or folder',
-      'a symbolic link stands there; it is not followed',
     ]);
   });
 });

@@ -1,0 +1,41 @@
+/** One process, as the /proc of Linux shows it. */
+import { readFileSync } from 'node:fs';
+
+export interface ProcessStat {
+  pid: number;
+  ppid: number;
+  pgid: number;
+  /** Null where the system does not say. */
+  session: number | null;
+  name: string;
+  /** Start time by the system's own count; with the pid it names one process for good. */
+  start: string;
+}
+
+/** `pid (name) state ppid pgid session …`, where the name may itself hold blanks and parentheses. */
+export function parseStat(text: string): ProcessStat | null {
+  const open = text.indexOf('(');
+  const shut = text.lastIndexOf(')');
+  const rest = text.slice(shut + 2).split(' ');
+  const start = rest[19];
+  if (open < 0 || shut < open || start === undefined) return null;
+  const state = rest[0];
+  if (state === 'Z' || state === 'X' || state === 'x') return null;
+  return {
+    pid: Number(text.slice(0, open)),
+    ppid: Number(rest[1]),
+    pgid: Number(rest[2]),
+    session: Number(rest[3]),
+    name: text.slice(open + 1, shut),
+    start,
+  };
+}
+
+/** Null for a process that does not run, and where there is no /proc. */
+export function readStat(pid: number | string): ProcessStat | null {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return null;
+  }
+}
