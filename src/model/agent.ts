@@ -115,7 +115,7 @@ export interface SessionFile {
   modified_ms: number;
 }
 
-export interface StreamDecoderOptions {
+interface StreamDecoderOptions {
   /** The run continues a session; its figures may count the runs before it too. */
   resumed?: boolean;
 }
@@ -127,13 +127,23 @@ export interface SessionDecoderOptions {
   stream_usage?: boolean;
 }
 
+/** Takes the error of a file or folder that is there and cannot be looked into; the search continues without it. */
+export type Unreadable = (error: Error) => void;
+
+interface SessionQuery {
+  session_id: string;
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  unreadable?: Unreadable;
+}
+
 export interface SessionFiles {
   /** The main file of a session, where the CLI keeps it; null when there is none. */
-  find(query: { session_id: string; cwd: string; env: NodeJS.ProcessEnv }): Promise<string | null>;
+  find(query: SessionQuery): Promise<string | null>;
   /** Main files of all sessions that the CLI keeps, newest first where that is cheap; sub-agents' files are none. */
   list?(query: { env: NodeJS.ProcessEnv }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
-  parts(path: string): Promise<SessionPart[]>;
+  parts(path: string, unreadable?: Unreadable): Promise<SessionPart[]>;
   /** What a part that is no file of its own says, as lines: a session of a database. Null: it is a file. */
   read?(path: string): Iterable<Buffer> | null;
   /** A record's own time in epoch ms, for merging several files; null when it has none. */

@@ -4,7 +4,7 @@
  * the correlator adds step, sequence, duration, the tool's name on later events, and ends what never ended.
  */
 import type { DataOf } from './event.ts';
-import type { CallStatus, Decision } from './words.ts';
+import type { CallStatus } from './words.ts';
 
 /** The agent's time of a draft in epoch ms; absent where the record has none. */
 interface Timed {
@@ -35,23 +35,16 @@ export interface CallFinishedDraft {
   native_tool?: string;
 }
 
-type Without<T, K extends keyof T> = Omit<T, K>;
-
 /** Kinds whose draft data differ from the event's data. */
 interface DraftDataOverrides {
   call_requested: CallRequestedDraft;
-  call_decided: {
-    call_id: string;
-    decision: Decision;
-    reason: string | null;
-    source: string | null;
-  };
+  call_decided: Omit<DataOf<'call_decided'>, 'tool'>;
   call_started: { call_id: string };
-  call_progress: Without<DataOf<'call_progress'>, 'tool'>;
+  call_progress: Omit<DataOf<'call_progress'>, 'tool'>;
   call_finished: CallFinishedDraft;
-  call_updated: Without<DataOf<'call_updated'>, 'tool'>;
-  call_retried: Without<DataOf<'call_retried'>, 'tool'>;
-  step_started: Without<DataOf<'step_started'>, 'step_index'>;
+  call_updated: Omit<DataOf<'call_updated'>, 'tool'>;
+  call_retried: Omit<DataOf<'call_retried'>, 'tool'>;
+  step_started: Omit<DataOf<'step_started'>, 'step_index'>;
 }
 
 /** Kinds that the correlator or the runner makes itself. */

@@ -44,7 +44,7 @@ const Text = Type.Object({
 });
 const CallRef = { call_id: Type.String(), tool: Type.String() };
 
-/** `data` of every kind. */
+/** `data` of every kind; kinds are named `<noun>_<past participle>`. */
 export const EventData = {
   run_started: Type.Object({
     agent: Type.String(),
@@ -263,16 +263,16 @@ const eventOf = <K extends keyof typeof EventData>(kind: K) =>
     data: EventData[kind],
   });
 
-type Kinds = keyof typeof EventData;
-type EventSchemas = { [K in Kinds]: ReturnType<typeof eventOf<K>> };
+export type EventKind = keyof typeof EventData;
+type EventSchemas = { [K in EventKind]: ReturnType<typeof eventOf<K>> };
 
 export const EventSchema = Type.Union(
-  (Object.keys(EventData) as Kinds[]).map((kind) => eventOf(kind)),
+  (Object.keys(EventData) as EventKind[]).map((kind) => eventOf(kind)),
 );
 
-export type DataOf<K extends Kinds> = Static<(typeof EventData)[K]>;
-export type EventOf<K extends Kinds> = Omit<Static<EventSchemas[K]>, 'data' | 'kind'> & {
+export type DataOf<K extends EventKind> = Static<(typeof EventData)[K]>;
+export type EventOf<K extends EventKind> = Omit<Static<EventSchemas[K]>, 'data' | 'kind'> & {
   kind: K;
   data: DataOf<K>;
 };
-export type Event = { [K in Kinds]: EventOf<K> }[Kinds];
+export type Event = { [K in EventKind]: EventOf<K> }[EventKind];

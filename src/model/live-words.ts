@@ -1,7 +1,6 @@
 /** The closed vocabularies of the live protocol, as plain data: importing this file loads no schema library. */
 
 export const LIVE_VERSION = '1.0';
-export const LIVE_SCHEMA = 'tacho.live.v1';
 
 /** Sent by an agent's side, numbered, stored. */
 export const AGENT_MESSAGE_TYPES = [
@@ -45,16 +44,6 @@ export const LIVE_TYPES = [
 ] as const;
 export type LiveType = (typeof LIVE_TYPES)[number];
 
-/** Acknowledged unless they say otherwise (LP-7). */
-export const ACKED_TYPES: ReadonlySet<string> = new Set([
-  'tool_call_request',
-  'tool_call_confirmation',
-  'tool_confirmation_response',
-  'tool_execution_status',
-  'tool_call_response',
-  'session_end',
-]);
-
 /** Belong to one call: they carry its correlation id. */
 export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
   'tool_call_request',
@@ -63,6 +52,9 @@ export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
   'tool_execution_status',
   'tool_call_response',
 ]);
+
+/** Acknowledged unless they say otherwise (LP-7). */
+export const ACKED_TYPES: ReadonlySet<string> = new Set([...CALL_MESSAGE_TYPES, 'session_end']);
 
 /** Pass when no credits are left (LP-10). */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error', 'interrupt', 'session_end']);

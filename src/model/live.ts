@@ -30,7 +30,7 @@ const Call = { call_id: Text, time_source: TimeSource };
 const Block = { message_id: Text, index: Count, time_source: TimeSource };
 
 /** `data` of every type. */
-export const LiveData = {
+const LiveData = {
   handshake_request: Type.Object({
     version: Text,
     role: OneOf(LIVE_ROLES),
@@ -154,7 +154,7 @@ const CONTROL = {
   correlation_id: MaybeText,
 };
 
-export const LIVE_ENVELOPES = {
+const LIVE_ENVELOPES = {
   session_start: AGENT_OTHER,
   session_end: AGENT_OTHER,
   tool_call_request: AGENT_CALL,
@@ -213,15 +213,9 @@ export interface LiveMessage<T extends LiveType = LiveType> {
   data: LiveDataOf<T>;
 }
 
+type LeftOut = 'session_id' | 'correlation_id' | 'message_id' | 'seq' | 'ack_required' | 'trace';
+
 /** A message of a known type whose fields hold; what the sender left out is undefined. */
-export interface WireMessage {
-  type: LiveType;
-  timestamp: string;
-  session_id?: string | null;
-  correlation_id?: string | null;
-  message_id?: string | null;
-  seq?: number | null;
-  ack_required?: boolean | null;
-  trace?: { traceparent: string; tracestate?: string | null } | null;
-  data: Record<string, unknown>;
-}
+export type WireMessage = Pick<LiveMessage, 'type' | 'timestamp'> & {
+  [K in LeftOut]?: LiveMessage[K] | null;
+} & { data: Record<string, unknown> };

@@ -4,124 +4,92 @@ import { Evidence, Nullable, NullableInteger, NullableString, OneOf, Usage } fro
 import { CALL_STATUSES, COMPLETENESS_GRADES, DECISIONS, EXIT_REASONS } from './words.ts';
 
 const Cut = { truncated: Type.Boolean(), original_bytes: NullableInteger };
-const open = { additionalProperties: true };
+const Open = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
+  Type.Object(fields, { additionalProperties: true });
 
 /** Declared data keys of each external type (RE-9): always present, null when not known. */
 export const RunEventData = {
-  run_started: Type.Object(
-    {
-      agent: Type.String(),
-      agent_version: NullableString,
-      model: NullableString,
-      session_id: NullableString,
-      cwd: NullableString,
-      fingerprint: NullableString,
-    },
-    open,
-  ),
-  step_started: Type.Object(
-    {
-      step_id: NullableString,
-      step_index: Type.Integer(),
-      allowed_tools: Nullable(Type.Array(Type.String())),
-      enforcement_mode: NullableString,
-    },
-    open,
-  ),
-  tool_call_detected: Type.Object(
-    {
-      tool_call_id: Type.String(),
-      tool: Type.String(),
-      native_tool: Type.String(),
-      parent_tool_call_id: NullableString,
-      input_preview: NullableString,
-      ...Cut,
-    },
-    open,
-  ),
-  tool_decision: Type.Object(
-    {
-      tool_call_id: Type.String(),
-      tool: Type.String(),
-      decision: OneOf(DECISIONS),
-      reason: NullableString,
-      source: NullableString,
-    },
-    open,
-  ),
-  tool_exec_started: Type.Object({ tool_call_id: Type.String(), tool: Type.String() }, open),
-  tool_exec_finished: Type.Object(
-    {
-      tool_call_id: Type.String(),
-      tool: Type.String(),
-      ok: Type.Boolean(),
-      status: OneOf(CALL_STATUSES),
-      exit_code: NullableInteger,
-      duration_ms: NullableInteger,
-      content_preview: NullableString,
-      ...Cut,
-    },
-    open,
-  ),
-  tool_retry: Type.Object(
-    {
-      tool_call_id: Type.String(),
-      tool: Type.String(),
-      attempt: Type.Integer(),
-      max_retries: NullableInteger,
-      failure_class: NullableString,
-      action: NullableString,
-    },
-    open,
-  ),
-  step_blocked: Type.Object(
-    { reason: Type.String(), tool: NullableString, step_id: NullableString },
-    open,
-  ),
-  provider_retry: Type.Object(
-    {
-      attempt: NullableInteger,
-      max_attempts: NullableInteger,
-      kind: NullableString,
-      status: NullableInteger,
-      backoff_ms: NullableInteger,
-    },
-    open,
-  ),
-  provider_error: Type.Object(
-    {
-      kind: NullableString,
-      status: NullableInteger,
-      retryable: Nullable(Type.Boolean()),
-      message_short: Type.String(),
-    },
-    open,
-  ),
-  run_finished: Type.Object(
-    {
-      exit_reason: OneOf(EXIT_REASONS),
-      ok: Type.Boolean(),
-      final_output: Type.String(),
-      error: NullableString,
-      session_id: NullableString,
-      model: NullableString,
-      usage: Nullable(Usage),
-      cost_usd: Nullable(Type.Number()),
-      duration_ms: NullableInteger,
-      tool_calls: Type.Integer(),
-      terminal_evidence: Evidence,
-      completeness: Type.Object(
-        { grade: OneOf(COMPLETENESS_GRADES), gaps: Type.Array(Type.String()) },
-        open,
-      ),
-      agent_exit_code: NullableInteger,
-      agent_signal: NullableString,
-      ...Cut,
-    },
-    open,
-  ),
+  run_started: Open({
+    agent: Type.String(),
+    agent_version: NullableString,
+    model: NullableString,
+    session_id: NullableString,
+    cwd: NullableString,
+    fingerprint: NullableString,
+  }),
+  step_started: Open({
+    step_id: NullableString,
+    step_index: Type.Integer(),
+    allowed_tools: Nullable(Type.Array(Type.String())),
+    enforcement_mode: NullableString,
+  }),
+  tool_call_detected: Open({
+    tool_call_id: Type.String(),
+    tool: Type.String(),
+    native_tool: Type.String(),
+    parent_tool_call_id: NullableString,
+    input_preview: NullableString,
+    ...Cut,
+  }),
+  tool_decision: Open({
+    tool_call_id: Type.String(),
+    tool: Type.String(),
+    decision: OneOf(DECISIONS),
+    reason: NullableString,
+    source: NullableString,
+  }),
+  tool_exec_started: Open({ tool_call_id: Type.String(), tool: Type.String() }),
+  tool_exec_finished: Open({
+    tool_call_id: Type.String(),
+    tool: Type.String(),
+    ok: Type.Boolean(),
+    status: OneOf(CALL_STATUSES),
+    exit_code: NullableInteger,
+    duration_ms: NullableInteger,
+    content_preview: NullableString,
+    ...Cut,
+  }),
+  tool_retry: Open({
+    tool_call_id: Type.String(),
+    tool: Type.String(),
+    attempt: Type.Integer(),
+    max_retries: NullableInteger,
+    failure_class: NullableString,
+    action: NullableString,
+  }),
+  step_blocked: Open({ reason: Type.String(), tool: NullableString, step_id: NullableString }),
+  provider_retry: Open({
+    attempt: NullableInteger,
+    max_attempts: NullableInteger,
+    kind: NullableString,
+    status: NullableInteger,
+    backoff_ms: NullableInteger,
+  }),
+  provider_error: Open({
+    kind: NullableString,
+    status: NullableInteger,
+    retryable: Nullable(Type.Boolean()),
+    message_short: Type.String(),
+  }),
+  run_finished: Open({
+    exit_reason: OneOf(EXIT_REASONS),
+    ok: Type.Boolean(),
+    final_output: Type.String(),
+    error: NullableString,
+    session_id: NullableString,
+    model: NullableString,
+    usage: Nullable(Usage),
+    cost_usd: Nullable(Type.Number()),
+    duration_ms: NullableInteger,
+    tool_calls: Type.Integer(),
+    terminal_evidence: Evidence,
+    completeness: Open({ grade: OneOf(COMPLETENESS_GRADES), gaps: Type.Array(Type.String()) }),
+    agent_exit_code: NullableInteger,
+    agent_signal: NullableString,
+    ...Cut,
+  }),
   /** Extra type, only with `--stream` (RE-17). */
-  model_delta: Type.Object({ text: Type.String(), message_id: NullableString, ...Cut }, open),
+  model_delta: Open({ text: Type.String(), message_id: NullableString, ...Cut }),
 } as const;
 
 type Types = keyof typeof RunEventData;

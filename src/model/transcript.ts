@@ -13,8 +13,8 @@ import {
 } from './parts.ts';
 import { CALL_STATUSES, EXIT_REASONS, TRANSCRIPT_SCHEMA } from './words.ts';
 
-export const TRANSCRIPT_ROLES = ['user', 'assistant', 'system'] as const;
-export const TRANSCRIPT_SOURCES = ['run', 'record', 'import', 'convert', 'eval'] as const;
+const TRANSCRIPT_ROLES = ['user', 'assistant', 'system'] as const;
+const TRANSCRIPT_SOURCES = ['run', 'record', 'import', 'convert', 'eval'] as const;
 
 export const TranscriptCall = Type.Object({
   id: Type.String(),

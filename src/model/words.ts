@@ -3,7 +3,6 @@
 export const RUN_EVENT_SCHEMA = 'openagent.run_event.v1';
 export const OUTCOME_SCHEMA = 'tacho.outcome.v1';
 export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
-export const EVENT_VERSION = 1;
 
 /** Labels that say how a run came to be: the session file it was imported from, the eval's test it was made for. */
 export const IMPORTED_FILE_LABEL = 'imported';
@@ -67,39 +66,6 @@ export const EXIT_REASONS = [
   'cancelled',
 ] as const;
 
-/** Internal event kinds, `<noun>_<past participle>`. */
-export const EVENT_KINDS = [
-  'run_started',
-  'session_started',
-  'step_started',
-  'step_finished',
-  'message_delta',
-  'message_finished',
-  'thinking_delta',
-  'thinking_finished',
-  'call_requested',
-  'call_decided',
-  'call_started',
-  'call_progress',
-  'call_finished',
-  'call_updated',
-  'call_retried',
-  'step_blocked',
-  'permission_asked',
-  'permission_answered',
-  'file_changed',
-  'skill_used',
-  'usage_reported',
-  'provider_retried',
-  'provider_failed',
-  'hook_finished',
-  'notice',
-  'problem',
-  'agent_ended',
-  'process_exited',
-  'run_finished',
-] as const;
-
 export const RUN_EVENT_TYPES = [
   'run_started',
   'step_started',
@@ -160,19 +126,14 @@ export const PROBLEM_CODES = [
   'figure_invalid',
 ] as const;
 
-export type CanonicalTool = (typeof CANONICAL_TOOLS)[number];
 export type CallStatus = (typeof CALL_STATUSES)[number];
 export type Decision = (typeof DECISIONS)[number];
 export type TerminalEvidence = (typeof TERMINAL_EVIDENCES)[number];
-export type CompletenessGrade = (typeof COMPLETENESS_GRADES)[number];
-export type CostSource = (typeof COST_SOURCES)[number];
 export type FileOperation = (typeof FILE_OPERATIONS)[number];
 export type OutputMode = (typeof OUTPUT_MODES)[number];
 export type ApproveMode = (typeof APPROVE_MODES)[number];
 export type Channel = (typeof CHANNELS)[number];
 export type ExitReason = (typeof EXIT_REASONS)[number];
 export type ProviderFailureKind = (typeof PROVIDER_FAILURE_KINDS)[number];
-export type EventKind = (typeof EVENT_KINDS)[number];
-export type RunEventType = (typeof RUN_EVENT_TYPES)[number];
 export type ProblemStage = (typeof PROBLEM_STAGES)[number];
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
