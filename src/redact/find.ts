@@ -1,28 +1,17 @@
 /** Everything that finds secrets in a text, put together: known values in any form, known shapes, configured patterns. */
 import { createAnchors, type Found } from './anchors.ts';
-import { type Decoded, decodedParts, withoutCutEscape } from './decode.ts';
+import { type Decoded, decodedParts } from './decode.ts';
+import { withoutCutEscape } from './escapes.ts';
 import type { Pattern } from './patterns.ts';
 import { findRuns, findUserinfo, SHAPE_ANCHORS } from './rules.ts';
 import { formAnchor, formsOf, VALUE_CHARS_MIN, widened } from './values.ts';
 import { createWrapped } from './wrapped.ts';
 
-export interface Finders {
-  /** In no order, overlaps included. */
-  find(text: string): Found[];
-  /**
-   * Where a secret may begin that the end of the text cuts off; the text's length when none does. Words are not looked
-   * at, only what continues behind white space; with `long`, also what is longer than this many characters.
-   */
-  cutOff(text: string, long?: number): number;
-  /** Whether some value or pattern means characters, not bytes. */
-  readonly needsText: boolean;
-}
-
 /** What known shapes are made of, and how far around an escape they are looked for. */
 const KEY_CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=';
 const KEY_REACH = 256;
 
-export function createFinders(values: readonly string[], patterns: Pattern | null): Finders {
+export function createFinders(values: readonly string[], patterns: Pattern | null) {
   const forms = values.flatMap((value) => {
     const kind = kindOf(value);
     return formsOf(value).map((form) => formAnchor(form, value, kind));
@@ -46,26 +35,15 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     wrapped?.find(text, found);
   }
 
+  /** In no order, overlaps included. */
   function find(text: string): Found[] {
     const found: Found[] = [];
     if (text.length >= VALUE_CHARS_MIN) {
       findShapes(text, found);
-      for (const part of decodedParts(text, decoding)) findDecoded(part, found);
+      for (const part of decodedParts(text, decoding)) findDecoded(part, findShapes, found);
     }
     patterns?.find(text, (start, end) => void found.push({ start, end, kind: 'pattern' }));
     return found;
-  }
-
-  function findDecoded(part: Decoded, found: Found[]): void {
-    const inside: Found[] = [];
-    findShapes(part.text, inside);
-    for (const { start, end, kind, value } of inside)
-      found.push({
-        start: part.start(start),
-        end: part.end(end),
-        kind,
-        value: value ?? part.text.slice(start, end),
-      });
   }
 
   /** The same over line breaks, with the character before it that may hold a part of it. */
@@ -76,6 +54,10 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     return tail.places.includes(first - 1) ? first - 1 : first;
   }
 
+  /**
+   * Where a secret may begin that the end of the text cuts off; the text's length when none does. Words are not looked
+   * at, only what continues behind white space; with `long`, also what is longer than this many characters.
+   */
   function cutOff(text: string, long = 0): number {
     let first = patterns?.find(text, () => undefined) ?? text.length;
     if (forms.length === 0) return first;
@@ -92,8 +74,23 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     return first;
   }
 
+  /** Whether some value or pattern means characters, not bytes. */
   const needsText = patterns !== null || values.some((value) => /[^\u0000-\u007f]/.test(value));
   return { find, cutOff, needsText };
+}
+
+/** What is found in the decoded part, at its places in the whole. */
+function findDecoded(
+  { text, start, end }: Decoded,
+  findIn: (text: string, found: Found[]) => void,
+  found: Found[],
+): void {
+  const inside: Found[] = [];
+  findIn(text, inside);
+  for (const each of inside) {
+    const value = each.value ?? text.slice(each.start, each.end);
+    found.push({ start: start(each.start), end: end(each.end), kind: each.kind, value });
+  }
 }
 
 /** The halves of a pair are escaped one by one. */

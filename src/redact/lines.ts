@@ -1,5 +1,5 @@
 /** Private keys that are printed line by line, where every line comes by itself: on stderr, or as plain lines of stdout. */
-import { keyBlockEnd, openKeyBlock } from './rules.ts';
+import { keyBlockEnd, openKeyBlock } from './key-blocks.ts';
 
 /** Lines of one key; the longest in use has some 250. */
 const KEY_LINES_MAX = 1_000;

@@ -1,5 +1,6 @@
 /** Redacting JSON values: every string in them, and what is a secret because of its key or of the text before it. */
-import { openKeyBlock, WORD } from './rules.ts';
+import { openKeyBlock } from './key-blocks.ts';
+import { WORD } from './rules.ts';
 
 export interface Redacting {
   /** `word`: the key of the text, or what is before it in a list. */

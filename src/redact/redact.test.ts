@@ -5,7 +5,7 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from '../store/journal/hash.ts';
 import { openStateDir } from '../store/state-dir.ts';
-import { draftRedaction, redactEvent } from './event.ts';
+import { createGate } from './gate.ts';
 import { compilePatterns } from './patterns.ts';
 import { createRedactor, type RedactorOptions } from './redact.ts';
 
@@ -332,12 +332,12 @@ describe('events', () => {
         kind: 'call_finished',
         data: { call_id: 'c1', tool: 'Bash', output: `token ${secret}`, exit_code: 0 },
       };
-      expect(redactEvent(event, tool)).toEqual({
+      expect(createGate(tool).event(event)).toEqual({
         kind: 'call_finished',
         data: { call_id: 'c1', tool: 'Bash', output: `token ${mark}`, exit_code: 0 },
       });
       const clean = { kind: 'notice', data: { code: 'x', text: null } };
-      expect(redactEvent(clean, tool)).toBe(clean);
+      expect(createGate(tool).event(clean)).toBe(clean);
       expect(tool.counts()).toEqual({ github: 1 });
     },
   );
@@ -364,13 +364,13 @@ describe('events', () => {
         completeness: { grade: 'complete', gaps: ['unfinished_call:1'], filled: [] },
         config: { agent: 'opencode', labels: { tool_calls: 'complete' }, final_output_path: null },
       };
-      expect(redactEvent({ kind: 'run_finished', data }, tool).data).toEqual({
+      expect(createGate(tool).event({ kind: 'run_finished', data }).data).toEqual({
         ...data,
         final_output: marks.complete,
         config: { ...data.config, labels: { [marks.tool_calls as string]: marks.complete } },
       });
       const problem = { kind: 'problem', data: { code: 'unfinished_call', detail: 'incomplete' } };
-      expect(redactEvent(problem, tool).data).toEqual({
+      expect(createGate(tool).event(problem).data).toEqual({
         code: 'unfinished_call',
         detail: marks.incomplete,
       });
@@ -378,7 +378,7 @@ describe('events', () => {
         kind: 'message_delta',
         data: { message_id: 'm', parent_call_id: null, text: 'a ' },
       };
-      expect(draftRedaction(tool).transform([delta])).toEqual([delta]);
+      expect(createGate(tool).drafts([delta], '')).toEqual([delta]);
     },
   );
 
@@ -391,16 +391,16 @@ describe('events', () => {
       const delta = (text: string) => ({ kind: 'message_delta', data: { ...ids, text } });
       const end = { kind: 'message_finished', data: { ...ids, text: `My token is ${secret} end` } };
       const pieces = ['My token is ', secret.slice(0, 9), secret.slice(9), ' end'].map(delta);
-      const { transform, held } = draftRedaction<typeof end>(tool);
-      const drafts = pieces.flatMap((piece) => transform([piece]));
-      const last = transform([end]);
+      const { drafts: transform, held, event } = createGate(tool);
+      const drafts = pieces.flatMap((piece) => transform([piece], ''));
+      const last = transform([end], '');
       const texts = [...drafts, ...last.slice(0, -1)].map(({ data }) => data.text);
       expect(texts.join('')).toBe(`My token is ${mark} end`);
       expect(last).toEqual([delta('end'), end]);
-      expect(redactEvent(end, tool).data.text).toBe(`My token is ${mark} end`);
-      expect(transform([end])).toEqual([end]);
+      expect(event(end).data.text).toBe(`My token is ${mark} end`);
+      expect(transform([end], '')).toEqual([end]);
       expect(held()).toEqual([]);
-      expect(transform([delta(`no end: ${secret}`)])).toEqual([delta('no end: ')]);
+      expect(transform([delta(`no end: ${secret}`)], '')).toEqual([delta('no end: ')]);
       expect(held()).toEqual([delta(mark)]);
       expect(held()).toEqual([]);
     },

@@ -2,14 +2,16 @@
  * Redaction (ST-7): what looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before anything lasts or leaves.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
+
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import type { Found } from './anchors.ts';
 import { createFinders } from './find.ts';
+import { KEY_BLOCK_CHARS_MAX, openKeyBlock } from './key-blocks.ts';
+import { REDACT_LIMITS } from './limits.ts';
 import { createKeyLines } from './lines.ts';
 import { isWord, type Redacting, redactValue } from './objects.ts';
 import { compilePatterns } from './patterns.ts';
-import { KEY_BLOCK_CHARS_MAX, openKeyBlock } from './rules.ts';
 import { createStreams } from './streams.ts';
 import { isLongNumber, knownSecrets } from './values.ts';
 
@@ -24,34 +26,7 @@ export interface RedactorOptions {
   hash: (text: string) => string;
 }
 
-export interface Redactor {
-  text(text: string): string;
-  /** The same, faster for names that come again and again. */
-  name(text: string): string;
-  /** Every string in a JSON value, keys too. The same object when nothing was found. */
-  value<T>(value: T): T;
-  /** The same for a value that an agent or a tool made up: numbers too. */
-  foreign<T>(value: T): T;
-  /**
-   * One line of a channel of which every line comes by itself: keys over several lines are found too. Cut like `head`
-   * where a limit is given.
-   */
-  line(channel: string, text: string, bytes_max?: number): string;
-  /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
-  head(text: string, bytes_max: number): string;
-  /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
-  delta(stream: string, text: string): string;
-  /** What was held back; the stream has ended. */
-  flush(stream: string): string;
-  /** How many were replaced, by kind. */
-  counts(): Record<string, number>;
-  /** Names of secret-looking variables with values that are too short to be redacted. */
-  readonly too_short: readonly string[];
-  /** How much of a text must be seen at once to find what is split over its pieces. */
-  reachOf(text: string): number;
-  /** Whether byte text (lib/byte-text) is redacted as the text that it encodes. */
-  readonly bytes_too: boolean;
-}
+export type Redactor = ReturnType<typeof createRedactor>;
 
 /** Characters of one that is written as an escape. */
 const ENCODED_MAX = 6;
@@ -62,11 +37,11 @@ const PLAIN_KEYS_MAX = 1024;
 const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 
-export function createRedactor(options: RedactorOptions): Redactor {
+export function createRedactor(options: RedactorOptions) {
   const known = knownSecrets(options.env, options.secret_env);
   const finders = createFinders(known.values, compilePatterns(options.patterns ?? []));
   const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
-  const reach = Math.max(LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
+  const reach = Math.max(REDACT_LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
   const { mark, replace, counts } = createMarks(options.hash);
 
   function find(text: string): Found[] {
@@ -79,39 +54,20 @@ export function createRedactor(options: RedactorOptions): Redactor {
     return found.length === 0 ? text : replace(text, found);
   }
 
-  /** Also what is a secret because of the word before it. */
-  function redactBehind(word: string, text: string): string {
-    const from = word.length + 2;
-    const found = find(`${word}: ${text}`)
-      .filter(({ end }) => end > from)
-      .map((each) => ({ ...each, start: Math.max(0, each.start - from), end: each.end - from }));
-    return replace(text, found);
-  }
-
-  /** Names of fields are few and come often. */
-  const plain_keys = new Set<string>();
-  function redactKey(key: string): string {
-    if (plain_keys.has(key)) return key;
-    const safe = redact(key);
-    if (safe === key && plain_keys.size < PLAIN_KEYS_MAX) plain_keys.add(key);
-    return safe;
-  }
-
+  const redactKey = knowingPlain(redact);
   const redacting: Redacting = {
-    text: (text, word) => (isWord(word) ? redactBehind(word, redact(text)) : redact(text)),
+    text(text, word) {
+      const safe = redact(text);
+      return isWord(word) ? replace(safe, behind(word, find(`${word}: ${safe}`))) : safe;
+    },
     key: redactKey,
     lines: keyLines,
     number: null,
   };
-  /** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
-  const numbers = new Map(known.values.filter(isLongNumber).map((value) => [Number(value), value]));
-  function redactNumber(value: number, word: string): number | string {
-    const text = numbers.get(value) ?? String(value);
-    const safe = redacting.text(text, word);
-    return safe === text ? value : safe;
-  }
+  const redactingNumbers = { ...redacting, number: numbersBy(known.values, redacting.text) };
 
   const streams = createStreams({ find, redact, cutOff: finders.cutOff });
+  /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
   const head = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
     const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
@@ -124,17 +80,60 @@ export function createRedactor(options: RedactorOptions): Redactor {
 
   return {
     text: redact,
+    /** The same, faster for names that come again and again. */
     name: redactKey,
-    value: (value) => redactValue(value, redacting) as typeof value,
-    foreign: (value) => redactValue(value, { ...redacting, number: redactNumber }) as typeof value,
+    /** Every string in a JSON value, keys too. The same object when nothing was found. */
+    value: <T>(value: T) => redactValue(value, redacting) as T,
+    /** The same for a value that an agent or a tool made up: numbers too. */
+    foreign: <T>(value: T) => redactValue(value, redactingNumbers) as T,
+    /**
+     * One line of a channel of which every line comes by itself: keys over several lines are found too. Cut like `head`
+     * where a limit is given.
+     */
     line: keyLines(),
     head,
+    /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
     delta: streams.delta,
+    /** What was held back; the stream has ended. */
     flush: streams.flush,
+    /** How many were replaced, by kind. */
     counts,
+    /** Names of secret-looking variables with values that are too short to be redacted. */
     too_short: known.too_short,
-    reachOf: (text) => (openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX)),
+    /** How much of a text must be seen at once to find what is split over its pieces. */
+    reachOf: (text: string) =>
+      openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX),
+    /** Whether byte text (lib/byte-text) is redacted as the text that it encodes. */
     bytes_too: !finders.needsText,
+  };
+}
+
+/** Found in the text after `word: `: a secret because of the word before it. */
+function behind(word: string, found: readonly Found[]): Found[] {
+  const from = word.length + 2;
+  return found
+    .filter(({ end }) => end > from)
+    .map((each) => ({ ...each, start: Math.max(0, each.start - from), end: each.end - from }));
+}
+
+/** Names of fields are few and come often. */
+function knowingPlain(redact: (text: string) => string): (name: string) => string {
+  const plain = new Set<string>();
+  return (name) => {
+    if (plain.has(name)) return name;
+    const safe = redact(name);
+    if (safe === name && plain.size < PLAIN_KEYS_MAX) plain.add(name);
+    return safe;
+  };
+}
+
+/** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
+function numbersBy(values: readonly string[], redact: Redacting['text']): Redacting['number'] {
+  const numbers = new Map(values.filter(isLongNumber).map((value) => [Number(value), value]));
+  return (value, word) => {
+    const text = numbers.get(value) ?? String(value);
+    const safe = redact(text, word);
+    return safe === text ? value : safe;
   };
 }
 

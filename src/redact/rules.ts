@@ -4,15 +4,13 @@
  */
 
 import type { Anchor, Found } from './anchors.ts';
+import { tableOf } from './code-units.ts';
+import { KEY_ANCHORS } from './key-blocks.ts';
 
 const RUN_CHARS_MIN = 16;
 const SECRET_CHARS_MAX = 4096;
-export const KEY_BLOCK_CHARS_MAX = 64 * 1024;
 
-const TOKEN = new Uint8Array(65536);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-') {
-  TOKEN[char.charCodeAt(0)] = 1;
-}
+const TOKEN = tableOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
 /** Shapes within one run of key characters. Every quantifier is bounded and none is followed by anything. */
 const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
@@ -115,74 +113,7 @@ function findJwt(text: string, start: number, end: number, found: Found[]): numb
   return last;
 }
 
-/** Private keys of PEM, OpenSSH and PGP, and of SSH2. */
-const KEY_FRAMES = [
-  { begin: '-----BEGIN', end: '-----END', close: '-----' },
-  { begin: '---- BEGIN', end: '---- END', close: '----' },
-] as const;
-/** A space, also escaped. */
-const SPACE = '(?: |\\+|%20|\\\\{1,32}u0020|&#32;)';
-const PRIVATE_KEY = new RegExp(`^${SPACE}.*PRIVATE${SPACE}KEY`);
-const LABEL_CHARS_MAX = 60;
-
-type KeyFrame = (typeof KEY_FRAMES)[number];
-
-/** Whether a private key begins here; null when the text ends before that is known. */
-function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolean | null {
-  const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
-  const last = label.indexOf(close);
-  if (last < 0) return label.length < LABEL_CHARS_MAX ? null : false;
-  return PRIVATE_KEY.test(label.slice(0, last));
-}
-
-function keyAnchor(frame: KeyFrame): Anchor {
-  return {
-    text: frame.begin,
-    take(text, at, found) {
-      const from = at + frame.begin.length;
-      if (beginsKey(text, at, frame) !== true) return from;
-      const end = endOfKey(text, from, frame);
-      found.push({ start: at, end, kind: 'pem' });
-      return end;
-    },
-  };
-}
-
-/** Behind the END line; a block that is cut off continues to the end of the text. */
-function endOfKey(text: string, from: number, { end, close }: KeyFrame): number {
-  const limit = Math.min(text.length, from + KEY_BLOCK_CHARS_MAX);
-  const block = text.slice(from, limit);
-  const last = block.indexOf(end);
-  if (last < 0) return limit;
-  const shut = block.indexOf(close, last + end.length);
-  const whole = shut >= 0 && shut <= last + end.length + LABEL_CHARS_MAX;
-  return from + (whole ? shut + close.length : last + end.length);
-}
-
-/** Where a private key begins that has not ended; -1 when none has. With `cut`, the end may cut its first line. */
-export function openKeyBlock(text: string, cut = false): number {
-  for (const frame of KEY_FRAMES) {
-    // Forward is several times faster than backward, and there is seldom one.
-    if (!text.includes(frame.begin)) continue;
-    const at = text.lastIndexOf(frame.begin);
-    const begins = beginsKey(text, at, frame);
-    if (begins === null ? cut : begins && keyBlockEnd(text.slice(at)) < 0) return at;
-  }
-  return -1;
-}
-
-/** Behind the line that ends a key; -1 when there is none. */
-export function keyBlockEnd(text: string): number {
-  for (const { end, close } of KEY_FRAMES) {
-    const at = text.indexOf(end);
-    const shut = at < 0 ? -1 : text.indexOf(close, at + end.length);
-    if (shut >= 0) return shut + close.length;
-  }
-  return -1;
-}
-
-const STOPS = new Uint8Array(65536);
-for (const char of '/?#\\"\'`<>()[]{}|^,; \t\r\n') STOPS[char.charCodeAt(0)] = 1;
+const STOPS = tableOf('/?#\\"\'`<>()[]{}|^,; \t\r\n');
 const URL_CHARS_MAX = 512;
 
 /** In the place of a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
@@ -264,7 +195,7 @@ function casesOf(word: string): string[] {
 }
 
 export const SHAPE_ANCHORS: readonly Anchor[] = [
-  ...KEY_FRAMES.map(keyAnchor),
+  ...KEY_ANCHORS,
   ...['Authorization', 'authorization', 'AUTHORIZATION'].map((word) =>
     opening(word, 'authorization', AUTHORIZATION),
   ),

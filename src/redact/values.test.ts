@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { secretHash } from '../store/journal/hash.ts';
-import { draftRedaction, redactEvent } from './event.ts';
+import { createGate } from './gate.ts';
 import { createRedactor } from './redact.ts';
 
 const hash = secretHash(Buffer.alloc(32, 1));
@@ -113,7 +113,10 @@ describe('values of variables', () => {
       kind: 'call_requested',
       data: { call_id: 'c', input: given, duration_ms: 481516234299 },
     };
-    expect(redactEvent(event, tool).data).toEqual({ ...event.data, input: tool.foreign(given) });
+    expect(createGate(tool).event(event).data).toEqual({
+      ...event.data,
+      input: tool.foreign(given),
+    });
   });
 
   verifies(
@@ -320,8 +323,8 @@ describe('keys over several lines', () => {
       ],
     ];
     for (const frame of frames) {
-      const { transform } = draftRedaction(redactor({}));
-      const told = transform(drafts(['before', ...frame, 'after it all']), 'stderr');
+      const gate = createGate(redactor({}));
+      const told = gate.drafts(drafts(['before', ...frame, 'after it all']), 'stderr');
       const text = told.map(({ data }) => (data as { text: string }).text).join('\n');
       for (const line of KEY_LINES) expect(text).not.toContain(line);
       expect(text).toMatch(/^before\n/);
@@ -330,9 +333,9 @@ describe('keys over several lines', () => {
   });
 
   verifies('ST-7', 'each channel has its own keys, and prose ends one that has no end', () => {
-    const { transform } = draftRedaction(redactor({}));
+    const gate = createGate(redactor({}));
     const say = (channel: string, text: string) =>
-      (transform(drafts([text]), channel)[0] as { data: { text: string } }).data.text;
+      (gate.drafts(drafts([text]), channel)[0] as { data: { text: string } }).data.text;
     say('stderr', begin('RSA'));
     expect(say('session a', KEY_LINES[0] as string)).toBe(KEY_LINES[0]);
     expect(say('stderr', KEY_LINES[0] as string)).toBe(markOf(KEY_LINES[0] as string, 'pem'));

@@ -3,32 +3,22 @@
  * before and after it is looked at as one text.
  */
 import type { AnchorFinder, Found } from './anchors.ts';
+import { isBlank, tableOf } from './code-units.ts';
 import { widened } from './values.ts';
 
-const CODE = new Uint8Array(65536);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-=') {
-  CODE[char.charCodeAt(0)] = 1;
-}
+const CODE = tableOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-=');
 const LF = 10;
 const INDENT_CHARS_MAX = 64;
 const GRAM_BITS = 18;
 
-export interface Wrapped {
-  /** Whether a known secret may continue from one place at the other, over a line break. */
-  mayCross(text: string, before: number, after: number): boolean;
-  find(text: string, found: Found[]): void;
-  /** The lines at the end of the text put together, and the places of its characters; null where none is broken. */
-  tail(text: string): Joined | null;
-}
-
-export interface Joined {
+interface Joined {
   text: string;
   places: number[];
   /** Whether it is all of the code behind the place. */
   whole: boolean;
 }
 
-export function createWrapped(forms: readonly string[], finder: AnchorFinder): Wrapped {
+export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
   /** Three characters that follow each other in a form: with most line breaks nothing more has to be looked at. */
   const grams = new Uint8Array(1 << GRAM_BITS);
   let reach = 0;
@@ -37,6 +27,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
     for (let at = 0; at + 2 < form.length; at++) grams[gram(form, at, at + 1, at + 2)] = 1;
   }
 
+  /** Whether a known secret may continue from one place at the other, over a line break. */
   function mayCross(text: string, before: number, after: number): boolean {
     if (CODE[text.charCodeAt(before)] !== 1 || CODE[text.charCodeAt(after)] !== 1) return false;
     const next = onward(text, after);
@@ -48,7 +39,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
 
   return {
     mayCross,
-    find(text, found) {
+    find(text: string, found: Found[]): void {
       let done = 0;
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
         if (at < done) continue;
@@ -68,7 +59,8 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder): W
         }
       }
     },
-    tail(text) {
+    /** The lines at the end of the text put together, and the places of its characters; null where none is broken. */
+    tail(text: string): Joined | null {
       const joined = joinAround(text, text.length, reach);
       const first = joined.places[0] ?? text.length;
       return text.length - first === joined.places.length ? null : joined;
@@ -102,10 +94,6 @@ function onward(text: string, at: number): number {
   let after = at + 1;
   while (after < text.length && isBlank(text.charCodeAt(after))) after += 1;
   return after;
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || (code >= 9 && code <= 13);
 }
 
 /** Code on both sides of a place, over as many line breaks as there are, up to `reach` characters each way. */

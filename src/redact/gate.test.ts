@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { EventData } from '../model/event.ts';
 import { secretHash } from '../store/journal/hash.ts';
-import { draftRedaction, redactEvent } from './event.ts';
+import { createGate } from './gate.ts';
 import { createRedactor } from './redact.ts';
 
 const SECRET = 'Zq81mKpXv0tRs5Wd9Lb2';
@@ -46,10 +46,9 @@ const KINDS = Object.entries(EventData).map(([kind, schema]) => ({
 
 /** What the journal gets of drafts. */
 function journalled(drafts: readonly { kind: string; data: Data }[]): string {
-  const tool = redactor();
-  const { transform, held } = draftRedaction<{ kind: string; data: Data }>(tool);
-  const kept = [...drafts.flatMap((draft) => transform([draft])), ...held()];
-  return JSON.stringify(kept.map((event) => redactEvent(event, tool)));
+  const gate = createGate(redactor());
+  const kept = [...drafts.flatMap((draft) => gate.drafts([draft], '')), ...gate.held()];
+  return JSON.stringify(kept.map((event) => gate.event(event)));
 }
 
 describe('a secret in every text of an event', () => {
@@ -79,26 +78,25 @@ describe('a secret in every text of an event', () => {
   });
 
   verifies('ST-7', 'what is held at the end comes as the journal has it, ids too', () => {
-    const tool = redactor();
-    const { transform, held } = draftRedaction<{ kind: string; data: Data }>(tool);
+    const gate = createGate(redactor());
     const ids = { message_id: `m ${SECRET}`, parent_call_id: null };
-    transform([{ kind: 'message_delta', data: { ...ids, text: 'hello wor' } }]);
-    const [last] = held();
-    expect(last?.data.text).toBe('wor');
+    gate.drafts([{ kind: 'message_delta', data: { ...ids, text: 'hello wor' } }], '');
+    const [last] = gate.held();
+    expect(last).toMatchObject({ data: { text: 'wor' } });
     expect(JSON.stringify(last)).not.toContain(SECRET);
   });
 
   verifies('ST-7', 'none is left at the cut of what is said of a problem', () => {
     const data = { detail: `${'x'.repeat(290)} ${SECRET} rest`, excerpt: null };
-    const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());
-    const [problem] = transform([{ kind: 'problem', data }]);
+    const gate = createGate(redactor());
+    const [problem] = gate.drafts([{ kind: 'problem', data }], '');
     expect(problem?.data.detail).not.toContain(SECRET.slice(0, 6));
   });
 
   verifies('ST-7', 'the ids of drafts stay as they are: calls are paired by them', () => {
     const data = { call_id: `c ${SECRET}`, text: 'a b', elapsed_ms: null, stream: null };
-    const { transform } = draftRedaction<{ kind: string; data: Data }>(redactor());
-    const [piece] = transform([{ kind: 'call_progress', data }]);
+    const gate = createGate(redactor());
+    const [piece] = gate.drafts([{ kind: 'call_progress', data }], '');
     expect(piece?.data.call_id).toBe(data.call_id);
   });
 });

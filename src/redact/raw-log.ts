@@ -1,0 +1,64 @@
+/**
+ * An agent's raw output without secrets, line by line: bytes stay as they are where there is none. Lines are looked at twice,
+ * all of them first: a secret that is split over records shows only when its last piece has come.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import { isUtf8 } from '../lib/utf8.ts';
+import type { Redactor } from './redact.ts';
+import { SplitSecrets, withoutFields } from './split-secrets.ts';
+
+const LF = 10;
+const PARTS = 'raw log';
+
+/** Lines come with their line ends; one that is over the limit comes in parts. */
+export function createRawLog(redactor: Redactor) {
+  const split = new SplitSecrets(redactor);
+  let looked = 0;
+  let given = 0;
+  let in_parts = false;
+
+  /** A part of a line that is too long to be looked at as a whole. */
+  function safePart(bytes: Buffer, ended: boolean): Buffer {
+    const text = redactor.delta(PARTS, bytes.toString('utf8'));
+    return Buffer.from(ended ? text + redactor.flush(PARTS) : text);
+  }
+
+  /** A record is looked at as JSON too: escapes must not hide anything. */
+  function safeLine(bytes: Buffer, fields: ReadonlySet<string> | null): Buffer {
+    const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
+    const text = bytes.toString(encoding);
+    const record = recordOf(bytes);
+    const whole = record === null || fields === null ? record : withoutFields(record, fields);
+    const safe = whole === null ? null : redactor.value(whole);
+    const end = text.endsWith('\n') ? '\n' : '';
+    const kept =
+      record === null
+        ? redactor.line(PARTS, text)
+        : redactor.text(safe === record ? text : JSON.stringify(safe) + end);
+    return kept === text ? bytes : Buffer.from(kept, encoding);
+  }
+
+  return {
+    /** The first time. */
+    look: (line: Buffer) => split.look(recordOf(line), looked++),
+    /** The second time: the line as it is kept. */
+    kept(line: Buffer): Buffer {
+      const ended = line.at(-1) === LF;
+      const part = in_parts || (!ended && line.length > LIMITS.line_bytes_max - 4);
+      const fields = split.in(given++);
+      in_parts = !ended;
+      return part ? safePart(line, ended) : safeLine(line, fields);
+    },
+    /** What is held back of a last line that has not ended. */
+    rest: () => Buffer.from(in_parts ? redactor.flush(PARTS) : ''),
+  };
+}
+
+function recordOf(bytes: Buffer): object | null {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
