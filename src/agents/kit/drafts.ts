@@ -1,5 +1,5 @@
 /** Writes the drafts of one decoder: holds the output, the time and the speaker of the record at hand. */
-import { problem } from '../../lib/foreign.ts';
+import { idOf, problem } from '../../lib/foreign.ts';
 import type { CallFinishedDraft, CallRequestedDraft, Draft, DraftOf } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, Decision, ExitReason, ProblemCode } from '../../model/words.ts';
@@ -9,7 +9,13 @@ import type { Spent } from './usage.ts';
 type Kind = Draft['kind'];
 type Session = DataOf<'session_started'>;
 type Retry = Omit<DataOf<'provider_retried'>, 'kind' | 'native_kind'>;
+type Named = Pick<CallRequestedDraft, 'call_id' | 'native_tool'>;
+type Requested = Omit<Partial<CallRequestedDraft>, keyof Named | 'input'>;
 export type Time = number | undefined;
+/** What a call did to a file. */
+export type FileChange = Omit<DataOf<'file_changed'>, 'call_id'>;
+/** How a call ended. */
+export type CallEnd = Pick<CallFinishedDraft, 'status' | 'exit_code'>;
 /** How a run ended. */
 export type End = Omit<DataOf<'agent_ended'>, 'evidence'>;
 export const OK: End = { exit_reason: 'ok', error: null };
@@ -82,6 +88,19 @@ export class Drafts {
     this.problem('bad_record', detail);
   }
 
+  /** The value; without it the record is bad. */
+  need<T>(value: T | null, detail: string): T | null {
+    if (value === null) this.bad(detail);
+    return value;
+  }
+
+  /** A call by its id and its tool; without one of them the record is bad. */
+  callIn(id: unknown, tool: unknown, detail: string): Named | null {
+    const [call_id, native_tool] = [idOf(id), idOf(tool)];
+    const known = call_id !== null && native_tool !== null;
+    return this.need(known ? { call_id, native_tool } : null, detail);
+  }
+
   session(facts: Partial<Session>): void {
     this.introduced = true;
     this.put('session_started', { ...NO_SESSION, ...facts });
@@ -112,19 +131,9 @@ export class Drafts {
     this.put(kind, { message_id, parent_call_id: this.parent, text });
   }
 
-  requested(
-    call_id: string,
-    native_tool: string,
-    input: unknown,
-    more: Omit<Partial<CallRequestedDraft>, 'call_id' | 'native_tool' | 'input'> = {},
-  ): void {
-    this.put('call_requested', {
-      call_id,
-      native_tool,
-      input,
-      parent_call_id: this.parent,
-      ...more,
-    });
+  requested(call_id: string, native_tool: string, input: unknown, more: Requested = {}): void {
+    const asked = { call_id, native_tool, input, parent_call_id: this.parent };
+    this.put('call_requested', { ...asked, ...more });
   }
 
   decided(call_id: string, decision: Decision, reason: string | null, source: string | null): void {
@@ -165,6 +174,15 @@ export class Drafts {
 
   ended(end: End, evidence: DataOf<'agent_ended'>['evidence'] = 'native_result'): void {
     this.put('agent_ended', { ...end, evidence });
+  }
+}
+
+/** A part of a decoder that remembers something between records. */
+export abstract class Writer {
+  protected readonly to: Drafts;
+
+  constructor(to: Drafts) {
+    this.to = to;
   }
 }
 

@@ -2,6 +2,7 @@
  * Failures of model providers in one vocabulary. Agents name them by HTTP statuses, by words of their own or by nothing but
  * a text. Precedence: the status, then the agent's word, then its text. `retryable`: the same request could succeed later.
  */
+import { countOf, durationOf } from '../../lib/foreign.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ProviderFailureKind } from '../../model/words.ts';
 
@@ -85,4 +86,9 @@ function kindOf(word: string | null, status: number | null, text: string): Provi
 
 function found(table: typeof WORDS, text: string): ProviderFailureKind | null {
   return text === '' ? null : (table.find(([pattern]) => pattern.test(text))?.[1] ?? null);
+}
+
+/** Figures of a retry: its number, how many there may be, and the pause before it in milliseconds. */
+export function retryOf(attempt: unknown, max: unknown, delay: unknown) {
+  return { attempt: countOf(attempt), max_attempts: countOf(max), backoff_ms: durationOf(delay) };
 }

@@ -54,6 +54,15 @@ interface NativeOf {
 /** The value as an object; null where it is none. */
 export const nativeOf = foreign.nativeOf as NativeOf;
 
+/** The object that is a JSON text; null where it is none. */
+export function parsedOf(text: string): Open | null {
+  try {
+    return nativeOf(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
 interface ListOf {
   <F>(value: Claim<F> | undefined): readonly Claim<F>[];
   (value: unknown): readonly unknown[];

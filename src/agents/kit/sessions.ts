@@ -1,12 +1,12 @@
 /** Session files in folders: found by id, listed, and read with the files of their sub-agents. */
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import { isFile, namesIn } from '../../lib/folders.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { isFile, namesIn, openFile } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import { readTextFile } from '../../lib/text-file.ts';
-import type { SessionFiles, SessionPart } from '../../model/agent.ts';
-import { isNative, nativeOf, type Open, timeOf } from './native.ts';
+import type { SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
+import { AGENT_LIMITS } from './limits.ts';
+import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 
 export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
   /** The folder of all sessions. */
@@ -20,7 +20,7 @@ export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
   /** False: the file is a sub-agent's, though its name does not show it, and is not listed. */
   isMain?(path: string): Promise<boolean>;
   /** Files of the session's sub-agents. */
-  subAgents?(path: string): Promise<SessionPart[]>;
+  subAgents?(path: string, unreadable?: Unreadable): Promise<SessionPart[]>;
   /** Default: `timestamp`. */
   timeOf?(record: Open): number | undefined;
 }
@@ -34,21 +34,47 @@ export function homeOf(env: NodeJS.ProcessEnv): string {
 export async function* pathsIn(
   folder: string,
   [name, ...rest]: readonly RegExp[],
+  unreadable?: Unreadable,
   id: string | null = null,
 ): AsyncGenerator<{ path: string; id: string | null }> {
-  for (const found of name === undefined ? [] : await namesIn(folder)) {
+  for (const found of name === undefined ? [] : await namesIn(folder, unreadable)) {
     const match = name?.exec(found) ?? null;
     if (match === null) continue;
     const path = join(folder, found);
     if (rest.length === 0) yield { path, id: id ?? match[1] ?? null };
-    else yield* pathsIn(path, rest, id ?? match[1] ?? null);
+    else yield* pathsIn(path, rest, unreadable, id ?? match[1] ?? null);
   }
 }
 
-/** A small JSON file beside a session's; null where it cannot be read. */
-export function metaIn(path: string): Open | null {
+/** The beginning of a file; '' where it cannot be read. */
+export async function headOf(
+  path: string,
+  bytes: number,
+  unreadable?: Unreadable,
+): Promise<string> {
+  const file = await openFile(path, unreadable);
   try {
-    const limits = { bytes_max: LIMITS.session_meta_bytes_max, stage: 'read' };
+    const read = await file?.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return read?.buffer.toString('utf8', 0, read.bytesRead) ?? '';
+  } catch {
+    return '';
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Sub-agents' files in a folder. The call that started each is in a small file beside it. */
+export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
+  return Array.fromAsync(pathsIn(folder, [name], unreadable), ({ path }) => ({
+    path,
+    parent_call_id: idOf(metaIn(path.replace(/\.jsonl$/, '.meta.json'))?.toolUseId),
+  }));
+}
+
+/** A small JSON file beside a session's; null where it cannot be read. */
+function metaIn(path: string): Open | null {
+  try {
+    const limits = { bytes_max: AGENT_LIMITS.session_meta_bytes_max, stage: 'read' };
     return nativeOf(JSON.parse(readTextFile(path, limits).text));
   } catch {
     return null;
@@ -59,9 +85,9 @@ export function sessionFiles(layout: Layout): SessionFiles {
   const { root, id, names, likely, isMain, subAgents, decoder, keyOf } = layout;
   const time = layout.timeOf ?? timeOf;
 
-  async function* mainFiles(folder: string) {
+  async function* mainFiles(folder: string, unreadable?: Unreadable) {
     for (const place of names) {
-      for await (const { path, id: session_id } of pathsIn(folder, place)) {
+      for await (const { path, id: session_id } of pathsIn(folder, place, unreadable)) {
         if (session_id !== null) yield { path, session_id };
       }
     }
@@ -74,23 +100,23 @@ export function sessionFiles(layout: Layout): SessionFiles {
   }
 
   return {
-    async find({ session_id, cwd, env }) {
+    async find({ session_id, cwd, env, unreadable }) {
       if (!id.test(session_id)) return null;
       const folder = root(env, cwd);
       for (const path of likely?.(session_id, cwd) ?? []) {
-        if (await isFile(join(folder, path))) return join(folder, path);
+        if (await isFile(join(folder, path), unreadable)) return join(folder, path);
       }
       // Names begin with a time where a session has several files: the last one is the newest.
       let newest: string | null = null;
-      for await (const file of mainFiles(folder)) {
-        if (file.session_id !== session_id || !(await isFile(file.path))) continue;
+      for await (const file of mainFiles(folder, unreadable)) {
+        if (file.session_id !== session_id || !(await isFile(file.path, unreadable))) continue;
         if (newest === null || basename(file.path) >= basename(newest)) newest = file.path;
       }
       return newest;
     },
     list: ({ env }) => newestFirst(listed(root(env, process.cwd()))),
-    async parts(path) {
-      return [{ path, parent_call_id: null }, ...((await subAgents?.(path)) ?? [])];
+    async parts(path, unreadable) {
+      return [{ path, parent_call_id: null }, ...((await subAgents?.(path, unreadable)) ?? [])];
     },
     timeOf: (value) => (isNative(value) ? (time(value) ?? null) : null),
     decoder,

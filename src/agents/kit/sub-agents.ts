@@ -2,6 +2,7 @@
 
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { AGENT_LIMITS } from './limits.ts';
 
 export class SubAgents {
   /** Asked for, until one is seen to begin with that prompt. */
@@ -11,7 +12,7 @@ export class SubAgents {
   ask(prompt: string | null, call_id: string): void {
     if (prompt === null) return;
     this.#asked.push({ prompt, call_id });
-    if (this.#asked.length > LIMITS.unclaimed_prompts_max) this.#asked.shift();
+    if (this.#asked.length > AGENT_LIMITS.unclaimed_prompts_max) this.#asked.shift();
   }
 
   /** The call that started this sub-agent. `prompt`: what it begins with, where the record at hand says so. */

@@ -28,3 +28,8 @@ export function words(list: string, prefix = ''): string[] {
     .split(/\s+/)
     .map((word) => prefix + word);
 }
+
+/** The same to look words up in; foreign values are any. */
+export function wordSet(list: string): ReadonlySet<unknown> {
+  return new Set(words(list));
+}

@@ -24,6 +24,15 @@ export function less(whole: number | null, part: number | null): number | null {
   return whole === null || whole < (part ?? 0) ? null : whole - (part ?? 0);
 }
 
+/** A whole without parts that it counts too; where these are more, nothing is left. */
+export function without(whole: number | null, ...parts: (number | null)[]): number | null {
+  if (whole === null) return null;
+  return Math.max(
+    0,
+    parts.reduce<number>((rest, part) => rest - (part ?? 0), whole),
+  );
+}
+
 export function add(sum: Spent, more: Spent): void {
   for (const name of FIGURES) sum.usage[name] = plus(sum.usage[name], more.usage[name]);
   sum.cost_usd = plus(sum.cost_usd, more.cost_usd);
@@ -40,4 +49,10 @@ export function minus(later: Spent, earlier: Spent | null): Spent {
 
 export function isEmpty({ usage, cost_usd }: Spent): boolean {
   return cost_usd === null && FIGURES.every((name) => usage[name] === null);
+}
+
+/** The only key of an object: a model's name. Null where there is none or several. */
+export function onlyKey(value: object | null): string | null {
+  const [name = null, ...others] = Object.keys(value ?? {});
+  return others.length === 0 ? name : null;
 }

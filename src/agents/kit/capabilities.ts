@@ -1,0 +1,6 @@
+/** What of an agent is known live: everything, unless its folder says otherwise. */
+import { CAPABILITY_NAMES, type Capabilities } from '../../model/agent.ts';
+
+export const LIVE = Object.fromEntries(
+  CAPABILITY_NAMES.map((name) => [name, 'live']),
+) as Capabilities;
