@@ -1,12 +1,9 @@
-/**
- * Tool calls. A call comes in pieces: often first with a name and no input, then with its input, then with a status.
- * It is requested when its input is there, or when something has happened to it that needs one.
- */
+/** Tool calls, which come in pieces: a call is requested when its input is there, or something has happened that needs it. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
 import { filledOf, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { firstText, metaField, nativesOf, type Update } from './protocol.ts';
 import {
@@ -17,7 +14,7 @@ import {
   responseOperation,
   writtenAs,
 } from './results.ts';
-import type { Session } from './speaker.ts';
+import type { Speaker } from './speaker.ts';
 import { canonicalOf, type ToolName, toolOf } from './tools.ts';
 
 export class Call {
@@ -47,6 +44,11 @@ export class Call {
     this.call_id = call_id;
   }
 
+  /** The tool's name, for whoever is asked. */
+  get called(): string | null {
+    return this.tool?.looked_up_as ?? this.tool?.native_tool ?? null;
+  }
+
   /** Takes over what the update says and what is not known better already. */
   merge(update: Update): void {
     this.name ??= idOf(update.name);
@@ -71,21 +73,19 @@ const PATH_FIELDS = ['file_path', 'filePath', 'path'];
 /** Fields of `_meta` that name the call that started a sub-agent. */
 export const PARENT_FIELDS = ['parentToolUseId', 'parentToolCallId'];
 
-export class Calls {
-  readonly #to: Drafts;
-  readonly #session: Session;
+export class Calls extends Writer {
+  readonly #who: { readonly speaker: Speaker };
   readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
   readonly #done = new RecentSet<string>(LIMITS.settled_calls_max);
   /** Files that are known to exist, because a call read or changed them. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
   /** By a sub-agent's id, the call that started it. */
   readonly #starters = new RecentMap<string, string>(LIMITS.open_calls_max);
-  /** The tool that ended last. */
-  #last = '';
+  #last_tool = '';
 
-  constructor(to: Drafts, session: Session) {
-    this.#to = to;
-    this.#session = session;
+  constructor(to: Drafts, who: { readonly speaker: Speaker }) {
+    super(to);
+    this.#who = who;
   }
 
   /** The call that an update or a permission request is about; null: it has ended. */
@@ -100,37 +100,31 @@ export class Calls {
 
   /** Root calls that the model still waits for. */
   get waiting(): boolean {
-    return this.#some((call) => call.parent === null && !call.refused && !call.asked);
+    const calls = this.#open.values();
+    return calls.some((call) => call.parent === null && !call.refused && !call.asked);
   }
 
   /** Whether a call says what a plan says too. */
   get writesTodos(): boolean {
-    return this.#last === 'TodoWrite' || this.#some((call) => call.canonical === 'TodoWrite');
-  }
-
-  #some(is: (call: Call) => boolean): boolean {
-    for (const call of this.#open.values()) if (is(call)) return true;
-    return false;
+    if (this.#last_tool === 'TodoWrite') return true;
+    return this.#open.values().some((call) => call.canonical === 'TodoWrite');
   }
 
   /** The sub-agent that runs; null: none is known to. */
   get runningTask(): string | null {
-    let found: string | null = null;
-    for (const call of this.#open.values()) {
-      if (call.canonical === 'Task' && call.tool !== null) found = call.call_id;
-    }
-    return found;
+    const calls = [...this.#open.values()];
+    return calls.findLast(({ canonical, tool }) => canonical === 'Task' && tool)?.call_id ?? null;
   }
 
   request(call: Call): void {
     if (call.tool !== null) return;
-    call.tool = toolOf(call, this.#session.speaker.mcp_separator ?? null);
+    call.tool = toolOf(call, this.#who.speaker.mcp_separator ?? null);
     call.canonical = canonicalOf(call.tool);
     call.parent = this.parentOf(call);
     const input = call.input ?? (call.given ? {} : inputOf(call));
     call.path ??= firstText(input, PATH_FIELDS);
     const { native_tool, ...rest } = call.tool;
-    this.#to.requested(call.call_id, native_tool, input, { ...rest, parent_call_id: call.parent });
+    this.to.requested(call.call_id, native_tool, input, { ...rest, parent_call_id: call.parent });
   }
 
   /** By a mark of its own, or by the id of the sub-agent that makes it. */
@@ -142,15 +136,13 @@ export class Calls {
     const known = this.#starters.get(agent);
     if (known !== undefined) return known;
     const claimed = new Set(this.#starters.values());
-    for (const call of this.#open.values()) {
-      if (call.canonical !== 'Task' || claimed.has(call.call_id)) continue;
-      this.#starters.set(agent, call.call_id);
-      return call.call_id;
-    }
-    return null;
+    const isFree = (call: Call) => call.canonical === 'Task' && !claimed.has(call.call_id);
+    const starter = this.#open.values().find(isFree);
+    if (starter !== undefined) this.#starters.set(agent, starter.call_id);
+    return starter?.call_id ?? null;
   }
 
-  /** Ends the call where the update says so; null: it goes on. */
+  /** Ends the call where the update says so; null: it continues. */
   finish(call: Call, update: Update): CallEnd | null {
     const shell = call.canonical === 'Bash' || call.kind === 'execute';
     const end = endOf(update, { refused: call.refused, shell });
@@ -188,8 +180,8 @@ export class Calls {
 
   #settle(call: Call, end: CallEnd): void {
     const { call_id } = call;
-    this.#to.finished({ call_id, ...end });
-    this.#last = call.canonical;
+    this.to.finished({ call_id, ...end });
+    this.#last_tool = call.canonical;
     this.#open.delete(call_id);
     this.#done.add(call_id);
   }
@@ -203,22 +195,20 @@ export class Calls {
       const known = change.operation ?? whole ?? (fresh ? 'created' : 'modified');
       const size = change.text === null ? null : asciiBytes(change.text);
       const file = { path: change.path, operation: known, call_id, diff, size };
-      this.#to.put('file_changed', { ...file, source: 'tool' });
+      this.to.put('file_changed', { ...file, source: 'tool' });
       if (known === 'deleted') this.#existing.delete(change.path);
       else this.#existing.add(change.path);
     }
   }
 }
 
-/** `"greeting-style": How this project greets people.` */
-const QUOTED = /^"([^"]+)"/;
-
 /** The input as far as title, place and diff show it, for agents that do not give theirs. */
 function inputOf({ canonical, title, path, changes, kind }: Call): Open {
   const file_path = path ?? changes[0]?.path ?? null;
   if (canonical === 'Bash' || kind === 'execute') return title === null ? {} : { command: title };
   if (canonical === 'Skill' && title !== null) {
-    const [, skill] = QUOTED.exec(title) ?? [];
+    // `"greeting-style": How this project greets people.`
+    const [, skill] = /^"([^"]+)"/.exec(title) ?? [];
     return skill === undefined ? { title } : { skill };
   }
   if (file_path === null) return title === null ? {} : { title };

@@ -1,5 +1,6 @@
 /** The agent `acp`: any program that speaks the Agent Client Protocol over stdio. See README.md. */
 import type { Agent } from '../../model/agent.ts';
+import { LIVE } from '../kit/capabilities.ts';
 import { input } from './input.ts';
 import { launch } from './launch.ts';
 import { stream } from './stream.ts';
@@ -12,25 +13,7 @@ export const acp: Agent = {
   install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…]',
   version_args: ['--version'],
   checked_versions: ['1'],
-  capabilities: {
-    text: 'live',
-    text_deltas: 'live',
-    thinking: 'live',
-    call_requests: 'live',
-    call_results: 'live',
-    call_starts: 'live',
-    exit_codes: 'live',
-    decisions: 'live',
-    denials: 'live',
-    sub_agents: 'live',
-    skills: 'live',
-    usage: 'live',
-    cost: 'live',
-    provider_retries: 'never',
-    end_record: 'live',
-    model: 'live',
-    session_id: 'live',
-  },
+  capabilities: { ...LIVE, provider_retries: 'never' },
   tools,
   secret_env: [],
   launch,

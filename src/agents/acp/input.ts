@@ -12,9 +12,7 @@ export type InputLine =
 
 export const lineOf = (line: InputLine) => `${JSON.stringify(line)}\n`;
 
-export function input(): InputTalk {
-  return new Talk();
-}
+export const input = (): InputTalk => new Talk();
 
 /** The client gives its agent one prompt after the other: each is shown when it is sent, and ends before the next. */
 class Talk implements InputTalk {
@@ -46,28 +44,18 @@ class Talk implements InputTalk {
   }
 
   event(event: Event): void {
-    switch (event.kind) {
-      case 'agent_ended':
-        this.resting = true;
-        this.#ended_once = true;
-        this.#asked.clear();
-        break;
-      case 'message_finished':
-        if (event.data.role === 'user' && event.data.parent_call_id === null) this.#sent();
-        break;
-      case 'permission_asked':
-        if (event.data.call_id !== null && event.data.request_id !== null)
-          this.#asked.set(event.data.call_id, event.data.request_id);
-        break;
-      case 'permission_answered':
-        if (event.data.call_id !== null) this.#asked.delete(event.data.call_id);
-        break;
-    }
-  }
-
-  /** The first prompt is the run's own, and the next ones come after its end. */
-  #sent(): void {
-    this.resting = false;
-    if (this.#ended_once) this.#said.shift();
+    if (event.kind === 'agent_ended') {
+      this.resting = true;
+      this.#ended_once = true;
+      this.#asked.clear();
+    } else if (event.kind === 'message_finished') {
+      if (event.data.role !== 'user' || event.data.parent_call_id !== null) return;
+      this.resting = false;
+      // The first prompt is the run's own, and the next ones come after its end.
+      if (this.#ended_once) this.#said.shift();
+    } else if (event.kind === 'permission_asked') {
+      const { call_id, request_id } = event.data;
+      if (call_id !== null && request_id !== null) this.#asked.set(call_id, request_id);
+    } else if (event.kind === 'permission_answered') this.#asked.delete(event.data.call_id ?? '');
   }
 }

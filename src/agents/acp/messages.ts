@@ -1,6 +1,6 @@
 /** Texts and thoughts, which come in pieces without an end: a piece of another kind, id or speaker ends them. */
 import { LIMITS } from '../../lib/limits.ts';
-import type { Drafts, Time } from '../kit/drafts.ts';
+import { type Time, Writer } from '../kit/drafts.ts';
 
 export interface Said {
   readonly kind: 'message' | 'thinking';
@@ -8,17 +8,11 @@ export interface Said {
   readonly parent_call_id: string | null;
 }
 
-export class Talk {
-  readonly #to: Drafts;
+export class Talk extends Writer {
   #said: Said | null = null;
   #text = '';
   #at_ms: Time;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
-
-  /** Whether something is being said. */
   get open(): boolean {
     return this.#said !== null;
   }
@@ -31,7 +25,7 @@ export class Talk {
       this.#said.parent_call_id === parent_call_id;
     if (!same || this.#text.length + text.length > LIMITS.line_bytes_max) this.finish(false);
     this.#keep(said, this.#text + text);
-    this.#to.put(`${kind}_delta`, { message_id, parent_call_id, text });
+    this.to.put(`${kind}_delta`, { message_id, parent_call_id, text });
   }
 
   /** A message given whole: what was said of it in pieces counts no more. */
@@ -44,7 +38,7 @@ export class Talk {
   #keep(said: Said, text: string): void {
     this.#said = said;
     this.#text = text;
-    this.#at_ms = this.#to.at_ms;
+    this.#at_ms = this.to.at_ms;
   }
 
   finish(partial: boolean): void {
@@ -53,10 +47,10 @@ export class Talk {
     const data = { ...of, text: this.#text };
     this.#said = null;
     this.#text = '';
-    if (kind === 'thinking') this.#to.put('thinking_finished', data, this.#at_ms);
+    if (kind === 'thinking') this.to.put('thinking_finished', data, this.#at_ms);
     else {
       const rest = { role: 'assistant' as const, synthetic: false, partial };
-      this.#to.put('message_finished', { ...data, ...rest }, this.#at_ms);
+      this.to.put('message_finished', { ...data, ...rest }, this.#at_ms);
     }
   }
 }

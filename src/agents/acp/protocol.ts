@@ -1,12 +1,20 @@
 /** Messages of the protocol, and readers that the decoder and the client program share. */
-import { type Claim, filledOf, type Inside, isNative, listOf, type Open } from '../kit/native.ts';
+import {
+  type Claim,
+  filledOf,
+  type Inside,
+  isNative,
+  listOf,
+  type Open,
+  wordOf,
+} from '../kit/native.ts';
 import type { Stdout } from './generated/native.ts';
 
 export type FromAgent = Inside<Stdout['agent->client']['msg']>;
 export type FromClient = Inside<Stdout['client->agent']['msg']>;
 export type Params = Inside<FromAgent['params']>;
-/** Parameters of the client's requests. */
 export type ClientParams = Inside<FromClient['params']>;
+export type Fault = Inside<FromAgent['error']>;
 export type Result = Inside<FromAgent['result']>;
 export type Update = Inside<Params['update']>;
 
@@ -15,6 +23,12 @@ export function nativesOf<F>(value: Claim<F> | undefined): readonly F[];
 export function nativesOf(value: unknown): readonly Open[];
 export function nativesOf(value: unknown): readonly unknown[] {
   return listOf(value).filter((item) => isNative(item));
+}
+
+/** The texts of a list of blocks as one. */
+export function joined(content: Claim<{ readonly text?: unknown }> | undefined): string {
+  const texts = nativesOf(content).map((part) => wordOf(part.text));
+  return texts.join('');
 }
 
 /** The first of `names` that is a non-empty string. */

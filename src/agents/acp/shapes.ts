@@ -3,10 +3,8 @@ import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
 /** Lines name their direction, messages their method, updates and blocks their kind. */
-function kindOf({ dir, method, sessionUpdate, type }: Readonly<Record<string, unknown>>): string {
-  const kind = [dir, method, sessionUpdate, type].find((word) => typeof word === 'string');
-  return kind === undefined ? '' : String(kind);
-}
+const kindOf: RecordShapes['kindOf'] = ({ dir, method, sessionUpdate, type }) =>
+  [dir, method, sessionUpdate, type].find((word) => typeof word === 'string') ?? '';
 
 export const shapes: RecordShapes = {
   kindOf,

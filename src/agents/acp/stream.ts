@@ -1,13 +1,19 @@
-/**
- * stdout of the client program: every message of both directions, `{"dir", "at_ms", "msg"}`, one per line. Recordings of
- * other clients in that form are read too, and the bare messages of an agent, without the client's.
- */
+/** stdout of the client program or of another: `{"dir", "at_ms", "msg"}` per line, or an agent's bare messages. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { own } from '../../lib/own.ts';
 import { decoder } from '../kit/decoder.ts';
-import type { Drafts } from '../kit/drafts.ts';
-import { codeOf, idOf, isNative, momentOf, nativeOf, problem, textOf } from '../kit/native.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
+import {
+  codeOf,
+  filledOf,
+  idOf,
+  isNative,
+  momentOf,
+  nativeOf,
+  problem,
+  textOf,
+} from '../kit/native.ts';
+import { words } from '../kit/text.ts';
 import type { Stdout } from './generated/native.ts';
 import {
   type ClientParams,
@@ -17,24 +23,20 @@ import {
   type Result,
   rpcKey,
 } from './protocol.ts';
-import { Session } from './speaker.ts';
+import { modelOf, modeOf, speakerOf } from './speaker.ts';
 import { Turn } from './turn.ts';
 
 /** Methods that the agent may call on its client and that change nothing in the record. */
-const METHODS_IGNORED: ReadonlySet<string> = new Set([
-  '$/cancel_request',
-  'elicitation/complete',
-  'elicitation/create',
-  'fs/read_text_file',
-  'fs/write_text_file',
-  'terminal/create',
-  'terminal/kill',
-  'terminal/output',
-  'terminal/release',
-  'terminal/wait_for_exit',
-]);
+const METHODS_IGNORED: ReadonlySet<string> = new Set(
+  words(`
+    $/cancel_request elicitation/complete elicitation/create fs/read_text_file fs/write_text_file
+    terminal/create terminal/kill terminal/output terminal/release terminal/wait_for_exit
+  `),
+);
 /** How extensions begin: the protocol reserves the underscore, the others were seen. */
 const EXTENSIONS = ['_', 'craft/', 'qwen/'];
+/** Methods that are answered by the facts of a session. */
+const STARTS: ReadonlySet<string> = new Set(words('fork load new resume', 'session/'));
 /** A field of an answer, and the method that it answers, where the request was not seen. */
 const ANSWERED = [
   ['protocolVersion', 'initialize'],
@@ -45,19 +47,15 @@ const ANSWERED = [
 export const stream = (options?: { resumed: boolean }) =>
   decoder<Stdout>((to) => {
     const talk = new Conversation(to, options?.resumed ?? false);
+    const message = (msg: unknown, take: (message: FromAgent & FromClient) => void) =>
+      isNative(msg) && isMessage(msg) ? take(msg) : to.bad('no JSON-RPC message');
     return {
       inside,
       timeOf,
       kindOf: ({ dir, type }) => textOf(dir) ?? textOf(type),
       records: {
-        'agent->client'({ msg }) {
-          if (isNative(msg) && isMessage(msg)) talk.fromAgent(msg);
-          else to.bad('no JSON-RPC message');
-        },
-        'client->agent'({ msg }) {
-          if (isNative(msg) && isMessage(msg)) talk.fromClient(msg);
-          else to.bad('no JSON-RPC message');
-        },
+        'agent->client': ({ msg }) => message(msg, (from) => talk.fromAgent(from)),
+        'client->agent': ({ msg }) => message(msg, (from) => talk.fromClient(from)),
         'agent-nonjson'({ msg }) {
           const { data } = problem('not_json', 'the agent wrote a line that is no JSON');
           to.at_ms = undefined;
@@ -95,10 +93,11 @@ function isMessage(value: FromAgent | FromClient): boolean {
   return rpcKey(value.id) !== null && ('result' in value || 'error' in value);
 }
 
-class Conversation {
+class Conversation extends Writer {
   readonly turn: Turn;
-  readonly #to: Drafts;
-  readonly #session: Session;
+  #agent_version: string | null = null;
+  #cwd: string | null = null;
+  #session_id: string | null = null;
   /** Methods of the client's requests that wait for an answer, by id. */
   readonly #asked = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** The prompt that was answered last. */
@@ -107,28 +106,9 @@ class Conversation {
   #loading: string | null = null;
 
   constructor(to: Drafts, resumed: boolean) {
-    this.#to = to;
-    this.#session = new Session(to);
-    this.turn = new Turn(to, this.#session, resumed);
+    super(to);
+    this.turn = new Turn(to, resumed);
   }
-
-  /** What the agent says or asks in a session. */
-  readonly #said: Readonly<Record<string, (params: Params, key: string | null) => void>> = {
-    'session/update': ({ update }) => {
-      if (this.#loading === null) this.turn.update(nativeOf(update));
-    },
-    'session/request_permission': (params, key) => this.turn.permission(key, params),
-  };
-
-  /** Answers to the client, by the method of its request. */
-  readonly #answers: Readonly<Record<string, (result: Result) => void>> = {
-    initialize: (result) => this.#session.initialised(result),
-    'session/fork': (result) => this.#session.started(result),
-    'session/load': (result) => this.#session.started(result),
-    'session/new': (result) => this.#session.started(result),
-    'session/prompt': (result) => this.turn.answered(result),
-    'session/resume': (result) => this.#session.started(result),
-  };
 
   fromClient(message: FromClient): void {
     const method = textOf(message.method);
@@ -141,43 +121,55 @@ class Conversation {
     if (key !== null) this.#asked.set(key, method);
     if (method === 'session/load') this.#loading = key;
     if (method === 'session/prompt') this.turn.prompt(params);
-    if (method.startsWith('session/')) this.#session.asked(params);
+    if (!method.startsWith('session/')) return;
+    this.#cwd = filledOf(params.cwd) ?? this.#cwd;
+    this.#session_id = idOf(params.sessionId) ?? this.#session_id;
   }
 
   fromAgent(message: FromAgent): void {
     const method = textOf(message.method);
     const key = rpcKey(message.id);
+    const params: Params = nativeOf(message.params) ?? {};
+    const update = method === 'session/update';
+    const id = idOf(params.sessionId);
+    const other = id !== null && this.#session_id !== null && id !== this.#session_id;
     if (method === null) {
       if (key !== null) this.#answer(message, key);
-      return;
-    }
-    const params: Params = nativeOf(message.params) ?? {};
-    const row = own(this.#said, method);
-    if (row === undefined) {
+    } else if (!update && method !== 'session/request_permission') {
       const extension = EXTENSIONS.some((start) => method.startsWith(start));
-      if (!extension && !METHODS_IGNORED.has(method)) this.#to.problem('unknown_record', method);
-    } else if (this.#session.isOther(params)) {
-      this.#to.problem('unknown_record', `${method} of another session`);
-    } else row(params, key);
+      if (!extension && !METHODS_IGNORED.has(method)) this.to.problem('unknown_record', method);
+    } else if (other) {
+      this.to.problem('unknown_record', `${method} of another session`);
+    } else if (!update) this.turn.permission(key, params);
+    else if (this.#loading === null) this.turn.update(nativeOf(params.update));
   }
 
   /** What an answer is about is known by the request, or where that was not seen, by what it holds. */
-  #answer(message: FromAgent, key: string): void {
+  #answer(message: FromAgent, key: string) {
     const method = this.#asked.get(key);
-    if (method === undefined && key === this.#prompt) {
-      this.#to.bad('a second answer to the prompt');
-      return;
-    }
+    if (method === undefined && key === this.#prompt)
+      return this.to.bad('a second answer to the prompt');
     this.#asked.delete(key);
     if (method === 'session/prompt') this.#prompt = key;
     if (key === this.#loading) this.#loading = null;
     const error = nativeOf(message.error);
-    if (error !== null) {
-      this.turn.failed(method ?? null, error);
-      return;
-    }
+    if (error !== null) return this.turn.failed(method ?? null, error);
     const result: Result = nativeOf(message.result) ?? {};
     const about = method ?? ANSWERED.find(([field]) => field in result)?.[1];
-    if (about !== undefined) own(this.#answers, about)?.(result);
+    if (about === 'session/prompt') this.turn.answered(result);
+    else if (about === 'initialize') {
+      const { speaker, version } = speakerOf(result);
+      this.turn.speaker = speaker;
+      this.#agent_version = version;
+    } else if (about !== undefined && STARTS.has(about)) {
+      this.#session_id = idOf(result.sessionId) ?? this.#session_id;
+      this.to.session({
+        session_id: this.#session_id,
+        model: modelOf(result),
+        agent_version: this.#agent_version,
+        cwd: this.#cwd,
+        permission_mode: modeOf(result),
+      });
+    }
   }
 }

@@ -1,10 +1,8 @@
-/**
- * The tool table. The protocol has no tools of its own: these are the names that its speakers use, and where they give
- * none, the name is recovered from the call's id, title, kind and input.
- */
+/** The tool table: names that speakers use. Without one the name is recovered from the call's id, title, kind and input. */
 import { own } from '../../lib/own.ts';
 import type { ToolRow, ToolTable } from '../../model/agent.ts';
 import { idOf, type Open } from '../kit/native.ts';
+import { words } from '../kit/text.ts';
 import { metaField } from './protocol.ts';
 
 const PATH = {
@@ -31,28 +29,20 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   TodoWrite: { entries: 'todos', items: 'todos', plan: 'todos' },
 };
 
-const NAMES: Readonly<Record<string, readonly string[]>> = {
-  Read: ['NotebookRead', 'Read', 'read', 'read_file', 'view'],
-  Write: ['Write', 'create', 'write', 'write_file'],
-  Edit: ['Edit', 'MultiEdit', 'NotebookEdit', 'edit', 'multiedit', 'notebook_edit', 'replace'],
-  Bash: ['Bash', 'bash', 'exec_command', 'powershell', 'run_shell_command', 'shell'],
-  Grep: ['Grep', 'grep', 'grep_search', 'rg', 'search_file_content'],
-  Glob: ['Glob', 'find', 'glob'],
-  LS: ['LS', 'list', 'list_directory', 'ls'],
-  WebFetch: ['WebFetch', 'web_fetch', 'webfetch'],
-  WebSearch: ['WebSearch', 'google_web_search', 'web_search', 'websearch'],
-  Task: ['Agent', 'Task', 'agent', 'invoke_agent', 'spawn_agent', 'subagent', 'task'],
-  Skill: ['Skill', 'activate_skill', 'skill'],
-  TodoWrite: [
-    'TodoWrite',
-    'plan',
-    'todo_write',
-    'todowrite',
-    'update_plan',
-    'update_todo',
-    'write_todos',
-  ],
-  AskUser: ['AskUserQuestion', 'ask_user', 'ask_user_question', 'question'],
+const NAMES: Readonly<Record<string, string>> = {
+  Read: 'NotebookRead Read read read_file view',
+  Write: 'Write create write write_file',
+  Edit: 'Edit MultiEdit NotebookEdit edit multiedit notebook_edit replace',
+  Bash: 'Bash bash exec_command powershell run_shell_command shell',
+  Grep: 'Grep grep grep_search rg search_file_content',
+  Glob: 'Glob find glob',
+  LS: 'LS list list_directory ls',
+  WebFetch: 'WebFetch web_fetch webfetch',
+  WebSearch: 'WebSearch google_web_search web_search websearch',
+  Task: 'Agent Task agent invoke_agent spawn_agent subagent task',
+  Skill: 'Skill activate_skill skill',
+  TodoWrite: 'TodoWrite plan todo_write todowrite update_plan update_todo write_todos',
+  AskUser: 'AskUserQuestion ask_user ask_user_question question',
 };
 /** A patch may add files only, which its draft says. */
 const PATCHES = ['apply_patch', 'patch'];
@@ -73,7 +63,9 @@ function rowOf(native: string, tool: string): ToolRow {
 
 export const tools: ToolTable = {
   rows: [
-    ...Object.entries(NAMES).flatMap(([tool, names]) => names.map((name) => rowOf(name, tool))),
+    ...Object.entries(NAMES).flatMap(([tool, names]) =>
+      words(names).map((name) => rowOf(name, tool)),
+    ),
     ...PATCHES.map((name) => rowOf(name, 'Edit')),
     ...Object.entries(KINDS).map(([kind, tool]) => rowOf(`kind:${kind}`, tool)),
   ],
@@ -96,22 +88,15 @@ const TOOLS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   switch_mode: [],
 };
 
-/** Titles that stand for a tool, with the kind they come with. */
-const TITLES: readonly { readonly start: string; readonly kind: string; readonly name: string }[] =
-  [
-    { start: 'Viewing ', kind: 'read', name: 'view' },
-    { start: 'Searching for ', kind: 'read', name: 'grep' },
-    { start: 'Finding files matching ', kind: 'read', name: 'glob' },
-    { start: 'Creating ', kind: 'edit', name: 'create' },
-    { start: 'Editing ', kind: 'edit', name: 'edit' },
-    { start: 'Using skill: ', kind: 'other', name: 'skill' },
-  ];
-
-/** Input fields that stand for a tool, with the kind they come with. */
-const INPUTS: readonly { readonly has: readonly string[]; kind: string; name: string }[] = [
-  { has: ['command'], kind: 'execute', name: 'bash' },
-  { has: ['prompt', 'agent_type'], kind: 'other', name: 'task' },
-];
+/** Titles that stand for a tool: how they begin, the kind they come with, the tool. */
+const TITLES = [
+  ['Viewing ', 'read', 'view'],
+  ['Searching for ', 'read', 'grep'],
+  ['Finding files matching ', 'read', 'glob'],
+  ['Creating ', 'edit', 'create'],
+  ['Editing ', 'edit', 'edit'],
+  ['Using skill: ', 'other', 'skill'],
+] as const;
 
 /** What is known of a call. */
 interface Evidence {
@@ -139,16 +124,15 @@ export function toolOf(evidence: Evidence, mcp_separator: string | null): ToolNa
   if (name !== null) return named(name);
   const guess = titleName(evidence) ?? inputName(evidence);
   if (guess !== null) return { native_tool: guess };
-  const word = title !== null && IDENTIFIER.test(title) ? title : null;
   if (kind !== null && Object.hasOwn(KINDS, kind)) {
     return { native_tool: kind, looked_up_as: `kind:${kind}` };
   }
-  if (word === null) return { native_tool: kind ?? 'other' };
-  const mcp = split(word, mcp_separator);
-  return mcp === null ? named(word) : { native_tool: word, mcp };
+  if (title === null || !IDENTIFIER.test(title)) return { native_tool: kind ?? 'other' };
+  const mcp = split(title, mcp_separator);
+  return mcp === null ? named(title) : { native_tool: title, mcp };
 }
 
-/** What kind of tool the name stands for. */
+/** The canonical tool of a name. */
 export function canonicalOf({ native_tool, looked_up_as, mcp }: ToolName): string {
   if (mcp !== undefined) return `mcp__${mcp.server}__${mcp.tool}`;
   return TOOL_BY_NAME.get(looked_up_as ?? native_tool) ?? native_tool;
@@ -180,13 +164,12 @@ function titleName({ title, kind }: Evidence): string | null {
   const tool = TOOL_BY_NAME.get(title);
   const possible = kind === null ? undefined : own(TOOLS_OF_KIND, kind);
   if (tool !== undefined && (possible === undefined || possible.includes(tool))) return title;
-  return TITLES.find((one) => one.kind === kind && title.startsWith(one.start))?.name ?? null;
+  return TITLES.find(([start, of]) => of === kind && title.startsWith(start))?.[2] ?? null;
 }
 
+/** Input fields that stand for a tool, with the kind they come with. */
 function inputName({ input, kind }: Evidence): string | null {
-  if (input === null) return null;
-  const row = INPUTS.find(
-    (one) => one.kind === kind && one.has.every((field) => Object.hasOwn(input, field)),
-  );
-  return row?.name ?? null;
+  const has = (field: string) => input !== null && Object.hasOwn(input, field);
+  if (kind === 'execute' && has('command')) return 'bash';
+  return kind === 'other' && has('prompt') && has('agent_type') ? 'task' : null;
 }

@@ -1,83 +1,58 @@
-/** What happens between a prompt and its answer: the model's turns, their texts and calls, and how it ends. */
+/** What happens between a prompt and its answer: the model's turns, their texts and calls. */
+import { RecentMap } from '../../lib/bounded.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
-import type { ExitReason } from '../../model/words.ts';
-import { type Drafts, endFor } from '../kit/drafts.ts';
-import { type Claim, codeOf, type Inside, idOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
+import { type Inside, idOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { words } from '../kit/text.ts';
 import { type Call, Calls, PARENT_FIELDS } from './calls.ts';
+import { endBy, putError } from './ending.ts';
 import { type Said, Talk } from './messages.ts';
-import { Permissions, subjectOf } from './permissions.ts';
 import {
   type ClientParams,
-  type FromAgent,
+  type Fault,
   type FromClient,
   firstText,
+  joined,
   metaField,
   nativesOf,
   type Params,
   type Result,
   type Update,
 } from './protocol.ts';
-import type { Session } from './speaker.ts';
+import type { Speaker } from './speaker.ts';
 import { PLAN } from './tools.ts';
 import { Spending } from './usage.ts';
 
 /** Updates that say nothing of the run: what an editor would show beside it. */
-const UPDATES_IGNORED: ReadonlySet<string> = new Set([
-  'available_commands_update',
-  'compaction_summary_chunk',
-  'compaction_update',
-  'config_option_update',
-  'current_mode_update',
-  'session_info_update',
-  'terminal_output_chunk',
-  'terminal_update',
-  'tool_call_content_chunk',
-  'user_message',
-  'user_message_chunk',
-]);
-/** `max_tokens` is the model's limit for one answer: the run has ended all the same. */
-const STOP_REASONS: Readonly<Record<string, ExitReason>> = {
-  end_turn: 'ok',
-  max_tokens: 'ok',
-  max_turn_requests: 'max_steps',
-  refusal: 'agent_error',
-  cancelled: 'cancelled',
-};
-const ERRORS: Partial<Record<ExitReason, string>> = {
-  cancelled: 'the turn was cancelled',
-  denied: 'the agent stopped when a permission was refused',
-  max_steps: 'the limit of turns is reached',
-};
-/** Without these there is no run. */
-const FATAL_METHODS = ['initialize', 'session/load', 'session/new', 'session/resume'];
-/** The code of an error that the agent could not handle: the model API's. */
-const INTERNAL_ERROR = -32603;
-/** `Internal error: 400 invalid request` */
-const STATUS_IN_TEXT = /(?:^|: )([45]\d\d)\b/;
+const UPDATES_IGNORED: ReadonlySet<string> = new Set(
+  words(`
+    available_commands_update compaction_summary_chunk compaction_update config_option_update
+    current_mode_update session_info_update terminal_output_chunk terminal_update
+    tool_call_content_chunk user_message user_message_chunk
+  `),
+);
 
-export class Turn {
-  readonly #to: Drafts;
-  readonly #session: Session;
-  readonly #calls: Calls;
-  readonly #permissions: Permissions;
-  readonly #talk: Talk;
+export class Turn extends Writer {
+  speaker: Speaker = {};
+  readonly #calls = new Calls(this.to, this);
   readonly #spending: Spending;
+  readonly #talk = new Talk(this.to);
+  /** Questions whether a call may run; `kinds`: of the options, by their ids. */
+  readonly #asked = new RecentMap<string, { call: Call; kinds: ReadonlyMap<string, string> }>(
+    LIMITS.open_calls_max,
+  );
   /** The model's turn has begun and nothing has answered it yet. */
   #open = false;
   #plans = 0;
   /** The last thing that happened is that a call was refused: the agent stopped there. */
   #refused_last = false;
 
-  constructor(to: Drafts, session: Session, resumed: boolean) {
-    this.#to = to;
-    this.#session = session;
-    this.#calls = new Calls(to, session);
-    this.#permissions = new Permissions(to);
-    this.#talk = new Talk(to);
+  constructor(to: Drafts, resumed: boolean) {
+    super(to);
     this.#spending = new Spending(to, resumed);
   }
 
-  /** Updates by their kind. */
   readonly #updates: Readonly<Record<string, (update: Update) => void>> = {
     agent_message_chunk: (update) => this.#say('message', update),
     agent_thought_chunk: (update) => this.#say('thinking', update),
@@ -91,19 +66,16 @@ export class Turn {
     state_update: (update) => {
       if (update.state === 'idle') this.answered(update);
     },
-    notice: (update) => this.#to.notice('agent', firstText(update, ['message', 'text', 'title'])),
+    notice: (update) => this.to.notice('agent', firstText(update, ['message', 'text', 'title'])),
   };
 
-  update(update: Update | null): void {
+  update(update: Update | null) {
     const kind = textOf(update?.sessionUpdate);
-    if (update === null || kind === null) {
-      this.#to.bad('session/update without an update');
-      return;
-    }
+    if (update === null || kind === null) return this.to.bad('session/update without an update');
     const row = own(this.#updates, kind);
     if (row !== undefined) row(update);
     else if (!UPDATES_IGNORED.has(kind) && !kind.startsWith('_')) {
-      this.#to.problem('unknown_record', `session/update ${kind}`);
+      this.to.problem('unknown_record', `session/update ${kind}`);
     }
   }
 
@@ -111,20 +83,19 @@ export class Turn {
     this.#talk.finish(false);
     this.#open = false;
     this.#refused_last = false;
-    this.#to.message('user', joined(prompt));
+    this.to.message('user', joined(prompt));
   }
 
   #say(kind: Said['kind'], update: Update): void {
     this.#spending.request(nativeOf(update._meta));
     const text = wordOf(nativeOf(update.content)?.text);
     if (text === '') return;
-    const { own_texts = [] } = this.#session.speaker;
+    const { own_texts = [] } = this.speaker;
     const first = kind === 'message' && !this.#talk.open;
-    if (first && own_texts.some((start) => text.startsWith(start))) this.#to.notice('agent', text);
+    if (first && own_texts.some((start) => text.startsWith(start))) this.to.notice('agent', text);
     else this.#talk.piece(this.#said(kind, update), text);
   }
 
-  /** Version 2: a message given whole. */
   #sayWhole(kind: Said['kind'], update: Update): void {
     const text = joined(update.content);
     if (text !== '') this.#talk.whole(this.#said(kind, update), text);
@@ -132,7 +103,7 @@ export class Turn {
 
   #said(kind: Said['kind'], update: Update): Said {
     const marked = metaField(nativeOf(update._meta), PARENT_FIELDS);
-    const { unmarked_sub_agents } = this.#session.speaker;
+    const { unmarked_sub_agents } = this.speaker;
     const parent_call_id = marked ?? (unmarked_sub_agents ? this.#calls.runningTask : null);
     if (parent_call_id === null) {
       this.#calls.finishRefused();
@@ -142,12 +113,9 @@ export class Turn {
     return { kind, message_id: idOf(update.messageId), parent_call_id };
   }
 
-  #call(update: Update): void {
+  #call(update: Update) {
     const call_id = idOf(update.toolCallId);
-    if (call_id === null) {
-      this.#to.bad('a tool call without toolCallId');
-      return;
-    }
+    if (call_id === null) return this.to.bad('a tool call without toolCallId');
     const call = this.#calls.take(update, call_id, update.sessionUpdate === 'tool_call');
     if (call === null) return;
     this.#begin(call);
@@ -170,22 +138,39 @@ export class Turn {
     this.#refused_last ||= refused;
   }
 
-  /** Some agents name a call first by asking whether it may run. */
-  permission(key: string | null, params: Params): void {
-    const update = subjectOf(params);
-    const call_id = idOf(update?.toolCallId);
-    const call = update && call_id ? this.#calls.take(update, call_id, false) : null;
-    if (call === null) {
-      this.#to.bad('a permission is asked for no open call');
-      return;
-    }
+  /** The agent asks its client whether a call may run. Some name it first by that; version 2 asks about a subject. */
+  permission(request_id: string | null, params: Params) {
+    const update = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
+    const id = idOf(update?.toolCallId);
+    const call = update && id ? this.#calls.take(update, id, false) : null;
+    if (call === null) return this.to.bad('a permission is asked for no open call');
     this.#begin(call);
     this.#calls.request(call);
-    this.#permissions.ask(key, call, params);
+    call.asked = true;
+    const options = nativesOf(params.options);
+    const kinds = new Map(options.map(({ optionId, kind }) => [wordOf(optionId), wordOf(kind)]));
+    if (request_id !== null) this.#asked.set(request_id, { call, kinds });
+    const reason = textOf(params.description) ?? textOf(update?.title);
+    const { call_id, called: tool } = call;
+    this.to.put('permission_asked', { request_id, call_id, tool, reason });
   }
 
-  permissionAnswer(key: string, result: Inside<FromClient['result']> | null): void {
-    if (this.#permissions.answer(key, result)) this.#answeredCall(true);
+  /** The client answers by policy. */
+  permissionAnswer(request_id: string, result: Inside<FromClient['result']> | null): void {
+    const asked = this.#asked.get(request_id);
+    if (asked === undefined) return;
+    this.#asked.delete(request_id);
+    const { call, kinds } = asked;
+    const { call_id, called: tool } = call;
+    const outcome = nativeOf(result?.outcome);
+    const kind = kinds.get(wordOf(outcome?.optionId)) ?? '';
+    const decision = kind.startsWith('allow') ? 'allow' : 'deny';
+    this.to.put('permission_answered', { request_id, call_id, tool, decision, source: 'client' });
+    this.to.decided(call_id, decision, kind === '' ? textOf(outcome?.outcome) : kind, 'client');
+    call.asked = false;
+    call.refused = decision === 'deny';
+    if (call.refused) this.#answeredCall(true);
+    else this.to.put('call_started', { call_id });
   }
 
   /** A plan is what a todo tool wrote, where that has no call of its own. */
@@ -195,43 +180,30 @@ export class Turn {
     this.#openTurn();
     this.#plans += 1;
     const call_id = `${PLAN}-${this.#plans}`;
-    this.#to.requested(call_id, PLAN, { entries });
-    this.#to.finished({ call_id, status: 'ok', exit_code: null, output: null });
+    this.to.requested(call_id, PLAN, { entries });
+    this.to.finished({ call_id, status: 'ok', exit_code: null, output: null });
     this.#answeredCall(false);
   }
 
   /** The answer to a prompt. Version 2 answers at once; there a state of the session is the end. */
   answered(result: Result): void {
-    this.#spending.prompt(result, this.#session.speaker.usage ?? 'prompt');
+    this.#spending.prompt(result, this.speaker.usage ?? 'prompt');
     const reason = textOf(result.stopReason);
     if (reason === null) return;
-    const known = own(STOP_REASONS, reason);
-    const stopped = this.#refused_last;
-    this.#talk.finish(known === 'cancelled');
-    this.#calls.endTurn(known === 'cancelled');
+    this.#talk.finish(reason === 'cancelled');
+    this.#calls.endTurn(reason === 'cancelled');
     this.#open = false;
-    if (reason === 'max_tokens') this.#to.notice(reason, 'the answer was cut off');
-    const exit_reason = known === 'ok' && stopped ? 'denied' : (known ?? 'agent_error');
-    const error = own(ERRORS, exit_reason) ?? `the agent stopped: ${reason}`;
-    this.#to.ended(endFor(exit_reason, error));
+    if (reason === 'max_tokens') this.to.notice(reason, 'the answer was cut off');
+    this.to.ended(endBy(reason, this.#refused_last));
   }
 
   /** A request of the client was answered by an error. `method` null: which one is not known. */
-  failed(method: string | null, error: Inside<FromAgent['error']>): void {
-    const code = codeOf(error.code);
-    const message = messageOf(error);
+  failed(method: string | null, error: Fault): void {
+    const prompt = method === null || method === 'session/prompt';
     this.#talk.finish(false);
-    if (method !== null && method !== 'session/prompt') {
-      if (FATAL_METHODS.includes(method)) this.#to.ended(endFor('agent_error', message));
-      else this.#to.notice(method, message);
-      return;
-    }
-    this.#calls.finishRefused();
-    this.#open = false;
-    const provider = code === INTERNAL_ERROR || httpStatus(code) !== null;
-    const shown = Number(STATUS_IN_TEXT.exec(message)?.[1]);
-    if (provider) this.#to.failed({ status: httpStatus(code) ?? httpStatus(shown), message });
-    this.#to.ended(endFor(provider ? 'provider_error' : 'agent_error', message));
+    if (prompt) this.#calls.finishRefused();
+    if (prompt) this.#open = false;
+    putError(this.to, prompt ? null : method, error);
   }
 
   /** The stream ends here, whatever was still to come. */
@@ -242,25 +214,7 @@ export class Turn {
   }
 
   #openTurn(): void {
-    if (!this.#open) this.#to.step(null);
+    if (!this.#open) this.to.step(null);
     this.#open = true;
   }
-}
-
-function joined(content: Claim<{ readonly text?: unknown }> | undefined): string {
-  return nativesOf(content)
-    .map((part) => wordOf(part.text))
-    .join('');
-}
-
-function httpStatus(code: number | null): number | null {
-  return code !== null && code >= 400 && code <= 599 ? code : null;
-}
-
-/** The message says it in general, `data` in particular. */
-function messageOf(error: Inside<FromAgent['error']>): string {
-  const { data } = error;
-  const detail = textOf(data) ?? firstText(nativeOf(data), ['details', 'detail', 'message']);
-  const message = textOf(error.message) ?? 'the agent answered with an error';
-  return detail === null || message.includes(detail) ? message : `${message}: ${detail}`;
 }

@@ -1,5 +1,5 @@
 /** Token figures. Speakers agree on the fields, not on whether `inputTokens` counts what came from the cache. */
-import type { Drafts } from '../kit/drafts.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
 import { costOf, type Inside, nativeOf, type Open, textOf, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, type Spent, spent } from '../kit/usage.ts';
 import { nativesOf, type Result, type Update } from './protocol.ts';
@@ -21,15 +21,14 @@ function ofProtocol(usage: Inside<Result['usage']>): Spent {
 }
 
 /** What the run has used so far: figures of requests and prompts add up, those of a session replace. */
-export class Spending {
-  readonly #to: Drafts;
+export class Spending extends Writer {
   /** What counts the session counts earlier runs too. */
   readonly #resumed: boolean;
   #sum = spent();
   #model: string | null = null;
 
   constructor(to: Drafts, resumed: boolean) {
-    this.#to = to;
+    super(to);
     this.#resumed = resumed;
   }
 
@@ -39,7 +38,6 @@ export class Spending {
     if (usage !== null) this.#add(ofProtocol(usage));
   }
 
-  /** The answer to a prompt. */
   prompt(result: Result, scope: UsageScope): void {
     const quota = nativeOf(nativeOf(result._meta)?.quota);
     const count = nativeOf(quota?.token_count);
@@ -51,7 +49,12 @@ export class Spending {
       this.#add(spent({ input, output }));
     } else if (usage === null || scope === 'request') return;
     else if (scope === 'prompt') this.#add(ofProtocol(usage));
-    else if (!this.#resumed) this.#replace(ofProtocol(usage));
+    else if (!this.#resumed) {
+      const whole = ofProtocol(usage);
+      if (isEmpty(whole)) return;
+      this.#sum = { ...whole, cost_usd: this.#sum.cost_usd };
+      this.#report();
+    }
   }
 
   /** `usage_update`: how full the context is, which is no spending, and the session's cost. */
@@ -68,13 +71,7 @@ export class Spending {
     if (!isEmpty(spent(this.#sum.usage))) this.#report();
   }
 
-  #replace(whole: Spent): void {
-    if (isEmpty(whole)) return;
-    this.#sum = { ...whole, cost_usd: this.#sum.cost_usd };
-    this.#report();
-  }
-
   #report(): void {
-    this.#to.usage('total', spent(this.#sum.usage, this.#sum.cost_usd), this.#model);
+    this.to.usage('total', spent(this.#sum.usage, this.#sum.cost_usd), this.#model);
   }
 }

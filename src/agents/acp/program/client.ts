@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RecentMap } from '../../../lib/bounded.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import type { ApproveMode } from '../../../model/words.ts';
+import { AGENT_LIMITS } from '../../kit/limits.ts';
 import { idOf, nativeOf, type Open, textOf } from '../../kit/native.ts';
 import { nativesOf } from '../protocol.ts';
-import { type Answer, Connection, type Recorder } from './connection.ts';
+import { Connection, Failed, type Handler, type Recorder, type Streams } from './connection.ts';
 import type { Inbox } from './inbox.ts';
 import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
 
@@ -20,21 +21,16 @@ export interface Wanted {
   env: NodeJS.ProcessEnv;
 }
 
-/** What keeps the run from going on; said to people. */
+/** What keeps the run from continuing; said to people. */
 export class Refused extends Error {}
-/** The agent's own word, which is in the record. */
-export class Failed extends Refused {}
 
 const AUTH_REQUIRED = -32000;
 const NEXT_WAIT_MS = 60_000;
 const VERSIONS: readonly unknown[] = [1, 2];
-/**
- * No files and no terminals: agents have both of their own, which they would otherwise go without. With a client's files
- * one of them could write no new file, and none used a client's terminals.
- */
+/** No files and no terminals: agents have both of their own, and one could write no new file with a client's. */
 const NOTHING = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
 
-export class Client {
+export class Client implements Handler {
   readonly #connection: Connection;
   readonly #wanted: Wanted;
   /** Kinds of calls, for requests that do not repeat them. */
@@ -49,16 +45,9 @@ export class Client {
   /** As cancelled, but only what is done just now. */
   #interrupted = false;
 
-  constructor(
-    streams: ConstructorParameters<typeof Connection>[0],
-    record: Recorder,
-    wanted: Wanted,
-  ) {
+  constructor(streams: Streams, record: Recorder, wanted: Wanted) {
     this.#wanted = wanted;
-    this.#connection = new Connection(streams, record, {
-      request: (method, params, key) => this.#request(method, params, key),
-      notification: (method, params) => this.#notification(method, params),
-    });
+    this.#connection = new Connection(streams, record, this);
     const { inbox } = wanted;
     if (inbox === null) return;
     inbox.onInterrupt = () => this.#interrupt();
@@ -70,7 +59,7 @@ export class Client {
   /** Settles when the turns of all prompts have ended. Rejects with what the agent refused. */
   async run(version: string): Promise<void> {
     const info = { name: 'tacho', title: 'tacho', version };
-    const initialised = await this.#ask('initialize', {
+    const initialised = await this.#connection.request('initialize', {
       protocolVersion: 1,
       clientCapabilities: NOTHING,
       clientInfo: info,
@@ -78,36 +67,30 @@ export class Client {
       capabilities: {},
       info,
     });
-    if (!VERSIONS.includes(initialised.protocolVersion)) {
-      throw new Refused(
-        `the agent speaks version ${JSON.stringify(initialised.protocolVersion)}, not 1`,
-      );
+    const { protocolVersion } = initialised;
+    if (!VERSIONS.includes(protocolVersion)) {
+      throw new Refused(`the agent speaks version ${JSON.stringify(protocolVersion)}, not 1`);
     }
-    const session = await this.#start(initialised);
-    await this.#choose(session);
+    await this.#choose(await this.#start(initialised));
     if (this.#cancelled) throw new Refused('cancelled before the prompt');
-    let text: string | null = this.#wanted.prompt;
+    const { prompt, inbox } = this.#wanted;
+    let text: string | null = prompt;
     while (text !== null && !this.#cancelled) {
-      await this.#prompt(text, initialised.protocolVersion === 2);
-      text = await this.#next();
+      await this.#prompt(text, protocolVersion === 2);
+      // Tacho ends the input at once when it has seen a turn's end; a turn that ended without a word is not waited for.
+      const waited = sleep(NEXT_WAIT_MS, null, { ref: false });
+      text = inbox && (await Promise.race([inbox.next(), waited]));
     }
-  }
-
-  /** Tacho ends the input at once when it has seen a turn's end; a turn that ended without a word is not waited for. */
-  #next(): Promise<string | null> {
-    const { inbox } = this.#wanted;
-    if (inbox === null) return Promise.resolve(null);
-    return Promise.race([inbox.next(), sleep(NEXT_WAIT_MS, null, { ref: false })]);
   }
 
   async #prompt(text: string, version_2: boolean): Promise<void> {
     this.#prompted = true;
     this.#idle = Promise.withResolvers<void>();
-    const prompt = [{ type: 'text', text }];
-    const answered = this.#ask('session/prompt', { sessionId: this.#session_id, prompt });
+    const params = { sessionId: this.#session_id, prompt: [{ type: 'text', text }] };
+    const answered = this.#connection.request('session/prompt', params);
     if (this.#interrupted) this.#cancelTurn();
     const answer = await answered;
-    // Version 2 answers at once; the session's state tells the end.
+    // Version 2 answers at once; the session's state says when it has ended.
     if (version_2 && answer.stopReason === undefined) await this.#idle.promise;
     this.#prompted = false;
     this.#interrupted = false;
@@ -137,40 +120,32 @@ export class Client {
     for (const answer of this.#asked.values()) answer(false);
   }
 
-  async #ask(method: string, params: Open): Promise<Open> {
-    return resultOf(await this.#connection.request(method, params));
-  }
-
   async #start(initialised: Open): Promise<Open> {
-    const first = await this.#connection.request(...this.#opening(initialised));
-    if (!('error' in first) || first.error.code !== AUTH_REQUIRED) return this.#started(first);
-    const methodId = silentLogin(initialised.authMethods, this.#wanted.env);
-    if (methodId === null) {
-      throw new Refused('the agent wants a login: log in with its own program first');
-    }
-    const login = initialised.protocolVersion === 2 ? 'auth/login' : 'authenticate';
-    await this.#ask(login, { methodId });
-    return this.#started(await this.#connection.request(...this.#opening(initialised)));
-  }
-
-  #started(answer: Answer): Open {
-    const session = resultOf(answer);
+    const open = () => this.#connection.request(...this.#opening(initialised));
+    const session = await open().catch(async (error: unknown) => {
+      if (!(error instanceof Failed) || error.code !== AUTH_REQUIRED) throw error;
+      const methodId = silentLogin(initialised.authMethods, this.#wanted.env);
+      if (methodId === null)
+        throw new Refused('the agent wants a login: log in with its own program first');
+      const login = initialised.protocolVersion === 2 ? 'auth/login' : 'authenticate';
+      await this.#connection.request(login, { methodId });
+      return open();
+    });
     this.#session_id = idOf(session.sessionId) ?? this.#wanted.resume;
     if (this.#session_id === null) throw new Refused('the agent gave no session id');
     return session;
   }
 
-  /** A session that goes on is resumed, or where only that is offered, loaded, which tells its history again. */
+  /** A session that continues is resumed, or where only that is offered, loaded, which repeats its history. */
   #opening(initialised: Open): [string, Open] {
     const { cwd, resume } = this.#wanted;
     const params = { cwd, mcpServers: [] };
     if (resume === null) return ['session/new', params];
-    const able =
-      nativeOf(initialised.agentCapabilities) ?? nativeOf(initialised.capabilities) ?? {};
-    const sessions = nativeOf(able.sessionCapabilities) ?? nativeOf(able.session) ?? {};
-    if (nativeOf(sessions.resume) !== null)
-      return ['session/resume', { sessionId: resume, ...params }];
-    if (able.loadSession === true) return ['session/load', { sessionId: resume, ...params }];
+    const able = nativeOf(initialised.agentCapabilities) ?? nativeOf(initialised.capabilities);
+    const sessions = nativeOf(able?.sessionCapabilities) ?? nativeOf(able?.session);
+    const known = { sessionId: resume, ...params };
+    if (nativeOf(sessions?.resume) !== null) return ['session/resume', known];
+    if (able?.loadSession === true) return ['session/load', known];
     throw new Refused('the agent cannot go on with a session');
   }
 
@@ -182,24 +157,20 @@ export class Client {
     const models = nativesOf(nativeOf(session.models)?.availableModels);
     const known = models.find((one) => one.modelId === model || one.name === model);
     if (known !== undefined) {
-      await this.#ask('session/set_model', { sessionId, modelId: known.modelId });
+      await this.#connection.request('session/set_model', { sessionId, modelId: known.modelId });
       return;
     }
     const option = nativesOf(session.configOptions).find((one) => one.category === 'model');
-    const value = nativesOf(option?.options).find(
-      (one) => one.value === model || one.name === model,
-    );
+    const values = nativesOf(option?.options);
+    const value = values.find((one) => one.value === model || one.name === model);
     if (option === undefined || value === undefined) {
       throw new Refused(`the agent does not offer the model ${model}: try its own arguments`);
     }
-    await this.#ask('session/set_config_option', {
-      sessionId,
-      configId: option.id ?? option.configId,
-      value: value.value,
-    });
+    const params = { sessionId, configId: option.id ?? option.configId, value: value.value };
+    await this.#connection.request('session/set_config_option', params);
   }
 
-  #request(method: string, params: Open, key: string): Open | Promise<Open> | null {
+  request(method: string, params: Open, key: string): Open | Promise<Open> | null {
     if (method !== 'session/request_permission') return null;
     const call = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
     const kind = idOf(call?.kind) ?? this.#kinds.get(idOf(call?.toolCallId) ?? '') ?? null;
@@ -216,14 +187,14 @@ export class Client {
   async #confirmed(key: string): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#asked.set(key, resolve);
-    const timer = setTimeout(() => resolve(false), LIMITS.confirm_wait_ms);
+    const timer = setTimeout(() => resolve(false), AGENT_LIMITS.confirm_wait_ms);
     const allowed = await promise;
     clearTimeout(timer);
     this.#asked.delete(key);
     return allowed;
   }
 
-  #notification(method: string, params: Open): void {
+  notification(method: string, params: Open): void {
     const update = method === 'session/update' ? nativeOf(params.update) : null;
     const call_id = idOf(update?.toolCallId);
     const kind = textOf(update?.kind);
@@ -232,9 +203,4 @@ export class Client {
     const idle = update?.sessionUpdate === 'state_update' && update.state === 'idle';
     if (idle && this.#prompted) this.#idle.resolve();
   }
-}
-
-function resultOf(answer: Answer): Open {
-  if ('result' in answer) return answer.result;
-  throw new Failed(textOf(answer.error.message) ?? 'the agent answered with an error');
 }

@@ -1,10 +1,8 @@
-/**
- * JSON-RPC over the agent's stdin and stdout. Every message of both directions goes to the record, those of the agent
- * byte by byte as they came. Contract: never throws for what the agent writes.
- */
+/** JSON-RPC over the agent's pipes. All messages go to the record, the agent's byte by byte. Never throws for what it writes. */
 import type { Readable, Writable } from 'node:stream';
-import { LIMITS } from '../../../lib/limits.ts';
+import { jsonInside } from '../../../lib/byte-text.ts';
 import { createLines } from '../../../lib/lines.ts';
+import { AGENT_LIMITS } from '../../kit/limits.ts';
 import { isNative, nativeOf, type Open, textOf } from '../../kit/native.ts';
 import { rpcKey } from '../protocol.ts';
 
@@ -16,10 +14,20 @@ export type Direction =
   | 'exit'
   | 'note';
 
+export type Streams = { from: Readable; to: Writable };
+
 /** Writes one line of the record. `json`: the message as JSON text. Resolves when it is written. */
 export type Recorder = (dir: Direction, json: string | Buffer) => Promise<void>;
 
-export type Answer = { result: Open } | { error: Open };
+/** The agent answered with an error, which is in the record. */
+export class Failed extends Error {
+  readonly code: unknown;
+
+  constructor({ message, code }: Open) {
+    super(textOf(message) ?? 'the agent answered with an error');
+    this.code = code;
+  }
+}
 
 const METHOD_NOT_FOUND = -32601;
 
@@ -33,27 +41,25 @@ export class Connection {
   readonly #to: Writable;
   readonly #record: Recorder;
   readonly #handler: Handler;
-  readonly #waiting = new Map<string, (answer: Answer) => void>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<Open>>();
   #next = 0;
   #written: Promise<void> = Promise.resolve();
 
-  constructor(streams: { from: Readable; to: Writable }, record: Recorder, handler: Handler) {
+  constructor(streams: Streams, record: Recorder, handler: Handler) {
     this.#to = streams.to;
     this.#record = record;
     this.#handler = handler;
-    // An agent that has gone away is told by its end.
+    // The agent's exit is reported on its own.
     streams.to.on('error', () => {});
     const lines = createLines(
       {
         line: (bytes, start, end) => this.#line(bytes.subarray(start, end)),
         oversize: ({ bytes, sha256 }) => {
-          this.#put(
-            'agent-oversize',
-            JSON.stringify(`a message of ${bytes} bytes, sha256 ${sha256}`),
-          );
+          const text = `a message of ${bytes} bytes, sha256 ${sha256}`;
+          this.#put('agent-oversize', JSON.stringify(text));
         },
       },
-      LIMITS.message_bytes_max,
+      AGENT_LIMITS.message_bytes_max,
     );
     streams.from.on('data', (chunk: Buffer) => {
       lines.push(chunk);
@@ -63,13 +69,13 @@ export class Connection {
     streams.from.on('end', () => lines.end());
   }
 
-  /** Never settles when the agent never answers. */
-  request(method: string, params: Open): Promise<Answer> {
+  /** The agent's result. Rejects with `Failed`; never settles when the agent never answers. */
+  request(method: string, params: Open): Promise<Open> {
     const id = this.#next++;
-    return new Promise((resolve) => {
-      this.#waiting.set(`number ${id}`, resolve);
-      this.#send({ id, method, params });
-    });
+    const answer = Promise.withResolvers<Open>();
+    this.#waiting.set(`number ${id}`, answer);
+    this.#send({ id, method, params });
+    return answer.promise;
   }
 
   notify(method: string, params: Open): void {
@@ -83,24 +89,16 @@ export class Connection {
   #send(message: Open): void {
     const json = JSON.stringify({ jsonrpc: '2.0', ...message });
     // A longer one, which only a prompt can be, would be over the limit of a line.
-    if (json.length <= LIMITS.echoed_prompt_bytes_max) this.#put('client->agent', json);
-    else
-      this.#put('note', JSON.stringify(`${String(message.method)} of ${json.length} characters`));
+    const long = `${String(message.method)} of ${json.length} characters`;
+    if (json.length <= AGENT_LIMITS.echoed_prompt_bytes_max) this.#put('client->agent', json);
+    else this.#put('note', JSON.stringify(long));
     this.#to.write(`${json}\n`);
   }
 
-  #line(bytes: Buffer): void {
+  #line(bytes: Buffer) {
     const text = bytes.toString('utf8');
-    let message: unknown = null;
-    try {
-      message = JSON.parse(text);
-    } catch {
-      // Told below.
-    }
-    if (!isNative(message)) {
-      this.#put('agent-nonjson', JSON.stringify(text));
-      return;
-    }
+    const message = jsonInside(text);
+    if (!isNative(message)) return this.#put('agent-nonjson', JSON.stringify(text));
     this.#put('agent->client', bytes);
     this.#take(message);
   }
@@ -112,9 +110,10 @@ export class Connection {
     if (method === null) {
       if (key === null) return;
       const error = nativeOf(message.error);
-      const answer = error === null ? { result: nativeOf(message.result) ?? {} } : { error };
-      this.#waiting.get(key)?.(answer);
+      const waiting = this.#waiting.get(key);
       this.#waiting.delete(key);
+      if (error === null) waiting?.resolve(nativeOf(message.result) ?? {});
+      else waiting?.reject(new Failed(error));
     } else if (key === null) {
       this.#handler.notification(method, params);
     } else {

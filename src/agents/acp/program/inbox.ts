@@ -1,15 +1,15 @@
 /** What comes for the agent while the client runs: prompts in their order, interrupts and answers at once. */
 import type { Readable } from 'node:stream';
-import { LIMITS } from '../../../lib/limits.ts';
+import { jsonInside } from '../../../lib/byte-text.ts';
 import { createLines } from '../../../lib/lines.ts';
+import { AGENT_LIMITS } from '../../kit/limits.ts';
 import { idOf, nativeOf, type Open } from '../../kit/native.ts';
 
 /** Every character of a prompt may be escaped. */
-const LINE_BYTES_MAX = LIMITS.prompt_bytes_max * 6;
+const LINE_BYTES_MAX = AGENT_LIMITS.prompt_bytes_max * 6;
 
 /** Reads lines of `InputLine`. What is no such line means nothing here: only tacho writes them. */
 export class Inbox {
-  /** Nothing more comes. */
   ended = false;
   onInterrupt = () => {};
   onConfirm = (_request: string, _confirmed: boolean) => {};
@@ -20,7 +20,8 @@ export class Inbox {
   constructor(from: Readable) {
     const lines = createLines(
       {
-        line: (bytes, start, end) => this.#take(parsed(bytes.toString('utf8', start, end))),
+        line: (bytes, start, end) =>
+          this.#take(nativeOf(jsonInside(bytes.toString('utf8', start, end)))),
         oversize: () => {},
       },
       LINE_BYTES_MAX,
@@ -53,13 +54,5 @@ export class Inbox {
       });
     }
     return this.#prompts.shift() ?? null;
-  }
-}
-
-function parsed(text: string): Open | null {
-  try {
-    return nativeOf(JSON.parse(text));
-  } catch {
-    return null;
   }
 }

@@ -11,8 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createFdWriter } from '../../../lib/fd-writer.ts';
 import { APPROVE_MODES } from '../../../model/words.ts';
-import { Client, Failed, Refused, type Wanted } from './client.ts';
-import type { Recorder } from './connection.ts';
+import { Client, Refused, type Wanted } from './client.ts';
+import { Failed, type Recorder } from './connection.ts';
 import { Inbox } from './inbox.ts';
 
 const CLIENT_VERSION = '1';
@@ -26,16 +26,9 @@ const EXIT_WAIT_MS = 3_000;
 /** How long a process that the agent has left behind may hold its stdout open. */
 const DRAIN_WAIT_MS = 500;
 
-interface Given {
-  wanted: Omit<Wanted, 'prompt' | 'inbox'>;
-  input: boolean;
-  command: string;
-  args: string[];
-}
-
 class Usage extends Error {}
 
-function givenBy(argv: string[]): Given {
+function givenBy(argv: string[]) {
   const options = {
     approve: { type: 'string', default: 'default' },
     model: { type: 'string' },
@@ -48,16 +41,8 @@ function givenBy(argv: string[]): Given {
   if (command === undefined || approve === undefined)
     throw new Usage('no program, or no such mode');
   const { model = null, resume = null, input } = values;
-  const place = { cwd: process.cwd(), env: process.env };
-  const wanted = { approve, model, resume, ...place };
+  const wanted = { approve, model, resume, cwd: process.cwd(), env: process.env };
   return { command, args, wanted, input };
-}
-
-/** Whoever wrote nothing, or died over it, asked for nothing. */
-async function readFirst(inbox: Inbox): Promise<string> {
-  const prompt = await inbox.next();
-  if (prompt === null) throw new Usage('no prompt');
-  return prompt;
 }
 
 const writer = createFdWriter(STDOUT);
@@ -75,19 +60,6 @@ interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** In a group of its own: an interrupt of ours is not the agent's, who is asked to cancel first. */
-function start({ command, args }: Given): ChildProcess {
-  return spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
-}
-
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-(child.pid as number), signal);
-  } catch {
-    // Gone already.
-  }
-}
-
 /** Ends the agent by its stdin's end, then by asking, then by force. */
 async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number): Promise<Exit> {
   child.stdin?.end();
@@ -98,19 +70,20 @@ async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number)
   for (const [wait_ms, signal] of steps) {
     const left = await Promise.race([exited, sleep(wait_ms, null, { ref: false })]);
     if (left !== null) return left;
-    signalGroup(child, signal);
+    try {
+      process.kill(-(child.pid as number), signal);
+    } catch {
+      // Gone already.
+    }
   }
   return exited;
 }
 
-interface Spoken {
-  /** Exit code; null: the agent has gone without an answer. */
-  code: number | null;
-  cancelled: boolean;
-}
-
-/** Speaks with the agent until the prompt is answered, the agent has gone, or a cancelled turn takes too long. */
-async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>): Promise<Spoken> {
+/**
+ * Speaks with the agent until the prompt is answered, the agent has gone, or a cancelled turn takes too long.
+ * `code`: the exit code; null: the agent has gone without an answer.
+ */
+async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>) {
   const { stdout: from, stdin: to } = child;
   if (from === null || to === null) throw new Error('the agent has no pipes');
   const drained = once(from, 'end').catch(() => {});
@@ -127,8 +100,8 @@ async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>)
   const talked = client.run(CLIENT_VERSION).then(
     () => 0,
     (error: unknown) => {
-      if (!(error instanceof Refused)) throw error;
-      if (!(error instanceof Failed)) process.stderr.write(`${error.message}\n`);
+      if (error instanceof Refused) process.stderr.write(`${error.message}\n`);
+      else if (!(error instanceof Failed)) throw error;
       return 1;
     },
   );
@@ -141,24 +114,26 @@ async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>)
 }
 
 async function main(argv: string[]): Promise<number> {
-  const given = givenBy(argv);
-  const inbox = given.input ? new Inbox(process.stdin) : null;
-  const prompt = inbox === null ? String(await buffer(process.stdin)) : await readFirst(inbox);
-  const wanted = { ...given.wanted, inbox, prompt };
-  const child = start(given);
+  const { command, args, wanted, input } = givenBy(argv);
+  const inbox = input ? new Inbox(process.stdin) : null;
+  const prompt = inbox === null ? String(await buffer(process.stdin)) : await inbox.next();
+  // Whoever wrote nothing, or died over it, asked for nothing.
+  if (prompt === null) throw new Usage('no prompt');
+  // In a group of its own: an interrupt of ours is not the agent's, who is asked to cancel first.
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   try {
     await once(child, 'spawn');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    process.stderr.write(`cannot start ${given.command}: ${code}\n`);
+    process.stderr.write(`cannot start ${command}: ${code}\n`);
     return code === 'ENOENT' ? 127 : 126;
   }
   const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }));
-  const spoken = await speak(child, wanted, exited);
-  const exit = await end(child, exited, spoken.cancelled ? CANCELLED_EXIT_WAIT_MS : EXIT_WAIT_MS);
+  const { code, cancelled } = await speak(child, { ...wanted, inbox, prompt }, exited);
+  const exit = await end(child, exited, cancelled ? CANCELLED_EXIT_WAIT_MS : EXIT_WAIT_MS);
   child.stdout?.destroy();
   await record('exit', JSON.stringify(exit));
-  if (spoken.code !== null) return spoken.code;
+  if (code !== null) return code;
   for (const signal of SIGNALS) process.removeAllListeners(signal);
   if (exit.signal !== null) process.kill(process.pid, exit.signal);
   return exit.code || 1;

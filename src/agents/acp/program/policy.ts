@@ -27,7 +27,7 @@ export function outcomeFor(allowed: boolean, options: unknown): Open {
   return { outcome: 'cancelled' };
 }
 
-/** A method to log in with that asks nobody anything: a key that stands in the environment. */
+/** A method to log in with that asks nobody anything: a key in the environment. */
 export function silentLogin(methods: unknown, env: NodeJS.ProcessEnv): string | null {
   const method = nativesOf(methods).find((one) => {
     if (one.type !== 'env_var') return Object.hasOwn((one._meta as object | null) ?? {}, 'api-key');
