@@ -1,12 +1,14 @@
 /** Tool calls: what a result says about its call. Shared by stdout and session files. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { idOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { SubAgents } from '../kit/sub-agents.ts';
 import { contentText } from '../kit/text.ts';
-import { fileChanged, isFileTool, pathOf } from './files.ts';
+import { fileChanged, pathOf } from './files.ts';
+import type { Stdout } from './generated/native.ts';
 import type { Block } from './records.ts';
 
 interface Call {
@@ -53,8 +55,7 @@ const SKILL_PROMPT = 'skill ';
 const TASK_TOOLS: ReadonlySet<string> = new Set(['Bash', 'Agent', 'Task']);
 const SUB_AGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
-export class Calls {
-  readonly #to: Drafts;
+export class Calls extends Writer {
   readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
   /** Calls with a result that may continue in the background: id → native tool. */
   readonly #finished = new RecentMap<string, string>(LIMITS.open_calls_max);
@@ -62,22 +63,19 @@ export class Calls {
   /** Calls that were refused or interrupted: the turn's end decides. */
   readonly #rejected = new RecentSet<string>(LIMITS.open_calls_max);
   readonly #sub_agents = new SubAgents();
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
+  /** What the CLI asked its host, by request. */
+  readonly #asked = new RecentMap<string, Pick<DataOf<'permission_asked'>, 'call_id' | 'tool'>>(
+    LIMITS.open_calls_max,
+  );
 
   request(block: Block): void {
-    const call_id = idOf(block.id);
-    const native_tool = idOf(block.name);
-    if (call_id === null || native_tool === null) {
-      this.#to.bad('tool_use without id or name');
-      return;
-    }
-    const path = isFileTool(native_tool) ? pathOf(block.input) : null;
+    const call = this.to.callIn(block.id, block.name, 'tool_use without id or name');
+    if (call === null) return;
+    const { call_id, native_tool } = call;
+    const path = pathOf(native_tool, block.input);
     this.#open.set(call_id, { tool: native_tool, path, decision: null });
     this.#sub_agents.ask(promptOf(native_tool, nativeOf(block.input)), call_id);
-    this.#to.requested(call_id, native_tool, block.input ?? {});
+    this.to.requested(call_id, native_tool, block.input ?? {});
   }
 
   /** The call that started a sub-agent. `begin`: its first text, where the record has it. */
@@ -91,15 +89,38 @@ export class Calls {
     const call = this.#open.get(call_id);
     if (call?.decision) return;
     if (call) call.decision = decision;
-    this.#to.decided(call_id, decision, reason, source);
+    this.to.decided(call_id, decision, reason, source);
+  }
+
+  /** The CLI asks its host whether a call may run. Other requests (interrupt, set_model …) are about no call. */
+  asked(record: Stdout['control_request']): void {
+    const request = this.to.need(nativeOf(record.request), 'control_request without request');
+    if (request?.subtype !== 'can_use_tool') return;
+    const request_id = idOf(record.request_id);
+    const call_id = idOf(request.tool_use_id);
+    const tool = textOf(request.tool_name);
+    if (request_id !== null) this.#asked.set(request_id, { call_id, tool });
+    const reason = textOf(request.decision_reason) ?? textOf(request.description);
+    this.to.put('permission_asked', { request_id, call_id, tool, reason });
+  }
+
+  answered(record: Stdout['control_response']): void {
+    const response = nativeOf(record.response);
+    const request_id = idOf(response?.request_id);
+    const asked = this.#asked.get(request_id ?? '');
+    if (!response || request_id === null || !asked) return;
+    this.#asked.delete(request_id);
+    const answer = nativeOf(response.response);
+    const decision = answer?.behavior === 'allow' ? 'allow' : 'deny';
+    const source = 'host';
+    this.to.put('permission_answered', { request_id, ...asked, decision, source });
+    if (asked.call_id === null) return;
+    this.decide(asked.call_id, decision, textOf(answer?.message), source);
   }
 
   finish(block: Block, facts: ResultFacts): void {
-    const call_id = idOf(block.tool_use_id);
-    if (call_id === null) {
-      this.#to.bad('tool_result without tool_use_id');
-      return;
-    }
+    const call_id = this.to.need(idOf(block.tool_use_id), 'tool_result without tool_use_id');
+    if (call_id === null) return;
     const call = this.#open.get(call_id);
     const output = contentText(block.content);
     const failed = block.is_error === true;
@@ -110,17 +131,13 @@ export class Calls {
     else if (status === 'denied') this.#denied.add(call_id);
     const code = failed && call?.tool === 'Bash' ? EXIT_CODE.exec(output ?? '') : null;
     const exit_code = code ? Number(code[1]) : null;
-    this.#to.finished({ call_id, status, exit_code, output });
-    if (call) this.#close(call_id, call, status === 'ok' ? facts : null);
-  }
-
-  /** `succeeded`: the facts of a call that did what it was asked to. */
-  #close(call_id: string, call: Call, succeeded: ResultFacts | null): void {
+    this.to.finished({ call_id, status, exit_code, output });
+    if (call === undefined) return;
     this.#open.delete(call_id);
     if (TASK_TOOLS.has(call.tool)) this.#finished.set(call_id, call.tool);
-    if (succeeded === null || call.path === null) return;
-    const changed = fileChanged(call.tool, call.path, succeeded.detail);
-    this.#to.put('file_changed', { ...changed, call_id });
+    if (status !== 'ok' || call.path === null) return;
+    const changed = fileChanged(call.tool, call.path, facts.detail);
+    this.to.put('file_changed', { ...changed, call_id });
   }
 
   /** A background task has ended. A foreground one's call is still open: its own result follows and says more. */
@@ -134,14 +151,14 @@ export class Calls {
     if (task.status === 'failed' || (exit_code !== null && exit_code !== 0)) status = 'error';
     if (task.status === 'killed' || task.status === 'stopped') status = 'cancelled';
     this.#finished.delete(task.call_id);
-    if (status !== null || exit_code !== null) this.#to.updated(task.call_id, status, exit_code);
+    if (status !== null || exit_code !== null) this.to.updated(task.call_id, status, exit_code);
   }
 
   /** The turn's end separates refused calls from interrupted ones, which all were taken to be interrupted. */
   settle(aborted: boolean): void {
     for (const call_id of this.#rejected) {
       this.#denied.add(call_id);
-      if (!aborted) this.#to.updated(call_id, 'denied');
+      if (!aborted) this.to.updated(call_id, 'denied');
     }
     this.#rejected.clear();
   }
@@ -152,7 +169,7 @@ export class Calls {
       const call_id = idOf(nativeOf(denial)?.tool_use_id);
       if (call_id === null || this.#denied.has(call_id) || this.#open.has(call_id)) continue;
       this.#denied.add(call_id);
-      this.#to.updated(call_id, 'denied');
+      this.to.updated(call_id, 'denied');
     }
   }
 

@@ -1,17 +1,14 @@
 /** What successful file tools changed. */
 import { asciiBytes } from '../../lib/utf8.ts';
-import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
+import type { FileChange } from '../kit/drafts.ts';
 import { countOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 
 const FILE_TOOLS: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
 
-export function isFileTool(native_tool: string): boolean {
-  return FILE_TOOLS.has(native_tool);
-}
-
-export function pathOf(input: unknown): string | null {
-  const fields = nativeOf(input);
+/** The file a file tool works on; null for other tools. */
+export function pathOf(native_tool: string, input: unknown): string | null {
+  const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
   return textOf(fields?.file_path) ?? textOf(fields?.notebook_path);
 }
 
@@ -39,11 +36,7 @@ function diffOf(path: string, detail: Open | null): string | null {
   return lines.length === 0 ? null : `--- ${path}\n+++ ${path}\n${lines.join('\n')}\n`;
 }
 
-export function fileChanged(
-  native_tool: string,
-  path: string,
-  detail: Open | null,
-): Omit<DataOf<'file_changed'>, 'call_id'> {
+export function fileChanged(native_tool: string, path: string, detail: Open | null): FileChange {
   const content = native_tool === 'Write' ? textOf(detail?.content) : null;
   return {
     path,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { eventsOf, kindsOf } from '../../../test/test-agent.ts';
 import { claude } from './index.ts';
-import { input } from './input.ts';
+import { Talk } from './input.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -45,7 +45,7 @@ verifies('LP-14', 'with input to come the prompt is the first record of several'
 });
 
 verifies('LP-14', 'a text is one record on its stdin, and an interrupt another', () => {
-  const talk = input();
+  const talk = new Talk();
   const lines = [talk.say('Say "hi"\n🚀', ID), talk.interrupt(), talk.interrupt()];
   const message = { role: 'user', content: [{ type: 'text', text: 'Say "hi"\n🚀' }] };
   const interrupt = (request_id: string) => ({
@@ -61,7 +61,7 @@ verifies('LP-14', 'a text is one record on its stdin, and an interrupt another',
 });
 
 verifies('LP-14', 'it rests after a result, and waits for nothing once all was repeated', () => {
-  const talk = input();
+  const talk = new Talk();
   talk.say('second', 'u2');
   talk.say('third', 'u3');
   const events = eventsFrom(

@@ -7,12 +7,8 @@ export function userLine(text: string, uuid?: string): string {
   return `${JSON.stringify({ type: 'user', message, ...(uuid === undefined ? {} : { uuid }) })}\n`;
 }
 
-export function input(): InputTalk {
-  return new Talk();
-}
-
 /** A text that comes while the model works becomes part of that turn: results cannot be counted, repeated ids can. */
-class Talk implements InputTalk {
+export class Talk implements InputTalk {
   resting = false;
   #interrupts = 0;
   readonly #said = new Map<string, string>();

@@ -3,10 +3,10 @@ import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 import { userLine } from './input.ts';
 
-const PERMISSION_MODE: Record<ApproveMode, string | null> = {
-  default: null,
-  edits: 'acceptEdits',
-  all: 'bypassPermissions',
+const PERMISSION_MODE: Record<ApproveMode, readonly string[]> = {
+  default: [],
+  edits: ['--permission-mode', 'acceptEdits'],
+  all: ['--permission-mode', 'bypassPermissions'],
 };
 
 export function launch(request: LaunchRequest): LaunchPlan {
@@ -15,8 +15,7 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const args = [...leading, '-p', '--output-format', 'stream-json', '--verbose'];
   if (request.stream) args.push('--include-partial-messages');
   if (request.model !== null) args.push('--model', request.model);
-  const mode = PERMISSION_MODE[request.approve];
-  if (mode !== null) args.push('--permission-mode', mode);
+  args.push(...PERMISSION_MODE[request.approve]);
   if (request.resume !== null) args.push('--resume', request.resume);
   // What was taken up is repeated on stdout: only that tells when nothing is waiting.
   if (request.accept_input) args.push('--input-format', 'stream-json', '--replay-user-messages');

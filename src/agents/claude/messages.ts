@@ -1,8 +1,8 @@
 /** Messages and their blocks, as stdout and session files both hold them. */
-import { putUnknown } from '../kit/blocks.ts';
-import type { Drafts, Said } from '../kit/drafts.ts';
+import { putBlock, putUnknown } from '../kit/blocks.ts';
+import { type Said, Writer } from '../kit/drafts.ts';
 import { idOf, isNative, nativeOf, type Open, statusOf, textOf } from '../kit/native.ts';
-import { between, contentText } from '../kit/text.ts';
+import { contentText, wordSet } from '../kit/text.ts';
 import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
 import type { Assistant, Block, User } from './records.ts';
 
@@ -13,66 +13,49 @@ export type UserRecord = 'results' | 'prompt' | 'companion' | 'interruption' | '
 
 export const SYNTHETIC_MODEL = '<synthetic>';
 const API_ERROR = 'API Error: ';
-const NOTIFICATION = '<task-notification>';
+export const NOTIFICATION = '<task-notification>';
 /** Beginnings of text that the CLI puts in the user's place. */
 const PRINTED = [NOTIFICATION, '<local-command-', '<bash-stdout>', '<bash-stderr>'];
 /** `/exit`, `/model` …: typed by the user, answered by the CLI. Commands for the model begin with `<command-message>`. */
 const LOCAL_COMMAND = '<command-name>';
 /** Blocks that carry nothing a recording shows. */
-const IGNORED: ReadonlySet<unknown> = new Set([
-  'document',
-  'image',
-  'redacted_thinking',
-  'search_result',
-  'tool_reference',
-]);
+const IGNORED = wordSet('document image redacted_thinking search_result tool_reference');
 
 /** One conversation: the root agent's steps, and everybody's calls. */
-export class Conversation {
-  readonly calls: Calls;
+export class Conversation extends Writer {
+  readonly calls = new Calls(this.to);
   /** The root agent's model has spoken at all. */
   spoken = false;
   /** The provider failed, and the model has not continued since. */
   failed = false;
-  readonly #to: Drafts;
   #step: string | null = null;
   #step_has_blocks = false;
-  /** A step has begun and nothing has answered it yet. */
-  #turn_open = false;
-
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.calls = new Calls(to);
-  }
+  /** A step has begun, and no prompt, result or end record has followed it yet. */
+  turn_open = false;
 
   /** `key` identifies the message; `step_id` is its own id. */
   startStep(key: string, step_id: string | null): void {
     if (key !== this.#step) {
       // A stream that broke before its first block is retried under another message id.
-      const again = this.#turn_open && !this.#step_has_blocks;
+      const again = this.turn_open && !this.#step_has_blocks;
       if (!again) this.#beginStep(step_id);
       this.#step = key;
     }
-    this.#turn_open = true;
+    this.turn_open = true;
   }
 
   #beginStep(step_id: string | null): void {
     // The model continues: what was rejected had been refused, not interrupted.
     this.calls.settle(false);
     this.#step_has_blocks = false;
-    this.#to.step(step_id);
-  }
-
-  /** A prompt, a result or the end record: the model's turn is over. */
-  closeTurn(): void {
-    this.#turn_open = false;
+    this.to.step(step_id);
   }
 
   assistant(record: Assistant, key: string | null): void {
-    const { root } = this.#to;
+    const { root } = this.to;
     const message = nativeOf(record.message);
     if (!message || !Array.isArray(message.content)) {
-      this.#to.bad('assistant without content');
+      this.to.bad('assistant without content');
       return;
     }
     const message_id = idOf(message.id);
@@ -83,7 +66,7 @@ export class Conversation {
       this.#step_has_blocks = true;
       this.spoken = true;
       this.failed = false;
-    } else if (root && failure && !this.#turn_open) this.#beginStep(message_id);
+    } else if (root && failure && !this.turn_open) this.#beginStep(message_id);
     if (failure) this.#providerFailed(record, message.content);
     const partial = record.aborted === true || record.isAbortedMidStream === true;
     for (const block of message.content) this.#block(block, { message_id, synthetic, partial });
@@ -92,24 +75,19 @@ export class Conversation {
   #block(value: unknown, said: Required<Said>): void {
     const block: Block | null = nativeOf(value);
     if (block === null) {
-      this.#to.bad('assistant block is no object');
-    } else if (block.type === 'tool_use') {
-      this.calls.request(block);
-    } else if (block.type === 'text' && typeof block.text === 'string') {
-      this.#to.message('assistant', block.text, said);
-    } else if (block.type === 'thinking' && typeof block.thinking === 'string') {
-      this.#to.thinking(block.thinking, said.message_id);
-    } else this.#otherBlock('assistant', block);
+      this.to.bad('assistant block is no object');
+    } else if (block.type === 'tool_use') this.calls.request(block);
+    else putBlock(this.to, block, said, IGNORED);
   }
 
   user(record: User, factsOf: FactsOf): UserRecord {
     const content = nativeOf(record.message)?.content;
     if (typeof content !== 'string' && !Array.isArray(content)) {
-      this.#to.bad('user without content');
+      this.to.bad('user without content');
       return 'nothing';
     }
     const results = typeof content === 'string' ? 0 : this.#results(content, factsOf);
-    if (this.#to.root) this.closeTurn();
+    if (this.to.root) this.turn_open = false;
     const text = contentText(content);
     if (text === null) return results > 0 ? 'results' : 'nothing';
     const was = this.#prompted(record, text);
@@ -122,10 +100,10 @@ export class Conversation {
     const facts = factsOf(results === 1);
     for (const value of content) {
       const block: Block | null = nativeOf(value);
-      if (block === null) this.#to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is no object');
       else if (block.type === 'tool_result') this.calls.finish(block, facts(block.tool_use_id));
       else if (block.type !== 'text' || typeof block.text !== 'string') {
-        this.#otherBlock('user', block);
+        if (!IGNORED.has(block.type)) putUnknown(this.to, 'user', block.type);
       }
     }
     return results;
@@ -137,7 +115,7 @@ export class Conversation {
     const added = record.isMeta === true || record.isSynthetic === true || summary;
     const printed = PRINTED.some((start) => text.startsWith(start));
     const synthetic = interrupted || added || printed;
-    this.#to.message('user', text, { message_id: idOf(record.uuid), synthetic });
+    this.to.message('user', text, { message_id: idOf(record.uuid), synthetic });
     if (interrupted) {
       this.calls.settle(true);
       return 'interruption';
@@ -147,15 +125,10 @@ export class Conversation {
   }
 
   #providerFailed(record: Assistant, content: unknown): void {
-    if (this.#to.root) this.failed = true;
+    if (this.to.root) this.failed = true;
     const status = statusOf(record.api_error_status) ?? statusOf(record.apiErrorStatus);
     const message = contentText(content) ?? '';
-    this.#to.failed({ native_kind: textOf(record.error), status, message });
-  }
-
-  #otherBlock(role: string, { type }: Block): void {
-    const known = type === 'text' || type === 'thinking';
-    if (!IGNORED.has(type)) putUnknown(this.#to, role, type, known);
+    this.to.failed({ native_kind: textOf(record.error), status, message });
   }
 }
 
@@ -164,16 +137,6 @@ function isFailure(record: Assistant, synthetic: boolean): boolean {
   if (record.is_api_error_message === true || record.isApiErrorMessage === true) return true;
   const text = synthetic ? contentText(nativeOf(record.message)?.content) : null;
   return text?.startsWith(API_ERROR) ?? false;
-}
-
-/** `<task-notification>` as text: all that the session file has about a background task's end. */
-export function taskNotification(text: string) {
-  if (!text.startsWith(NOTIFICATION)) return null;
-  return {
-    call_id: between(text, '<tool-use-id>', '</tool-use-id>'),
-    status: between(text, '<status>', '</status>'),
-    summary: between(text, '<summary>', '</summary>') ?? '',
-  };
 }
 
 /** The text of a record for people that has no kind of its own. */

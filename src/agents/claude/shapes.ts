@@ -2,6 +2,7 @@
 import { wordOf } from '../../lib/foreign.ts';
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
 const named = kindBy('type', 'subtype');
@@ -9,19 +10,10 @@ const named = kindBy('type', 'subtype');
 export const shapes: RecordShapes = {
   /** What the CLI sends to its model is the vendor's: not looked into. */
   kindOf: (value) => (wordOf(value.type).startsWith('api-request') ? '' : named(value)),
-  opaque: [
-    'by_type',
-    'data',
-    'input',
-    'input_schema',
-    'modelUsage',
-    'model_usage_since_last_result',
-    'structured_output',
-    'tool_input',
-    'toolUseResult',
-    'tool_use_result',
-    'updatedInput',
-  ],
+  opaque: words(`
+    by_type data input input_schema modelUsage model_usage_since_last_result structured_output
+    tool_input toolUseResult tool_use_result updatedInput
+  `),
   stdout: STDOUT,
   session: SESSION,
   unrecorded: {

@@ -1,5 +1,6 @@
 /** The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -21,30 +22,10 @@ export const tools: ToolTable = {
     { native: 'TodoWrite', tool: 'TodoWrite' },
     { native: 'AskUserQuestion', tool: 'AskUser' },
   ],
-  passed_through: [
-    'BashOutput',
-    'CronCreate',
-    'CronDelete',
-    'CronList',
-    'DeferredToolPlaceholder',
-    'EnterPlanMode',
-    'EnterWorktree',
-    'ExitPlanMode',
-    'ExitWorktree',
-    'KillShell',
-    'ListAgents',
-    'Monitor',
-    'ReportFindings',
-    'ScheduleWakeup',
-    'SendMessage',
-    'SlashCommand',
-    'StructuredOutput',
-    'TaskCreate',
-    'TaskGet',
-    'TaskList',
-    'TaskStop',
-    'TaskUpdate',
-    'ToolSearch',
-    'Workflow',
-  ],
+  passed_through: words(`
+    BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree
+    ExitPlanMode ExitWorktree KillShell ListAgents Monitor ReportFindings ScheduleWakeup
+    SendMessage SlashCommand StructuredOutput TaskCreate TaskGet TaskList TaskStop TaskUpdate
+    ToolSearch Workflow
+  `),
 };

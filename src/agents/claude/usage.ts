@@ -5,7 +5,7 @@ import type { Session } from './generated/native.ts';
 import type { Result } from './records.ts';
 
 /** `{ <model>: { inputTokens, …, costUSD } }`, all models summed; no model at all means 0, as the CLI says it. */
-export function ofModels(models: Open): Spent {
+function ofModels(models: Open): Spent {
   const names = Object.keys(models);
   const sum = spent();
   for (const name of names) {
@@ -25,7 +25,7 @@ export function ofModels(models: Open): Spent {
 }
 
 /** `usage` of a message or a result: the API's own names. It has no cost. */
-export function ofApi(usage: Open): Spent {
+function ofApi(usage: Open): Spent {
   return spent({
     input: tokensOf(usage.input_tokens),
     output: tokensOf(usage.output_tokens),
@@ -33,12 +33,6 @@ export function ofApi(usage: Open): Spent {
     cache_write: tokensOf(usage.cache_creation_input_tokens),
     reasoning: tokensOf(nativeOf(usage.output_tokens_details)?.thinking_tokens),
   });
-}
-
-/** The only model of the run; null when the record names none or several. */
-export function onlyModel(result: Result): string | null {
-  const models = Object.keys(nativeOf(result.modelUsage) ?? {});
-  return models.length === 1 ? (models[0] ?? null) : null;
 }
 
 /** What each turn cost. `total_cost_usd` and `modelUsage` hold the earlier runs of a resumed session too. */
