@@ -1,23 +1,17 @@
-/**
- * How a call ended, by the text the model was given: the session file has no flag for it. Only beginnings count, as what
- * follows is a command's own output.
- */
+/** How a call ended, by the beginning of the text that the model was given: session files have no flag for it. */
 import { jsonInside } from '../../lib/byte-text.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { codeOf, listOf, nativeOf, textOf } from '../kit/native.ts';
+import { codeOf, nativeOf, textOf } from '../kit/native.ts';
+import { words } from '../kit/text.ts';
 import { SHELLS } from './shell-line.ts';
 
-/** Tools whose answer tells the exit code of a command. */
+/** Tools that answer with the exit code of a command. */
 const COMMANDS: ReadonlySet<string> = new Set([...SHELLS, 'write_stdin']);
 /** Tools that answer with JSON when they work, and with a sentence when they do not. */
-const ANSWER_JSON: ReadonlySet<string> = new Set([
-  'spawn_agent',
-  'wait_agent',
-  'send_input',
-  'close_agent',
-  'resume_agent',
-]);
+const ANSWER_JSON: ReadonlySet<string> = new Set(
+  words('spawn_agent wait_agent send_input close_agent resume_agent'),
+);
 
 const ABORTED = /^(?:Wall time: [\d.]+ seconds\n)?aborted(?: by user)?/;
 const RUNNING = /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process running with session ID /;
@@ -25,7 +19,7 @@ const SCRIPT_RUNNING = /^Script running/;
 const EXITED =
   /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
 const EXIT_CODE = /^Exit code: (-?\d{1,10})(?:\n|$)/;
-/** A command that the sandbox refused: its code stands in the description of the error. */
+/** A command that the sandbox refused: its code is in the description of the error. */
 const REFUSED = /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{/;
 const REFUSED_CODE = /exit_code: (-?\d{1,10})/;
 const TIMED_OUT = /^(?:Exit code: 124\n(?:Wall time: .*\n)?Output:\n)?command timed out after /;
@@ -55,14 +49,6 @@ const FAILED: readonly RegExp[] = [
   /^(?:Unknown|Invalid|Missing|unknown|invalid|missing) \w+/,
 ];
 
-/** A text, or the texts of a list and of its blocks, of any type, joined by newlines; null where there is none. */
-export function textIn(content: unknown): string | null {
-  if (typeof content === 'string') return content;
-  const texts = listOf(content).map((block) => textOf(block) ?? textOf(nativeOf(block)?.text));
-  const said = texts.filter((text) => text !== null);
-  return said.length === 0 ? null : said.join('\n');
-}
-
 const any = (patterns: readonly RegExp[], text: string) => patterns.some((one) => one.test(text));
 
 /** Why a call did not do its work; null when nothing says so. */
@@ -75,7 +61,7 @@ export function isAborted(text: string): boolean {
   return ABORTED.test(text);
 }
 
-/** Whether a command, or a script in code mode, goes on after its call was answered. */
+/** Whether a command, or a script in code mode, continues after its call was answered. */
 export function goesOn(text: string): boolean {
   return RUNNING.test(text) || SCRIPT_RUNNING.test(text);
 }
@@ -91,14 +77,11 @@ function unpacked(text: string): { text: string; exit_code: number | null } {
 }
 
 function codeIn(text: string): number | null {
-  const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? refusedCode(text);
+  // Two searches, one after the other: as one pattern they would be one inside the other.
+  const [refused = null] = REFUSED.exec(text) ?? [];
+  const after = refused === null ? '' : text.slice(refused.length);
+  const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? REFUSED_CODE.exec(after);
   return found === null ? null : Number(found[1]);
-}
-
-/** Two searches, one after the other: as one pattern they would be one inside the other. */
-function refusedCode(text: string): RegExpExecArray | null {
-  const refused = REFUSED.exec(text);
-  return refused === null ? null : REFUSED_CODE.exec(text.slice(refused[0].length));
 }
 
 export function endedBy(

@@ -2,12 +2,12 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
-import type { Drafts, Time } from '../kit/drafts.ts';
+import { type Time, Writer } from '../kit/drafts.ts';
 import { idOf, wordOf } from '../kit/native.ts';
 import { endedBy, goesOn, isAborted } from './answers.ts';
-import { callItem } from './items.ts';
+import { CALL_ITEMS, requestIn } from './items.ts';
+import type { Item, Request } from './native.ts';
 import { fileChanges } from './patch.ts';
-import type { Item, Request } from './records.ts';
 import { commandOfWords } from './shell-line.ts';
 
 interface Call {
@@ -30,18 +30,13 @@ interface Script {
   answer: string | null;
 }
 
-export class Calls {
+export class Calls extends Writer {
   /** The file of the record at hand. Each conversation has a file of its own. */
   file = '';
-  readonly #to: Drafts;
   readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
   readonly #scripts = new RecentMap<string, Script>(LIMITS.open_calls_max);
   /** Commands that continue after their call was answered. */
   readonly #running = new RecentSet<string>(LIMITS.open_calls_max);
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
 
   has(call_id: string): boolean {
     return this.#calls.has(call_id);
@@ -49,7 +44,7 @@ export class Calls {
 
   request(call_id: string, { native_tool, input, more }: Request): void {
     if (this.#begins(call_id, native_tool, this.file)) {
-      this.#to.requested(call_id, native_tool, input, more);
+      this.to.requested(call_id, native_tool, input, more);
     }
   }
 
@@ -62,33 +57,27 @@ export class Calls {
   }
 
   script(call_id: string, input: string): void {
-    if (this.#calls.has(call_id)) return;
-    const { parent, at_ms } = this.#to;
+    const { parent, at_ms } = this.to;
     const script = { input, file: this.file, parent, at_ms, did: false, answer: null };
-    this.#scripts.set(call_id, script);
+    if (!this.#calls.has(call_id)) this.#scripts.set(call_id, script);
   }
 
   /** An item that is a call: the end of one that was asked for, or something that a script did. */
-  item(item: Item): void {
-    const kind = callItem(item.type);
+  item(item: Item) {
+    const kind = CALL_ITEMS.get(item.type);
     const call_id = idOf(item.id);
-    if (kind === undefined || call_id === null) {
-      this.#to.bad(`${wordOf(item.type)} without id`);
-      return;
-    }
+    if (kind === undefined || call_id === null)
+      return this.to.bad(`${wordOf(item.type)} without id`);
     if (!this.#calls.has(call_id)) {
-      const request = kind.request(item);
-      if (request === null) {
-        this.#to.bad(`${wordOf(item.type)} without what it calls`);
-        return;
-      }
+      const request = requestIn(this.to, kind, item);
+      if (request === null) return;
       this.#claim(commandOfWords(item.command));
       this.request(call_id, request);
     }
     const ended = kind.ended(item, call_id);
     const first = this.finish(ended);
     if (first && ended.status === 'ok' && kind.changes) {
-      fileChanges(this.#to, kind.changes(item), call_id);
+      fileChanges(this.to, kind.changes(item), call_id);
     }
   }
 
@@ -98,10 +87,12 @@ export class Calls {
     const call = this.#calls.get(call_id);
     if (script !== undefined) {
       script.answer = text;
-      if (!goesOn(text ?? '') && !mayGoOn(script)) this.#settle(call_id, script);
+      // A script may leave a command running, which shows only when it has ended.
+      const waits = !script.did && script.input.includes('tools.exec_command');
+      if (!goesOn(text ?? '') && !waits) this.#settle(call_id, script);
     } else if (call === undefined) {
       // Nobody asked: the pipeline reports it.
-      this.#to.finished(endedBy(call_id, '', text));
+      this.to.finished(endedBy(call_id, '', text));
     } else if (call.state === 'open') {
       call.answer = text;
       if (text !== null && goesOn(text)) this.#running.add(call_id);
@@ -112,7 +103,7 @@ export class Calls {
   #answered(call_id: string, call: Call): void {
     call.aborted = call.answer !== null && isAborted(call.answer);
     call.state = 'answered';
-    this.#to.finished(endedBy(call_id, call.tool, call.answer));
+    this.to.finished(endedBy(call_id, call.tool, call.answer));
   }
 
   /** The turn of a conversation is over: what still runs has answered all that it will. */
@@ -143,9 +134,9 @@ export class Calls {
     const call = this.#calls.get(call_id);
     if (call === undefined || call.state === 'ended') return false;
     const first = call.state === 'open';
-    if (first) this.#to.finished(ended);
+    if (first) this.to.finished(ended);
     // An interrupted command is shown as failed.
-    else this.#to.updated(call_id, call.aborted ? null : status, exit_code);
+    else this.to.updated(call_id, call.aborted ? null : status, exit_code);
     call.state = 'ended';
     this.#running.delete(call_id);
     return first;
@@ -167,16 +158,11 @@ export class Calls {
     if (did) return;
     if (this.#begins(call_id, 'exec', file)) {
       const request = { call_id, native_tool: 'exec', input: { input }, parent_call_id: parent };
-      this.#to.put('call_requested', request, at_ms);
+      this.to.put('call_requested', request, at_ms);
     }
     if (answer === null) return;
     const call = this.#calls.get(call_id);
     if (call !== undefined) call.state = 'ended';
-    this.#to.finished(endedBy(call_id, 'exec', answer));
+    this.to.finished(endedBy(call_id, 'exec', answer));
   }
-}
-
-/** A script may leave a command running, which shows only when it has ended. */
-function mayGoOn(script: Script): boolean {
-  return !script.did && script.input.includes('tools.exec_command');
 }

@@ -6,22 +6,21 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import {
   eventsOf,
+  filledIn,
   kindsOf,
   outcomeOf,
   recordingsIn,
   testAgent,
-  wholeRun,
 } from '../../../test/test-agent.ts';
-import { createPipeline } from '../../capture/pipeline.ts';
-import { createReconciler } from '../../capture/reconcile.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { LaunchRequest } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { codex } from './index.ts';
-import { keyOf } from './pairs.ts';
 import { changesOfPatch } from './patch.ts';
+import { keyOf } from './session.ts';
 import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
 
@@ -547,7 +546,7 @@ describe('session files', () => {
     );
     const since_ms = Date.parse('2026-11-15T01:15:34.000Z');
     const decoder = codex.session?.decoder({ since_ms });
-    const pipeline = createPipeline({ ...pipelineOptions(), ...(decoder && { decoder }) });
+    const pipeline = new Pipeline({ ...pipelineOptions(), ...(decoder && { decoder }) });
     const events = [
       ...pipeline.push('session', resumed?.bytes ?? Buffer.alloc(0)),
       ...pipeline.endOfInput('session'),
@@ -580,7 +579,7 @@ describe('session files', () => {
       }),
       over,
     ];
-    const pipeline = createPipeline({ ...pipelineOptions(), byte_text: true });
+    const pipeline = new Pipeline({ ...pipelineOptions(), byte_text: true });
     const events = [
       ...pipeline.push('session', lines(records)),
       ...pipeline.endOfInput('session'),
@@ -602,24 +601,13 @@ async function reconciled(scenario: string): Promise<Event[] | null> {
     recordings.find((one) => one.scenario === scenario && one.channel === channel);
   const [live, file] = [of('stdout'), of('session')];
   if (live === undefined || file === undefined) return null;
-  const pipeline = createPipeline({
+  const pipeline = new Pipeline({
     ...pipelineOptions(),
     primary: 'stdout',
     now: () => Date.UTC(2026, 10, 16),
   });
   const events = [...pipeline.push('stdout', live.bytes), ...pipeline.endOfInput('stdout')];
-  const reconciler = createReconciler(pipeline.state);
-  const raw = { channel: 'session', line: 1, offset: 0 } as const;
-  const take = (drafts: Draft[]) => {
-    for (const draft of drafts) events.push(...pipeline.draft(draft, raw));
-  };
-  // The comparison never sees the file's own end of the run.
-  for (const event of await wholeRun(codex, file)) {
-    if (event.raw !== null || event.kind === 'agent_ended' || event.kind === 'usage_reported') {
-      take(reconciler.event(event));
-    }
-  }
-  take(reconciler.end());
+  events.push(...(await filledIn(codex, pipeline, file)));
   events.push(...pipeline.finish());
   return events;
 }

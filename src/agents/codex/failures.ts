@@ -40,7 +40,6 @@ export function retried(to: Drafts, message: string, info: unknown = null): void
   to.retried({ attempt, max_attempts, status }, { native_kind, message });
 }
 
-/** The end of a turn that failed. */
 export function failed(to: Drafts, message: string, info: unknown = null): End {
   const { native_kind, status } = classOf(info, message);
   const ours = OWN_FAULTS.some((start) => message.startsWith(start));

@@ -1,7 +1,9 @@
 /** Items that are seen only in the making. */
 import { expect, test } from 'vitest';
+import { useLimits } from '../../../test/use-limits.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
+import { AGENT_LIMITS } from '../kit/limits.ts';
 import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
 
@@ -35,25 +37,20 @@ test('items in the making are held up to a number of characters; others are requ
 });
 
 test('items in the making are held up to a number; others are requested at once', () => {
-  const before = { ...LIMITS };
-  Object.assign(LIMITS, { open_calls_max: 10 });
-  try {
-    const out: Draft[] = [];
-    const decoder = stream();
-    const ids = Array.from({ length: 12 }, (_, n) => `${n}`);
-    for (const id of ids) decoder.record(item(id, 'ls'), out);
-    for (const id of ids) decoder.record(item(id, 'ls -l'), out);
-    expect(requested(out)).toEqual(['10', '11']);
-    decoder.end(out);
-    expect(requested(out)).toEqual(['10', '11', ...ids.slice(0, 10)]);
-  } finally {
-    Object.assign(LIMITS, before);
-  }
+  useLimits(LIMITS, { open_calls_max: 10 });
+  const out: Draft[] = [];
+  const decoder = stream();
+  const ids = Array.from({ length: 12 }, (_, n) => `${n}`);
+  for (const id of ids) decoder.record(item(id, 'ls'), out);
+  for (const id of ids) decoder.record(item(id, 'ls -l'), out);
+  expect(requested(out)).toEqual(['10', '11']);
+  decoder.end(out);
+  expect(requested(out)).toEqual(['10', '11', ...ids.slice(0, 10)]);
 });
 
 test('a command line over its limit is not split into words', () => {
   const line = (words: number) => `bash -c "${'x '.repeat(words)}"`;
   expect(commandOfLine(line(10))).toBe('x '.repeat(10));
-  const long = line(LIMITS.split_line_chars_max / 2);
+  const long = line(AGENT_LIMITS.split_line_chars_max / 2);
   expect(commandOfLine(long)).toBe(long);
 });

@@ -1,13 +1,12 @@
 /** Items that are calls: alike on stdout (snake_case), in session files (types in CamelCase) and from the app-server (camelCase). */
-import { onlyRead } from '../../lib/shell-reads.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
-import { codeOf, idOf, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
-import { refusal, textIn } from './answers.ts';
+import { codeOf, idOf, listOf, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
+import { refusal } from './answers.ts';
+import { type Item, type Request, textIn } from './native.ts';
 import { changesOfItem, type FileChange, fieldsOf, fileChanges, toolOf } from './patch.ts';
-import type { Item, Request } from './records.ts';
-import { commandOfWords, READ } from './shell-line.ts';
+import { commandCall, commandOfWords } from './shell-line.ts';
 
 export interface CallItem {
   /** Null: the item lacks what makes it a call. */
@@ -33,9 +32,7 @@ const command: CallItem = {
     const native_tool = wordOf(item.type);
     const command = commandOfWords(item.command);
     if (command === null) return { native_tool, input: {} };
-    const file_path = onlyRead(command);
-    if (file_path === null) return { native_tool, input: { command } };
-    return { native_tool, input: { command, file_path }, more: READ };
+    return commandCall(native_tool, { command }, command);
   },
   ended(item, call_id) {
     const exit_code = codeOf(item.exit_code ?? item.exitCode);
@@ -86,13 +83,9 @@ const collab: CallItem = {
   request(item) {
     const native_tool = idOf(item.tool);
     if (native_tool === null) return null;
-    const prompt = textOf(item.prompt);
-    const receivers = item.receiver_thread_ids ?? item.receiverThreadIds;
-    const input = {
-      ...(prompt !== null && { prompt }),
-      ...(Array.isArray(receivers) && receivers.length > 0 && { receiver_thread_ids: receivers }),
-    };
-    return { native_tool, input };
+    const receivers = listOf(item.receiver_thread_ids ?? item.receiverThreadIds);
+    const receiver_thread_ids = receivers.length > 0 ? receivers : null;
+    return { native_tool, input: filled({ prompt: textOf(item.prompt), receiver_thread_ids }) };
   },
   ended(item, call_id) {
     const states = nativeOf(item.agents_states ?? item.agentsStates);
@@ -142,20 +135,22 @@ const SPELLINGS: readonly (readonly [CallItem, string])[] = [
   [plain('image_generation', (item) => ({ prompt: item.revisedPrompt })), 'imageGeneration'],
   [plain('sleep', (item) => ({ duration_ms: item.durationMs })), 'sleep'],
 ];
-const ITEMS: ReadonlyMap<unknown, CallItem> = new Map(
+/** How to read an item that is a call, by its type. */
+export const CALL_ITEMS: ReadonlyMap<unknown, CallItem> = new Map(
   SPELLINGS.flatMap(([item, types]) => types.split(' ').map((type) => [type, item] as const)),
 );
 
-/** How to read an item that is a call; undefined for the others. */
-export function callItem(type: unknown): CallItem | undefined {
-  return ITEMS.get(type);
-}
-
-/** False: the item lacks what makes it a call. */
-export function requested(to: Drafts, kind: CallItem, call_id: string, item: Item): boolean {
+/** Null: the item lacks what makes it a call. */
+export function requestIn(to: Drafts, kind: CallItem, item: Item): Request | null {
   const request = kind.request(item);
   if (request === null) to.bad(`${wordOf(item.type)} without what it calls`);
-  else to.requested(call_id, request.native_tool, request.input, request.more);
+  return request;
+}
+
+/** False: nothing was requested. */
+export function requested(to: Drafts, kind: CallItem, call_id: string, item: Item): boolean {
+  const request = requestIn(to, kind, item);
+  if (request !== null) to.requested(call_id, request.native_tool, request.input, request.more);
   return request !== null;
 }
 
@@ -163,10 +158,4 @@ export function finished(to: Drafts, kind: CallItem, call_id: string, item: Item
   const ended = kind.ended(item, call_id);
   to.finished(ended);
   if (ended.status === 'ok' && kind.changes) fileChanges(to, kind.changes(item), call_id);
-}
-
-/** An item of a type that is not known; one without a type is broken. */
-export function unknownItem(to: Drafts, where: string, { type }: Item): void {
-  const code = typeof type === 'string' ? 'unknown_record' : 'bad_record';
-  to.problem(code, `${where}/${textOf(type) ?? 'no type'}`);
 }

@@ -1,10 +1,10 @@
 /** What the model gave back, response item by response item: texts, thoughts, calls, and the answers to them. */
 import { jsonInside } from '../../lib/byte-text.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, listOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
-import { textIn } from './answers.ts';
 import { Calls } from './calls.ts';
 import type { Session } from './generated/native.ts';
+import { type Request, textIn } from './native.ts';
 import { changesOfPatch, fieldsOf, toolOf } from './patch.ts';
 import { commandOfWords, shellCall } from './shell-line.ts';
 
@@ -28,20 +28,14 @@ const SKILL = /^<skill>\s*<name>([^<\n]{1,200})<\/name>/;
 const AROUND = /^[ \t\r]+|[ \t\r]+$/g;
 const MCP = 'mcp__';
 
-export class Conversations {
-  readonly calls: Calls;
+export class Conversations extends Writer {
+  readonly calls = new Calls(this.to);
   /** The one of the record at hand. */
   thread: Thread = { id: null, file: '', root: true, parent: null, fresh: true, copied: false };
-  readonly #to: Drafts;
   #served = 0;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.calls = new Calls(to);
-  }
-
   startStep(): void {
-    if (this.thread.fresh && this.thread.root) this.#to.step(null);
+    if (this.thread.fresh && this.thread.root) this.to.step(null);
     this.thread.fresh = false;
   }
 
@@ -49,63 +43,32 @@ export class Conversations {
     const text = textIn(content);
     if (role === 'assistant') {
       this.startStep();
-      if (text !== null) this.#to.message('assistant', text, { message_id: idOf(id) });
+      if (text !== null) this.to.message('assistant', text, { message_id: idOf(id) });
     } else if (role === 'user' && text?.startsWith('<skill>')) {
       const skill = SKILL.exec(text)?.[1]?.replaceAll(AROUND, '');
-      if (skill !== undefined) this.#to.put('skill_used', { skill, call_id: null });
+      if (skill !== undefined) this.to.put('skill_used', { skill, call_id: null });
     }
   }
 
   reasoning({ id, summary, content }: Response): void {
     this.startStep();
     const text = textIn(summary) || textIn(content);
-    if (text) this.#to.thinking(text, idOf(id));
+    if (text) this.to.thinking(text, idOf(id));
   }
 
   call(item: Response): void {
     this.startStep();
     const call_id = idOf(item.call_id) ?? idOf(item.id);
-    if (call_id === null) {
-      this.#to.bad(`${wordOf(item.type)} without call_id`);
-    } else if (item.type === 'tool_search_call') {
-      this.calls.request(call_id, { native_tool: 'tool_search', input: item.arguments ?? {} });
-    } else if (item.type === 'local_shell_call') {
-      const action = nativeOf(item.action);
-      const input = { ...action, command: commandOfWords(action?.command) ?? '' };
-      this.calls.request(call_id, shellCall('local_shell', input));
-    } else this.#named(call_id, item);
-  }
-
-  #named(call_id: string, item: Response): void {
-    const native_tool = idOf(item.name);
-    const text = textOf(item.input);
-    const custom = item.type === 'custom_tool_call';
-    if (native_tool === null) {
-      this.#to.bad(`${wordOf(item.type)} without name`);
-    } else if (custom && native_tool === 'exec') {
-      this.calls.script(call_id, text ?? '');
-    } else if (native_tool === 'apply_patch') {
-      const given = nativeOf(jsonInside(textOf(item.arguments) ?? ''));
-      const patch = text ?? textOf(given?.input) ?? '';
-      const changes = changesOfPatch(patch);
-      const input = { input: patch, ...fieldsOf(changes) };
-      this.calls.request(call_id, { native_tool, input, more: toolOf(changes) });
-    } else if (custom) {
-      this.calls.request(call_id, { native_tool, input: { input: text ?? '' } });
-    } else {
-      const input = argumentsOf(item);
-      const space = textOf(item.namespace) ?? '';
-      const mcp = { server: space.slice(MCP.length), tool: native_tool };
-      const of_mcp = space.startsWith(MCP);
-      const request = of_mcp
-        ? { native_tool, input, more: { mcp } }
-        : shellCall(native_tool, input);
-      this.calls.request(call_id, request);
-    }
+    const request = requestOf(item);
+    const script = item.type === 'custom_tool_call' && request?.native_tool === 'exec';
+    if (call_id === null) this.to.bad(`${wordOf(item.type)} without call_id`);
+    else if (request === null) this.to.bad(`${wordOf(item.type)} without name`);
+    else if (script) this.calls.script(call_id, textOf(item.input) ?? '');
+    else this.calls.request(call_id, request);
   }
 
   /** Tools that the provider runs: asked for and done in one record, with an id of their own or none. */
-  served({ type, id, action, revised_prompt, status }: Response): void {
+  served({ type, id, action, revised_prompt, status: native }: Response): void {
     this.startStep();
     this.#served += 1;
     const search = type === 'web_search_call';
@@ -116,16 +79,15 @@ export class Conversations {
       ? { ...(query !== null && { query }), ...(action != null && { action }) }
       : { prompt: textOf(revised_prompt) ?? '' };
     if (!this.calls.has(call_id)) this.calls.request(call_id, { native_tool, input });
-    const failed = status === 'failed';
-    const ended = { status: failed ? 'error' : 'ok', exit_code: null, output: null } as const;
-    this.calls.finish({ call_id, ...ended });
+    const status = native === 'failed' ? 'error' : 'ok';
+    this.calls.finish({ call_id, status, exit_code: null, output: null });
   }
 
   answer(item: Response): void {
     this.thread.fresh = true;
     const call_id = idOf(item.call_id);
     if (call_id === null) {
-      this.#to.bad(`${wordOf(item.type)} without call_id`);
+      this.to.bad(`${wordOf(item.type)} without call_id`);
     } else if (item.type === 'tool_search_output') {
       const ok = item.status === undefined || item.status === 'completed';
       const names = listOf(item.tools).map((tool) => textOf(nativeOf(tool)?.name) ?? '');
@@ -136,6 +98,33 @@ export class Conversations {
       this.calls.answer(call_id, textIn(body === null ? item.output : body.content));
     }
   }
+}
+
+/** Null: the item does not name what it calls. */
+function requestOf(item: Response): Request | null {
+  if (item.type === 'tool_search_call') {
+    return { native_tool: 'tool_search', input: item.arguments ?? {} };
+  }
+  if (item.type === 'local_shell_call') {
+    const action = nativeOf(item.action);
+    return shellCall('local_shell', { ...action, command: commandOfWords(action?.command) ?? '' });
+  }
+  const native_tool = idOf(item.name);
+  const text = textOf(item.input);
+  if (native_tool === null) return null;
+  if (native_tool === 'apply_patch') {
+    const given = nativeOf(jsonInside(textOf(item.arguments) ?? ''));
+    const patch = text ?? textOf(given?.input) ?? '';
+    const changes = changesOfPatch(patch);
+    const input = { input: patch, ...fieldsOf(changes) };
+    return { native_tool, input, more: toolOf(changes) };
+  }
+  if (item.type === 'custom_tool_call') return { native_tool, input: { input: text ?? '' } };
+  const input = argumentsOf(item);
+  const space = textOf(item.namespace) ?? '';
+  if (!space.startsWith(MCP)) return shellCall(native_tool, input);
+  const mcp = { server: space.slice(MCP.length), tool: native_tool };
+  return { native_tool, input, more: { mcp } };
 }
 
 /** Arguments of a function: JSON in a text, which the model may have got wrong. */

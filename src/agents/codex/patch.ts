@@ -3,7 +3,7 @@ import { asciiBytes } from '../../lib/utf8.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
 import { nativeOf, textOf } from '../kit/native.ts';
-import type { Change, Item } from './records.ts';
+import type { Change, Item } from './native.ts';
 
 export interface FileChange {
   readonly path: string;
@@ -23,7 +23,6 @@ const OPERATIONS: Readonly<Record<FileChange['kind'], FileOperation>> = {
   delete: 'deleted',
 };
 
-/** The changes that a patch asks for. */
 export function changesOfPatch(patch: string): FileChange[] {
   const changes: FileChange[] = [];
   let open: FileChange | null = null;
@@ -49,25 +48,17 @@ export function changesOfPatch(patch: string): FileChange[] {
 /** `changes` of an item: a list of `{path, kind}`, or an object of changes by path. */
 export function changesOfItem(value: Item['changes']): FileChange[] {
   const found = Array.isArray(value)
-    ? value.map((entry) => {
-        const change: Change | null = nativeOf(entry);
-        const kind = textOf(change?.kind) ?? textOf(nativeOf(change?.kind)?.type);
-        return changeOf(textOf(change?.path), kind, change);
-      })
-    : Object.entries(nativeOf(value) ?? {}).map(([path, entry]) => {
-        const change: Change | null = nativeOf(entry);
-        return changeOf(path, textOf(change?.type), change);
-      });
+    ? value.map((entry) => changeOf(null, entry))
+    : Object.entries(nativeOf(value) ?? {}).map(([path, entry]) => changeOf(path, entry));
   return found.filter((change) => change !== null);
 }
 
-function changeOf(
-  path: string | null,
-  kind: string | null,
-  change: Change | null,
-): FileChange | null {
-  if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return null;
+function changeOf(name: string | null, entry: unknown): FileChange | null {
+  const change: Change | null = nativeOf(entry);
   const detail = nativeOf(change?.kind);
+  const path = name ?? textOf(change?.path);
+  const kind = name === null ? (textOf(change?.kind) ?? textOf(detail?.type)) : change?.type;
+  if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return null;
   const to = textOf(change?.move_path) ?? textOf(detail?.move_path);
   // The app-server calls the whole text of an added or deleted file its diff.
   const said = detail === null ? null : textOf(change?.diff);
@@ -92,7 +83,6 @@ export function toolOf(changes: readonly FileChange[]): { tool: 'Write' } | unde
   return adds ? { tool: 'Write' } : undefined;
 }
 
-/** What a patch that was applied has changed. */
 export function fileChanges(to: Drafts, changes: readonly FileChange[], call_id: string): void {
   for (const { path, kind, to: target, content, diff } of changes) {
     const size = content === null ? null : asciiBytes(content);

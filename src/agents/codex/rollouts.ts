@@ -1,15 +1,13 @@
 /** Files of sub-agents: beside those of the sessions that started them, known by their first line. */
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { openFile } from '../../lib/folders.ts';
-import type { SessionPart } from '../../model/agent.ts';
+import type { SessionPart, Unreadable } from '../../model/agent.ts';
 import { type Inside, idOf, nativeOf } from '../kit/native.ts';
-import { pathsIn } from '../kit/sessions.ts';
+import { headOf, pathsIn } from '../kit/sessions.ts';
 import type { Session } from './generated/native.ts';
 
 type Meta = Inside<Session['session_meta']['payload']>;
 
-/** `rollout-<time>-<thread>.jsonl`. */
 export const ROLLOUT = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-zA-Z-]{1,64})\.jsonl$/;
 const TIMED_CHARS = 'rollout-2026-01-01T00-00-00'.length;
 const DAY = /\d{4}\/\d\d\/\d\d$/;
@@ -18,19 +16,8 @@ const DAY_MS = 86_400_000;
 const HEAD_BYTES = 64 * 1024;
 const META_IDS = ['id', 'session_id', 'parent_thread_id'];
 
-async function metaOf(path: string): Promise<Meta> {
-  const file = await openFile(path);
-  try {
-    const read = await file?.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return metaIn(read?.buffer.toString('utf8', 0, read.bytesRead) ?? '');
-  } catch {
-    return {};
-  } finally {
-    await file?.close();
-  }
-}
-
-function metaIn(head: string): Meta {
+async function metaOf(path: string, unreadable?: Unreadable): Promise<Meta> {
+  const head = await headOf(path, HEAD_BYTES, unreadable);
   try {
     const line: Session['session_meta'] | null = nativeOf(JSON.parse(head.split('\n', 1)[0] ?? ''));
     return nativeOf(line?.payload) ?? {};
@@ -49,7 +36,7 @@ export async function isMain(path: string): Promise<boolean> {
 }
 
 /** Files begun no earlier than the session's own, in its folder and those of the days it lasted. */
-async function* laterFiles(path: string): AsyncGenerator<string> {
+async function* laterFiles(path: string, unreadable?: Unreadable): AsyncGenerator<string> {
   const folder = dirname(path);
   const dayOf = (name: string) => DAY.exec(name.replaceAll('\\', '/'))?.[0] ?? '';
   const begun = (name: string) => basename(name).slice(0, TIMED_CHARS);
@@ -57,24 +44,24 @@ async function* laterFiles(path: string): AsyncGenerator<string> {
   const last = new Date(changed + DAY_MS).toISOString().slice(0, 10).replaceAll('-', '/');
   const own = dayOf(folder);
   const folders = [folder];
-  const days = own === '' ? [] : pathsIn(join(folder, '../../..'), [/./, /./, /./]);
+  const days = own === '' ? [] : pathsIn(join(folder, '../../..'), [/./, /./, /./], unreadable);
   for await (const { path: day } of days) {
     if (dayOf(day) > own && dayOf(day) <= last) folders.push(day);
   }
   for (const each of folders) {
-    for await (const { path: other } of pathsIn(each, [ROLLOUT])) {
+    for await (const { path: other } of pathsIn(each, [ROLLOUT], unreadable)) {
       if (begun(other) >= begun(path) && other !== path) yield other;
     }
   }
 }
 
-export async function subAgents(path: string): Promise<SessionPart[]> {
+export async function subAgents(path: string, unreadable?: Unreadable): Promise<SessionPart[]> {
   const parts: SessionPart[] = [];
-  const id = idOf((await metaOf(path)).id);
+  const id = idOf((await metaOf(path, unreadable)).id);
   if (id === null) return parts;
   const threads = new Set([id]);
-  for await (const other of laterFiles(path)) {
-    const meta = await metaOf(other);
+  for await (const other of laterFiles(path, unreadable)) {
+    const meta = await metaOf(other, unreadable);
     const [thread, parent] = [idOf(meta.id), idOf(meta.parent_thread_id)];
     if (thread === null || thread === id || parent === null) continue;
     if (!threads.has(parent) && idOf(meta.session_id) !== id) continue;

@@ -5,17 +5,16 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import {
   eventsOf,
+  filledIn,
   kindsOf,
   outcomeOf,
   recordingsIn,
   testAgent,
-  wholeRun,
 } from '../../../test/test-agent.ts';
-import { createPipeline } from '../../capture/pipeline.ts';
-import { createReconciler } from '../../capture/reconcile.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
+import { Reconciler } from '../../capture/reconcile.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import type { Agent } from '../../model/agent.ts';
-import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { codex } from './index.ts';
 
@@ -232,7 +231,7 @@ const info = recordedRun('r_00000000000000000000000000', codex.id);
 
 /** What `record()` would hold: the messages, then what the session file adds. */
 async function recorded(scenario: string): Promise<Event[]> {
-  const pipeline = createPipeline({ agent: codex, primary: 'stdout', now: null, info });
+  const pipeline = new Pipeline({ agent: codex, primary: 'stdout', now: null, info });
   const bytes = readFileSync(join(testdata, scenario, 'stdout.jsonl'), 'utf8');
   const some = bytes
     .trim()
@@ -243,45 +242,33 @@ async function recorded(scenario: string): Promise<Event[]> {
   some.push(...pipeline.endOfInput('stdout'));
   const file = recordingsIn(join(testdata, '..')).find((one) => one.scenario === scenario);
   if (file === undefined) throw new Error(`${scenario} has no session file`);
-  const reconciler = createReconciler(pipeline.state);
-  const take = (drafts: Draft[]) => {
-    const raw = { channel: 'session', line: 1, offset: 0 } as const;
-    for (const draft of drafts) some.push(...pipeline.draft(draft, raw));
-  };
-  for (const event of await wholeRun(codex, file)) {
-    if (event.raw !== null || event.kind === 'usage_reported') take(reconciler.event(event));
-  }
-  take(reconciler.end());
+  some.push(...(await filledIn(codex, pipeline, file)));
   some.push(...pipeline.finish());
   return some;
 }
 
 verifies('AG-3', 'a call that only the session file has is no other call of the same kind', () => {
-  const request = (call_id: string) => ({
-    call_id,
-    native_call_id: call_id,
-    tool: 'mcp__toy__add',
-    native_tool: 'add',
-    row: 'mcp',
-    input: { a: 1 },
-    reads: [],
-    parent_call_id: null,
-  });
   const mcp = { server: 'toy', tool: 'add', arguments: { a: 1 }, status: 'failed' };
-  const pipeline = createPipeline({ agent: codex, primary: 'stdout', now: null, info });
+  const pipeline = new Pipeline({ agent: codex, primary: 'stdout', now: null, info });
   const at_ms = Date.UTC(2026, 0, 1);
   const done = item('completed', 'r', 'mcpToolCall', { id: 'a', ...mcp });
   const shown = { ...done, emittedAtMs: at_ms };
   pipeline.push('stdout', lines([started, shown]));
-  const reconciler = createReconciler(pipeline.state);
-  const base = { v: 1, run_id: '', seq: 1, at_ms, at_source: 'native', step: 0, raw: null };
-  const added = ['a', 'b'].flatMap((id) => {
-    const ended = { call_id: id, tool: 'x', ok: false, duration_ms: 1, output: null };
-    const end = { ...ended, status: 'error', exit_code: null };
+  const reconciler = new Reconciler(codex, pipeline.state);
+  const added = ['a', 'b'].flatMap((call_id) => {
+    const tool = { native_tool: 'add', mcp: { server: 'toy', tool: 'add' } };
+    const request = { call_id, ...tool, input: { a: 1 }, parent_call_id: null };
+    const end = {
+      call_id,
+      status: 'error',
+      exit_code: null,
+      duration_ms: 1,
+      output: null,
+    } as const;
     return [
-      { ...base, kind: 'call_requested', data: request(id) },
-      { ...base, kind: 'call_finished', data: end },
-    ].flatMap((event) => reconciler.event(event as unknown as Event));
+      ...reconciler.draft({ kind: 'call_requested', at_ms, data: request }),
+      ...reconciler.draft({ kind: 'call_finished', at_ms, data: end }),
+    ];
   });
   const ids = added.map(({ kind, data }) => [kind, (data as { call_id: string }).call_id]);
   expect(ids).toEqual([

@@ -2,18 +2,15 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionPart } from '../../model/agent.ts';
-import { type Drafts, type End, OK } from '../kit/drafts.ts';
+import { type Drafts, type End, OK, Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, listOf, type Merged, nativeOf, textOf } from '../kit/native.ts';
 import { add, isEmpty, spent } from '../kit/usage.ts';
-import { textIn } from './answers.ts';
 import { failed, isRetry, retried } from './failures.ts';
 import type { Session } from './generated/native.ts';
-import { callItem } from './items.ts';
+import { CALL_ITEMS } from './items.ts';
 import { Conversations, type Thread } from './messages.ts';
-import type { Item } from './records.ts';
-import { spentOf } from './usage.ts';
+import { type Event, type Item, spentOf, textIn } from './native.ts';
 
-export type Event = Inside<Session['event_msg']['payload']>;
 type Meta = Inside<Session['session_meta']['payload']>;
 type Context = Inside<Session['turn_context']['payload']>;
 type Line = Merged<Session>;
@@ -22,9 +19,8 @@ const TURN_BEGINS: ReadonlySet<unknown> = new Set(['task_started', 'turn_started
 /** Ids that grow with time. */
 const TIMED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 
-export class SessionRun {
-  readonly talk: Conversations;
-  readonly #to: Drafts;
+export class SessionRun extends Writer {
+  readonly talk = new Conversations(this.to);
   readonly #threads = new Map<string, Thread>();
   /** Threads of sub-agents and the calls that started them. */
   readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
@@ -41,14 +37,13 @@ export class SessionRun {
   #error: { message: string; info: unknown } | null = null;
 
   constructor(to: Drafts) {
-    this.#to = to;
-    this.talk = new Conversations(to);
+    super(to);
     to.first = () => to.introduce(this.#facts());
   }
 
   /**
    * Whether a record belongs to the turns that a fork was copied from. The copy's times may be the fork's, but ids grow
-   * with time: a turn whose id is below the thread's is older than the thread. Ids of another kind say nothing.
+   * with time: a turn with an id below the thread's is older than the thread. Ids of another kind say nothing.
    */
   isEarlier(line: Line, part: SessionPart | undefined): boolean {
     const thread = this.#threadOf(part);
@@ -67,7 +62,7 @@ export class SessionRun {
     const { thread } = this.talk;
     // The parent's file names the call that started a thread, maybe later.
     if (!thread.root && thread.id !== null) thread.parent ??= this.#parents.get(thread.id) ?? null;
-    this.#to.speak(thread.parent, thread.root);
+    this.to.speak(thread.parent, thread.root);
     const payload = earlier ? nativeOf(line.payload) : null;
     // Of an earlier run only this matters: who it was, and who started whom.
     if (payload === null) return;
@@ -98,8 +93,8 @@ export class SessionRun {
 
   context(context: Context): void {
     const news = this.#learn(context);
-    if (this.#to.introduced && news) this.#to.session(this.#facts());
-    else if (this.talk.thread.root) this.#to.introduce(this.#facts());
+    if (this.to.introduced && news) this.to.session(this.#facts());
+    else if (this.talk.thread.root) this.to.introduce(this.#facts());
   }
 
   /** True when it is the first to name the model. */
@@ -124,9 +119,9 @@ export class SessionRun {
 
   end(): void {
     this.talk.calls.end();
-    if (this.#meta !== null) this.#to.introduce(this.#facts());
-    if (!isEmpty(this.#spent)) this.#to.usage('total', this.#spent);
-    if (this.#end !== null) this.#to.ended(this.#end);
+    if (this.#meta !== null) this.to.introduce(this.#facts());
+    if (!isEmpty(this.#spent)) this.to.usage('total', this.#spent);
+    if (this.#end !== null) this.to.ended(this.#end);
   }
 
   begin(): void {
@@ -145,7 +140,7 @@ export class SessionRun {
     const silent = textOf(event.last_agent_message) === null && thread.fresh;
     const earlier = silent ? this.#error : null;
     const known = error === null ? earlier : { message, info: error.codex_error_info };
-    this.#end = known ? failed(this.#to, known.message, known.info) : OK;
+    this.#end = known ? failed(this.to, known.message, known.info) : OK;
   }
 
   aborted(reason: string | null): void {
@@ -163,11 +158,11 @@ export class SessionRun {
     const { root } = this.talk.thread;
     const message = textOf(event.message);
     if (stream && message !== null && isRetry(message)) {
-      if (root) retried(this.#to, message);
+      if (root) retried(this.to, message);
       return;
     }
     if (root && message !== null) this.#error = { message, info: event.codex_error_info };
-    this.#to.notice('error', message);
+    this.to.notice('error', message);
   }
 
   tokens(usage: unknown): void {
@@ -191,9 +186,9 @@ export class SessionRun {
 
   /** A prompt of the user. `id`: it is the same in two files. */
   prompt(text: string | null, id: string | null): void {
-    if (text === null || this.#to.lost || (id !== null && this.#prompts.has(id))) return;
+    if (text === null || this.to.lost || (id !== null && this.#prompts.has(id))) return;
     if (id !== null) this.#prompts.add(id);
-    this.#to.message('user', text, { message_id: id });
+    this.to.message('user', text, { message_id: id });
   }
 
   /** It may be another thread's than its file's: a review is shown in the file of who asked for it. */
@@ -201,7 +196,7 @@ export class SessionRun {
     const { thread } = this.talk;
     const id = idOf(event.thread_id);
     if (id !== null && thread.id !== null && id !== thread.id) {
-      this.#to.speak(this.#parents.get(id) ?? null, false);
+      this.to.speak(this.#parents.get(id) ?? null, false);
     }
     this.item(nativeOf(event.item) as Item | null);
   }
@@ -210,7 +205,7 @@ export class SessionRun {
     this.#link(item);
     if (item === null) return;
     if (item.type === 'UserMessage') this.prompt(textIn(item.content), idOf(item.id));
-    else if (callItem(item.type) !== undefined) this.talk.calls.item(item);
+    else if (CALL_ITEMS.has(item.type)) this.talk.calls.item(item);
   }
 
   /** Which call started which thread. */
@@ -222,28 +217,4 @@ export class SessionRun {
     const ids = started ? [item.agent_thread_id] : spawns ? listOf(item.receiver_thread_ids) : [];
     for (const thread of ids) if (typeof thread === 'string') this.#parents.set(thread, call_id);
   }
-}
-
-/** An event of an older version in the form of the item that holds the same today. */
-export function itemOf(type: 'CommandExecution' | 'FileChange', event: Event): Item {
-  const { exit_code, success } = event;
-  const failed = success === false || (typeof exit_code === 'number' && exit_code !== 0);
-  const status = event.status ?? (failed ? 'failed' : 'completed');
-  return { ...event, type, id: event.call_id, status } as Item;
-}
-
-export function mcpOf({ call_id, invocation, result }: Event): Item {
-  const called = nativeOf(invocation);
-  const given = nativeOf(nativeOf(result)?.Ok);
-  const bad = given === null || given.isError === true || given.is_error === true;
-  return {
-    type: 'McpToolCall',
-    id: call_id,
-    server: called?.server,
-    tool: called?.tool,
-    arguments: called?.arguments,
-    result: given,
-    error: nativeOf(result)?.Err,
-    status: bad ? 'failed' : 'completed',
-  } as Item;
 }

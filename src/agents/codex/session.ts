@@ -1,38 +1,33 @@
-/**
- * Session files: `<home>/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, also of sub-agents. What the model said and asked
- * for (`response_item`), what came of it (`event_msg`), and the tokens of every request.
- */
+/** Session files, also of sub-agents: `response_item` is what the model said, `event_msg` what came of it. */
 import { join } from 'node:path';
-import { decoder, type Table } from '../kit/decoder.ts';
+import { own } from '../../lib/own.ts';
+import { decoder } from '../kit/decoder.ts';
 import type { Drafts } from '../kit/drafts.ts';
-import { type Claim, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
+import { type Inside, type Merged, nativeOf, type Open, textOf, wordOf } from '../kit/native.ts';
 import { homeOf, sessionFiles } from '../kit/sessions.ts';
 import { words } from '../kit/text.ts';
 import type { Session } from './generated/native.ts';
-import type { Conversations, Response } from './messages.ts';
-import { keyOf } from './pairs.ts';
+import type { Response } from './messages.ts';
+import { type Event, itemOf, mcpOf } from './native.ts';
+import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
 import { isMain, ROLLOUT, subAgents } from './rollouts.ts';
-import { type Event, itemOf, mcpOf, SessionRun } from './session-run.ts';
+import { SessionRun } from './session-run.ts';
+import { SHELLS } from './shell-line.ts';
 
-/** By the type of the line and that of its payload; items that are completed, by their own type. */
-type Lines = Omit<Session, 'event_msg' | 'response_item'> &
-  Record<`response_item/${string}`, Session['response_item']> &
-  Record<`${'event_msg' | 'item_completed'}/${string}`, Session['event_msg']>;
-type Rows = Table<Lines>['records'];
+type Rows = Record<string, (line: Open) => void>;
+type Facts = Inside<
+  Merged<Session, 'session_meta' | 'turn_context' | 'token_usage_record'>['payload']
+>;
 
 const IGNORED = [
   ...words('inter_agent_communication inter_agent_communication_metadata world_state'),
   // Context for the model, or what events say as well.
-  ...words(
-    `
+  ...words(`
     additional_tools agent_message compaction compaction_summary compaction_trigger
     context_compaction ghost_snapshot other
-    `,
-    'response_item/',
-  ),
+  `).map((kind) => `response_item/${kind}`),
   // What response items and items say as well, or bookkeeping.
-  ...words(
-    `
+  ...words(`
     agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break
     collab_agent_interaction_end collab_agent_spawn_end collab_close_end collab_resume_end
     collab_waiting_end dynamic_tool_call_request dynamic_tool_call_response entered_review_mode
@@ -40,26 +35,27 @@ const IGNORED = [
     request_user_input session_configured sub_agent_activity terminal_interaction
     thread_goal_updated thread_name_updated thread_settings_applied turn_diff undo_completed
     view_image_tool_call web_search_end
-    `,
-    'event_msg/',
-  ),
+  `).map((kind) => `event_msg/${kind}`),
   // What response items say as well, or of the CLI's own modes.
-  ...words(
-    `
+  ...words(`
     AgentMessage ContextCompaction EnteredReviewMode ExitedReviewMode HookPrompt ImageGeneration
     ImageView Plan Reasoning Sleep
-    `,
-    'item_completed/',
-  ),
+  `).map((kind) => `item_completed/${kind}`),
 ];
-/** Events for people. */
-const NOTICES = words(
-  `
-    background_event context_compacted deprecation_notice guardian_warning model_reroute
-    model_verification thread_rolled_back warning
-  `,
-  'event_msg/',
+const NOTICES = words(`
+  background_event context_compacted deprecation_notice guardian_warning model_reroute
+  model_verification thread_rolled_back warning
+`).map((kind) => `event_msg/${kind}`);
+
+const COMMANDS: ReadonlySet<string> = new Set(['command_execution', 'CommandExecution', ...SHELLS]);
+const PATCHES: ReadonlySet<string> = new Set(['file_change', 'FileChange', 'apply_patch']);
+/** Names of the same tool on stdout and in the session file. */
+const SAME: Readonly<Record<string, string>> = { wait_agent: 'wait', todo_list: 'update_plan' };
+const SHOWN: ReadonlySet<string> = new Set(
+  words('spawn_agent wait send_input close_agent resume_agent update_plan'),
 );
+const SHELL_PATCH = /^(?:cd [^\n;&|]{1,1024} && )?apply_?patch\s/;
+const KEY_CHARS = 1_000;
 
 export const session = sessionFiles({
   root: (env) => env.CODEX_HOME || join(homeOf(env), '.codex'),
@@ -72,21 +68,21 @@ export const session = sessionFiles({
   subAgents,
   keyOf,
   decoder: ({ since_ms } = {}) =>
-    decoder<Lines>((to) => {
+    decoder<Record<string, Open>>((to) => {
       const run = new SessionRun(to);
-      const holds = held(to);
       return {
         since_ms,
         kindOf,
         isEarlier: (line, part) => run.isEarlier(line, part),
         before: (line, _part, earlier) => run.before(line, earlier),
         records: {
-          session_meta: holds((meta) => run.meta(meta)),
-          turn_context: holds((context) => run.context(context)),
-          token_usage_record: holds((record) => run.tokens(record.usage)),
-          compacted: holds(() => to.notice('compacted', null)),
-          ...responseRows(to, run.talk),
-          ...eventRows(to, run),
+          ...rows<Facts>(to, '', {
+            session_meta: (meta) => run.meta(meta),
+            turn_context: (context) => run.context(context),
+            token_usage_record: ({ usage }) => run.tokens(usage),
+            compacted: () => to.notice('compacted', null),
+          }),
+          ...payloads(to, run),
         },
         ignored: IGNORED,
         notices: NOTICES,
@@ -96,6 +92,7 @@ export const session = sessionFiles({
     }),
 });
 
+/** The type of the line and that of its payload; of a completed item, its own type. */
 function kindOf({ type, payload }: Open): string | null {
   const inner = nativeOf(payload);
   if (typeof type !== 'string') return null;
@@ -106,65 +103,76 @@ function kindOf({ type, payload }: Open): string | null {
   return `${item === null ? type : 'item_completed'}/${own}`;
 }
 
-/** Makes rows of what is done with a line's payload. */
-const held =
-  (to: Drafts) =>
-  <P>(row: (payload: P) => void) =>
-  (line: { readonly type?: unknown; readonly payload?: Claim<P> }): void => {
-    const payload = nativeOf(line.payload);
-    if (payload === null) to.problem('unknown_record', wordOf(line.type));
-    else row(payload);
-  };
+/** Rows over a line's payload; each is for all the kinds that its key lists. */
+function rows<P>(to: Drafts, prefix: string, table: Record<string, (payload: P) => void>): Rows {
+  const all = Object.entries(table).flatMap(([kinds, row]) => {
+    const held = (line: Open) => {
+      const payload = nativeOf(line.payload) as P | null;
+      if (payload === null) to.problem('unknown_record', wordOf(line.type));
+      else row(payload);
+    };
+    return words(kinds, prefix).map((kind) => [kind, held] as const);
+  });
+  return Object.fromEntries(all);
+}
 
-/** What the model gave back. */
-function responseRows(to: Drafts, talk: Conversations): Rows {
-  const holds = held(to);
-  const call = holds((response: Response) => talk.call(response));
-  const served = holds((response: Response) => talk.served(response));
-  const answer = holds((response: Response) => talk.answer(response));
+/** What the model gave back, and what came of it. */
+function payloads(to: Drafts, run: SessionRun): Rows {
+  const { talk } = run;
   return {
-    'response_item/message': holds((response) => talk.message(response)),
-    'response_item/reasoning': holds((response) => talk.reasoning(response)),
-    'response_item/function_call': call,
-    'response_item/custom_tool_call': call,
-    'response_item/local_shell_call': call,
-    'response_item/tool_search_call': call,
-    'response_item/web_search_call': served,
-    'response_item/image_generation_call': served,
-    'response_item/function_call_output': answer,
-    'response_item/custom_tool_call_output': answer,
-    'response_item/mcp_tool_call_output': answer,
-    'response_item/tool_search_output': answer,
+    ...rows<Response>(to, 'response_item/', {
+      message: (item) => talk.message(item),
+      reasoning: (item) => talk.reasoning(item),
+      'function_call custom_tool_call local_shell_call': (item) => talk.call(item),
+      tool_search_call: (item) => talk.call(item),
+      'web_search_call image_generation_call': (item) => talk.served(item),
+      'function_call_output custom_tool_call_output': (item) => talk.answer(item),
+      'mcp_tool_call_output tool_search_output': (item) => talk.answer(item),
+    }),
+    ...rows<Event>(to, 'event_msg/', {
+      'task_started turn_started': () => run.begin(),
+      'task_complete turn_complete': (event) => run.turnEnded(event),
+      turn_aborted: ({ reason }) => run.aborted(textOf(reason)),
+      token_count: ({ info }) => run.count(nativeOf(info)),
+      user_message: ({ message }) => run.prompt(textOf(message), null),
+      error: (event) => run.failed(event, false),
+      stream_error: (event) => run.failed(event, true),
+      // Events of older versions in the place of items.
+      exec_command_end: (event) => run.item(itemOf('CommandExecution', event)),
+      patch_apply_end: (event) => run.item(itemOf('FileChange', event)),
+      mcp_tool_call_end: (event) => run.item(mcpOf(event)),
+      item_completed: () => to.bad('item_completed without item'),
+    }),
+    ...rows<Event>(to, 'item_completed/', {
+      'CollabAgentToolCall CommandExecution FileChange': (event) => run.completed(event),
+      'McpToolCall SubAgentActivity UserMessage WebSearch': (event) => run.completed(event),
+    }),
   };
 }
 
-/** What came of it. */
-function eventRows(to: Drafts, run: SessionRun): Rows {
-  const holds = held(to);
-  const begin = () => run.begin();
-  const end = holds((event: Event) => run.turnEnded(event));
-  const item = holds((event: Event) => run.completed(event));
-  return {
-    'event_msg/task_started': begin,
-    'event_msg/turn_started': begin,
-    'event_msg/task_complete': end,
-    'event_msg/turn_complete': end,
-    'event_msg/turn_aborted': holds((event) => run.aborted(textOf(event.reason))),
-    'event_msg/token_count': holds((event) => run.count(nativeOf(event.info))),
-    'event_msg/user_message': holds((event) => run.prompt(textOf(event.message), null)),
-    'event_msg/error': holds((event) => run.failed(event, false)),
-    'event_msg/stream_error': holds((event) => run.failed(event, true)),
-    // Events of older versions in the place of items.
-    'event_msg/exec_command_end': holds((event) => run.item(itemOf('CommandExecution', event))),
-    'event_msg/patch_apply_end': holds((event) => run.item(itemOf('FileChange', event))),
-    'event_msg/mcp_tool_call_end': holds((event) => run.item(mcpOf(event))),
-    'event_msg/item_completed': () => to.bad('item_completed without item'),
-    'item_completed/CollabAgentToolCall': item,
-    'item_completed/CommandExecution': item,
-    'item_completed/FileChange': item,
-    'item_completed/McpToolCall': item,
-    'item_completed/SubAgentActivity': item,
-    'item_completed/UserMessage': item,
-    'item_completed/WebSearch': item,
-  };
+/**
+ * What a call is about, in words that stdout and the session file share: the one counts items, the other has the model's
+ * ids, and nothing else shows that two calls are the same. Null for a call that stdout never shows.
+ */
+export function keyOf(call: { tool: string; native_tool: string; input: unknown }): string | null {
+  const { tool, native_tool, input } = call;
+  const fields = nativeOf(input);
+  if (COMMANDS.has(native_tool)) return commandKey(textOf(fields?.command) ?? '');
+  if (PATCHES.has(native_tool)) return `patch ${cut(patchKey(changesOfInput(input)))}`;
+  if (tool.startsWith('mcp__')) return `${tool} ${cut(JSON.stringify(input) ?? '')}`;
+  if (native_tool === 'web_search') return `search ${cut(textOf(fields?.query) ?? '')}`;
+  const name = own(SAME, native_tool) ?? native_tool;
+  // In code mode `wait` may also wait for a script.
+  if (!SHOWN.has(name) || fields?.cell_id !== undefined) return null;
+  return name === 'spawn_agent' ? `spawn ${cut(textOf(fields?.prompt) ?? '')}` : name;
+}
+
+/** A patch that is given to a shell is applied by the CLI itself, and shown as any other. */
+function commandKey(command: string): string {
+  const changes = SHELL_PATCH.test(command) ? changesOfPatch(command) : [];
+  return changes.length === 0 ? `command ${cut(command)}` : `patch ${cut(patchKey(changes))}`;
+}
+
+function cut(text: string): string {
+  return text.length <= KEY_CHARS ? text : `${text.slice(0, KEY_CHARS)} ${text.length}`;
 }

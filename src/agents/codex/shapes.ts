@@ -1,5 +1,6 @@
 /** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
 /** Messages of the app-server have a method; those without one are answers. */
@@ -11,14 +12,7 @@ function kindOf({ type, method, id, result }: Readonly<Record<string, unknown>>)
 
 export const shapes: RecordShapes = {
   kindOf,
-  opaque: [
-    '_meta',
-    'agents_states',
-    'arguments',
-    'parameters',
-    'structuredContent',
-    'structured_content',
-  ],
+  opaque: words('_meta agents_states arguments parameters structuredContent structured_content'),
   stdout: STDOUT,
   session: SESSION,
   unrecorded: {

@@ -1,14 +1,12 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
-import { LIMITS } from '../../lib/limits.ts';
 import { onlyRead } from '../../lib/shell-reads.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
-import { listOf, nativeOf, textOf } from '../kit/native.ts';
-import type { Request } from './records.ts';
+import { AGENT_LIMITS } from '../kit/limits.ts';
+import { listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
+import type { Request } from './native.ts';
 
 /** Functions that run a command. */
 export const SHELLS: readonly string[] = ['exec_command', 'shell', 'shell_command', 'local_shell'];
-/** There is no tool for reading: a command that does nothing but read one file is a Read. */
-export const READ = { tool: 'Read' } as const;
 
 const SHELL = /(?:^|[\\/])(?:ba|z|da|k|a|fi)?sh(?:\.exe)?$/;
 const SHELL_FLAG = /^-(?:l?i?c|cl)$/;
@@ -31,8 +29,11 @@ const PLAIN_LINE = /^\/(?:usr\/)?bin\/(?:ba|z)?sh -lc '([^']*)'$/;
 export function commandOfLine(line: string): string {
   const plain = PLAIN_LINE.exec(line)?.[1];
   if (plain !== undefined) return plain;
-  const words = plainWords(line);
-  return (words === null ? null : scriptOf(words)) ?? line;
+  if (line.length > AGENT_LIMITS.split_line_chars_max) return line;
+  const words = wordsOf(line);
+  // What only a shell could interpret stays as it is.
+  if (words.some(({ operator, unsure }) => operator || unsure)) return line;
+  return scriptOf(words.map(({ text }) => text)) ?? line;
 }
 
 /** The same of a list of words; words without a shell are joined, quoted where they must be. */
@@ -48,20 +49,16 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The words of a quoted line; null when it holds anything that only a shell could interpret, or too many words. */
-function plainWords(line: string): string[] | null {
-  if (line.length > LIMITS.split_line_chars_max) return null;
-  const words = wordsOf(line);
-  return words.some(({ operator, unsure }) => operator || unsure)
-    ? null
-    : words.map(({ text }) => text);
-}
-
 /** A call of a function, which may be a shell. */
 export function shellCall(native_tool: string, input: unknown): Request {
   const fields = SHELLS.includes(native_tool) ? nativeOf(input) : null;
   const command = textOf(fields?.command ?? fields?.cmd);
-  const file_path = command === null ? null : onlyRead(command);
-  if (file_path === null) return { native_tool, input };
-  return { native_tool, input: { ...fields, command, file_path }, more: READ };
+  return command === null ? { native_tool, input } : commandCall(native_tool, fields, command);
+}
+
+/** There is no tool for reading: a command that does nothing but read one file is a Read. */
+export function commandCall(native_tool: string, fields: Open | null, command: string): Request {
+  const file_path = onlyRead(command);
+  if (file_path === null) return { native_tool, input: fields };
+  return { native_tool, input: { ...fields, command, file_path }, more: { tool: 'Read' } };
 }

@@ -1,21 +1,18 @@
-/**
- * stdout of `exec --json`: items that start and complete, one turn, no times, no model, no ids of the model's calls.
- * Messages of the app-server have another form, and a table of their own in server.ts.
- */
+/** stdout of `exec --json`: items of one turn, without times, model and the model's call ids. server.ts reads the app-server. */
 import { RecentSet } from '../../lib/bounded.ts';
 import { charsOf } from '../../lib/chars-of.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Decoder } from '../../model/agent.ts';
+import { putUnknown } from '../kit/blocks.ts';
 import { decoder } from '../kit/decoder.ts';
-import { type Drafts, OK } from '../kit/drafts.ts';
+import { OK, Writer } from '../kit/drafts.ts';
 import { idOf, isNative, nativeOf, textOf } from '../kit/native.ts';
 import { isEmpty } from '../kit/usage.ts';
 import { failed, isRetry, retried } from './failures.ts';
 import type { Stdout } from './generated/native.ts';
-import { type CallItem, callItem, finished, requested, unknownItem } from './items.ts';
-import type { Item } from './records.ts';
+import { CALL_ITEMS, type CallItem, finished, requested } from './items.ts';
+import { type Item, spentOf } from './native.ts';
 import { server } from './server.ts';
-import { spentOf } from './usage.ts';
 
 /** An item that is shown again follows soon. A large set costs more than all the rest of reading an item. */
 const ENDED_MAX = 500;
@@ -73,9 +70,7 @@ const exec = (resumed: boolean) =>
     };
   });
 
-class Items {
-  readonly #to: Drafts;
-  /** Items that were asked for and have not ended. */
+class Items extends Writer {
   readonly #open = new RecentSet<string>(LIMITS.open_calls_max);
   /** Items of this process that ended: they are no calls when they are shown again. */
   readonly #ended = new RecentSet<string>(ENDED_MAX);
@@ -84,20 +79,16 @@ class Items {
   #forming_chars = 0;
   #todo_id: string | null = null;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
-
   /** Another process counts its items anew. */
   begin(): void {
     this.#ended.clear();
   }
 
   take(phase: Phase, value: unknown): void {
-    const to = this.#to;
+    const { to } = this;
     const item: Item | null = nativeOf(value);
     const id = idOf(item?.id);
-    const kind = callItem(item?.type);
+    const kind = CALL_ITEMS.get(item?.type);
     if (item === null || id === null) {
       to.bad(`item.${phase} without an item or its id`);
     } else if (kind !== undefined) {
@@ -109,22 +100,22 @@ class Items {
       if (phase === 'completed') this.#text(id, item);
     } else if (item.type === 'error') {
       if (phase === 'completed') to.notice('warning', textOf(item.message));
-    } else unknownItem(to, `item.${phase}`, item);
+    } else putUnknown(to, `item.${phase}`, item.type);
   }
 
   end(): void {
-    for (const [call_id, { kind, item }] of this.#forming) requested(this.#to, kind, call_id, item);
+    for (const [call_id, { kind, item }] of this.#forming) requested(this.to, kind, call_id, item);
     this.#forming.clear();
   }
 
   #text(message_id: string, { type, text }: Item): void {
-    if (typeof text !== 'string') this.#to.bad(`${type} without text`);
-    else if (type === 'reasoning') this.#to.thinking(text, message_id);
-    else this.#to.message('assistant', text, { message_id });
+    if (typeof text !== 'string') this.to.bad(`${type} without text`);
+    else if (type === 'reasoning') this.to.thinking(text, message_id);
+    else this.to.message('assistant', text, { message_id });
   }
 
   #call(phase: 'started' | 'completed', call_id: string, item: Item, kind: CallItem): void {
-    const to = this.#to;
+    const { to } = this;
     const asked = this.#open.has(call_id);
     if (!asked) {
       if (this.#ended.has(call_id)) return;
@@ -154,7 +145,7 @@ class Items {
       return;
     }
     this.#formed(call_id);
-    if (requested(this.#to, kind, call_id, item)) this.#open.add(call_id);
+    if (requested(this.to, kind, call_id, item)) this.#open.add(call_id);
   }
 
   #formed(call_id: string): void {
@@ -168,7 +159,7 @@ class Items {
     const again = phase === 'completed' && this.#todo_id === call_id;
     this.#todo_id = phase === 'completed' ? null : call_id;
     if (again) return;
-    this.#to.requested(call_id, 'todo_list', { items: items ?? [] });
-    this.#to.finished({ call_id, status: 'ok', exit_code: null, output: null });
+    this.to.requested(call_id, 'todo_list', { items: items ?? [] });
+    this.to.finished({ call_id, status: 'ok', exit_code: null, output: null });
   }
 }

@@ -1,8 +1,6 @@
-/**
- * The tool table: names of function tools (session file, testdata/tools.json), of items (`command_execution` on stdout,
- * `CommandExecution` in the session file, `commandExecution` from the app-server), and of earlier versions.
- */
+/** The tool table: names of functions (testdata/tools.json), of items in each channel's spelling, and of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -29,30 +27,10 @@ export const tools: ToolTable = {
     { native: 'request_user_input', tool: 'AskUser' },
     { native: 'request_user_input_async', tool: 'AskUser' },
   ],
-  passed_through: [
-    'closeAgent',
-    'close_agent',
-    'create_goal',
-    'exec',
-    'followup_task',
-    'get_goal',
-    'image_generation',
-    'interrupt_agent',
-    'list_agents',
-    'list_mcp_resource_templates',
-    'list_mcp_resources',
-    'read_mcp_resource',
-    'resumeAgent',
-    'resume_agent',
-    'sendInput',
-    'send_input',
-    'send_message',
-    'sleep',
-    'tool_search',
-    'update_goal',
-    'view_image',
-    'wait',
-    'wait_agent',
-    'write_stdin',
-  ],
+  passed_through: words(`
+    closeAgent close_agent create_goal exec followup_task get_goal image_generation
+    interrupt_agent list_agents list_mcp_resource_templates list_mcp_resources read_mcp_resource
+    resumeAgent resume_agent sendInput send_input send_message sleep tool_search update_goal
+    view_image wait wait_agent write_stdin
+  `),
 };
