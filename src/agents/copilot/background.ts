@@ -1,7 +1,7 @@
 /** Work that outlasts its call's result: commands that still run in their shell, and sub-agents in the background. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { codeOf, type Inside, idOf, nativeOf, textOf } from '../kit/native.ts';
 import type { Asked, Completed, Data } from './records.ts';
 
@@ -15,16 +15,11 @@ export function handlesShell(call: Asked | undefined): boolean {
   return call !== undefined && SHELL_HANDLE.test(call.native_tool);
 }
 
-export class Background {
-  readonly #to: Drafts;
+export class Background extends Writer {
   /** Shells in which a command still runs: the call that started it. */
   readonly #shells = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** Calls that started sub-agents and have their result. */
   readonly #agents = new RecentSet<string>(LIMITS.open_calls_max);
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
 
   /** A call got its result and did not fail. */
   finished(call_id: string, { native_tool }: Asked, output: unknown): void {
@@ -50,7 +45,7 @@ export class Background {
 
   /** The result of a sub-agent in the background says only that it was started. */
   agentFailed(call_id: string | null): void {
-    if (call_id !== null && this.#agents.delete(call_id)) this.#to.updated(call_id, 'error');
+    if (call_id !== null && this.#agents.delete(call_id)) this.to.updated(call_id, 'error');
   }
 
   /** `exit_code` null: it was stopped. */
@@ -60,6 +55,6 @@ export class Background {
     if (call_id === undefined) return;
     this.#shells.delete(id);
     const failed = exit_code === 0 ? null : 'error';
-    this.#to.updated(call_id, exit_code === null ? 'cancelled' : failed, exit_code);
+    this.to.updated(call_id, exit_code === null ? 'cancelled' : failed, exit_code);
   }
 }

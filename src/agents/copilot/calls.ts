@@ -2,7 +2,7 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { codeOf, type Inside, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { Background, handlesShell } from './background.ts';
 import { filesChanged, patchInput } from './files.ts';
@@ -20,10 +20,9 @@ type Request = Inside<Data<'assistant.message'>['toolRequests']>;
 const REFUSALS: ReadonlySet<unknown> = new Set(['denied', 'rejected']);
 const CANCELS: ReadonlySet<unknown> = new Set(['aborted', 'cancelled', 'canceled', 'interrupted']);
 
-export class Calls {
-  readonly background: Background;
-  readonly #to: Drafts;
-  readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
+export class Calls extends Writer {
+  readonly background = new Background(this.to);
+  readonly open = new RecentMap<string, Call>(LIMITS.open_calls_max);
   /** Calls that the CLI or the user made, not the model. */
   readonly #foreign = new RecentSet<string>(LIMITS.open_calls_max);
   /** Skills loaded by calls, until the session file's own record of them comes. */
@@ -36,17 +35,12 @@ export class Calls {
   /** Records of this version name their model and turn; those of the CLI's own calls do not. */
   #attributed = false;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.background = new Background(to);
-  }
-
   /** Who speaks in a record. An agent of an unknown call speaks by its id: its text must not pass for the root agent's. */
   speaker(record: Open): void {
     this.#agent = idOf(record.agentId);
     const named = idOf(nativeOf(record.data)?.parentToolCallId);
     this.#parent = named ?? this.#agents.get(this.#agent ?? '') ?? null;
-    this.#to.speak(this.#parent ?? this.#agent);
+    this.to.speak(this.#parent ?? this.#agent);
   }
 
   subAgent(call_id: string | null): void {
@@ -55,24 +49,22 @@ export class Calls {
   }
 
   request(request: Request): void {
-    const call_id = idOf(request.toolCallId);
-    const native_tool = nameOf(request);
-    if (call_id === null || native_tool === null) {
-      this.#to.bad('a tool request without id or name');
-      return;
-    }
+    const detail = 'a tool request without id or name';
+    const call = this.to.callIn(request.toolCallId, nameOf(request), detail);
+    if (call === null) return;
+    const { call_id, native_tool } = call;
     const given = request.arguments ?? {};
     const patched = native_tool === 'apply_patch' && typeof given === 'string';
     const input = patched ? patchInput(given) : given;
-    if (!this.#open.has(call_id)) {
+    if (!this.open.has(call_id)) {
       const news = { taken_ms: null, started: false, decided: false };
-      this.#open.set(call_id, { native_tool, input, ...news });
+      this.open.set(call_id, { native_tool, input, ...news });
       this.#foreign.delete(call_id);
     }
     const server = idOf(request.mcpServerName);
     const tool = idOf(request.mcpToolName);
     const mcp = server !== null && tool !== null ? { mcp: { server, tool } } : {};
-    this.#to.requested(call_id, native_tool, input, { parent_call_id: this.#parent, ...mcp });
+    this.to.requested(call_id, native_tool, input, { parent_call_id: this.#parent, ...mcp });
   }
 
   /** A call that is not the model's: its other records mean nothing. */
@@ -80,7 +72,7 @@ export class Calls {
     const call_id = idOf(request.toolCallId);
     if (call_id === null || this.#foreign.has(call_id)) return;
     this.#foreign.add(call_id);
-    this.#to.notice('call_not_by_model', nameOf(request));
+    this.to.notice('call_not_by_model', nameOf(request));
   }
 
   /** The CLI puts calls of its own among the model's: they belong to no turn and no model. */
@@ -90,60 +82,48 @@ export class Calls {
     return own && this.#attributed;
   }
 
-  hasOpen(): boolean {
-    return this.#open.size > 0;
-  }
-
   take(data: Data<'tool.execution_start'>): void {
-    const call_id = idOf(data.toolCallId);
-    if (call_id === null) {
-      this.#to.bad('tool.execution_start without toolCallId');
-      return;
-    }
-    if (!this.#open.has(call_id)) {
+    const call_id = this.to.need(idOf(data.toolCallId), 'tool.execution_start without toolCallId');
+    if (call_id === null) return;
+    if (!this.open.has(call_id)) {
       if (this.#foreign.has(call_id)) return;
       if (this.isCliOwn(data)) this.foreign(data);
       else this.request(data);
     }
-    const call = this.#open.get(call_id);
-    if (call) call.taken_ms ??= this.#to.at_ms ?? null;
+    const call = this.open.get(call_id);
+    if (call) call.taken_ms ??= this.to.at_ms ?? null;
   }
 
   /** Something shows that the call runs. */
   runs(call_id: string | null): void {
-    const call = call_id === null ? undefined : this.#open.get(call_id);
+    const call = call_id === null ? undefined : this.open.get(call_id);
     if (call_id === null || call === undefined || call.started) return;
     call.started = true;
-    this.#to.put('call_started', { call_id }, call.taken_ms ?? undefined);
+    this.to.put('call_started', { call_id }, call.taken_ms ?? undefined);
   }
 
   progress(id: unknown, said: unknown, stream: unknown): void {
     const call_id = idOf(id);
-    if (call_id === null || !this.#open.has(call_id)) return;
+    if (call_id === null || !this.open.has(call_id)) return;
     this.runs(call_id);
     const text = textOf(said);
     if (text === null) return;
     const data = { call_id, text, elapsed_ms: null, stream: textOf(stream) };
-    this.#to.put('call_progress', data);
+    this.to.put('call_progress', data);
   }
 
-  #decide(
-    call_id: string,
-    decision: Decision,
-    reason: string | null,
-    source: string | null = null,
-  ): void {
-    const call = this.#open.get(call_id);
+  #decide(call_id: string, decision: Decision, reason: string | null, source: string | null): void {
+    const call = this.open.get(call_id);
     if (call === undefined || call.decided) return;
     call.decided = true;
-    this.#to.decided(call_id, decision, reason, source);
+    this.to.decided(call_id, decision, reason, source);
   }
 
   asked(data: Data<'permission.requested'>): void {
     const request = nativeOf(data.permissionRequest);
     const reason = textOf(request?.intention) ?? textOf(request?.kind);
     const about = this.#about(data.requestId, idOf(data.toolCallId) ?? idOf(request?.toolCallId));
-    this.#to.put('permission_asked', { ...about, reason });
+    this.to.put('permission_asked', { ...about, reason });
   }
 
   answered(data: Data<'permission.completed'>): void {
@@ -155,35 +135,35 @@ export class Calls {
     const decision = allowed ? 'allow' : 'deny';
     const source = textOf(data.decisionSource);
     const about = this.#about(data.requestId, idOf(data.toolCallId));
-    this.#to.put('permission_answered', { ...about, decision, source });
+    this.to.put('permission_answered', { ...about, decision, source });
     if (about.call_id === null) return;
     this.#decide(about.call_id, decision, textOf(result?.feedback) ?? kind, source);
   }
 
   #about(requestId: unknown, call_id: string | null) {
-    const tool = this.#open.get(call_id ?? '')?.native_tool ?? null;
+    const tool = this.open.get(call_id ?? '')?.native_tool ?? null;
     return { request_id: idOf(requestId), call_id, tool };
   }
 
   finish(data: Completed): void {
     const call_id = idOf(data.toolCallId);
-    if (call_id === null) this.#to.bad('tool.execution_complete without toolCallId');
+    if (call_id === null) this.to.bad('tool.execution_complete without toolCallId');
     if (call_id === null || this.#foreign.has(call_id)) return;
-    const call = this.#open.get(call_id);
-    const { at_ms } = this.#to;
+    const call = this.open.get(call_id);
+    const { at_ms } = this.to;
     const handles = handlesShell(call);
     const exit_code = handles ? null : codeOf(nativeOf(data.shellExecution)?.exitCode);
     const status = statusOf(data, exit_code);
     const reason = textOf(nativeOf(data.error)?.message);
-    if (status === 'denied') this.#decide(call_id, 'deny', reason);
+    if (status === 'denied') this.#decide(call_id, 'deny', reason, null);
     else this.runs(call_id);
     const taken_ms = call?.taken_ms ?? null;
     const known = taken_ms !== null && at_ms !== undefined;
     const duration_ms = known ? Math.max(0, at_ms - taken_ms) : null;
     const output = textOf(nativeOf(data.result)?.content) ?? reason;
-    this.#to.finished({ call_id, status, exit_code, output, duration_ms });
+    this.to.finished({ call_id, status, exit_code, output, duration_ms });
     if (call === undefined) return;
-    this.#open.delete(call_id);
+    this.open.delete(call_id);
     if (handles) this.background.handled(call, data);
     if (status === 'ok') this.#succeeded(call_id, call, data);
   }
@@ -191,7 +171,7 @@ export class Calls {
   #succeeded(call_id: string, call: Call, data: Completed): void {
     this.background.finished(call_id, call, nativeOf(data.result)?.content);
     for (const change of filesChanged(call, data)) {
-      this.#to.put('file_changed', { ...change, call_id });
+      this.to.put('file_changed', { ...change, call_id });
     }
     const skill = call.native_tool === 'skill' ? idOf(nativeOf(call.input)?.skill) : null;
     if (skill !== null) this.#skills.add(skill);
@@ -200,15 +180,15 @@ export class Calls {
   /** The CLI's own record that a skill was loaded; one that a call loaded is that call's use. */
   skillInvoked(skill: string | null): void {
     if (skill === null || this.#skills.delete(skill)) return;
-    this.#to.put('skill_used', { skill, call_id: null });
+    this.to.put('skill_used', { skill, call_id: null });
   }
 
   /** The process ended: open calls will never be answered, and their ids may come again. */
   abandon(): void {
-    for (const call_id of this.#open.keys()) {
-      this.#to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
+    for (const call_id of this.open.keys()) {
+      this.to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
     }
-    this.#open.clear();
+    this.open.clear();
   }
 }
 

@@ -608,7 +608,7 @@ verifies('AG-15', 'both channels of write-edit tell the same calls and files', a
     }));
     return { calls, artifacts, message: outcome.message };
   };
-  expect(await facts('write-edit-filed')).toEqual(await facts('write-edit'));
+  expect(await facts('write-edit-session')).toEqual(await facts('write-edit'));
 });
 
 describe('other records', () => {

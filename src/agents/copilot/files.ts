@@ -1,14 +1,11 @@
 /** What file tools changed: the end record's own list, else the call's input. */
 import { asciiBytes } from '../../lib/utf8.ts';
-import type { DataOf } from '../../model/event.ts';
 import type { FileOperation } from '../../model/words.ts';
+import type { FileChange } from '../kit/drafts.ts';
 import { filledOf, isList, nativeOf, type Open, textOf } from '../kit/native.ts';
 import type { Asked, Completed } from './records.ts';
 
-interface Change {
-  readonly path: string;
-  readonly operation: FileOperation;
-}
+type Change = Pick<FileChange, 'path' | 'operation'>;
 
 const PATCH_FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/gm;
 /** Words of patches and of the end record; others modify. */
@@ -59,10 +56,7 @@ function diffOf({ result }: Completed): string | null {
   return shown?.startsWith('diff --git ') ? shown : null;
 }
 
-export function filesChanged(
-  call: Asked,
-  data: Completed,
-): Omit<DataOf<'file_changed'>, 'call_id'>[] {
+export function filesChanged(call: Asked, data: Completed): FileChange[] {
   const changes = changesOf(call, data.fileEdits);
   const content = call.native_tool === 'create' ? nativeOf(call.input)?.file_text : null;
   const size = typeof content === 'string' ? asciiBytes(content) : null;

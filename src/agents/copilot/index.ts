@@ -1,5 +1,6 @@
 /** The agent `copilot`: GitHub Copilot CLI. See README.md for what was seen and what its streams leave out. */
 import type { Agent } from '../../model/agent.ts';
+import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
@@ -12,25 +13,7 @@ export const copilot: Agent = {
   install: 'npm install -g @github/copilot',
   version_args: ['--version'],
   checked_versions: ['1.0.102'],
-  capabilities: {
-    text: 'live',
-    text_deltas: 'live',
-    thinking: 'live',
-    call_requests: 'live',
-    call_results: 'live',
-    call_starts: 'live',
-    exit_codes: 'live',
-    decisions: 'after',
-    denials: 'live',
-    sub_agents: 'live',
-    skills: 'live',
-    usage: 'after',
-    cost: 'never',
-    provider_retries: 'live',
-    end_record: 'live',
-    model: 'live',
-    session_id: 'live',
-  },
+  capabilities: { ...LIVE, decisions: 'after', usage: 'after', cost: 'never' },
   tools,
   secret_env: [
     'COPILOT_GITHUB_TOKEN',

@@ -1,16 +1,25 @@
-/** Messages, thoughts, and the root agent's turns. */
+/** Messages, thoughts, the root agent's turns, and how a run ended. */
 import type { DataOf } from '../../model/event.ts';
-import type { Drafts } from '../kit/drafts.ts';
-import { filledOf, idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
-import type { Calls } from './calls.ts';
+import { type End, Writer } from '../kit/drafts.ts';
+import { filledOf, idOf, listOf, nativeOf, statusOf, textOf } from '../kit/native.ts';
+import { wordSet } from '../kit/text.ts';
+import { Calls } from './calls.ts';
 import type { Data } from './records.ts';
 
 const FACTS = ['session_id', 'model', 'agent_version', 'cwd'] as const;
 type Facts = Partial<Pick<DataOf<'session_started'>, (typeof FACTS)[number]>>;
 
-export class Conversation {
-  readonly calls: Calls;
-  readonly #to: Drafts;
+/** `session.error` types that are the model API's even without an HTTP status. */
+const PROVIDER_ERRORS = wordSet(
+  'authentication authorization context_limit model_call query quota rate_limit',
+);
+const REOPENED: End = {
+  exit_reason: 'incomplete',
+  error: 'the session went on after its end record',
+};
+
+class Conversation extends Writer {
+  readonly calls = new Calls(this.to);
   readonly #known: Facts = {};
   /** The root agent's turn has begun, without a message so far. */
   #silent = false;
@@ -19,17 +28,12 @@ export class Conversation {
   #last: { readonly text: string; readonly message_id: string | null } | null = null;
   #thought: string | null = null;
 
-  constructor(to: Drafts, calls: Calls) {
-    this.#to = to;
-    this.calls = calls;
-  }
-
   /** Reports what is new about the session; what was known first stays. */
   introduce(news: Facts): void {
-    if (!this.#to.root) return;
+    if (!this.to.root) return;
     const fresh = FACTS.filter((name) => (news[name] ?? null) !== null && !this.#known[name]);
     for (const name of fresh) this.#known[name] = news[name] ?? null;
-    if (fresh.length > 0) this.#to.session(this.#known);
+    if (fresh.length > 0) this.to.session(this.#known);
   }
 
   start(data: Data<'session.start'>): void {
@@ -48,12 +52,12 @@ export class Conversation {
     const turn = textOf(data.turnId);
     const interaction = textOf(data.interactionId);
     // Turns count from 0 in every interaction.
-    this.#to.step(turn === null || interaction === null ? turn : `${interaction}/${turn}`);
+    this.to.step(turn === null || interaction === null ? turn : `${interaction}/${turn}`);
   }
 
   /** The beginning of a step resets the final text: after a turn without a message the last message is repeated. */
   settleTurn(): void {
-    if (this.#silent && this.#last) this.#to.message('assistant', this.#last.text, this.#last);
+    if (this.#silent && this.#last) this.to.message('assistant', this.#last.text, this.#last);
     this.#silent = false;
   }
 
@@ -62,7 +66,7 @@ export class Conversation {
     const message_id = idOf(data.messageId);
     const text = filledOf(data.content);
     const requests = listOf(data.toolRequests);
-    const own = this.#to.root && !synthetic;
+    const own = this.to.root && !synthetic;
     if (own) {
       this.#silent = false;
       this.finished = requests.length === 0;
@@ -70,12 +74,12 @@ export class Conversation {
     }
     this.thought(data.reasoningText, message_id);
     if (text !== null) {
-      this.#to.message('assistant', text, { message_id, synthetic });
+      this.to.message('assistant', text, { message_id, synthetic });
       if (own) this.#last = { text, message_id };
     }
     for (const item of requests) {
       const request = nativeOf(item);
-      if (request === null) this.#to.bad('a tool request that is no object');
+      if (request === null) this.to.bad('a tool request that is no object');
       else if (synthetic) this.calls.foreign(request);
       else this.calls.request(request);
     }
@@ -86,7 +90,7 @@ export class Conversation {
     const text = filledOf(said);
     if (text === null || text === this.#thought) return;
     this.#thought = text;
-    this.#to.thinking(text, message_id);
+    this.to.thinking(text, message_id);
   }
 
   user(data: Data<'user.message'>): void {
@@ -94,10 +98,68 @@ export class Conversation {
     if (text === null) return;
     const source = data.source ?? 'user';
     const synthetic = source !== 'user' || data.isAutopilotContinuation === true;
-    this.#to.message('user', text, { message_id: idOf(data.messageId), synthetic });
+    this.to.message('user', text, { message_id: idOf(data.messageId), synthetic });
   }
 
   delta(kind: 'message_delta' | 'thinking_delta', text: unknown, id: unknown): void {
-    if (typeof text === 'string') this.#to.delta(kind, text, idOf(id));
+    if (typeof text === 'string') this.to.delta(kind, text, idOf(id));
+  }
+}
+
+/** By `result` on stdout, by `session.shutdown` in the session file; an abort or an error before it decides. */
+export class Ending extends Writer {
+  readonly talk = new Conversation(this.to);
+  /** Of the present interaction. */
+  #failure: End | null = null;
+  #aborted: End | null = null;
+  /** An end record came, and nothing after it. */
+  #ended = false;
+  #reopened = false;
+
+  /** The model or the user continues: earlier failures are over. */
+  goesOn(): void {
+    this.#failure = null;
+    this.#aborted = null;
+    if (this.#ended) this.#reopened = true;
+    this.#ended = false;
+  }
+
+  abort(data: Data<'abort'>): void {
+    if (!this.to.root) return;
+    const reason = textOf(data.reason);
+    // The CLI ends with sub-agents in the background by an abort, though there is nothing to abort.
+    const idle = this.talk.finished && this.talk.calls.open.size === 0;
+    if (idle && reason === 'user_initiated') return;
+    const error = reason === null ? 'aborted' : `aborted: ${reason}`;
+    this.#aborted = { exit_reason: 'cancelled', error };
+  }
+
+  /** A sub-agent's failure is reported, but is not the run's. */
+  error(data: Data<'session.error'>): void {
+    const native_kind = textOf(data.errorType);
+    const status = statusOf(data.statusCode);
+    const message = textOf(data.message) ?? '';
+    const provider = status !== null || PROVIDER_ERRORS.has(native_kind);
+    if (provider) this.to.failed({ native_kind, status, message });
+    else this.to.notice('session.error', message);
+    if (!this.to.root) return;
+    this.#failure = { exit_reason: provider ? 'provider_error' : 'agent_error', error: message };
+  }
+
+  /** `said`: the end record's own word, which is "ok" after an interruption too. */
+  end(said: End): void {
+    this.talk.settleTurn();
+    this.#ended = true;
+    this.to.ended(this.#aborted ?? this.#failure ?? said);
+  }
+
+  /** The input has ended. An abort or a failure counts without an end record too, but the record is missing. */
+  close(): void {
+    this.talk.settleTurn();
+    if (this.#ended) return;
+    const failure = this.#aborted ?? this.#failure ?? (this.#reopened ? REOPENED : null);
+    if (failure === null) return;
+    this.to.problem('no_end_record', 'the stream has no end record');
+    this.to.ended(failure, 'none');
   }
 }

@@ -1,22 +1,15 @@
 /** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
 export const shapes: RecordShapes = {
   kindOf: kindBy('type'),
-  opaque: [
-    'agentMetrics',
-    'args',
-    'arguments',
-    'input',
-    'modelMetrics',
-    'serverMetadata',
-    'toolCounts',
-    'toolResult',
-    'toolTelemetry',
-    'usageAccountingWatermarks',
-  ],
+  opaque: words(`
+    agentMetrics args arguments input modelMetrics serverMetadata toolCounts toolResult
+    toolTelemetry usageAccountingWatermarks
+  `),
   stdout: STDOUT,
   session: SESSION,
   unrecorded: {

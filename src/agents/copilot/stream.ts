@@ -15,116 +15,11 @@ import {
   textOf,
   wordOf,
 } from '../kit/native.ts';
-import { Calls } from './calls.ts';
-import { Ending } from './ending.ts';
-import { Conversation } from './messages.ts';
-import type { Data, Records } from './records.ts';
+import { Ending } from './messages.ts';
+import { type Data, IGNORED, NOTICES, type Records } from './records.ts';
 import { Spending } from './usage.ts';
 
 type Rows = { readonly [K in keyof Records]?: (data: Data<K>) => void };
-
-/** Their facts are in other records too, or mean nothing for a recording. */
-const IGNORED = [
-  'assistant.idle',
-  'assistant.intent',
-  'assistant.message_start',
-  'assistant.server_tool_progress',
-  'assistant.streaming_delta',
-  'assistant.tool_call_delta',
-  'capabilities.changed',
-  'command.completed',
-  'command.execute',
-  'command.queued',
-  'commands.changed',
-  'external_tool.completed',
-  'external_tool.requested',
-  'hook.progress',
-  'hook.start',
-  'mcp.prompts.list_changed',
-  'mcp.resources.list_changed',
-  'mcp.tools.list_changed',
-  'model.call_end',
-  'model.call_final_result',
-  'model.call_finished',
-  'pending_messages.modified',
-  'sampling.completed',
-  'sampling.requested',
-  'sandbox.decision',
-  'session.auto_mode_resolved',
-  'session.autopilot_objective_changed',
-  'session.background_tasks_changed',
-  'session.binary_asset',
-  'session.canvas.closed',
-  'session.canvas.opened',
-  'session.canvas.registry_changed',
-  'session.compaction_start',
-  'session.context_changed',
-  'session.custom_agents_updated',
-  'session.extensions_loaded',
-  'session.extensions.attachments_pushed',
-  'session.idle',
-  'session.managed_settings_enforced',
-  'session.managed_settings_resolved',
-  'session.mcp_server_needs_reconnect',
-  'session.mcp_server_removed',
-  'session.mcp_server_status_changed',
-  'session.mcp_server_tools_loaded',
-  'session.mcp_servers_loaded',
-  'session.mode_changed',
-  'session.mode_notice_delivered',
-  'session.permissions_changed',
-  'session.plan_changed',
-  'session.remote_steerable_changed',
-  'session.schedule_cancelled',
-  'session.schedule_created',
-  'session.skills_loaded',
-  'session.title_changed',
-  'session.todos_changed',
-  'session.usage_checkpoint',
-  'session.usage_info',
-  'session.workspace_file_changed',
-  'skill.context_delivered_ref',
-  'subagent.completed',
-  'subagent.configured',
-  'subagent.deselected',
-  'subagent.selected',
-  'system.message',
-  'tool_search.activated',
-  // Internals of the CLI, which a program on its SDK is shown.
-  'model.log',
-  'model.message',
-  'model.messages_snapshot',
-  'model.model_call_started',
-  'model.model_call_success',
-  'model.response',
-  'model.telemetry',
-  'model.tool_execution',
-  'model.turn_ended',
-  'model.turn_failed',
-  'model.turn_started',
-];
-
-/** Records for people, and the field that holds the text. */
-const NOTICES: ReadonlyMap<string, string> = new Map([
-  ['auto_mode_switch.completed', 'response'],
-  ['auto_mode_switch.requested', 'reason'],
-  ['elicitation.completed', 'action'],
-  ['elicitation.requested', 'message'],
-  ['exit_plan_mode.completed', 'feedback'],
-  ['exit_plan_mode.requested', 'summary'],
-  ['mcp.oauth_completed', 'serverName'],
-  ['mcp.oauth_required', 'serverName'],
-  ['session.autopilot_stopped', 'reason'],
-  ['session.compaction_complete', 'error'],
-  ['session.custom_notification', 'name'],
-  ['session.handoff', 'summary'],
-  ['session.snapshot_rewind', 'upToEventId'],
-  ['session.task_complete', 'summary'],
-  ['session.truncation', 'performedBy'],
-  ['session.warning', 'message'],
-  ['user_input.completed', 'answer'],
-  ['user_input.requested', 'question'],
-]);
 
 /** `session.info` types that other records say too. */
 const INFOS_IGNORED: ReadonlySet<string> = new Set(['cancellation', 'file_created', 'model_retry']);
@@ -141,7 +36,7 @@ export const decoderSince = (since_ms: number | undefined) =>
       before(record, _part, earlier) {
         run.calls.speaker(record);
         if (!earlier) return;
-        run.spending.earlierRun();
+        run.spending.shared = true;
         if (record.type === 'session.start') run.talk.start(nativeOf(record.data) ?? {});
       },
       records: {
@@ -162,9 +57,9 @@ export const decoderSince = (since_ms: number | undefined) =>
 
 type Run = ReturnType<typeof runOf>;
 function runOf(to: Drafts) {
-  const calls = new Calls(to);
-  const talk = new Conversation(to, calls);
-  return { to, calls, talk, ending: new Ending(to, talk), spending: new Spending(to) };
+  const ending = new Ending(to);
+  const { talk } = ending;
+  return { to, calls: talk.calls, talk, ending, spending: new Spending(to) };
 }
 
 /** A host's log of the SDK's events: `{dir, t, msg}`. */

@@ -1,5 +1,6 @@
 /** The tool table. Names and fields as the CLI sends them to its models (testdata/tools.json), plus those of other platforms and versions. */
 import type { ToolTable } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -24,25 +25,9 @@ export const tools: ToolTable = {
     { native: 'update_todo', tool: 'TodoWrite' },
     { native: 'ask_user', tool: 'AskUser' },
   ],
-  passed_through: [
-    'exit_plan_mode',
-    'fetch_copilot_cli_documentation',
-    'list_agents',
-    'list_bash',
-    'list_powershell',
-    'read_agent',
-    'read_bash',
-    'read_powershell',
-    'report_intent',
-    'semantic_code_search',
-    'session_store_sql',
-    'sql',
-    'stop_bash',
-    'stop_powershell',
-    'store_memory',
-    'task_complete',
-    'write_agent',
-    'write_bash',
-    'write_powershell',
-  ],
+  passed_through: words(`
+    exit_plan_mode fetch_copilot_cli_documentation list_agents list_bash list_powershell
+    read_agent read_bash read_powershell report_intent semantic_code_search session_store_sql sql
+    stop_bash stop_powershell store_memory task_complete write_agent write_bash write_powershell
+  `),
 };

@@ -1,7 +1,7 @@
 /** Token figures in the CLI's spelling. Its `cost` is premium requests, not money. */
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, nativeOf, tokensOf } from '../kit/native.ts';
-import { isEmpty, type Spent, spent } from '../kit/usage.ts';
+import { isEmpty, type Spent, spent, without } from '../kit/usage.ts';
 import type { Data } from './records.ts';
 
 type Source = 'assistant.usage' | 'session.usage_record';
@@ -9,11 +9,10 @@ type Figures = Inside<Data<'assistant.usage'>['usage']>;
 
 /** `inputTokens` counts what was read from and written to the cache too. */
 function spentOf(figures: Figures): Spent {
-  const all = tokensOf(figures.inputTokens);
   const cache_read = tokensOf(figures.cacheReadTokens);
   const cache_write = tokensOf(figures.cacheWriteTokens);
   return spent({
-    input: all === null ? null : Math.max(0, all - (cache_read ?? 0) - (cache_write ?? 0)),
+    input: without(tokensOf(figures.inputTokens), cache_read, cache_write),
     output: tokensOf(figures.outputTokens),
     cache_read,
     cache_write,
@@ -21,49 +20,40 @@ function spentOf(figures: Figures): Spent {
   });
 }
 
-export class Spending {
-  readonly #to: Drafts;
+export class Spending extends Writer {
   /** The kind of the first record with tokens: records of another kind repeat them. */
   #source: Source | 'session.shutdown' | null = null;
   /** The session holds earlier runs, which its totals count too. */
-  #shared = false;
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
+  shared = false;
 
   /** Of one call: `session.usage_record` in the file, `assistant.usage` for programs on the SDK. */
   call(source: Source, data: Data<Source>): void {
     const figures: Figures = nativeOf(data.usage) ?? data;
     const cost = spentOf(figures);
     if (isEmpty(cost)) {
-      this.#to.bad(`${source} without figures`);
+      this.to.bad(`${source} without figures`);
       return;
     }
     this.#source ??= source;
-    if (this.#source === source) this.#to.usage('add', cost, idOf(figures.model));
+    if (this.#source === source) this.to.usage('add', cost, idOf(figures.model));
   }
 
   /** The end record's figures are the session's: used only where no call has its own and no run came before. */
   total(data: Data<'session.shutdown'>): void {
-    if (this.#source !== null || this.#shared) return;
+    if (this.#source !== null || this.shared) return;
     for (const [model, metrics] of Object.entries(nativeOf(data.modelMetrics) ?? {})) {
       const cost = spentOf(nativeOf(nativeOf(metrics)?.usage) ?? {});
       if (isEmpty(cost)) continue;
       this.#source = 'session.shutdown';
-      this.#to.usage('add', cost, model);
+      this.to.usage('add', cost, model);
     }
-  }
-
-  earlierRun(): void {
-    this.#shared = true;
   }
 
   /** A new run begins: the figures so far are not its own. */
   startOver(): void {
-    this.#shared = true;
+    this.shared = true;
     if (this.#source === null) return;
     this.#source = null;
-    this.#to.usage('total', spent());
+    this.to.usage('total', spent());
   }
 }
