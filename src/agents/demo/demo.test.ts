@@ -11,8 +11,7 @@ import { CANONICAL_TOOLS, EXIT_REASONS, RUN_EVENT_TYPES } from '../../model/word
 import { createRunEventProjection } from '../../projections/run-event.ts';
 import { demo } from './index.ts';
 import { session } from './session.ts';
-import { stream } from './stream.ts';
-import { RECORD_TYPES } from './words.ts';
+import { RECORD_TYPES, stream } from './stream.ts';
 
 const testdata = join(import.meta.dirname, 'testdata');
 const scenarios = readdirSync(testdata).filter((name) => !name.endsWith('.json'));

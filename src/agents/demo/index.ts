@@ -1,5 +1,6 @@
 /** The demo agent: built in, plays a story, needs neither a model nor a network. */
 import type { Agent } from '../../model/agent.ts';
+import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
@@ -13,25 +14,7 @@ export const demo: Agent = {
   install: 'built in: nothing to install',
   version_args: [],
   checked_versions: [DEMO_VERSION],
-  capabilities: {
-    text: 'live',
-    text_deltas: 'live',
-    thinking: 'live',
-    call_requests: 'live',
-    call_results: 'live',
-    call_starts: 'live',
-    exit_codes: 'live',
-    decisions: 'live',
-    denials: 'live',
-    sub_agents: 'live',
-    skills: 'live',
-    usage: 'live',
-    cost: 'live',
-    provider_retries: 'live',
-    end_record: 'live',
-    model: 'live',
-    session_id: 'live',
-  },
+  capabilities: LIVE,
   tools,
   secret_env: [],
   launch,

@@ -3,7 +3,6 @@
  * folder is the one in TACHO_DEMO_SESSIONS or `--session-dir`; without it there are none.
  */
 import { resolve } from 'node:path';
-import type { SessionPart } from '../../model/agent.ts';
 import { decoder } from '../kit/decoder.ts';
 import type { Time } from '../kit/drafts.ts';
 import { textOf } from '../kit/native.ts';
@@ -23,13 +22,10 @@ export const session = sessionFiles({
   root: (env, cwd) => (env[SESSIONS_VARIABLE] ? resolve(cwd, env[SESSIONS_VARIABLE]) : ''),
   id: SESSION_ID,
   names: [[SESSION_FILE]],
-  async subAgents(path) {
-    const parts: SessionPart[] = [];
+  async subAgents(path, unreadable) {
     const folder = path.replace(/\.jsonl$/, '');
-    for await (const { path: sub, id } of folder === path ? [] : pathsIn(folder, [SESSION_FILE])) {
-      parts.push({ path: sub, parent_call_id: id });
-    }
-    return parts;
+    const found = folder === path ? [] : pathsIn(folder, [SESSION_FILE], unreadable);
+    return Array.fromAsync(found, ({ path, id }) => ({ path, parent_call_id: id }));
   },
   timeOf,
   decoder: ({ since_ms } = {}) =>

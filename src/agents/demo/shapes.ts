@@ -16,6 +16,7 @@ export const shapes: RecordShapes = {
       prompt: 'id? partial? synthetic?',
       skill: 'call?',
       text: 'partial? synthetic?',
+      think_delta: 't? at? id? text?',
     },
   },
 };

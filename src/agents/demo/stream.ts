@@ -19,8 +19,9 @@ import {
 } from '../kit/native.ts';
 import { type Spent, spent } from '../kit/usage.ts';
 import type { Stdout } from './generated/native.ts';
-import { END_REASONS, END_STATUSES, type RecordType } from './words.ts';
+import { END_REASONS, END_STATUSES } from './words.ts';
 
+export type RecordType = keyof Stdout;
 /** Every type has its row, over the fields of all. */
 export type Records = Record<string, Merged<Stdout>>;
 type Row = (record: Merged<Stdout>, to: Drafts, id: string) => void;
@@ -54,14 +55,16 @@ const ROWS: Readonly<Record<RecordType, Row>> = {
     if (!to.root) return;
     to.put('step_finished', { step_id: idOf(record.id), reason: textOf(record.reason) });
   },
-  think_delta: (record, to) => words('thinking_delta', record, to),
-  think: (record, to) => words('thinking_finished', record, to),
-  text_delta: (record, to) => words('message_delta', record, to),
+  think_delta: ofText('thinking_delta'),
+  think: ofText('thinking_finished'),
+  text_delta: ofText('message_delta'),
   text: (record, to) => message(record, to, 'assistant'),
   call(record, to) {
-    const [call_id, tool, server] = [idOf(record.id), idOf(record.tool), idOf(record.server)];
-    if (call_id === null || tool === null) to.bad('call');
-    else to.requested(call_id, tool, record.input ?? {}, server ? { mcp: { server, tool } } : {});
+    const call = to.callIn(record.id, record.tool, 'call');
+    if (call === null) return;
+    const { call_id, native_tool: tool } = call;
+    const server = idOf(record.server);
+    to.requested(call_id, tool, record.input ?? {}, server ? { mcp: { server, tool } } : {});
   },
   permission: (record, to) =>
     to.put('permission_asked', {
@@ -138,9 +141,9 @@ const ROWS: Readonly<Record<RecordType, Row>> = {
   hook(record, to) {
     const name = textOf(record.name);
     if (name === null) return to.bad('hook');
-    const [event, outcome, output] = [record.event, record.outcome, record.output].map(textOf);
-    const data = { event: event ?? null, outcome: outcome ?? null, output: output ?? null };
-    to.put('hook_finished', { name, exit_code: codeOf(record.exit_code), ...data });
+    const [event, outcome] = [textOf(record.event), textOf(record.outcome)];
+    const [exit_code, output] = [codeOf(record.exit_code), textOf(record.output)];
+    to.put('hook_finished', { name, exit_code, event, outcome, output });
   },
   note(record, to) {
     const code = textOf(record.code);
@@ -154,6 +157,8 @@ const ROWS: Readonly<Record<RecordType, Row>> = {
   },
 };
 
+export const RECORD_TYPES = Object.keys(ROWS) as RecordType[];
+
 /** A row for records about a call. */
 function ofCall(row: Row): Row {
   return (record, to) => {
@@ -163,14 +168,12 @@ function ofCall(row: Row): Row {
   };
 }
 
-function words(
-  kind: 'thinking_delta' | 'thinking_finished' | 'message_delta',
-  record: Merged<Stdout>,
-  to: Drafts,
-): void {
-  const text = textOf(record.text);
-  if (text === null) to.bad(String(record.t));
-  else to.put(kind, { message_id: idOf(record.id), parent_call_id: to.parent, text });
+function ofText(kind: 'thinking_delta' | 'thinking_finished' | 'message_delta'): Row {
+  return (record, to) => {
+    const text = to.need(textOf(record.text), String(record.t));
+    const message_id = idOf(record.id);
+    if (text !== null) to.put(kind, { message_id, parent_call_id: to.parent, text });
+  };
 }
 
 function message(record: Merged<Stdout>, to: Drafts, role: 'assistant' | 'user'): void {

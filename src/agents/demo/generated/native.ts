@@ -83,6 +83,9 @@ export interface Stdout {
   think: {
     readonly t?: unknown; readonly at?: unknown; readonly id?: unknown; readonly text?: unknown;
   };
+  think_delta: {
+    readonly t?: unknown; readonly at?: unknown; readonly id?: unknown; readonly text?: unknown;
+  };
   turn: {
     readonly t?: unknown; readonly at?: unknown; readonly id?: unknown; readonly allowed?: unknown;
     readonly mode?: unknown; readonly parent?: unknown;

@@ -6,11 +6,12 @@ import { dirname, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { LIMITS } from '../../../lib/limits.ts';
+import { AGENT_LIMITS } from '../../kit/limits.ts';
 import { SESSIONS_VARIABLE } from '../launch.ts';
 import { isSessionId } from '../session.ts';
+import type { RecordType } from '../stream.ts';
 import { tools } from '../tools.ts';
-import { DEMO_VERSION, END_REASONS, type RecordType } from '../words.ts';
+import { DEMO_VERSION, END_REASONS } from '../words.ts';
 import { STORY, type StoryCall } from './story.ts';
 
 const [STDOUT, STDERR] = [1, 2];
@@ -111,7 +112,7 @@ async function play(options: Options, prompt: string): Promise<number> {
   const cwd = process.cwd();
   emit('hello', { session, model, version: DEMO_VERSION, cwd, approve, tools: names });
   const [bytes, hash] = [Buffer.byteLength(prompt), sha256(prompt)];
-  if (bytes > LIMITS.echoed_prompt_bytes_max)
+  if (bytes > AGENT_LIMITS.echoed_prompt_bytes_max)
     emit('note', { code: 'long_prompt', text: `${bytes} bytes, sha256 ${hash}` });
   else if (bytes > 0) emit('prompt', { text: prompt, bytes, sha256: hash });
   let [turns, calls] = [0, 0];
