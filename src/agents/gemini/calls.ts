@@ -2,15 +2,10 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
-import type { CallStatus, FileOperation } from '../../model/words.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import type { FileOperation } from '../../model/words.ts';
+import { type CallEnd, Writer } from '../kit/drafts.ts';
 import { nativeOf, type Open, textOf } from '../kit/native.ts';
 import { EDIT, mcpOf, READ, SHELL, WRITE } from './tools.ts';
-
-export interface CallEnd {
-  readonly status: CallStatus;
-  readonly exit_code: number | null;
-}
 
 export interface Result extends CallEnd {
   readonly call_id: string;
@@ -44,59 +39,36 @@ const REFUSAL_ENDS = [
   ' requires user confirmation, which is not supported in non-interactive mode.',
 ];
 
-function openCall(native_tool: string, input: unknown): OpenCall {
-  const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
-  const content = native_tool === WRITE ? textOf(fields?.content) : null;
-  return {
-    tool: native_tool,
-    path: textOf(fields?.file_path),
-    size: content === null ? null : asciiBytes(content),
-    makes: native_tool === EDIT && fields?.old_string === '',
-  };
-}
-
-export class Calls {
-  readonly #to: Drafts;
-  readonly #open = new RecentMap<string, OpenCall>(LIMITS.open_calls_max);
-  readonly #done = new RecentSet<string>(LIMITS.settled_calls_max);
+export class Calls extends Writer {
+  readonly open = new RecentMap<string, OpenCall>(LIMITS.open_calls_max);
+  /** Finished, or of an earlier run. */
+  readonly done = new RecentSet<string>(LIMITS.settled_calls_max);
   /** Files that are known to exist, because a call read or changed them. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
 
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
-
-  toolOf(call_id: string): string | null {
-    return this.#open.get(call_id)?.tool ?? null;
-  }
-
   /** Whether the call was seen at all, open or finished. */
   knows(call_id: string): boolean {
-    return this.#open.has(call_id) || this.#done.has(call_id);
-  }
-
-  isOpen(call_id: string): boolean {
-    return this.#open.has(call_id);
+    return this.open.has(call_id) || this.done.has(call_id);
   }
 
   /** `shown`: the name the CLI shows people; null where the channel has none. */
   request(call_id: string, native_tool: string, input: unknown, shown: string | null = null): void {
-    this.#open.set(call_id, openCall(native_tool, input));
+    const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
+    const path = textOf(fields?.file_path);
+    const content = native_tool === WRITE ? textOf(fields?.content) : null;
+    const size = content === null ? null : asciiBytes(content);
+    const makes = native_tool === EDIT && fields?.old_string === '';
+    this.open.set(call_id, { tool: native_tool, path, size, makes });
     const mcp = mcpOf(native_tool, shown);
-    this.#to.requested(call_id, native_tool, input, mcp && { mcp });
-  }
-
-  /** A call of an earlier run: known, and not reported. */
-  settle(call_id: string): void {
-    this.#done.add(call_id);
+    this.to.requested(call_id, native_tool, input, mcp && { mcp });
   }
 
   finish(result: Result): void {
     const { call_id, at_ms, status, exit_code, output } = result;
-    this.#to.put('call_finished', { call_id, status, exit_code, output }, at_ms);
-    const call = this.#open.get(call_id);
-    this.#open.delete(call_id);
-    this.settle(call_id);
+    this.to.put('call_finished', { call_id, status, exit_code, output }, at_ms);
+    const call = this.open.get(call_id);
+    this.open.delete(call_id);
+    this.done.add(call_id);
     if (call === undefined || call.path === null || status !== 'ok') return;
     if (call.tool !== READ) this.#changed(call, call.path, result);
     this.#existing.add(call.path);
@@ -107,7 +79,7 @@ export class Calls {
     const size = content === null ? call.size : asciiBytes(content);
     const operation = this.#operationOf(call, path, detail);
     const diff = textOf(detail?.fileDiff);
-    this.#to.put('file_changed', { path, operation, call_id, source: 'tool', diff, size }, at_ms);
+    this.to.put('file_changed', { path, operation, call_id, source: 'tool', diff, size }, at_ms);
   }
 
   /** stdout does not say whether a written file was there before: it was when a call had to do with it. */

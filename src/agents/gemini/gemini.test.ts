@@ -4,9 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
-import { eventsOf, kindsOf, outcomeOf, testAgent } from '../../../test/test-agent.ts';
+import {
+  eventsOf,
+  filledIn,
+  kindsOf,
+  outcomeOf,
+  pipelineFor,
+  recordingsIn,
+  testAgent,
+} from '../../../test/test-agent.ts';
 import { type Truth, wrongFacts } from '../../../test/truth.ts';
-import { createPipeline } from '../../capture/pipeline.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import type { LaunchRequest, SessionDecoderOptions } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
@@ -523,7 +531,7 @@ describe('session files', () => {
 
   /** What the file tells from a time on, beside a stream or alone. */
   function toldBy(bytes: Buffer, options: SessionDecoderOptions): Event[] {
-    const pipeline = createPipeline({
+    const pipeline = new Pipeline({
       agent: gemini,
       primary: 'session',
       now: null,
@@ -568,6 +576,19 @@ describe('session files', () => {
       }
     },
   );
+
+  verifies(['AG-10', 'AG-16'], 'tokens are filled in where the stream was cut', async () => {
+    const [stream, file] = recordingsIn(testdata, { sessionFile }).filter(
+      ({ scenario }) => scenario === 'interrupted-tool',
+    );
+    const pipeline = pipelineFor(gemini, 'stdout');
+    pipeline.push('stdout', stream!.bytes);
+    pipeline.endOfInput('stdout');
+    const filled = await filledIn(gemini, pipeline, file!);
+    expect(kindsOf(filled, 'usage_reported').map(({ data }) => data.usage)).toEqual([
+      { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
+    ]);
+  });
 });
 
 describe('where sessions lie', () => {

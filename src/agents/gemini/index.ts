@@ -1,5 +1,6 @@
 /** The agent `gemini`: Gemini CLI. See README.md for what was seen and what its streams leave out. */
 import type { Agent } from '../../model/agent.ts';
+import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
@@ -13,23 +14,14 @@ export const gemini: Agent = {
   version_args: ['--version'],
   checked_versions: ['0.61.0'],
   capabilities: {
-    text: 'live',
-    text_deltas: 'live',
+    ...LIVE,
     thinking: 'after',
-    call_requests: 'live',
-    call_results: 'live',
     call_starts: 'never',
     exit_codes: 'after',
     decisions: 'never',
-    denials: 'live',
     sub_agents: 'after',
-    skills: 'live',
-    usage: 'live',
     cost: 'never',
     provider_retries: 'never',
-    end_record: 'live',
-    model: 'live',
-    session_id: 'live',
   },
   tools,
   secret_env: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],

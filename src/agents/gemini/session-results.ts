@@ -1,24 +1,18 @@
-/** What the session file says of a call's end: `toolCalls[]` of the model's message, or the answer sent to the model. */
-
-import { type Inside, idOf, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
-import { type CallEnd, isRefusal, type Result, toldEnd } from './calls.ts';
+/** What the session file says of a call's end (`toolCalls[]`, or the answer sent to the model) and of a message's cost. */
+import type { CallEnd } from '../kit/drafts.ts';
+import { type Inside, idOf, listOf, nativeOf, textOf, timeOf, tokensOf } from '../kit/native.ts';
+import { type Spent, spent, without } from '../kit/usage.ts';
+import { isRefusal, type Result, toldEnd } from './calls.ts';
 import type { Session } from './generated/native.ts';
 
-type Item = Inside<Session['gemini']['toolCalls']>;
+export type Item = Inside<Session['gemini']['toolCalls']>;
 /** `functionResponse`: the answer to the model. */
 export type Answer = Inside<Inside<Session['user']['content']>['functionResponse']>;
 
-/** `functionResponse.response`. */
-interface Said {
-  readonly error: string | null;
-  readonly output: string | null;
-}
-
-const NOTHING: Said = { error: null, output: null };
-
-function saidIn(response: Answer | null): Said {
+type Said = ReturnType<typeof saidIn>;
+function saidIn(response: Answer | null) {
   const body = nativeOf(response?.response);
-  return body === null ? NOTHING : { error: textOf(body.error), output: textOf(body.output) };
+  return { error: textOf(body?.error), output: textOf(body?.output) };
 }
 
 /** The call's own answer among the parts: the CLI may keep those of its whole batch there. */
@@ -35,18 +29,10 @@ function ownAnswer(parts: Item['result'], call_id: string): Said {
 
 /** By the words of `status`; null while the call goes on. */
 function endOf(status: unknown, tool: string, answer: Said, shown: string | null): CallEnd | null {
-  switch (status) {
-    case 'success':
-      return toldEnd(tool, answer.output);
-    case 'error':
-    case 'cancelled': {
-      if (isRefusal(answer.error) || isRefusal(shown)) return { status: 'denied', exit_code: null };
-      const { exit_code } = toldEnd(tool, answer.output ?? answer.error);
-      return { status: status === 'error' ? 'error' : 'cancelled', exit_code };
-    }
-    default:
-      return null;
-  }
+  if (status === 'success') return toldEnd(tool, answer.output);
+  if (status !== 'error' && status !== 'cancelled') return null;
+  if (isRefusal(answer.error) || isRefusal(shown)) return { status: 'denied', exit_code: null };
+  return { status, exit_code: toldEnd(tool, answer.output ?? answer.error).exit_code };
 }
 
 /** The result in a `toolCalls[]` item; null while the call goes on. */
@@ -70,4 +56,12 @@ export function resultOfAnswer(response: Answer, at_ms: number | undefined): Res
   const end = endOf(status, textOf(response.name) ?? '', answer, null);
   if (end === null) return null;
   return { call_id, at_ms, ...end, output: answer.output ?? answer.error, detail: null };
+}
+
+/** `tokens` of a message: its input counts what came from the cache, ours does not. */
+export function ofTokens(tokens: Inside<Session['gemini']['tokens']>): Spent {
+  const cache_read = tokensOf(tokens.cached);
+  const input = without(tokensOf(tokens.input), cache_read);
+  const output = tokensOf(tokens.output);
+  return spent({ input, output, cache_read, reasoning: tokensOf(tokens.thoughts) });
 }

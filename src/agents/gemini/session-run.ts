@@ -2,26 +2,21 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionDecoderOptions, SessionPart } from '../../model/agent.ts';
-import { type Drafts, OK } from '../kit/drafts.ts';
-import {
-  type Claim,
-  type Inside,
-  idOf,
-  isNative,
-  listOf,
-  nativeOf,
-  textOf,
-  timeOf,
-} from '../kit/native.ts';
+import { type Drafts, OK, Writer } from '../kit/drafts.ts';
+import { type Inside, idOf, isNative, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
+import { wordSet } from '../kit/text.ts';
 import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import { Calls, type Result } from './calls.ts';
 import type { Session } from './generated/native.ts';
-import { type Answer, resultOfAnswer, resultOfItem } from './session-results.ts';
-import { ofTokens, type Tokens } from './usage.ts';
+import {
+  type Answer,
+  type Item,
+  ofTokens,
+  resultOfAnswer,
+  resultOfItem,
+} from './session-results.ts';
 
 type Message = Session['gemini'];
-type Item = Inside<Message['toolCalls']>;
-type Thought = Inside<Message['thoughts']>;
 
 /** What a message has given already. */
 interface Seen {
@@ -35,7 +30,6 @@ interface Seen {
 /** Who speaks in a file: the root agent, or a sub-agent. */
 interface Voice {
   root: boolean;
-  readonly parent: string | null;
   /** The model's turn has begun and nothing has answered it yet. */
   turn_open: boolean;
   /** Ends of calls; the records of their sub-agents are still to come. */
@@ -44,27 +38,18 @@ interface Voice {
 
 const CONTEXT = '<session_context>';
 /** Keys of `$set`. Only `messages` holds anything a recording shows. */
-const PATCHED: ReadonlySet<string> = new Set([
-  'directories',
-  'kind',
-  'lastUpdated',
-  'memoryScratchpad',
-  'messages',
-  'projectHash',
-  'sessionId',
-  'startTime',
-  'summary',
-]);
+const PATCHED = wordSet(
+  'directories kind lastUpdated memoryScratchpad messages projectHash sessionId startTime summary',
+);
 
 /** One run of a session, over the files of all its agents. */
-export class SessionRun {
-  readonly #to: Drafts;
+export class SessionRun extends Writer {
   readonly #since_ms: number;
   /** Null: there is no stream beside the file. */
   readonly #stream_usage: boolean | null;
-  readonly #calls: Calls;
+  readonly #calls = new Calls(this.to);
   readonly #voices = new Map<string, Voice>();
-  #voice: Voice = { root: true, parent: null, turn_open: false, held: [] };
+  #voice: Voice = { root: true, turn_open: false, held: [] };
   readonly #seen = new RecentMap<string, Seen>(LIMITS.settled_calls_max);
   /** Calls by message and id: an id that comes again in another message of the model is another call. */
   readonly #called = new RecentSet<string>(LIMITS.settled_calls_max);
@@ -78,19 +63,18 @@ export class SessionRun {
   #session_id: string | null = null;
 
   constructor(to: Drafts, { since_ms = 0, stream_usage }: SessionDecoderOptions) {
-    this.#to = to;
-    this.#calls = new Calls(to);
+    super(to);
     this.#since_ms = since_ms;
     this.#stream_usage = stream_usage ?? null;
   }
 
   end(): void {
     for (const voice of this.#voices.values()) this.#release(voice);
-    if (this.#session_id !== null) this.#introduce(null);
+    if (this.#session_id !== null) this.to.introduce({ session_id: this.#session_id });
     // The stream's figures hold those of requests that no file has.
-    if (this.#stream_usage !== true && !isEmpty(this.#spent)) this.#to.usage('total', this.#spent);
+    if (this.#stream_usage !== true && !isEmpty(this.#spent)) this.to.usage('total', this.#spent);
     // A live run that ended well has said so on stdout; a text at the end is no better evidence than that.
-    if (this.#ended && this.#stream_usage === null) this.#to.ended(OK, 'inferred');
+    if (this.#ended && this.#stream_usage === null) this.to.ended(OK, 'inferred');
   }
 
   /** The records that follow are of this file. */
@@ -98,13 +82,13 @@ export class SessionRun {
     const file = part?.path ?? '';
     const parent = part?.parent_call_id ?? null;
     const known = this.#voices.get(file);
-    this.#voice = known ?? { root: parent === null, parent, turn_open: false, held: [] };
+    this.#voice = known ?? { root: parent === null, turn_open: false, held: [] };
     if (known === undefined) this.#voices.set(file, this.#voice);
-    this.#to.speak(parent, this.#voice.root);
+    this.to.speak(parent, this.#voice.root);
   }
 
   get #earlier(): boolean {
-    return this.#to.at_ms !== undefined && this.#to.at_ms < this.#since_ms;
+    return this.to.at_ms !== undefined && this.to.at_ms < this.#since_ms;
   }
 
   /** Every run of a session writes one. */
@@ -120,22 +104,22 @@ export class SessionRun {
   rewound(): void {
     if (!this.#voice.root) return;
     this.#ended = false;
-    this.#to.notice('rewind', null);
+    this.to.notice('rewind', null);
   }
 
   patch(patch: Inside<Session['$set']['$set']> | null): void {
     for (const key of Object.keys(patch ?? {})) {
-      if (!PATCHED.has(key)) this.#to.problem('unknown_record', `$set/${key}`);
+      if (!PATCHED.has(key)) this.to.problem('unknown_record', `$set/${key}`);
     }
     const ended = this.#ended;
     for (const item of listOf(patch?.messages)) {
       const message = nativeOf(item);
       const id = idOf(message?.id);
       if (message === null || id === null) {
-        this.#to.bad('$set message without id');
+        this.to.bad('$set message without id');
       } else if (typeof message.model === 'string' && !this.#seen.has(id) && !this.#forgot) {
         // Only what the model itself said carries its name; the rest replaces what was compressed.
-        this.#to.at_ms = timeOf(message);
+        this.to.at_ms = timeOf(message);
         this.message(message);
       }
     }
@@ -143,15 +127,12 @@ export class SessionRun {
   }
 
   notice(code: string, record: { content?: unknown }): void {
-    if (!this.#earlier) this.#to.notice(code, contentText(record.content));
+    if (!this.#earlier) this.to.notice(code, contentText(record.content));
   }
 
   message(record: Message): void {
-    const id = textOf(record.id);
-    if (id === null) {
-      this.#to.bad('gemini without id');
-      return;
-    }
+    const id = this.to.need(textOf(record.id), 'gemini without id');
+    if (id === null) return;
     this.#release(this.#voice);
     const items = listOf(record.toolCalls);
     const seen = this.#seen.get(id);
@@ -164,7 +145,12 @@ export class SessionRun {
     }
     if (this.#earlier) {
       // Known from now on, so that a restatement reports nothing again.
-      for (const item of items) this.#skip(nativeOf(item), id);
+      for (const item of items) {
+        const call_id = idOf(nativeOf(item)?.id);
+        if (call_id === null) continue;
+        this.#called.add(`${id} ${call_id}`);
+        this.#calls.done.add(call_id);
+      }
       return;
     }
     this.#spend(nativeOf(record.tokens), state);
@@ -176,29 +162,29 @@ export class SessionRun {
 
   /** Calls may be in a message of their own, which has no tokens: the turn is that of the message before. */
   #openTurn(record: Message, id: string): void {
-    this.#introduce(textOf(record.model));
+    this.to.introduce({ session_id: this.#session_id, model: textOf(record.model) });
     const companion = !isNative(record.tokens) && listOf(record.toolCalls).length > 0;
     if (this.#voice.turn_open && companion) return;
     this.#voice.turn_open = true;
-    this.#to.step(id);
+    this.to.step(id);
   }
 
   #say(record: Message, id: string, state: Seen): void {
-    if (this.#to.lost) return;
+    if (this.to.lost) return;
     const thoughts = listOf(record.thoughts);
     for (const thought of thoughts.slice(state.thoughts))
-      this.#to.thinking(thoughtText(thought), id);
+      this.to.thinking(thoughtText(thought), id);
     state.thoughts = Math.max(state.thoughts, thoughts.length);
     const text = contentText(record.content);
     if (text === '' || text === state.text) return;
     // Under another id, so that the text replaces the earlier one instead of following it.
     const message_id = state.text === '' ? id : `${id}~${++state.changes}`;
     state.text = text;
-    this.#to.message('assistant', text, { message_id });
+    this.to.message('assistant', text, { message_id });
   }
 
   /** Of a message that is written again the later figures count. A session's own figures are those of its root agent. */
-  #spend(tokens: Tokens | null, state: Seen): void {
+  #spend(tokens: Inside<Message['tokens']> | null, state: Seen): void {
     if (tokens === null || (!this.#voice.root && this.#stream_usage === null)) return;
     this.#spent = minus(this.#spent, state.tokens);
     state.tokens = ofTokens(tokens);
@@ -207,19 +193,16 @@ export class SessionRun {
 
   /** `own`: the message is a turn of the model, not one that was made to hold its calls. */
   #call(item: Item | null, message_id: string, own: boolean): void {
-    const call_id = idOf(item?.id);
-    const native_tool = idOf(item?.name);
-    if (item === null || call_id === null || native_tool === null) {
-      this.#to.bad('tool call without id or name');
-      return;
-    }
+    const call = this.to.callIn(item?.id, item?.name, 'tool call without id or name');
+    if (item === null || call === null) return;
+    const { call_id, native_tool } = call;
     const key = `${message_id} ${call_id}`;
     const repeated = this.#answered.delete(call_id) || (!own && this.#calls.knows(call_id));
     if (!this.#called.has(key) && !repeated) {
       this.#calls.request(call_id, native_tool, item.args ?? {}, textOf(item.displayName));
     }
     this.#called.add(key);
-    if (!this.#calls.isOpen(call_id)) return;
+    if (!this.#calls.open.has(call_id)) return;
     const result = resultOfItem(item, call_id, native_tool);
     if (result === null) return;
     const { held } = this.#voice;
@@ -230,16 +213,9 @@ export class SessionRun {
   /** The call of a sub-agent is written when it has ended, but with the time at which it began. */
   #release(voice: Voice): void {
     for (const result of voice.held) {
-      if (this.#calls.isOpen(result.call_id)) this.#calls.finish(result);
+      if (this.#calls.open.has(result.call_id)) this.#calls.finish(result);
     }
     voice.held = [];
-  }
-
-  #skip(item: Item | null, message_id: string): void {
-    const call_id = idOf(item?.id);
-    if (call_id === null) return;
-    this.#called.add(`${message_id} ${call_id}`);
-    this.#calls.settle(call_id);
   }
 
   user(record: Session['user']): void {
@@ -258,26 +234,22 @@ export class SessionRun {
     const text = contentText(record.content);
     if (text === '') return;
     const synthetic = answers > 0 || text.startsWith(CONTEXT);
-    this.#to.message('user', text, { message_id: textOf(record.id), synthetic });
+    this.to.message('user', text, { message_id: textOf(record.id), synthetic });
   }
 
   /** A call that was refused while a person was asked is in no message: there is only its answer. */
   #answer(response: Answer): void {
-    const result = resultOfAnswer(response, this.#to.at_ms);
+    const result = resultOfAnswer(response, this.to.at_ms);
     if (result === null) return;
     const { call_id } = result;
-    if (this.#earlier) this.#calls.settle(call_id);
+    if (this.#earlier) this.#calls.done.add(call_id);
     else if (!this.#calls.knows(call_id)) {
       const native_tool = idOf(response.name);
       if (native_tool === null) return;
       this.#answered.add(call_id);
       this.#calls.request(call_id, native_tool, null);
     }
-    if (this.#calls.isOpen(call_id)) this.#calls.finish(result);
-  }
-
-  #introduce(model: string | null): void {
-    this.#to.introduce({ session_id: this.#session_id, model });
+    if (this.#calls.open.has(call_id)) this.#calls.finish(result);
   }
 }
 
@@ -292,7 +264,7 @@ function contentText(content: unknown): string {
   return text;
 }
 
-function thoughtText(thought: Claim<Thought>): string {
+function thoughtText(thought: Message['thoughts']): string {
   const { subject, description } = nativeOf(thought) ?? {};
   const texts = isNative(thought) ? [textOf(subject), textOf(description)] : [textOf(thought)];
   return texts.filter((text) => text !== null && text !== '').join('\n');

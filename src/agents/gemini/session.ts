@@ -4,16 +4,14 @@
  * replaces what the model is shown (a resumed session, a compressed or a rolled back one): it restates and never says what
  * happened. A file's name holds only the beginning of its session's id. There is no end record: how the run ended is inferred from its last messages.
  */
-import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { newestFirst } from '../../lib/newest.ts';
-import type { SessionFiles, SessionPart } from '../../model/agent.ts';
+import type { SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
 import { decoder } from '../kit/decoder.ts';
-import { idOf, isNative, listOf, momentOf, nativeOf, type Open, textOf } from '../kit/native.ts';
-import { homeOf, pathsIn } from '../kit/sessions.ts';
+import { idOf, listOf, momentOf, nativeOf, type Open, parsedOf, textOf } from '../kit/native.ts';
+import { headOf, homeOf, pathsIn } from '../kit/sessions.ts';
 import type { Session } from './generated/native.ts';
 import { SessionRun } from './session-run.ts';
 
@@ -23,38 +21,11 @@ const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const HEADER_BYTES = 64 * 1024;
 const AGENT_ID = Buffer.from('"agentId"');
 
-/** Null where there is no file, or it cannot be read. */
-async function withFile<T>(
-  path: string,
-  read: (file: FileHandle) => Promise<T>,
-): Promise<T | null> {
-  const file = await openFile(path);
-  if (file === null) return null;
-  try {
-    return await read(file);
-  } catch {
-    return null;
-  } finally {
-    await file.close();
-  }
-}
-
-function parsed(text: string): Open | null {
-  try {
-    return nativeOf(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
 /** The whole id of the session in a file; null where it cannot be read. */
-async function sessionIdIn(path: string): Promise<string | null> {
-  return withFile(path, async (file) => {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
-    const text = buffer.toString('utf8', 0, bytesRead);
-    const id = idOf(parsed(text.split('\n', 1)[0] ?? '')?.sessionId);
-    return id !== null && SESSION_ID.test(id) ? id : null;
-  });
+async function sessionIdIn(path: string, unreadable?: Unreadable): Promise<string | null> {
+  const [header = ''] = (await headOf(path, HEADER_BYTES, unreadable)).split('\n', 1);
+  const id = idOf(parsedOf(header)?.sessionId);
+  return id !== null && SESSION_ID.test(id) ? id : null;
 }
 
 /** Sub-agents by the call that started them: written into the call when it has ended. */
@@ -64,7 +35,7 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
     line(bytes, start, end) {
       const line = bytes.subarray(start, end);
       if (!line.includes(AGENT_ID)) return;
-      const message: Session['gemini'] | null = parsed(line.toString('utf8'));
+      const message: Session['gemini'] | null = parsedOf(line.toString('utf8'));
       for (const item of listOf(message?.toolCalls)) {
         const call_item = nativeOf(item);
         const agent = idOf(call_item?.agentId);
@@ -74,15 +45,13 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
     },
     oversize() {},
   });
-  await withFile(path, async (file) => {
-    const chunk = Buffer.alloc(LIMITS.read_chunk_bytes);
-    for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
-      if (bytesRead === 0) break;
-      lines.push(chunk.subarray(0, bytesRead));
-    }
+  const file = await openFile(path);
+  try {
+    for await (const chunk of file?.createReadStream() ?? []) lines.push(chunk);
     lines.end();
-  });
+  } catch {
+    // The sub-agents of what could not be read have no parents.
+  }
   return calls;
 }
 
@@ -112,14 +81,14 @@ function projectsOf(env: NodeJS.ProcessEnv): string {
   return join(env.GEMINI_CLI_HOME || homeOf(env), '.gemini', 'tmp');
 }
 
-const find: SessionFiles['find'] = async ({ session_id, env }) => {
+const find: SessionFiles['find'] = async ({ session_id, env, unreadable }) => {
   if (!SESSION_ID.test(session_id)) return null;
   const ending = `-${session_id.slice(0, 8)}.jsonl`;
   let latest: string | null = null;
-  for await (const { path } of pathsIn(projectsOf(env), MAIN)) {
+  for await (const { path } of pathsIn(projectsOf(env), MAIN, unreadable)) {
     // The time of the session's first run is in the name, before the id's beginning.
     if (!path.endsWith(ending) || (latest !== null && basename(path) < basename(latest))) continue;
-    if ((await sessionIdIn(path)) === session_id) latest = path;
+    if ((await sessionIdIn(path, unreadable)) === session_id) latest = path;
   }
   return latest;
 };
@@ -131,22 +100,13 @@ async function* mainFiles(env: NodeJS.ProcessEnv) {
   }
 }
 
-const list: SessionFiles['list'] = ({ env }) => newestFirst(mainFiles(env));
-
-async function parts(path: string): Promise<SessionPart[]> {
-  const found: SessionPart[] = [{ path, parent_call_id: null }];
-  const session_id = await sessionIdIn(path);
-  if (session_id !== null) await subAgents(dirname(path), path, session_id, found);
-  return found;
-}
-
 function timeOf({ timestamp, startTime, $set }: Open): number | undefined {
   return momentOf(timestamp ?? startTime ?? nativeOf($set)?.lastUpdated);
 }
 
 /** Lines without a type: a patch of the file, its first line, a step back. */
 function kindOf(record: Open): string | null {
-  if (isNative(record.$set)) return '$set';
+  if (nativeOf(record.$set)) return '$set';
   if (typeof record.$rewindTo === 'string') return '$rewindTo';
   if (typeof record.sessionId === 'string') return 'session';
   return textOf(record.type) ?? Object.keys(record).find((key) => key.startsWith('$')) ?? null;
@@ -154,9 +114,14 @@ function kindOf(record: Open): string | null {
 
 export const session: SessionFiles = {
   find,
-  list,
-  parts,
-  timeOf: (value) => (isNative(value) ? (timeOf(value) ?? null) : null),
+  list: ({ env }) => newestFirst(mainFiles(env)),
+  async parts(path) {
+    const found: SessionPart[] = [{ path, parent_call_id: null }];
+    const session_id = await sessionIdIn(path);
+    if (session_id !== null) await subAgents(dirname(path), path, session_id, found);
+    return found;
+  },
+  timeOf: (value) => timeOf(nativeOf(value) ?? {}) ?? null,
   decoder: (options = {}) =>
     decoder<Session>((to) => {
       const run = new SessionRun(to, options);

@@ -2,12 +2,12 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { decoder } from '../kit/decoder.ts';
-import { type Drafts, endFor, type Time } from '../kit/drafts.ts';
-import { idOf, nativeOf, type Open, statusOf, textOf } from '../kit/native.ts';
-import { isEmpty } from '../kit/usage.ts';
-import { type CallEnd, Calls, isRefusal, shownEnd } from './calls.ts';
+import { type CallEnd, endFor, type Time, Writer } from '../kit/drafts.ts';
+import { idOf, nativeOf, type Open, parsedOf, statusOf, textOf, tokensOf } from '../kit/native.ts';
+import { wordSet } from '../kit/text.ts';
+import { isEmpty, onlyKey, type Spent, spent, without } from '../kit/usage.ts';
+import { Calls, isRefusal, shownEnd } from './calls.ts';
 import type { Stdout } from './generated/native.ts';
-import { ofStats, onlyModel } from './usage.ts';
 
 const REFUSED_TYPE = 'policy_violation';
 /** Classes of failures that the end record names. Others are `unknown` for what the API threw. */
@@ -16,19 +16,11 @@ const ENDS: ReadonlyMap<string, ExitReason> = new Map([
   ['MaxSessionTurnsError', 'max_steps'],
   ['AbortError', 'cancelled'],
   ['FatalCancellationError', 'cancelled'],
-  ['ApiError', 'provider_error'],
-  ['BadRequestError', 'provider_error'],
-  ['ForbiddenError', 'provider_error'],
-  ['INVALID_STREAM', 'provider_error'],
-  ['InvalidStreamError', 'provider_error'],
-  ['ModelNotFoundError', 'provider_error'],
-  ['RetryableQuotaError', 'provider_error'],
-  ['TerminalQuotaError', 'provider_error'],
-  ['UnauthorizedError', 'provider_error'],
-  ['ValidationRequiredError', 'provider_error'],
-  ['_ApiError', 'provider_error'],
-  ['unknown', 'provider_error'],
 ]);
+const PROVIDER_ERRORS = wordSet(`
+    ApiError BadRequestError ForbiddenError INVALID_STREAM InvalidStreamError ModelNotFoundError
+    RetryableQuotaError TerminalQuotaError UnauthorizedError ValidationRequiredError _ApiError unknown
+  `);
 /** Errors in a record of their own, before an end record that does not repeat them. */
 const TURN_LIMIT = 'Maximum session turns exceeded';
 /** Beginnings of those that mean: the API's answer is no answer. */
@@ -57,9 +49,8 @@ export const stream = () =>
     };
   });
 
-class Turn {
-  readonly #to: Drafts;
-  readonly #calls: Calls;
+class Turn extends Writer {
+  readonly #calls = new Calls(this.to);
   /** Pieces of the message that is being said. */
   #said = '';
   #said_at: Time;
@@ -68,19 +59,14 @@ class Turn {
   /** The last error that had a record of its own. */
   #error: string | null = null;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.#calls = new Calls(to);
-  }
-
   message(record: Stdout['message']): void {
     const text = textOf(record.content);
     if (text === null || (record.role !== 'user' && record.role !== 'assistant')) {
-      this.#to.bad('message without role or content');
+      this.to.bad('message without role or content');
     } else if (record.role === 'user') {
       this.finishMessage(false);
       this.#open = false;
-      this.#to.message('user', text);
+      this.to.message('user', text);
     } else if (text !== '') {
       this.#begin();
       this.#say(text, record.delta === true);
@@ -95,47 +81,41 @@ class Turn {
     }
     if (!piece || this.#said.length + text.length > LIMITS.line_bytes_max)
       this.finishMessage(false);
-    if (piece) this.#to.delta('message_delta', text, null);
+    if (piece) this.to.delta('message_delta', text, null);
     this.#said += text;
-    this.#said_at = this.#to.at_ms;
+    this.#said_at = this.to.at_ms;
     if (!piece) this.finishMessage(false);
   }
 
   finishMessage(partial: boolean): void {
     if (this.#said === '') return;
-    this.#to.message('assistant', this.#said, { partial }, this.#said_at);
+    this.to.message('assistant', this.#said, { partial }, this.#said_at);
     this.#said = '';
   }
 
   #begin(): void {
-    if (!this.#open) this.#to.step(null);
+    if (!this.#open) this.to.step(null);
     this.#open = true;
   }
 
   toolUse(record: Stdout['tool_use']): void {
-    const call_id = idOf(record.tool_id);
-    const native_tool = idOf(record.tool_name);
     this.finishMessage(false);
-    if (call_id === null || native_tool === null) {
-      this.#to.bad('tool_use without tool_id or tool_name');
-      return;
-    }
+    const detail = 'tool_use without tool_id or tool_name';
+    const call = this.to.callIn(record.tool_id, record.tool_name, detail);
+    if (call === null) return;
     this.#begin();
-    this.#calls.request(call_id, native_tool, record.parameters ?? {});
+    this.#calls.request(call.call_id, call.native_tool, record.parameters ?? {});
   }
 
   toolResult(record: Stdout['tool_result']): void {
-    const call_id = idOf(record.tool_id);
     this.finishMessage(false);
-    if (call_id === null) {
-      this.#to.bad('tool_result without tool_id');
-      return;
-    }
+    const call_id = this.to.need(idOf(record.tool_id), 'tool_result without tool_id');
+    if (call_id === null) return;
     if (!this.#calls.knows(call_id)) this.#requestOf(call_id);
     this.#open = false;
-    const end = endOfCall(record, this.#calls.toolOf(call_id));
+    const end = endOfCall(record, this.#calls.open.get(call_id)?.tool ?? null);
     const output = textOf(record.output) ?? textOf(nativeOf(record.error)?.message);
-    this.#calls.finish({ call_id, at_ms: this.#to.at_ms, ...end, output, detail: null });
+    this.#calls.finish({ call_id, at_ms: this.to.at_ms, ...end, output, detail: null });
   }
 
   /** A result without a request: the id begins with the tool's name. */
@@ -147,38 +127,42 @@ class Turn {
   }
 
   error(record: Stdout['error']): void {
-    const text = textOf(record.message);
-    if (text === null) {
-      this.#to.bad('error without message');
-      return;
-    }
+    const text = this.to.need(textOf(record.message), 'error without message');
+    if (text === null) return;
     const code = textOf(record.severity) ?? 'error';
     if (code !== 'warning') this.#error = text;
-    this.#to.notice(code, text);
+    this.to.notice(code, text);
   }
 
   result(record: Stdout['result']): void {
     this.finishMessage(false);
     this.#open = false;
-    const stats = nativeOf(record.stats);
-    const spent = stats === null ? null : ofStats(stats);
-    if (stats !== null && spent !== null && !isEmpty(spent)) {
-      this.#to.usage('total', spent, onlyModel(stats));
-    }
+    const used = ofStats(record.stats);
+    const models = nativeOf(nativeOf(record.stats)?.models);
+    if (!isEmpty(used)) this.to.usage('total', used, onlyKey(models));
     const error = textOf(nativeOf(record.error)?.message) ?? this.#error;
     const end = endFor(reasonOf(record, this.#error), error);
     if (end.exit_reason === 'provider_error') {
       const body = bodyOf(end.error ?? '');
       const [native_kind, status] = [textOf(body?.status), statusOf(body?.code)];
-      this.#to.failed({ native_kind, status, message: end.error ?? '' });
+      this.to.failed({ native_kind, status, message: end.error ?? '' });
     }
-    this.#to.ended(end);
+    this.to.ended(end);
   }
+}
+
+/** Its input counts what came from the cache, ours does not. Thoughts are in its total only, without a name. */
+function ofStats(value: Stdout['result']['stats']): Spent {
+  const stats = nativeOf(value);
+  const cache_read = tokensOf(stats?.cached);
+  const input = tokensOf(stats?.input) ?? without(tokensOf(stats?.input_tokens), cache_read);
+  return spent({ input, output: tokensOf(stats?.output_tokens), cache_read });
 }
 
 /** `error`: the last error that the stream gave in a record of its own. */
 function reasonOf(result: Stdout['result'], error: string | null): ExitReason {
   const type = textOf(nativeOf(result.error)?.type);
+  if (type !== null && PROVIDER_ERRORS.has(type)) return 'provider_error';
   if (type !== null) return ENDS.get(type) ?? 'agent_error';
   if (error === TURN_LIMIT) return 'max_steps';
   if (result.status === 'success') return 'ok';
@@ -191,12 +175,8 @@ function bodyOf(message: string): Open | null {
   const from = message.indexOf('{');
   const to = message.lastIndexOf('}');
   if (from < 0 || to < from || to - from > BODY_CHARS_MAX) return null;
-  try {
-    const body = nativeOf(JSON.parse(message.slice(from, to + 1)));
-    return nativeOf(body?.error) ?? body;
-  } catch {
-    return null;
-  }
+  const body = parsedOf(message.slice(from, to + 1));
+  return nativeOf(body?.error) ?? body;
 }
 
 /** By the CLI's own words: everything that is no error is a success there, also what was cancelled, but not without an error. */

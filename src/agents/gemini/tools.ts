@@ -1,5 +1,7 @@
 /** The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
+import type { CallRequestedDraft } from '../../model/draft.ts';
+import { words } from '../kit/text.ts';
 
 export const SHELL = 'run_shell_command';
 export const READ = 'read_file';
@@ -23,29 +25,14 @@ export const tools: ToolTable = {
     { native: 'write_todos', tool: 'TodoWrite' },
     { native: 'ask_user', tool: 'AskUser' },
   ],
-  passed_through: [
-    'complete_task',
-    'enter_plan_mode',
-    'exit_plan_mode',
-    'get_internal_docs',
-    'list_background_processes',
-    'read_background_output',
-    'read_many_files',
-    'save_memory',
-    'tracker_add_dependency',
-    'tracker_create_task',
-    'tracker_get_task',
-    'tracker_list_tasks',
-    'tracker_update_task',
-    'tracker_visualize',
-    'update_topic',
-  ],
+  passed_through: words(`
+    complete_task enter_plan_mode exit_plan_mode get_internal_docs list_background_processes
+    read_background_output read_many_files save_memory tracker_add_dependency tracker_create_task
+    tracker_get_task tracker_list_tasks tracker_update_task tracker_visualize update_topic
+  `),
 };
 
-export interface McpName {
-  server: string;
-  tool: string;
-}
+type McpName = CallRequestedDraft['mcp'];
 
 const PREFIX = 'mcp_';
 const SHOWN_END = ' MCP Server)';
@@ -54,7 +41,7 @@ const SHOWN_END = ' MCP Server)';
  * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name tells them apart for sure; without it
  * the name is cut where the CLI itself cuts it, at the first underscore.
  */
-export function mcpOf(native_tool: string, shown: string | null): McpName | undefined {
+export function mcpOf(native_tool: string, shown: string | null): McpName {
   if (!native_tool.startsWith(PREFIX)) return undefined;
   const named = shown === null ? undefined : shownOf(shown);
   if (named !== undefined) return named;
@@ -64,7 +51,7 @@ export function mcpOf(native_tool: string, shown: string | null): McpName | unde
 }
 
 /** `<tool> (<server> MCP Server)`, cut at the last bracket that leaves both a name. */
-function shownOf(shown: string): McpName | undefined {
+function shownOf(shown: string): McpName {
   if (!shown.endsWith(SHOWN_END)) return undefined;
   const names = shown.slice(0, -SHOWN_END.length);
   const cut = names.lastIndexOf(' (', names.length - 3);
