@@ -1,14 +1,10 @@
-/**
- * Tool parts → calls. A part is updated many times (pending → running → completed or error) and is one call: its state is
- * kept by part id, and each fact becomes a draft once (RO-3).
- */
+/** Tool parts → calls. A part is updated many times and is one call: each fact becomes a draft once (RO-3). */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { CallStatus } from '../../model/words.ts';
-import type { Drafts, Time } from '../kit/drafts.ts';
-import { codeOf, idOf, isNative, momentOf, nativeOf, textOf } from '../kit/native.ts';
-import { changesOf } from './files.ts';
-import { type Part, REMEMBERED_MAX, type ToolState } from './forms.ts';
+import { type Time, Writer } from '../kit/drafts.ts';
+import { idOf, isNative, momentOf, nativeOf, textOf } from '../kit/native.ts';
+import { type Part, REMEMBERED_MAX, type ToolState } from './native.ts';
+import { changesOf, resultOf, SHELLS } from './results.ts';
 import { namesOf } from './tools.ts';
 
 /** A call that nothing has happened to. */
@@ -35,22 +31,7 @@ type Call = typeof NEW & {
   readonly live: boolean;
 };
 
-/** How refusals begin, and who refuses. */
-const REFUSALS = [
-  ['The user rejected permission to use this specific tool call', 'user'],
-  ['The user has specified a rule which prevents you from using this specific tool call', 'rule'],
-  ['The user dismissed this question', 'user'],
-] as const;
-/** After a refusal with advice the run continues, as after a rule; the others end it. */
-const ADVICE = 'with the following feedback';
-const ABORTED = 'Tool execution aborted';
-/** The shell tool adds this to the output of a command that it ended itself. */
-const ENDED_BY_TOOL = /<(?:bash|shell)_metadata>\n([^<]*)<\/(?:bash|shell)_metadata>\s*$/;
-const SHELLS: ReadonlySet<string> = new Set(['bash', 'shell']);
-const METADATA_CHARS = 1_000;
-
-export class Calls {
-  readonly #to: Drafts;
+export class Calls extends Writer {
   /** By the part's id; the same calls by their own, and those that started a sub-agent of no known session. */
   readonly #open = new Map<string, Call>();
   readonly #open_ids = new Map<string, Call>();
@@ -62,12 +43,7 @@ export class Calls {
   readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
   /** Commands without an exit code → their call, for `command.executed`. */
   readonly #commands = new Map<string, string>();
-  /** Paths that calls have changed. */
   readonly changed_paths = new RecentSet<string>(LIMITS.artifacts_max);
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
 
   parentOf(session_id: string): string | null {
     return this.#parents.get(session_id) ?? null;
@@ -91,7 +67,7 @@ export class Calls {
     const native_tool = idOf(part.tool);
     const native_id = idOf(part.callID) ?? idOf(part.id);
     if (native_tool === null || native_id === null) {
-      this.#to.bad('a tool part without tool or id');
+      this.to.bad('a tool part without tool or id');
       return false;
     }
     const key = idOf(part.id) ?? native_id;
@@ -104,29 +80,23 @@ export class Calls {
     if (call.input === null || !isEmpty(input)) call.input = input;
     const child = idOf(nativeOf(state.metadata)?.sessionId);
     if (native_tool === 'task' && child !== null) this.#adopt(child, call);
-    switch (state.status) {
-      case 'pending':
-        // On the bus the input comes with the next state.
-        if (!live || !isEmpty(input)) this.#request(call);
-        return false;
-      case 'running':
-        this.#running(call, state);
-        return false;
-      case 'completed':
-      case 'error':
-        return this.#finish(key, call, state);
-      default:
-        this.#to.problem('unknown_record', `tool state ${textOf(state.status) ?? 'no type'}`);
-        this.#request(call);
-        return false;
+    const { status } = state;
+    const pending = status === 'pending';
+    if (status === 'completed' || status === 'error') return this.#finish(key, call, state);
+    if (status === 'running') this.#running(call, state);
+    else {
+      if (!pending) this.to.problem('unknown_record', `tool state ${textOf(status) ?? 'no type'}`);
+      // On the bus the input comes with the next state.
+      if (!pending || !live || !isEmpty(input)) this.#request(call);
     }
+    return false;
   }
 
   #newCall(key: string, native_id: string, native_tool: string, live: boolean): Call {
     // Open calls of one id are kept apart as the correlator does with an id used again.
     const uses = this.#uses.get(native_id) ?? { open: 0, last: 0 };
     const last = uses.last + 1;
-    const { parent, at_ms } = this.#to;
+    const { parent, at_ms } = this.to;
     const call_id = last === 1 ? native_id : `${native_id}#${last}`;
     const call: Call = { ...NEW, call_id, native_id, native_tool, parent, at_ms, live };
     if (this.#open.size >= LIMITS.open_calls_max) return call;
@@ -152,12 +122,12 @@ export class Calls {
     else uses.open -= 1;
   }
 
-  #request(call: Call, at_ms = this.#to.at_ms): void {
+  #request(call: Call, at_ms = this.to.at_ms): void {
     if (call.requested) return;
     call.requested = true;
     const { call_id, native_tool, input, parent: parent_call_id } = call;
     const data = { call_id, native_tool, input, parent_call_id, ...namesOf(native_tool, input) };
-    this.#to.put('call_requested', data, at_ms);
+    this.to.put('call_requested', data, at_ms);
   }
 
   #running(call: Call, state: ToolState): void {
@@ -171,24 +141,24 @@ export class Calls {
     if (output === null || output === call.output) return;
     const text = output.startsWith(call.output) ? output.slice(call.output.length) : output;
     call.output = output;
-    this.#to.progress(call.call_id, text);
+    this.to.progress(call.call_id, text);
   }
 
   #start(call: Call): void {
     if (call.started) return;
     call.started = true;
-    this.#to.put('call_started', { call_id: call.call_id });
+    this.to.put('call_started', { call_id: call.call_id });
   }
 
   #finish(key: string, call: Call, state: ToolState): boolean {
-    const to = this.#to;
+    const { to } = this;
     const { call_id } = call;
     const time = nativeOf(state.time);
     const start_ms = momentOf(time?.start);
     const end_ms = momentOf(time?.end) ?? call.at_ms;
     this.#request(call, start_ms ?? call.at_ms);
     to.at_ms = end_ms;
-    const { status, exit_code, output, refused_by } = resultOf(call, state);
+    const { status, exit_code, output, refused_by, ends_run } = resultOf(call, state);
     if (refused_by !== null) to.decided(call_id, 'deny', output, refused_by);
     const known = start_ms !== undefined && end_ms !== undefined;
     const duration_ms = known ? Math.max(0, end_ms - start_ms) : null;
@@ -197,13 +167,13 @@ export class Calls {
     this.#forget(key, call);
     this.#done.add(key);
     if (exit_code === null) this.#expectCode(call);
-    return refused_by === 'user' && !(output ?? '').includes(ADVICE);
+    return ends_run;
   }
 
   #changes({ call_id, native_tool, input }: Call, state: ToolState): void {
     for (const change of changesOf(native_tool, nativeOf(input), nativeOf(state.metadata))) {
       this.changed_paths.add(change.path);
-      this.#to.put('file_changed', { ...change, call_id, source: 'tool' });
+      this.to.put('file_changed', { ...change, call_id, source: 'tool' });
     }
   }
 
@@ -220,14 +190,14 @@ export class Calls {
     this.#commands.delete(command);
     const open = this.#open_ids.get(call_id);
     if (open !== undefined) open.exit_code = exit_code;
-    else this.#to.updated(call_id, exit_code === 0 ? null : 'error', exit_code);
+    else this.to.updated(call_id, exit_code === 0 ? null : 'error', exit_code);
   }
 
   /** The question whether the call may run was answered. */
   decide(call_id: string, allowed: boolean): void {
     const call = this.#open_ids.get(call_id);
     if (call === undefined || !call.requested) return;
-    this.#to.decided(call_id, allowed ? 'allow' : 'deny', null, 'user');
+    this.to.decided(call_id, allowed ? 'allow' : 'deny', null, 'user');
     if (allowed) this.#start(call);
   }
 
@@ -242,27 +212,4 @@ export class Calls {
 
 function isEmpty(input: unknown): boolean {
   return input === null || (isNative(input) && Object.keys(input).length === 0);
-}
-
-function resultOf({ native_tool, exit_code: executed }: Call, state: ToolState) {
-  const metadata = nativeOf(state.metadata);
-  let status: CallStatus = 'ok';
-  let exit_code: number | null = null;
-  if (state.status === 'error') {
-    const output = textOf(state.error);
-    const refused_by = REFUSALS.find(([words]) => output?.startsWith(words))?.[1] ?? null;
-    const cancelled = output === ABORTED || metadata?.interrupted === true;
-    status = refused_by !== null ? 'denied' : cancelled ? 'cancelled' : 'error';
-    return { status, exit_code, output, refused_by };
-  }
-  const output = textOf(state.output);
-  if (native_tool === 'invalid') status = 'error';
-  if (SHELLS.has(native_tool)) {
-    exit_code = codeOf(metadata?.exit) ?? executed;
-    const note = ENDED_BY_TOOL.exec(output?.slice(-METADATA_CHARS) ?? '')?.[1] ?? '';
-    if (note.includes('exceeding timeout')) status = 'timeout';
-    else if (note.includes('aborted the command')) status = 'cancelled';
-    else if (exit_code !== null && exit_code !== 0) status = 'error';
-  }
-  return { status, exit_code, output, refused_by: null };
 }

@@ -1,8 +1,9 @@
 /** The CLI's database, read in its place: one session and those of its sub-agents as rows, one per line. */
+
 import { lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { LIMITS } from '../../lib/limits.ts';
-import type { SessionFile } from '../../model/agent.ts';
+import type { SessionFile, Unreadable } from '../../model/agent.ts';
 import { countOf, idOf } from '../kit/native.ts';
 
 export type Row = Record<string, unknown>;
@@ -23,7 +24,11 @@ const BUSY_WAIT_MS = 2_000;
 
 /** Contract: `use` sees one state of the database, whatever the CLI writes meanwhile. */
 function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Generator<T> {
-  refusePipes(path);
+  // SQLite waits for the writer of a pipe that is in the place of a journal.
+  for (const beside of [`${path}-journal`, `${path}-wal`, `${path}-shm`]) {
+    const found = lstatSync(beside, { throwIfNoEntry: false });
+    if (found?.isFile() === false) throw new Error(`${beside} is no regular file`);
+  }
   // Loaded only here: most commands never need it.
   const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
   const db = new Sqlite(path, { readOnly: true, timeout: BUSY_WAIT_MS });
@@ -32,14 +37,6 @@ function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Gene
     yield* use(db);
   } finally {
     db.close();
-  }
-}
-
-/** SQLite waits for the writer of a pipe that is in the place of a journal. */
-function refusePipes(path: string): void {
-  for (const beside of [`${path}-journal`, `${path}-wal`, `${path}-shm`]) {
-    const found = lstatSync(beside, { throwIfNoEntry: false });
-    if (found?.isFile() === false) throw new Error(`${beside} is no regular file`);
   }
 }
 
@@ -53,11 +50,12 @@ export function rootSessions(database: string): Omit<SessionFile, 'path'>[] {
 }
 
 /** False also where this is no database of the CLI. */
-export function hasSession(database: string, session_id: string): boolean {
+export function hasSession(database: string, session_id: string, unreadable?: Unreadable): boolean {
   try {
     const asked = 'SELECT 1 FROM session WHERE id = ?';
     return [...reading(database, (db) => db.prepare(asked).all(session_id))].length > 0;
-  } catch {
+  } catch (error) {
+    unreadable?.(error as Error);
     return false;
   }
 }

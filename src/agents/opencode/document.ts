@@ -3,8 +3,9 @@
  * line, a part at a time, so that memory stays flat. Contract: the document is as JSON.stringify indents it, one
  * bracket, key or value per line; how far it is indented does not matter.
  */
+import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { isNative, problem } from '../kit/native.ts';
 
 const PIECES: ReadonlyMap<string, string> = new Map([
@@ -25,19 +26,12 @@ interface Piece {
   chars: number;
 }
 
-export class DocumentLines {
-  readonly #to: Drafts;
-  readonly #json: (text: string) => unknown;
+export class DocumentLines extends Writer {
   /** Names of the open brackets; empty: no document is open. */
   readonly #path: string[] = [];
   #piece: Piece | null = null;
   /** A lone bracket is a document only if its first key follows. */
   #sure = false;
-
-  constructor(to: Drafts, json: (text: string) => unknown) {
-    this.#to = to;
-    this.#json = json;
-  }
 
   get open(): boolean {
     return this.#path.length > 0;
@@ -54,7 +48,7 @@ export class DocumentLines {
     }
     if (!this.#sure && !FIRST.test(line)) {
       this.#close();
-      this.#to.problem('not_json', 'a record that does not parse');
+      this.to.problem('not_json', 'a record that does not parse');
       return null;
     }
     this.#sure = true;
@@ -78,7 +72,7 @@ export class DocumentLines {
     piece.lines.push(line);
     piece.chars += line.length;
     if (piece.chars <= LIMITS.line_bytes_max) return;
-    this.#to.problem('oversize_line', `a ${piece.name} of the export is over the limit`);
+    this.to.problem('oversize_line', `a ${piece.name} of the export is over the limit`);
     piece.name = null;
     piece.lines = [];
   }
@@ -90,9 +84,9 @@ export class DocumentLines {
     this.#piece = null;
     if (piece.name === null) return NOTHING;
     // The closing line may carry the comma to the next piece.
-    const value = this.#json(piece.lines.join('').replace(/,$/, ''));
+    const value = jsonInside(piece.lines.join('').replace(/,$/, ''));
     if (isNative(value)) return [{ [piece.name]: value }];
-    this.#to.bad(`a ${piece.name} of the export that does not parse`);
+    this.to.bad(`a ${piece.name} of the export that does not parse`);
     return NOTHING;
   }
 
@@ -104,7 +98,7 @@ export class DocumentLines {
   end(): void {
     if (!this.open) return;
     const { data } = problem('torn_line', 'the export ends before its last bracket');
-    this.#to.put('problem', { ...data, stage: 'frame' });
+    this.to.put('problem', { ...data, stage: 'frame' });
     this.#close();
   }
 }

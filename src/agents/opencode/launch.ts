@@ -1,7 +1,4 @@
-/**
- * How the CLI is started. Pure. The prompt goes through stdin: words given as arguments reach the model in quotation
- * marks when they hold a space.
- */
+/** How the CLI is started. Pure. The prompt goes through stdin: an argument with a space would reach the model in quotes. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 
 export function launch(request: LaunchRequest): LaunchPlan {

@@ -13,7 +13,7 @@ import {
   wholeRun,
 } from '../../../test/test-agent.ts';
 import { type Truth, wrongFacts } from '../../../test/truth.ts';
-import { createPipeline } from '../../capture/pipeline.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { LaunchRequest } from '../../model/agent.ts';
@@ -120,7 +120,7 @@ const escaped = (json: string) =>
 
 /** The final output of a session that is read as byte text. */
 function saidInByteText(bytes: Buffer): string | undefined {
-  const pipeline = createPipeline({
+  const pipeline = new Pipeline({
     agent: opencode,
     info: recordedRun('r', 'opencode'),
     primary: 'session',
@@ -627,5 +627,5 @@ test('a hundred thousand lines are decoded within a few seconds', () => {
     decoder.record(used('bash', { ...state, time }, n), []);
   }
   expect(performance.now() - started).toBeLessThan(5_000);
-  expect(pipelineFor(opencode, 'stdout').state.open_calls.count).toBe(0);
+  expect(pipelineFor(opencode, 'stdout').state.calls.open.count).toBe(0);
 });

@@ -9,8 +9,8 @@ import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { Drafts } from '../kit/drafts.ts';
 import { Calls } from './calls.ts';
-import type { Part } from './forms.ts';
 import { opencode } from './index.ts';
+import type { Part } from './native.ts';
 
 type Fields = Record<string, unknown>;
 

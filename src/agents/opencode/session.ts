@@ -1,20 +1,26 @@
 /**
  * Where sessions are. The CLI keeps them in one SQLite database: there a session's path is the database's, with the
- * session's id below it. Earlier versions kept them in folders of JSON files. Files come from `opencode export` (a
- * document of one session) or are the database's rows, one per line (`db-session.jsonl`, `db-message.jsonl`,
- * `db-part.jsonl`).
+ * session's id below it. Earlier versions kept them in folders, one JSON file each: `session/<project>/<session>.json`,
+ * `message/<session>/<message>.json`, `part/<message>/<part>.json`. These are read as rows, as the CLI itself moves
+ * them into its database (seen in its source, not recorded): ids come from the files' names. Other files come from
+ * `opencode export`, or are the database's rows, one per line.
  */
+import { existsSync, readdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { isFile, namesIn, openFile } from '../../lib/folders.ts';
-import type { SessionFile, SessionFiles, SessionPart } from '../../model/agent.ts';
-import { isNative, momentOf } from '../kit/native.ts';
-import { homeOf } from '../kit/sessions.ts';
-import { hasSession, rootSessions, sessionRows } from './database.ts';
-import { isStored, storedPath, storedRows, storedSessions } from './storage.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { isFile, liesBeside, namesIn } from '../../lib/folders.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { readTextFile } from '../../lib/text-file.ts';
+import type { SessionFile, SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
+import { idOf, isNative, momentOf, nativeOf } from '../kit/native.ts';
+import { headOf, homeOf, pathsIn } from '../kit/sessions.ts';
+import { hasSession, inChunks, type Row, rootSessions, sessionRows } from './database.ts';
+import type { Message, Part, SessionInfo } from './native.ts';
 import { records } from './stream.ts';
 
 const SESSION_ID = /^ses_[0-9a-zA-Z]{1,64}$/;
+const SESSION_FILE = /^(ses_[0-9a-zA-Z]{1,64})\.json$/;
 const EXPORT = /^export-ses_[0-9a-zA-Z]{1,64}\.json$/;
 /** In the order in which rows of one moment belong. */
 const ROWS: readonly string[] = ['db-session.jsonl', 'db-message.jsonl', 'db-part.jsonl'];
@@ -31,18 +37,9 @@ function placesOf(env: NodeJS.ProcessEnv): { database: string; storage: string }
 
 /** The export of the session that started this export's session; null for the root agent's. */
 async function parentOf(path: string): Promise<string | null> {
-  const file = await openFile(path);
-  if (file === null) return null;
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const [info = ''] = buffer.toString('utf8', 0, bytesRead).split('"messages":');
-    const id = /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1];
-    return id === undefined ? null : `export-${id}.json`;
-  } catch {
-    return null;
-  } finally {
-    await file.close();
-  }
+  const [info = ''] = (await headOf(path, HEAD_BYTES)).split('"messages":');
+  const id = /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1];
+  return id === undefined ? null : `export-${id}.json`;
 }
 
 /** The exports of one run: the root agent's session first, then those that it started, directly or not. */
@@ -57,13 +54,6 @@ async function exportsBeside(path: string, names: readonly string[]): Promise<st
   };
   const root = rootOf(basename(path));
   return [root, ...[...parents.keys()].filter((name) => name !== root && rootOf(name) === root)];
-}
-
-/** A database is no session: says why it cannot be read, or how its sessions can. */
-// biome-ignore lint/correctness/useYield: it has nothing to give.
-function* allSessions(database: string): Generator<Buffer> {
-  const count = rootSessions(database).length;
-  throw new Error(`it holds ${count} sessions: name one by its id, or take all of them`);
 }
 
 /** Root sessions of the database, then those that were never moved into it. */
@@ -86,11 +76,15 @@ async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
 }
 
 export const session: SessionFiles = {
-  async find({ session_id, env }) {
+  async find({ session_id, env, unreadable }) {
     if (!SESSION_ID.test(session_id)) return null;
     const { database, storage } = placesOf(env);
-    const moved = (await isFile(database)) && hasSession(database, session_id);
-    return moved ? join(database, session_id) : storedPath(storage, session_id);
+    const kept = await isFile(database, unreadable);
+    if (kept && hasSession(database, session_id, unreadable)) return join(database, session_id);
+    for await (const { path, id } of storedPaths(storage, unreadable)) {
+      if (id === session_id) return path;
+    }
+    return null;
   },
 
   list: ({ env }) => kept(env),
@@ -109,11 +103,94 @@ export const session: SessionFiles = {
   read(path) {
     const name = basename(path);
     if (SESSION_ID.test(name)) return sessionRows(dirname(path), name);
-    if (name.endsWith('.db')) return allSessions(path);
-    return isStored(path) ? storedRows(path) : null;
+    if (!name.endsWith('.db')) return isStored(path) ? inChunks(storedRows(path)) : null;
+    const count = rootSessions(path).length;
+    throw new Error(`it holds ${count} sessions: name one by its id, or take all of them`);
   },
 
   timeOf: (value) => (isNative(value) ? (momentOf(value.time_created) ?? null) : null),
 
   decoder: records,
 };
+
+/** Whether the path is that of a session in such folders. */
+function isStored(path: string): boolean {
+  return SESSION_FILE.test(basename(path)) && basename(dirname(dirname(path))) === 'session';
+}
+
+/** Null where there is none, or it is no JSON. Throws where it is over the limit, or behind a link: that may be any file of the user. */
+function fileBeside<F>(path: string, main: string): F | null {
+  if (!existsSync(path)) return null;
+  if (path !== main && !liesBeside(path, main)) {
+    const message = `${path}: a link leads to it, or it is no regular file`;
+    throw new TachoError('not_a_file', message, { stage: 'read' });
+  }
+  const { text } = readTextFile(path, { bytes_max: LIMITS.line_bytes_max, stage: 'read' });
+  try {
+    return nativeOf(JSON.parse(text)) as F | null;
+  } catch {
+    return null;
+  }
+}
+
+function storedPaths(storage: string, unreadable?: Unreadable) {
+  return pathsIn(join(storage, 'session'), [/./, SESSION_FILE], unreadable);
+}
+
+/** Sessions that no other session started. */
+async function* storedSessions(storage: string): AsyncGenerator<SessionFile> {
+  for await (const { path, id } of storedPaths(storage)) {
+    const info = infoIn(path);
+    if (info === null || idOf(info.parentID) !== null) continue;
+    const { created, updated } = nativeOf(info.time) ?? {};
+    const modified_ms = momentOf(updated) ?? momentOf(created) ?? 0;
+    yield { path, session_id: id ?? '', modified_ms };
+  }
+}
+
+function infoIn(path: string): SessionInfo | null {
+  try {
+    return fileBeside(path, path);
+  } catch {
+    return null;
+  }
+}
+
+/** The rows of the session at `path`, then those of the sub-agents that its calls name. */
+function* storedRows(path: string): Generator<Row> {
+  const folder = dirname(path);
+  const storage = dirname(dirname(folder));
+  const ids = new Set([basename(path, '.json')]);
+  for (const id of ids) {
+    const info = fileBeside<SessionInfo>(join(folder, `${id}.json`), path);
+    if (info === null) continue;
+    yield { ...info, id, parent_id: info.parentID ?? null, time_created: createdIn(info) };
+    for (const [message_id, data] of filesIn<Message>(join(storage, 'message', id), path)) {
+      const row = { session_id: id, time_created: createdIn(data) };
+      yield { id: message_id, ...row, data };
+      for (const [part_id, part] of filesIn<Part>(join(storage, 'part', message_id), path)) {
+        const child = idOf(nativeOf(nativeOf(part.state)?.metadata)?.sessionId);
+        if (child !== null && SESSION_ID.test(child)) ids.add(child);
+        yield { id: part_id, message_id, ...row, data: part };
+      }
+    }
+  }
+}
+
+/** The files of a folder by the ids in their names, which sort by time. */
+function* filesIn<F>(folder: string, main: string): Generator<[id: string, file: F]> {
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder).sort();
+  } catch {
+    // A message without parts has no folder.
+  }
+  for (const name of names) {
+    const file = fileBeside<F>(join(folder, name), main);
+    if (file !== null) yield [basename(name, '.json'), file];
+  }
+}
+
+function createdIn(info: Message | SessionInfo): number | null {
+  return momentOf(nativeOf(info.time)?.created) ?? null;
+}

@@ -1,14 +1,13 @@
 /** The kinds of records, and fields in them that belong to others; the fields themselves are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
-import { storedKind } from './forms.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
+import { storedKind } from './native.ts';
 
 /** Within records, messages have a role and calls a status. */
-function kindOf(value: Readonly<Record<string, unknown>>): string {
-  const { type, role, status } = value;
-  for (const kind of [type, role, status]) if (typeof kind === 'string') return kind;
-  return storedKind(value) ?? '';
-}
+const kindOf: RecordShapes['kindOf'] = (value) => {
+  const words = [value.type, value.role, value.status];
+  return words.find((word) => typeof word === 'string') ?? storedKind(value) ?? '';
+};
 
 const ERROR = 'error?{name? message? data?{message? statusCode? isRetryable?}}';
 const ASKED = 'properties?{id? permission? type? title? pattern? patterns? callID? tool?{callID?}}';

@@ -1,14 +1,10 @@
-/**
- * One decoder for every shape of record, by form (RO-2): lines of the CLI `{type, timestamp, sessionID, part}`, events of
- * the server `{type, properties}` of this and earlier versions, its `/global/event` wrapper with `sync` repeats, rows of the
- * database, and exports.
- */
+/** One decoder for every form of record (RO-2): the CLI's lines, the server's events and wrappers, database rows, exports. */
 import { RecentSet } from '../../lib/bounded.ts';
 import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionDecoderOptions } from '../../model/agent.ts';
 import { decoder, type Table } from '../kit/decoder.ts';
-import type { Drafts, Time } from '../kit/drafts.ts';
+import { type Drafts, type Time, Writer } from '../kit/drafts.ts';
 import {
   type Claim,
   type Inside,
@@ -23,9 +19,9 @@ import {
 } from '../kit/native.ts';
 import { BUS_IGNORED, Bus } from './bus.ts';
 import { DocumentLines } from './document.ts';
-import { eventTime, type Line, type Message, type Part, storedKind } from './forms.ts';
 import type { Session, Stdout } from './generated/native.ts';
 import { Conversation } from './messages.ts';
+import { eventTime, type Line, type Message, type Part, storedKind } from './native.ts';
 
 type Records = Stdout & Session;
 type Rows = Table<Records>['records'];
@@ -43,7 +39,7 @@ export const records = (options: SessionDecoderOptions = {}) =>
       text: (line) => forms.text(line),
       kindOf: (record) => (record.type === undefined ? storedKind(record) : textOf(record.type)),
       before: (record) => forms.before(record),
-      records: { ...lines(to, talk), ...bus.records, ...stored(to, talk, forms) },
+      records: { ...lines(to, talk), ...bus.records, ...forms.records },
       ignored: BUS_IGNORED,
       notices: ['session.compacted'],
       noticeText: (record) => idOf(nativeOf(record.properties)?.sessionID),
@@ -59,11 +55,8 @@ export const records = (options: SessionDecoderOptions = {}) =>
 function lines(to: Drafts, talk: Conversation): Rows {
   const line = (record: Line) => {
     const part = nativeOf(record.part);
-    if (part === null) {
-      to.bad(`${textOf(record.type)} without part`);
-      return;
-    }
-    if (!to.introduced) talk.introduce({ session_id: idOf(record.sessionID) });
+    if (part === null) return to.bad(`${textOf(record.type)} without part`);
+    if (!to.introduced) talk.sessions.introduce({ session_id: idOf(record.sessionID) });
     talk.part(part, 'cli');
   };
   return {
@@ -74,61 +67,62 @@ function lines(to: Drafts, talk: Conversation): Rows {
     step_finish: line,
     error(record) {
       const session_id = idOf(record.sessionID);
-      if (!to.introduced) talk.introduce({ session_id });
+      if (!to.introduced) talk.sessions.introduce({ session_id });
       talk.failed(record.error, session_id);
     },
   };
 }
 
-/** Pieces of exports, and rows of the database, which hold JSON as text. */
-function stored(to: Drafts, talk: Conversation, forms: Forms): Rows {
-  const unknown = () => to.problem('unknown_record', 'a row of an unknown table');
-  return {
-    'export/session'({ session }) {
-      const info = nativeOf(session) ?? {};
-      to.at_ms = momentOf(nativeOf(info.time)?.created);
-      talk.session(info, true);
-    },
-    'export/message': (piece) => forms.message(nativeOf(piece.message) ?? {}),
-    'export/part': (piece) => forms.part(nativeOf(piece.part) ?? {}),
-    'row/session'({ id, parent_id, directory, project_id, version, model, time_created }) {
-      if (directory === undefined && project_id === undefined) return unknown();
-      to.at_ms = momentOf(time_created);
-      const info = { id, parentID: parent_id, directory, version };
-      talk.session({ ...info, model: forms.parsed(model) ?? null });
-    },
-    'row/message'({ id, session_id, data }) {
-      const info = idOf(session_id) === null ? null : nativeOf(forms.parsed(data));
-      if (info) forms.message({ ...info, id, sessionID: session_id });
-      else unknown();
-    },
-    'row/part'({ id, message_id, session_id, time_created, data }) {
-      const part = idOf(message_id) === null ? null : nativeOf(forms.parsed(data));
-      const ids = { id, messageID: message_id, sessionID: session_id };
-      if (part) forms.part({ ...part, ...ids }, momentOf(time_created));
-      else unknown();
-    },
-  };
+/** JSON in a text is read; other values stay. */
+function parsed<F>(value: Claim<F> | undefined): Claim<F> | undefined {
+  return typeof value === 'string' ? (jsonInside(value) as Claim<F>) : value;
 }
 
 /** Takes apart what holds records, and finds times for records that have none. */
-class Forms {
-  readonly document: DocumentLines;
-  readonly #to: Drafts;
+class Forms extends Writer {
+  readonly document = new DocumentLines(this.to);
   readonly #talk: Conversation;
   readonly #events = new RecentSet<string>(LIMITS.waiting_drafts_max);
   /** The last time that a record had. */
   #now_ms: Time;
 
   constructor(to: Drafts, talk: Conversation) {
-    this.#to = to;
+    super(to);
     this.#talk = talk;
-    this.document = new DocumentLines(to, this.parsed);
   }
 
-  /** JSON in a text is read; other values stay. */
-  readonly parsed = <F>(value: Claim<F> | undefined): Claim<F> | undefined =>
-    typeof value === 'string' ? (jsonInside(value) as Claim<F>) : value;
+  /** Pieces of exports, and rows of the database, which hold JSON as text. */
+  readonly records: Rows = {
+    'export/session': ({ session }) => {
+      const info = nativeOf(session) ?? {};
+      this.to.at_ms = momentOf(nativeOf(info.time)?.created);
+      this.#talk.sessions.take(info, true);
+    },
+    'export/message': ({ message }) => this.#message(nativeOf(message) ?? {}),
+    'export/part': ({ part }) => this.#part(nativeOf(part) ?? {}),
+    'row/session': (row) => {
+      if (row.directory === undefined && row.project_id === undefined) return this.#unknown();
+      this.to.at_ms = momentOf(row.time_created);
+      const { id, parent_id: parentID, directory, version } = row;
+      const model = parsed(row.model) ?? null;
+      this.#talk.sessions.take({ id, parentID, directory, version, model });
+    },
+    'row/message': ({ id, session_id, data }) => {
+      const info = idOf(session_id) === null ? null : nativeOf(parsed(data));
+      if (info) this.#message({ ...info, id, sessionID: session_id });
+      else this.#unknown();
+    },
+    'row/part': ({ id, message_id, session_id, time_created, data }) => {
+      const part = idOf(message_id) === null ? null : nativeOf(parsed(data));
+      const ids = { id, messageID: message_id, sessionID: session_id };
+      if (part) this.#part({ ...part, ...ids }, momentOf(time_created));
+      else this.#unknown();
+    },
+  };
+
+  #unknown(): void {
+    this.to.problem('unknown_record', 'a row of an unknown table');
+  }
 
   inside(value: unknown): Iterable<unknown> | null {
     if (this.document.open && isHollow(value)) {
@@ -149,7 +143,7 @@ class Forms {
   text(line: string): readonly unknown[] | null {
     const pieces = this.document.line(line);
     if (pieces !== null || !line.startsWith('data: ')) return pieces;
-    const event = this.parsed(line.slice(6));
+    const event = parsed(line.slice(6));
     return event === undefined ? null : [event];
   }
 
@@ -161,9 +155,9 @@ class Forms {
 
   /** A durable event: in the database, and on `/global/event` once more after it came as an ordinary one. */
   #durable({ id, type, data }: Durable): unknown[] {
-    const properties = nativeOf(this.parsed(data));
+    const properties = nativeOf(parsed(data));
     if (properties) return [{ id, type: textOf(type)?.replace(/\.\d+$/, ''), properties }];
-    this.#to.bad(`${textOf(type) ?? 'no type'} without data`);
+    this.to.bad(`${textOf(type) ?? 'no type'} without data`);
     return [];
   }
 
@@ -178,27 +172,27 @@ class Forms {
     for (const item of messages) {
       const message: Wrapper | null = nativeOf(item);
       if (isNative(message?.info)) yield* this.#pieces(message);
-      else this.#to.bad('a message of the export without info');
+      else this.to.bad('a message of the export without info');
     }
   }
 
   before({ id, properties }: Open): void {
     if (!isNative(properties)) return;
-    this.#to.at_ms = eventTime(id, properties, this.#now_ms);
-    this.#now_ms = this.#to.at_ms ?? this.#now_ms;
+    this.to.at_ms = eventTime(id, properties, this.#now_ms);
+    this.#now_ms = this.to.at_ms ?? this.#now_ms;
   }
 
-  message(info: Message): void {
-    this.#to.at_ms = momentOf(nativeOf(info.time)?.created);
-    this.#now_ms = this.#to.at_ms ?? this.#now_ms;
+  #message(info: Message): void {
+    this.to.at_ms = momentOf(nativeOf(info.time)?.created);
+    this.#now_ms = this.to.at_ms ?? this.#now_ms;
     this.#talk.message(info, 'stored');
   }
 
   /** One of an export has no time of its own. */
-  part(part: Part, row_ms?: Time): void {
+  #part(part: Part, row_ms?: Time): void {
     const time = nativeOf(part.time) ?? nativeOf(nativeOf(part.state)?.time);
-    this.#to.at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
-    this.#now_ms = momentOf(time?.end) ?? this.#to.at_ms;
+    this.to.at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
+    this.#now_ms = momentOf(time?.end) ?? this.to.at_ms;
     this.#talk.part(part, 'stored');
   }
 }

@@ -4,9 +4,9 @@
  */
 import { RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Drafts, Time } from '../kit/drafts.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
 import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
-import { type Part, REMEMBERED_MAX } from './forms.ts';
+import { type Part, REMEMBERED_MAX } from './native.ts';
 
 export interface Said {
   /** Null: no record has said yet who wrote the message. */
@@ -15,31 +15,30 @@ export interface Said {
   synthetic: boolean;
 }
 
-interface Held {
-  readonly thinking: boolean;
-  readonly session_id: string | null;
-  readonly message_id: string | null;
-  readonly parent: string | null;
-  /** The call of the sub-agent that wrote it is not known: it must not speak for the root agent. */
-  readonly lost: boolean;
-  said: Said;
-  text: string;
-  ended: boolean;
-  at_ms: Time;
-  /** The text that was reported; null: none yet. */
-  reported: string | null;
+/** A part that nothing of is known but its ids. */
+function begun({ parent, lost, at_ms }: Drafts, part: Part) {
+  return {
+    thinking: part.type === 'reasoning',
+    session_id: idOf(part.sessionID),
+    message_id: idOf(part.messageID),
+    parent,
+    /** The call of the sub-agent that wrote it is not known: it must not speak for the root agent. */
+    lost,
+    said: { role: null, synthetic: false } as Said,
+    text: '',
+    ended: false,
+    at_ms,
+    /** The text that was reported; null: none yet. */
+    reported: null as string | null,
+  };
 }
+type Held = ReturnType<typeof begun>;
 
-export class Texts {
-  readonly #to: Drafts;
+export class Texts extends Writer {
   readonly #held = new Map<string, Held>();
   readonly #done = new RecentSet<string>(REMEMBERED_MAX);
   #repeated = 0;
   #chars = 0;
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
 
   /** `live`: more of the part may follow. */
   part(part: Part, said: Said, live: boolean): void {
@@ -48,27 +47,17 @@ export class Texts {
     if (this.#done.has(id)) return;
     const text = textOf(part.text) ?? '';
     const end_ms = momentOf(nativeOf(part.time)?.end);
-    const held = this.#held.get(id) ?? this.#hold(id, part, live);
+    const held = this.#held.get(id) ?? begun(this.to, part);
+    this.#held.set(id, held);
     held.said = said;
     // Earlier versions stream by snapshots.
     if (live && text.startsWith(held.text)) this.#delta(held, text.slice(held.text.length));
     this.#set(held, text);
-    held.ended ||= end_ms !== undefined;
-    held.at_ms = end_ms ?? this.#to.at_ms;
+    held.ended ||= !live || end_ms !== undefined;
+    held.at_ms = end_ms ?? this.to.at_ms;
     const whole = held.ended && said.role !== null;
     if (!live || whole || said.role === 'user') this.#report(held);
     this.#bound();
-  }
-
-  #hold(id: string, part: Part, live: boolean): Held {
-    const { parent, lost, at_ms } = this.#to;
-    const thinking = part.type === 'reasoning';
-    const session_id = idOf(part.sessionID);
-    const of = { thinking, session_id, message_id: idOf(part.messageID), parent, lost };
-    const said = { role: null, synthetic: false };
-    const held: Held = { ...of, said, text: '', ended: !live, at_ms, reported: null };
-    this.#held.set(id, held);
-    return held;
   }
 
   #set(held: Held, text: string): void {
@@ -92,12 +81,11 @@ export class Texts {
   delta(part_id: string, text: string): void {
     const held = this.#held.get(part_id);
     if (held === undefined) {
-      if (this.#done.has(part_id)) return;
-      this.#to.bad('message.part.delta of a part that is not known');
+      if (!this.#done.has(part_id)) this.to.bad('message.part.delta of a part that is not known');
       return;
     }
     this.#set(held, held.text + text);
-    held.at_ms = this.#to.at_ms ?? held.at_ms;
+    held.at_ms = this.to.at_ms ?? held.at_ms;
     this.#delta(held, text);
     this.#bound();
   }
@@ -106,7 +94,7 @@ export class Texts {
     if (text === '' || held.said.role === 'user') return;
     const { message_id, parent: parent_call_id } = held;
     const kind = held.thinking ? 'thinking_delta' : 'message_delta';
-    this.#to.put(kind, { message_id, parent_call_id, text }, held.at_ms);
+    this.to.put(kind, { message_id, parent_call_id, text }, held.at_ms);
   }
 
   /** A record says who wrote the message. */
@@ -129,18 +117,15 @@ export class Texts {
     }
   }
 
-  #whole(held: Held, message_id: string | null): void {
+  #whole(held: Held, message_id: string | null) {
     const { text, at_ms, said, parent: parent_call_id } = held;
     if (!/\S/.test(text)) return;
     const whole = { message_id, parent_call_id, text };
-    if (held.thinking) {
-      this.#to.put('thinking_finished', whole, at_ms);
-      return;
-    }
+    if (held.thinking) return this.to.put('thinking_finished', whole, at_ms);
     const role = said.role ?? 'assistant';
     const synthetic = said.synthetic || held.lost;
     const partial = role === 'assistant' && !held.ended;
-    this.#to.put('message_finished', { ...whole, role, synthetic, partial }, at_ms);
+    this.to.put('message_finished', { ...whole, role, synthetic, partial }, at_ms);
   }
 
   /** A step or message of a session is over: its texts are reported, and later records of them are repeats. */

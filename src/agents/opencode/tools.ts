@@ -1,10 +1,8 @@
-/**
- * The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier
- * versions. A patch is free text: none of its fields is canonical.
- */
+/** The tool table: names and fields as the CLI sends them to its model (testdata/tools.json), and those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import { idOf, nativeOf, textOf } from '../kit/native.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -30,16 +28,7 @@ export const tools: ToolTable = {
     { native: 'todowrite', tool: 'TodoWrite' },
     { native: 'question', tool: 'AskUser' },
   ],
-  passed_through: [
-    'batch',
-    'codesearch',
-    'execute',
-    'invalid',
-    'lsp',
-    'plan_enter',
-    'plan_exit',
-    'todoread',
-  ],
+  passed_through: words('batch codesearch execute invalid lsp plan_enter plan_exit todoread'),
 };
 
 const BUILT_IN: ReadonlySet<string> = new Set([
@@ -60,11 +49,6 @@ function mcpOf(native_tool: string): { server: string; tool: string } | null {
   return { server: native_tool.slice(0, at), tool: native_tool.slice(at + 1) };
 }
 
-/** Whether a patch only adds files; such a call is a Write. */
-function onlyAdds(patch: string): boolean {
-  return /^\*\*\* Add File: /m.test(patch) && !/^\*\*\* (Update|Delete) File: /m.test(patch);
-}
-
 /** Names that depend on the call: a patch is named by what it does; `invalid` is in the place of the tool that the model asked for. */
 export function namesOf(
   native_tool: string,
@@ -72,7 +56,9 @@ export function namesOf(
 ): Pick<CallRequestedDraft, 'tool' | 'looked_up_as' | 'mcp'> {
   const fields = nativeOf(input);
   if (PATCHES.has(native_tool)) {
-    return onlyAdds(textOf(fields?.patchText) ?? '') ? { tool: 'Write' } : {};
+    const patch = textOf(fields?.patchText) ?? '';
+    const adds = /^\*\*\* Add File: /m.test(patch);
+    return adds && !/^\*\*\* (Update|Delete) File: /m.test(patch) ? { tool: 'Write' } : {};
   }
   const asked = native_tool === 'invalid' ? idOf(fields?.tool) : null;
   const exists = asked === null || !(textOf(fields?.error) ?? '').includes('unavailable tool');

@@ -1,39 +1,34 @@
 /** The root agent's turns, and what the last one says about how the run ended: no mode of the CLI has an end record. */
 import type { ExitReason } from '../../model/words.ts';
-import { type Drafts, type End, endFor, OK } from '../kit/drafts.ts';
+import { type End, endFor, OK, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
 import { nativeOf, statusOf, textOf } from '../kit/native.ts';
-import type { NativeError } from './forms.ts';
+import type { NativeError } from './native.ts';
 
 interface Failure {
   end: End;
   facts: FailureFacts;
 }
 
-class Turn {
-  readonly message_id: string | null;
+const NEW = {
   /** Whether the model call is over. */
-  closed = false;
-  finish: string | null = null;
-  failure: End | null = null;
+  closed: false,
+  finish: null as string | null,
+  failure: null as End | null,
   /** The words of a refusal that ends the run. */
-  refused: string | null = null;
-  calls = 0;
+  refused: null as string | null,
+  calls: 0,
   /** A summary for the model itself: the answer is still to come. */
-  summary = false;
-
-  constructor(message_id: string | null) {
-    this.message_id = message_id;
-  }
-}
+  summary: false,
+};
+type Turn = typeof NEW & { readonly message_id: string | null };
 
 const PROVIDER_ERROR = /^(?:APIError|ApiError|ContextOverflowError|ProviderAuthError)$/;
 const ABORT = /^(?:AbortError|MessageAbortedError)$/;
 /** After these the CLI asks the model again; `unknown` comes from providers that give no reason. */
 const CONTINUES: ReadonlySet<string> = new Set(['tool-calls', 'unknown']);
 
-export class Turns {
-  readonly #to: Drafts;
+export class Turns extends Writer {
   last: Turn | null = null;
   /** The server says that the model works. */
   busy = false;
@@ -41,13 +36,9 @@ export class Turns {
   #failed: string | null = null;
   #ended = false;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
-
   begin(message_id: string | null): Turn {
     this.#failed = null;
-    this.last = new Turn(message_id);
+    this.last = { ...NEW, message_id };
     return this.last;
   }
 
@@ -60,14 +51,14 @@ export class Turns {
 
   /** An error of the root session: of its last turn, or of a prompt that got none. */
   fail({ end, facts }: Failure): void {
-    this.last ??= new Turn(null);
+    this.last ??= { ...NEW, message_id: null };
     this.last.failure = end;
     this.last.closed = true;
     this.#ended = false;
     const key = `${end.exit_reason} ${end.error}`;
     if (this.#failed === key) return;
     this.#failed = key;
-    if (end.exit_reason === 'provider_error') this.#to.failed(facts);
+    if (end.exit_reason === 'provider_error') this.to.failed(facts);
   }
 
   /** Whether something has begun and not ended; the server says twice that it has. */
@@ -79,12 +70,12 @@ export class Turns {
   idle(): void {
     const end = endOf(this.last, true);
     this.#ended = end !== null;
-    if (end) this.#to.ended(end);
+    if (end) this.to.ended(end);
   }
 
   end(): void {
     const end = this.#ended ? null : endOf(this.last, false);
-    if (end) this.#to.ended(end, 'inferred');
+    if (end) this.to.ended(end, 'inferred');
   }
 }
 

@@ -1,14 +1,17 @@
-/** The forms of records: their fields, the kinds of those without a type, and the times of events. */
+/** Native values: fields of records, kinds of those without a type, times of events, tokens. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Time } from '../kit/drafts.ts';
 import {
+  costOf,
   type Inside,
   isNative,
   type Merged,
   momentOf,
   nativeOf,
   type Open,
+  tokensOf,
 } from '../kit/native.ts';
+import { isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
 /** Bounded collections drop their older half: at least `calls_remembered_max` are remembered. */
@@ -71,4 +74,26 @@ function timeIn(properties: Open): Time {
   if (typeof properties.time === 'number') return momentOf(properties.time);
   const time = nativeOf(nativeOf(properties.info)?.time) ?? nativeOf(properties.time);
   return momentOf(time?.completed) ?? momentOf(time?.updated) ?? momentOf(time?.created);
+}
+
+/** Tokens and cost of one model call: `input` is without the cache, `output` without reasoning. Null: it has neither. */
+export function spentOf(native: Merged<{ message: Message; part: Part }>): Spent | null {
+  const tokens = nativeOf(native.tokens);
+  const cache = nativeOf(tokens?.cache);
+  const usage = {
+    input: tokensOf(tokens?.input),
+    output: tokensOf(tokens?.output),
+    cache_read: tokensOf(cache?.read),
+    cache_write: tokensOf(cache?.write),
+    reasoning: tokensOf(tokens?.reasoning),
+  };
+  const figures = spent(usage, costOf(native.cost));
+  return tokens === null && isEmpty(figures) ? null : figures;
+}
+
+/** The figures that a later snapshot of the same call adds; null when none. */
+export function added(now: Spent, before: Spent | null): Spent | null {
+  const more = minus(now, before);
+  const figures = [...Object.values(more.usage), more.cost_usd];
+  return before === null || figures.some(Boolean) ? more : null;
 }

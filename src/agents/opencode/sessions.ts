@@ -1,0 +1,78 @@
+/** Sessions: which is the root agent's, who speaks in the others, and what is known of the run's own. */
+import { RecentSet } from '../../lib/bounded.ts';
+import type { DataOf } from '../../model/event.ts';
+import { type Drafts, Writer } from '../kit/drafts.ts';
+import { filledOf, idOf, nativeOf } from '../kit/native.ts';
+import type { Calls } from './calls.ts';
+import { REMEMBERED_MAX, type SessionInfo } from './native.ts';
+
+const INTRO = ['session_id', 'model', 'agent_version', 'cwd'] as const;
+type Intro = Pick<DataOf<'session_started'>, (typeof INTRO)[number]>;
+
+export class Sessions extends Writer {
+  intro: Intro = { session_id: null, model: null, agent_version: null, cwd: null };
+  readonly #calls: Calls;
+  /** Of sub-agents. */
+  readonly #children = new RecentSet<string>(REMEMBERED_MAX);
+  /** The root session of an export. */
+  #exported: string | null = null;
+
+  constructor(to: Drafts, calls: Calls) {
+    super(to);
+    this.#calls = calls;
+  }
+
+  isRoot(session_id: string | null): boolean {
+    if (session_id === null) return true;
+    return this.#calls.parentOf(session_id) === null && !this.#children.has(session_id);
+  }
+
+  /** Whether rows are of a session that has nothing to do with the export beside them. */
+  isForeign(session_id: string | null): boolean {
+    const other = this.#exported !== null && this.#exported !== session_id;
+    return other && this.isRoot(session_id);
+  }
+
+  /** The agent of this session speaks; returns whether it is the root agent. */
+  speak(session_id: string | null): boolean {
+    const parent = session_id === null ? null : this.#calls.parentOf(session_id);
+    this.to.speak(parent, this.isRoot(session_id));
+    return this.to.root;
+  }
+
+  /** Reports what is new about the root session. */
+  introduce(news: Partial<Intro>): void {
+    const now = { ...this.intro };
+    for (const name of INTRO) now[name] ??= news[name] ?? null;
+    const same = INTRO.every((name) => now[name] === this.intro[name]);
+    if (same || now.session_id === null) return;
+    this.intro = now;
+    this.to.session(now);
+  }
+
+  /** `exported`: the session of an export; rows beside it count only if they are of its family. */
+  take(info: SessionInfo, exported = false): void {
+    const session_id = idOf(info.id);
+    const parent = idOf(info.parentID);
+    const native = nativeOf(info.model);
+    if (session_id === null) this.to.bad('a session without id');
+    else if (parent !== null) {
+      if (this.isForeign(parent)) return;
+      this.#children.add(session_id);
+      this.#calls.claim(session_id);
+    } else {
+      if (exported) this.#exported ??= session_id;
+      if (!this.isRoot(session_id) || this.isForeign(session_id)) return;
+      const model = modelOf(native?.providerID, native?.id);
+      const cwd = filledOf(info.directory);
+      this.introduce({ session_id, model, agent_version: idOf(info.version), cwd });
+    }
+  }
+}
+
+/** `provider/model` where both are given. */
+export function modelOf(providerID: unknown, modelID: unknown): string | null {
+  const model = idOf(modelID);
+  const provider = idOf(providerID);
+  return model === null || provider === null ? model : `${provider}/${model}`;
+}
