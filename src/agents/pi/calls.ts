@@ -1,23 +1,13 @@
 /** Tool calls, from request to result. Shared by stdout and session files; each is reported once, however often records repeat it. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { asciiBytes } from '../../lib/utf8.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
-import type { Drafts } from '../kit/drafts.ts';
-import {
-  durationOf,
-  type Inside,
-  idOf,
-  listOf,
-  nativeOf,
-  type Open,
-  textOf,
-} from '../kit/native.ts';
+import { Writer } from '../kit/drafts.ts';
+import { durationOf, idOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { contentText } from '../kit/text.ts';
 import type { Stdout } from './generated/native.ts';
-import type { Message } from './records.ts';
-import { type Asked, ofNested, type Result, verdictOf } from './results.ts';
-
-type Nested = Inside<Message['nestedCalls']>;
+import { type Asked, type Nested, ofNested, type Result, verdictOf } from './results.ts';
 
 interface FileUse {
   readonly tool: string;
@@ -38,17 +28,11 @@ export interface Call extends Asked {
 }
 
 const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit']);
-const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
-export class Calls {
-  readonly #to: Drafts;
+export class Calls extends Writer {
   readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
   /** Files that are known to exist: the CLI does not say whether a write created its file. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
-
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
 
   get(call_id: string): Call | undefined {
     return this.#calls.get(call_id);
@@ -59,18 +43,15 @@ export class Calls {
     block: { id?: unknown; name?: unknown; arguments?: unknown },
     of: { measured: boolean; cut: boolean },
   ): void {
-    const call_id = idOf(block.id);
-    const tool = idOf(block.name);
-    if (call_id === null || tool === null) {
-      this.#to.bad('toolCall without id or name');
-      return;
-    }
+    const call = this.to.callIn(block.id, block.name, 'toolCall without id or name');
+    if (call === null) return;
+    const { call_id, native_tool: tool } = call;
     if (this.#calls.get(call_id)?.open) return;
     this.#calls.delete(call_id);
     const file = fileUse(tool, block.arguments);
     const state = { ran: false, open: true, shown: '', taken: [] };
-    this.#calls.set(call_id, { tool, parent: this.#to.parent, ...of, file, ...state });
-    this.#to.requested(call_id, tool, inputOf(tool, block.arguments));
+    this.#calls.set(call_id, { tool, parent: this.to.parent, ...of, file, ...state });
+    this.to.requested(call_id, tool, inputOf(tool, block.arguments));
   }
 
   /** `tool_execution_start`: comes before the CLI decides whether the call may run, so it is no start yet. */
@@ -79,7 +60,7 @@ export class Calls {
     if (id !== null && this.#calls.get(id)?.open) return;
     const parent = idOf(record.parentToolCallId);
     const maker = parent === null ? undefined : this.#calls.get(parent);
-    this.#to.speak(parent);
+    this.to.speak(parent);
     const block = { id, name: record.toolName, arguments: record.args };
     this.request(block, { measured: maker?.measured ?? measured, cut: false });
   }
@@ -89,21 +70,21 @@ export class Calls {
     const call_id = idOf(record.toolCallId);
     const call = call_id === null ? undefined : this.#calls.get(call_id);
     if (call_id === null || !call?.open) return;
-    if (!call.ran) this.#to.put('call_started', { call_id });
+    if (!call.ran) this.to.put('call_started', { call_id });
     call.ran = true;
     const text = contentText(nativeOf(record.partialResult)?.content);
     if (text === null || text === '' || text === call.shown) return;
     // A window that has moved over long output shows nothing that is known to be new.
     const news = text.startsWith(call.shown) ? text.slice(call.shown.length) : null;
     call.shown = text;
-    this.#to.progress(call_id, news);
+    this.to.progress(call_id, news);
   }
 
   finish(result: Result): void {
     const { call_id, tool, output, duration_ms } = result;
     const call = call_id === null ? undefined : this.#calls.get(call_id);
     if (call_id === null || (call === undefined && tool === null)) {
-      this.#to.bad('result without a call');
+      this.to.bad('result without a call');
       return;
     }
     const unknown = { tool: tool ?? '', measured: false, cut: false, ran: true };
@@ -117,19 +98,19 @@ export class Calls {
     const call = this.#calls.get(call_id);
     if (!call?.open) return;
     call.open = false;
-    this.#to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
+    this.to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
   }
 
   /** `nestedCalls` of a result: calls that the call's script made. On stdout they were reported when they happened. */
   nested(record: Nested, parent: string): void {
     const measured = this.#calls.get(parent)?.measured ?? false;
-    const { parent: speaker } = this.#to;
-    this.#to.speak(parent);
+    const { parent: speaker } = this.to;
+    this.to.speak(parent);
     for (const value of listOf(record.calls)) {
       const item = nativeOf(value);
       const call_id = idOf(item?.id);
       if (item === null || call_id === null) {
-        this.#to.bad('nested call without id');
+        this.to.bad('nested call without id');
         continue;
       }
       if (this.#calls.has(call_id)) continue;
@@ -139,16 +120,16 @@ export class Calls {
       const duration_ms = durationOf(item.durationMs);
       this.#end(call, { call_id, ...ofNested(call.tool, item), duration_ms }, null);
     }
-    this.#to.speak(speaker);
+    this.to.speak(speaker);
     if (record.complete === false) {
-      this.#to.problem('truncated_value', `not all calls made by ${parent} are told`);
+      this.to.problem('truncated_value', `not all calls made by ${parent} are told`);
     }
   }
 
   #end(call: Call | undefined, end: CallFinishedDraft, details: Open | null): void {
     const { call_id, status, output } = end;
-    if (status === 'denied') this.#to.decided(call_id, 'deny', output, 'extension');
-    this.#to.finished(end);
+    if (status === 'denied') this.to.decided(call_id, 'deny', output, 'extension');
+    this.to.finished(end);
     if (call === undefined) return;
     call.open = false;
     call.shown = '';
@@ -161,7 +142,7 @@ export class Calls {
     if (tool === 'read') return;
     const operation = tool === 'edit' || known ? 'modified' : 'created';
     const diff = tool === 'edit' ? textOf(details?.patch) : null;
-    this.#to.put('file_changed', { path, operation, source: 'tool', diff, size, call_id });
+    this.to.put('file_changed', { path, operation, source: 'tool', diff, size, call_id });
   }
 }
 
@@ -171,9 +152,7 @@ function fileUse(tool: string, input: unknown): FileUse | null {
   const path = textOf(fields?.path) ?? textOf(fields?.file_path);
   if (path === null || path === '') return null;
   const content = tool === 'write' ? textOf(fields?.content) : null;
-  // Beyond ASCII the length in bytes depends on how the text was read.
-  const size = content === null || BEYOND_ASCII.test(content) ? null : content.length;
-  return { tool, path, size };
+  return { tool, path, size: content === null ? null : asciiBytes(content) };
 }
 
 /** An edit with a single pair has canonical fields too; the table maps whole fields only. */

@@ -1,8 +1,7 @@
 /** Messages of the user, the model and the tools, as both channels carry them. */
-import { LIMITS } from '../../lib/limits.ts';
-import type { Drafts, End, Time } from '../kit/drafts.ts';
-import { OK } from '../kit/drafts.ts';
+import { type End, OK, type Time, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
+import { AGENT_LIMITS } from '../kit/limits.ts';
 import {
   costOf,
   countOf,
@@ -10,28 +9,23 @@ import {
   type Inside,
   idOf,
   listOf,
-  momentOf,
   nativeOf,
   type Open,
   textOf,
+  timeOf,
   tokensOf,
 } from '../kit/native.ts';
-import { contentText } from '../kit/text.ts';
+import { contentText, wordSet } from '../kit/text.ts';
 import { type Spent, spent } from '../kit/usage.ts';
 import { Calls } from './calls.ts';
-import type { Message } from './records.ts';
-import { ofMessage, type Result } from './results.ts';
+import { type Message, ofMessage, type Result } from './results.ts';
 
 type Usage = Inside<Message['usage']>;
 
 /** Messages that neither the user nor the model wrote; commands the user ran without the model. */
-export const ROLES_IGNORED: ReadonlySet<string> = new Set([
-  'bashExecution',
-  'branchSummary',
-  'compactionSummary',
-  'custom',
-  'hookMessage',
-]);
+export const ROLES_IGNORED = wordSet(
+  'bashExecution branchSummary compactionSummary custom hookMessage',
+);
 /** A `/skill:name` command is in the user's message as the skill's whole text. */
 const SKILL = /^<skill name="([^"\n]{1,256})" location="/;
 /** A model API's failure as the CLI words it: `429: {…}`. */
@@ -43,14 +37,9 @@ export function messageId(message: Message): string | null {
   return begin === null ? null : String(begin);
 }
 
-/** A message's `timestamp`: epoch ms of its beginning. */
-export function beginOf(message: Message): Time {
-  return momentOf(message.timestamp);
-}
-
-/** When a message was complete; unknown in versions that do not measure. */
+/** When a message was complete; its `timestamp` is its beginning. Unknown in versions that do not measure. */
 export function endOf(message: Message): Time {
-  const begin = beginOf(message);
+  const begin = timeOf(message);
   const took = durationOf(message.durationMs);
   return begin === undefined || took === null ? undefined : begin + took;
 }
@@ -83,19 +72,13 @@ export function endAfter(message: Message): End {
   return OK;
 }
 
-export class Conversation {
-  readonly calls: Calls;
+export class Conversation extends Writer {
+  readonly calls = new Calls(this.to);
   /** Whether the version measures how long calls ran. */
   measured = false;
-  readonly #to: Drafts;
-
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.calls = new Calls(to);
-  }
 
   assistant(message: Message): void {
-    const to = this.#to;
+    const to = this.to;
     const broken = message.stopReason === 'error' || message.stopReason === 'aborted';
     const measured = durationOf(message.durationMs) !== null;
     if (to.parent === null) this.measured = measured;
@@ -128,9 +111,9 @@ export class Conversation {
     if (text === null) return;
     const skill = SKILL.exec(text)?.[1];
     if (skill !== undefined && text.includes('</skill>')) {
-      this.#to.put('skill_used', { skill, call_id: null });
+      this.to.put('skill_used', { skill, call_id: null });
     }
-    this.#to.message('user', text);
+    this.to.message('user', text);
   }
 
   /** A `toolResult` message. Where the call has ended already, it only repeats that. */
@@ -151,9 +134,9 @@ export class Conversation {
   children(call_id: string, details: Open | null): void {
     const call = this.calls.get(call_id);
     const results = listOf(details?.results);
-    if (!call?.open || results.length > LIMITS.unclaimed_prompts_max) return;
-    const { parent } = this.#to;
-    this.#to.speak(call_id);
+    if (!call?.open || results.length > AGENT_LIMITS.unclaimed_prompts_max) return;
+    const { parent } = this.to;
+    this.to.speak(call_id);
     for (const [index, item] of results.entries()) {
       const messages = listOf(nativeOf(item)?.messages);
       for (const message of messages.slice(call.taken[index] ?? 0)) {
@@ -162,7 +145,7 @@ export class Conversation {
       }
       call.taken[index] = Math.max(call.taken[index] ?? 0, messages.length);
     }
-    this.#to.speak(parent);
+    this.to.speak(parent);
   }
 
   #child(message: Message, parent: string): void {

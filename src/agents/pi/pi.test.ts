@@ -677,10 +677,12 @@ describe('session files', () => {
         }));
         return { calls, message: outcome.message, artifacts: outcome.artifacts };
       };
-      const apart = recordings.filter(({ scenario }) => scenario.endsWith('.file'));
+      const apart = recordings.filter(
+        ({ scenario, channel }) => channel === 'session' && scenario.endsWith('-session'),
+      );
       expect(apart.length).toBe(9);
       for (const { scenario } of apart) {
-        const name = scenario.replace('.file', '');
+        const name = scenario.replace('-session', '');
         const live = await facts(name);
         const message = name.startsWith('interrupted') ? '' : live.message;
         expect(await facts(scenario), scenario).toEqual({ ...live, message });

@@ -1,6 +1,6 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
-import { own } from '../../lib/own.ts';
 import type { CallStatus } from '../../model/words.ts';
+import type { CallEnd } from '../kit/drafts.ts';
 import {
   codeOf,
   durationOf,
@@ -12,9 +12,12 @@ import {
 } from '../kit/native.ts';
 import { contentText } from '../kit/text.ts';
 import type { Stdout } from './generated/native.ts';
-import type { Message } from './records.ts';
 
-type NestedCall = Inside<Inside<Message['nestedCalls']>['calls']>;
+/** A message of any role. */
+export type Message = Inside<Stdout['message_end']['message']>;
+export type Block = Inside<Message['content']>;
+
+export type Nested = Inside<Message['nestedCalls']>;
 
 /** A call's end, from `tool_execution_end` or a `toolResult` message. */
 export interface Result {
@@ -40,22 +43,10 @@ export interface Asked {
   readonly ran: boolean;
 }
 
-export interface Verdict {
-  readonly status: CallStatus;
-  readonly exit_code: number | null;
-}
-
 export function ofExecution(record: Stdout['tool_execution_end']): Result {
-  const result = nativeOf(record.result);
-  return {
-    call_id: idOf(record.toolCallId),
-    tool: idOf(record.toolName),
-    failed: record.isError === true,
-    output: contentText(result?.content),
-    duration_ms: durationOf(record.durationMs),
-    details: nativeOf(result?.details),
-    structured: nativeOf(result?.structuredContent),
-  };
+  const { content, details, structuredContent } = nativeOf(record.result) ?? {};
+  const said = ofMessage({ ...record, content, details } as Message);
+  return { ...said, structured: nativeOf(structuredContent) };
 }
 
 export function ofMessage(message: Message): Result {
@@ -95,7 +86,7 @@ const SYSTEM_FAULT =
 const REFUSAL =
   /\b(?:blocked|denied|declined|disallowed|forbidden|refused|rejected|protected|not (?:allowed|permitted|approved))\b/i;
 
-export function verdictOf(asked: Asked, result: Result): Verdict {
+export function verdictOf(asked: Asked, result: Result): CallEnd {
   const shell = SHELLS.has(asked.tool);
   const text = result.output ?? '';
   const last_line = shell ? text.slice(text.lastIndexOf('\n') + 1) : '';
@@ -130,17 +121,17 @@ function isRefused(asked: Asked, result: Result, text: string): boolean {
   return SHELLS.has(asked.tool) || REFUSAL.test(text);
 }
 
-const NESTED: Readonly<Record<string, CallStatus>> = {
-  ok: 'ok',
-  error: 'error',
-  blocked: 'denied',
-  denied: 'denied',
-  aborted: 'cancelled',
-  cancelled: 'cancelled',
-  running: 'cancelled',
-  timeout: 'timeout',
-  unfinished: 'cancelled',
-};
+const NESTED: ReadonlyMap<unknown, CallStatus> = new Map([
+  ['ok', 'ok'],
+  ['error', 'error'],
+  ['blocked', 'denied'],
+  ['denied', 'denied'],
+  ['aborted', 'cancelled'],
+  ['cancelled', 'cancelled'],
+  ['running', 'cancelled'],
+  ['timeout', 'timeout'],
+  ['unfinished', 'cancelled'],
+]);
 /** What the CLI keeps of such a call's failure: its beginning. */
 const NESTED_ERROR_CHARS = 500;
 
@@ -148,18 +139,17 @@ const NESTED_ERROR_CHARS = 500;
  * How a call made by another call's script ended (`nestedCalls`). What it failed with stands beside its status; that it
  * never ran does not show, as every such call has a duration.
  */
-export function ofNested(tool: string, item: NestedCall): Verdict & { output: string | null } {
+export function ofNested(
+  tool: string,
+  item: Inside<Nested['calls']>,
+): CallEnd & { output: string | null } {
   const output = textOf(item.error);
   const whole = output !== null && output.length < NESTED_ERROR_CHARS;
   if (item.status !== 'error' || !whole) {
-    return { status: nestedStatus(item.status), exit_code: null, output };
+    return { status: NESTED.get(item.status) ?? 'unknown', exit_code: null, output };
   }
   const asked = { tool, measured: false, cut: false, ran: false };
   const nothing = { call_id: null, tool, details: null, structured: null };
   const result = { ...nothing, failed: true, output, duration_ms: null };
   return { ...verdictOf(asked, result), output };
-}
-
-function nestedStatus(status: unknown): CallStatus {
-  return (typeof status === 'string' ? own(NESTED, status) : undefined) ?? 'unknown';
 }

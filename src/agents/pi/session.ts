@@ -5,14 +5,14 @@
  */
 import { join, resolve } from 'node:path';
 import { decoder } from '../kit/decoder.ts';
-import type { Drafts, End, Time } from '../kit/drafts.ts';
+import { type End, type Time, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
-import { idOf, nativeOf, textOf } from '../kit/native.ts';
+import { idOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
 import { homeOf, sessionFiles } from '../kit/sessions.ts';
 import { add, isEmpty, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
-import { beginOf, Conversation, endAfter, failureOf, ROLES_IGNORED, spentOf } from './messages.ts';
-import type { Message } from './records.ts';
+import { Conversation, endAfter, failureOf, ROLES_IGNORED, spentOf } from './messages.ts';
+import type { Message } from './results.ts';
 
 const MAIN = /^[0-9TZ-]+_([0-9A-Za-z][0-9A-Za-z._-]{0,127})\.jsonl$/;
 
@@ -68,13 +68,12 @@ interface Failed {
   readonly at_ms: Time;
 }
 
-class SessionRun {
+class SessionRun extends Writer {
   header: { id?: unknown; cwd?: unknown } | null = null;
   model: string | null = null;
   /** The latest time in the file. */
   last_ms: Time;
-  readonly #to: Drafts;
-  readonly #talk: Conversation;
+  readonly #talk = new Conversation(this.to);
   /** What the beginning has said: nothing, who speaks, or with which model too. */
   #introduced: 'nothing' | 'session' | 'model' = 'nothing';
   readonly #spent = spent();
@@ -82,32 +81,27 @@ class SessionRun {
   /** Null: nothing says how the run ended. */
   #end: End | null = null;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.#talk = new Conversation(to);
-  }
-
   end(): void {
-    this.#to.at_ms = this.last_ms;
+    this.to.at_ms = this.last_ms;
     if (this.#introduced === 'nothing' && this.header) this.introduce();
-    this.#to.at_ms = undefined;
+    this.to.at_ms = undefined;
     this.#giveUp();
-    if (!isEmpty(this.#spent)) this.#to.usage('total', this.#spent);
-    if (this.#end) this.#to.ended(this.#end, 'inferred');
+    if (!isEmpty(this.#spent)) this.to.usage('total', this.#spent);
+    if (this.#end) this.to.ended(this.#end, 'inferred');
   }
 
   introduce(): void {
     const { model } = this;
     if (this.#introduced === 'model' || (this.#introduced === 'session' && model === null)) return;
     this.#introduced = model === null ? 'session' : 'model';
-    this.#to.session({ session_id: idOf(this.header?.id), model, cwd: textOf(this.header?.cwd) });
+    this.to.session({ session_id: idOf(this.header?.id), model, cwd: textOf(this.header?.cwd) });
   }
 
   /** The summary is written by the model too, and costs. */
   summarised(code: string, { usage }: { usage?: Message['usage'] }): void {
     const cost = spentOf(usage);
     if (cost) add(this.#spent, cost);
-    this.#to.notice(code, null);
+    this.to.notice(code, null);
   }
 
   /** A failed message is taken out of the context before it is retried. */
@@ -119,7 +113,7 @@ class SessionRun {
     const message = nativeOf(record.message) as Message | null;
     const role = textOf(message?.role);
     if (message === null || role === null) {
-      this.#to.bad('message without role');
+      this.to.bad('message without role');
     } else if (role === 'assistant') {
       this.#assistant(message, idOf(record.id));
     } else if (role === 'toolResult') {
@@ -131,18 +125,18 @@ class SessionRun {
       this.#end = null;
       this.#talk.user(message);
     } else if (role !== 'system' && !ROLES_IGNORED.has(role)) {
-      this.#to.problem('unknown_record', `message/${role}`);
+      this.to.problem('unknown_record', `message/${role}`);
     }
   }
 
   #assistant(message: Message, entry_id: string | null): void {
-    const { at_ms } = this.#to;
+    const { at_ms } = this.to;
     if (this.#failed) this.#retried(this.#failed);
     this.model ??= idOf(message.model);
-    this.#to.at_ms = beginOf(message) ?? at_ms;
+    this.to.at_ms = timeOf(message) ?? at_ms;
     this.introduce();
-    this.#to.step(null);
-    this.#to.at_ms = at_ms;
+    this.to.step(null);
+    this.to.at_ms = at_ms;
     this.#talk.assistant(message);
     const reason = textOf(message.stopReason);
     const cost = spentOf(message.usage);
@@ -154,12 +148,12 @@ class SessionRun {
   #retried({ failure, at_ms }: Failed): void {
     this.#failed = null;
     this.#end = null;
-    this.#to.retried({}, failure, at_ms);
+    this.to.retried({}, failure, at_ms);
   }
 
   /** The failure is final. */
   #giveUp(): void {
-    if (this.#failed) this.#to.failed(this.#failed.failure, this.#failed.at_ms);
+    if (this.#failed) this.to.failed(this.#failed.failure, this.#failed.at_ms);
     this.#failed = null;
   }
 }

@@ -1,5 +1,6 @@
 /** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
 /** Messages have a role. */
@@ -9,16 +10,7 @@ function kindOf({ type, role }: Readonly<Record<string, unknown>>): string {
 
 export const shapes: RecordShapes = {
   kindOf,
-  opaque: [
-    'args',
-    'arguments',
-    'data',
-    'details',
-    'parameters',
-    'sections',
-    'structuredContent',
-    'toolsAdded',
-  ],
+  opaque: words('args arguments data details parameters sections structuredContent toolsAdded'),
   stdout: STDOUT,
   session: SESSION,
   unrecorded: {

@@ -3,6 +3,7 @@
  * `mcp__<server>__<tool>` by the CLI itself. `subagent` comes from an extension the CLI ships as an example.
  */
 import type { ToolTable } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -16,11 +17,7 @@ export const tools: ToolTable = {
     { native: 'ls', tool: 'LS' },
     { native: 'subagent', tool: 'Task', fields: { task: 'prompt' } },
   ],
-  passed_through: [
-    'codemode',
-    'list_mcp_resource_templates',
-    'list_mcp_resources',
-    'read_mcp_resource',
-    'tool_search',
-  ],
+  passed_through: words(
+    'codemode list_mcp_resource_templates list_mcp_resources read_mcp_resource tool_search',
+  ),
 };
