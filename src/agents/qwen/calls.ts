@@ -2,7 +2,7 @@
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallStatus } from '../../model/words.ts';
-import type { Drafts } from '../kit/drafts.ts';
+import { Writer } from '../kit/drafts.ts';
 import { idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
 import { SubAgents } from '../kit/sub-agents.ts';
 
@@ -20,12 +20,6 @@ interface Call {
   readonly file: FileCall | null;
 }
 
-export interface Request {
-  readonly id?: unknown;
-  readonly name?: unknown;
-  readonly input?: unknown;
-}
-
 export interface Answer {
   readonly call_id: string;
   readonly output: string | null;
@@ -34,19 +28,19 @@ export interface Answer {
   /** What the record itself says; the text of a failure may say more. */
   readonly status: CallStatus;
   /** Where it is told apart from the text. */
-  readonly exit_code: number | null;
-  readonly duration_ms: number | null;
-  readonly diff: string | null;
+  readonly exit_code?: number | null;
+  readonly duration_ms?: number | null;
+  readonly diff?: string | null;
   /** Where the result is the first to name the tool. */
-  readonly native_tool: string | null;
+  readonly native_tool?: string | null;
 }
 
 const SHELL = 'run_shell_command';
 const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit', 'replace', 'notebook_edit']);
 const OVERWRITTEN = /^Successfully overwrote /;
-const SUB_AGENTS: ReadonlySet<string> = new Set(['agent', 'task']);
+const SUB_AGENTS: ReadonlySet<unknown> = new Set(['agent', 'task']);
 /** Tools whose work may outlast their result. */
-const TASK_TOOLS: ReadonlySet<string> = new Set([SHELL, 'agent', 'task', 'monitor']);
+const TASK_TOOLS: ReadonlySet<unknown> = new Set([SHELL, 'agent', 'task', 'monitor']);
 /** The end of a shell's report; the command's own output stands before it. */
 const EXIT_CODE = /\nExit Code: (-?\d{1,9})\nSignal: [^\n]*(?:\n|$)/g;
 const TIMED_OUT = /^Command timed out after \d+ ?ms before it could complete/;
@@ -58,58 +52,37 @@ const AGENT_FAILED = 'Subagent execution failed.';
 const REFUSED =
   /^(?:Qwen Code requires permission to use .{1,200}, but that permission was declined|"[^"]{1,200}" is not listed in the active core tools allowlist)/;
 
-export class Calls {
-  readonly #to: Drafts;
-  readonly #open = new RecentMap<string, Call>(LIMITS.open_calls_max);
-  readonly #seen = new RecentSet<string>(LIMITS.open_calls_max);
+export class Calls extends Writer {
+  readonly open = new RecentMap<string, Call>(LIMITS.open_calls_max);
+  readonly seen = new RecentSet<string>(LIMITS.open_calls_max);
   /** Calls with a result that may continue in the background. */
   readonly #finished = new RecentSet<string>(LIMITS.open_calls_max);
   /** Calls that failed: the end record says which of them were refused. */
   readonly #failed = new RecentSet<string>(LIMITS.open_calls_max);
   /** Calls with a sub-agent that failed; their results say success. */
   readonly #failing = new Set<string>();
-  readonly #sub_agents = new SubAgents();
+  readonly sub_agents = new SubAgents();
   /** The call that started the latest sub-agent. */
   sub_agent: string | null = null;
 
-  constructor(to: Drafts) {
-    this.#to = to;
-  }
-
-  isOpen(call_id: string): boolean {
-    return this.#open.has(call_id);
-  }
-
-  wasSeen(call_id: string): boolean {
-    return this.#seen.has(call_id);
-  }
-
-  request({ id, name, input }: Request): void {
-    const call_id = idOf(id);
-    const native_tool = idOf(name);
-    if (call_id === null || native_tool === null) {
-      this.#to.bad('call without id or name');
-      return;
-    }
+  request({ id, name, input }: { id?: unknown; name?: unknown; input?: unknown }): void {
+    const call = this.to.callIn(id, name, 'call without id or name');
+    if (call === null) return;
+    const { call_id, native_tool } = call;
     const fields = nativeOf(input);
     const command = native_tool === SHELL ? textOf(fields?.command) : null;
-    this.#open.set(call_id, { tool: native_tool, command, file: fileCallOf(native_tool, input) });
-    this.#seen.add(call_id);
+    this.open.set(call_id, { tool: native_tool, command, file: fileCallOf(native_tool, input) });
+    this.seen.add(call_id);
     if (SUB_AGENTS.has(native_tool)) {
       this.sub_agent = call_id;
-      this.#sub_agents.ask(textOf(fields?.prompt), call_id);
+      this.sub_agents.ask(textOf(fields?.prompt), call_id);
     }
-    this.#to.requested(call_id, native_tool, input ?? {});
-  }
-
-  /** The call that started a sub-agent. `prompt`: its first text, where the record has it. */
-  parentOf(agent: string, prompt: string | null): string | null {
-    return this.#sub_agents.parentOf(agent, prompt);
+    this.to.requested(call_id, native_tool, input ?? {});
   }
 
   /** A sub-agent has failed: of several that run, nothing says which. False: none runs. */
   failAgent(): boolean {
-    const agents = [...this.#open].filter(([, call]) => SUB_AGENTS.has(call.tool));
+    const agents = [...this.open].filter(([, call]) => SUB_AGENTS.has(call.tool));
     const [call_id] = agents[0] ?? [];
     if (call_id === undefined) return false;
     if (agents.length === 1) this.#failing.add(call_id);
@@ -117,41 +90,41 @@ export class Calls {
   }
 
   finish(answer: Answer): void {
-    const { call_id, output, duration_ms, native_tool } = answer;
-    const call = this.#open.get(call_id);
+    const { call_id, output, duration_ms = null, native_tool = null, diff = null } = answer;
+    const call = this.open.get(call_id);
     const tool = call?.tool ?? native_tool;
     const text = output ?? '';
     const exit_code = answer.exit_code ?? (tool === SHELL ? exitCodeOf(answer, call) : null);
-    const failed = this.#failing.delete(call_id) || isFailedAgent(tool, text);
+    const silent = SUB_AGENTS.has(tool) && text.startsWith(AGENT_FAILED);
+    const failed = this.#failing.delete(call_id) || silent;
     const said = failed && answer.status === 'ok' ? 'error' : answer.status;
     const status = statusOf(said, tool, text, exit_code);
-    if (status === 'denied' && call) this.#to.decided(call_id, 'deny', output, null);
+    if (status === 'denied' && call) this.to.decided(call_id, 'deny', output, null);
     const named = native_tool === null ? {} : { native_tool };
-    this.#to.finished({ call_id, status, exit_code, output, duration_ms, ...named });
-    this.#open.delete(call_id);
+    this.to.finished({ call_id, status, exit_code, output, duration_ms, ...named });
+    this.open.delete(call_id);
     if (status === 'error') this.#failed.add(call_id);
-    if (tool !== null && TASK_TOOLS.has(tool)) this.#finished.add(call_id);
+    if (TASK_TOOLS.has(tool)) this.#finished.add(call_id);
     if (status !== 'ok' || !call?.file) return;
     // The result's text alone says whether a file was there before.
     const { path, creates } = call.file;
     const operation = (creates ?? !OVERWRITTEN.test(text)) ? 'created' : 'modified';
-    const { diff } = answer;
-    this.#to.put('file_changed', { path, operation, source: 'tool', diff, size: null, call_id });
+    this.to.put('file_changed', { path, operation, source: 'tool', diff, size: null, call_id });
   }
 
   /** A background task has ended. A foreground one's call is still open: its own result follows and says more. */
   notify(call_id: string | null, status: string | null): void {
-    if (call_id === null || status === 'running' || this.#open.has(call_id)) return;
+    if (call_id === null || status === 'running' || this.open.has(call_id)) return;
     if (!this.#finished.delete(call_id)) return;
-    if (status === 'failed') this.#to.updated(call_id, 'error');
-    if (status === 'cancelled') this.#to.updated(call_id, 'cancelled');
+    if (status === 'failed') this.to.updated(call_id, 'error');
+    if (status === 'cancelled') this.to.updated(call_id, 'cancelled');
   }
 
   /** The end record's list of refusals names those whose results did not say so; a call that ran was not refused. */
   refused(denials: unknown): void {
     for (const denial of listOf(denials)) {
       const call_id = idOf(nativeOf(denial)?.tool_use_id);
-      if (call_id !== null && this.#failed.delete(call_id)) this.#to.updated(call_id, 'denied');
+      if (call_id !== null && this.#failed.delete(call_id)) this.to.updated(call_id, 'denied');
     }
   }
 }
@@ -170,10 +143,6 @@ function exitCodeOf({ status, report }: Answer, call: Call | undefined): number 
   let code: number | null = null;
   for (const match of report.matchAll(EXIT_CODE)) code = Number(match[1]);
   return code;
-}
-
-function isFailedAgent(tool: string | null, text: string): boolean {
-  return tool !== null && SUB_AGENTS.has(tool) && text.startsWith(AGENT_FAILED);
 }
 
 function statusOf(

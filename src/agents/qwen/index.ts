@@ -1,5 +1,7 @@
 /** The agent `qwen`: Qwen Code. See README.md for what was seen and what its streams leave out. */
 import type { Agent } from '../../model/agent.ts';
+import { LIVE } from '../kit/capabilities.ts';
+import { words } from '../kit/text.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
@@ -13,33 +15,17 @@ export const qwen: Agent = {
   version_args: ['--version'],
   checked_versions: ['0.24.4'],
   capabilities: {
-    text: 'live',
-    text_deltas: 'live',
-    thinking: 'live',
-    call_requests: 'live',
-    call_results: 'live',
+    ...LIVE,
     call_starts: 'never',
-    exit_codes: 'live',
     decisions: 'after',
-    denials: 'live',
-    sub_agents: 'live',
-    skills: 'live',
-    usage: 'live',
     cost: 'never',
     provider_retries: 'after',
-    end_record: 'live',
-    model: 'live',
-    session_id: 'live',
   },
   tools,
-  secret_env: [
-    'ANTHROPIC_API_KEY',
-    'BAILIAN_CODING_PLAN_API_KEY',
-    'DASHSCOPE_API_KEY',
-    'GEMINI_API_KEY',
-    'GOOGLE_API_KEY',
-    'OPENAI_API_KEY',
-  ],
+  secret_env: words(`
+    ANTHROPIC_API_KEY BAILIAN_CODING_PLAN_API_KEY DASHSCOPE_API_KEY GEMINI_API_KEY GOOGLE_API_KEY
+    OPENAI_API_KEY
+  `),
   launch,
   stream,
   session,

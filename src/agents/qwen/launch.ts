@@ -2,10 +2,10 @@
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 
-const APPROVAL_MODE: Record<ApproveMode, string | null> = {
-  default: null,
-  edits: 'auto-edit',
-  all: 'yolo',
+const APPROVAL_MODE: Record<ApproveMode, readonly string[]> = {
+  default: [],
+  edits: ['--approval-mode', 'auto-edit'],
+  all: ['--approval-mode', 'yolo'],
 };
 
 export function launch(request: LaunchRequest): LaunchPlan {
@@ -13,8 +13,7 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const args = [...leading, '--output-format', 'stream-json'];
   if (request.stream) args.push('--include-partial-messages');
   if (request.model !== null) args.push('--model', request.model);
-  const mode = APPROVAL_MODE[request.approve];
-  if (mode !== null) args.push('--approval-mode', mode);
+  args.push(...APPROVAL_MODE[request.approve]);
   if (request.resume !== null) args.push('--resume', request.resume);
   args.push(...request.args);
   return { command, args, env: {}, stdin: request.prompt };

@@ -1,15 +1,7 @@
 /** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
+import type { RecentMap } from '../../lib/bounded.ts';
 import type { CallStatus } from '../../model/words.ts';
-import {
-  codeOf,
-  durationOf,
-  type Inside,
-  idOf,
-  isNative,
-  listOf,
-  nativeOf,
-  textOf,
-} from '../kit/native.ts';
+import { codeOf, durationOf, type Inside, idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
 import type { Answer } from './calls.ts';
 import type { Session } from './generated/native.ts';
 import type { Telemetry } from './usage.ts';
@@ -17,10 +9,7 @@ import type { Telemetry } from './usage.ts';
 type ToolResult = Session['tool_result'];
 
 /** A call's record of `ui_telemetry`: sub-agents' files say less of their results. */
-export interface Told {
-  readonly status: CallStatus;
-  readonly duration_ms: number | null;
-}
+export type Told = Pick<Answer, 'status' | 'duration_ms'>;
 
 const STATUSES: ReadonlyMap<unknown, CallStatus> = new Map([
   ['success', 'ok'],
@@ -50,27 +39,15 @@ export function toldOf(event: Telemetry): Told {
   return { status, duration_ms: durationOf(event.duration_ms) };
 }
 
-interface Response {
-  readonly id: string | null;
-  readonly name: string | null;
-  readonly error: string | null;
-  readonly output: string | null;
-}
-
-function responsesOf(message: Inside<ToolResult['message']> | null): Response[] {
-  const responses: Response[] = [];
-  for (const part of listOf(message?.parts)) {
-    const native = isNative(part) ? nativeOf(part.functionResponse) : null;
-    if (!native) continue;
+type Response = ReturnType<typeof responsesOf>[number];
+function responsesOf(message: Inside<ToolResult['message']> | null) {
+  return listOf(message?.parts).flatMap((part) => {
+    const native = nativeOf(nativeOf(part)?.functionResponse);
+    if (!native) return [];
     const said = nativeOf(native.response);
-    responses.push({
-      id: idOf(native.id),
-      name: idOf(native.name),
-      error: textOf(said?.error),
-      output: textOf(said?.output) ?? textOf(said?.content),
-    });
-  }
-  return responses;
+    const output = textOf(said?.output) ?? textOf(said?.content);
+    return { id: idOf(native.id), name: idOf(native.name), error: textOf(said?.error), output };
+  });
 }
 
 /** What stdout shows of a result: the error, else what people are shown, else what the model is. */
@@ -81,21 +58,16 @@ function outputOf(response: Response, display: unknown): string | null {
 }
 
 /** The answers of a `tool_result` record; the CLI's own facts belong to its only response. */
-export function answersOf(
-  record: ToolResult,
-  told: (call_id: string) => Told | undefined,
-): Answer[] {
+export function answersOf(record: ToolResult, told: RecentMap<string, Told>): Answer[] {
   const facts = nativeOf(record.toolCallResult);
   const responses = responsesOf(nativeOf(record.message));
   const single = responses.length <= 1;
   if (responses.length === 0) responses.push({ id: null, name: null, error: null, output: null });
-  const answers: Answer[] = [];
-  for (const response of responses) {
+  return responses.flatMap((response) => {
     const call_id = response.id ?? (single ? idOf(facts?.callId) : null);
-    if (call_id === null) continue;
-    answers.push(answerOf(call_id, response, single ? facts : null, told(call_id)));
-  }
-  return answers;
+    if (call_id === null) return [];
+    return answerOf(call_id, response, single ? facts : null, told.get(call_id));
+  });
 }
 
 function answerOf(
@@ -121,35 +93,18 @@ function answerOf(
   };
 }
 
-export interface ListedCall {
-  readonly id: string;
-  readonly name: string;
-  readonly input: unknown;
-  readonly answer: Answer | null;
-}
-
 /** Calls of a sub-agent as its result lists them: the only word on them where the sub-agent has no file of its own. */
-export function listedCalls(record: ToolResult): ListedCall[] {
+export function listedCalls(record: ToolResult) {
   const display = nativeOf(nativeOf(record.toolCallResult)?.resultDisplay);
-  const calls: ListedCall[] = [];
-  for (const item of listOf(display?.toolCalls)) {
+  return listOf(display?.toolCalls).flatMap((item) => {
     const call = nativeOf(item);
-    const id = idOf(call?.callId);
-    const name = idOf(call?.name);
-    if (!call || id === null || name === null) continue;
+    const [id, name] = [idOf(call?.callId), idOf(call?.name)];
+    if (!call || id === null || name === null) return [];
     const ended = call.status === 'success' || call.status === 'failed';
     const output = textOf(call.error) ?? textOf(call.resultDisplay) ?? textOf(call.result);
-    const answer: Answer = {
-      call_id: id,
-      output,
-      report: output,
-      status: call.status === 'failed' ? 'error' : 'ok',
-      exit_code: null,
-      duration_ms: null,
-      diff: null,
-      native_tool: null,
-    };
-    calls.push({ id, name, input: call.args ?? {}, answer: ended ? answer : null });
-  }
-  return calls;
+    const status = call.status === 'failed' ? 'error' : 'ok';
+    const answer = ended ? ({ call_id: id, output, report: output, status } as const) : null;
+    const input: unknown = call.args ?? {};
+    return { id, name, input, answer };
+  });
 }

@@ -2,14 +2,13 @@
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionPart } from '../../model/agent.ts';
-import { type Drafts, type End, OK, type Time } from '../kit/drafts.ts';
+import { type End, OK, type Time, Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, isList, type Merged, nativeOf, textOf } from '../kit/native.ts';
 import { between, contentText } from '../kit/text.ts';
 import { Calls } from './calls.ts';
 import type { Session } from './generated/native.ts';
-import { agentOf, Requests } from './session-requests.ts';
 import { answersOf, listedCalls, type Told, toldOf } from './session-results.ts';
-import type { Telemetry } from './usage.ts';
+import { agentOf, Requests, type Telemetry } from './usage.ts';
 
 type Any = Merged<Session>;
 type User = Merged<Session, 'user' | 'user/notification'>;
@@ -26,12 +25,10 @@ interface Rumour {
 const ALLOWED: ReadonlySet<unknown> = new Set(['accept', 'auto_accept', 'modify']);
 /** The agents that the CLI runs for itself, such as the one that keeps its memory. */
 const OWN_AGENT = 'managed-';
-const TASK_NOTIFICATION = '<task-notification>';
 
-export class SessionRun {
-  readonly #to: Drafts;
-  readonly #calls: Calls;
-  readonly #requests: Requests;
+export class SessionRun extends Writer {
+  readonly #calls = new Calls(this.to);
+  readonly #requests = new Requests(this.to);
   readonly #told = new RecentMap<string, Told>(LIMITS.open_calls_max);
   readonly #rumours = new RecentMap<string, Rumour>(LIMITS.open_calls_max);
   /** Null: nothing says how the run ended. */
@@ -39,12 +36,6 @@ export class SessionRun {
   /** The root agent's turn has begun, but so far its requests only failed. */
   #trying = false;
   #intro: Any | null = null;
-
-  constructor(to: Drafts) {
-    this.#to = to;
-    this.#calls = new Calls(to);
-    this.#requests = new Requests(to);
-  }
 
   before(record: Any, part: SessionPart | undefined, earlier: boolean): void {
     const known = part?.parent_call_id ?? null;
@@ -54,24 +45,24 @@ export class SessionRun {
     if (earlier) return;
     // Where no file names the call that started a sub-agent, its prompt does.
     const prompt = record.type === 'user' ? partsText(record) : null;
-    const found = root ? null : (known ?? this.#calls.parentOf(agent ?? '', prompt));
-    this.#to.speak(found, root);
+    const found = root ? null : (known ?? this.#calls.sub_agents.parentOf(agent ?? '', prompt));
+    this.to.speak(found, root);
   }
 
   end(): void {
     for (const [call_id, rumour] of this.#rumours) this.#believe(call_id, rumour);
     this.#rumours.clear();
-    this.#to.at_ms = undefined;
-    this.#to.speak(null);
+    this.to.at_ms = undefined;
+    this.to.speak(null);
     this.#requests.giveUp();
     if (this.#intro) this.#introduce(null);
     const spent = this.#requests.total();
-    if (spent) this.#to.usage('total', spent);
-    if (this.#end) this.#to.ended(this.#end, 'inferred');
+    if (spent) this.to.usage('total', spent);
+    if (this.#end) this.to.ended(this.#end, 'inferred');
   }
 
   #introduce(model: string | null): void {
-    this.#to.introduce({
+    this.to.introduce({
       session_id: idOf(this.#intro?.sessionId),
       model,
       agent_version: textOf(this.#intro?.version),
@@ -82,16 +73,16 @@ export class SessionRun {
   assistant(record: Session['assistant']): void {
     const parts = nativeOf(record.message)?.parts;
     if (!isList(parts)) {
-      this.#to.bad('assistant without parts');
+      this.to.bad('assistant without parts');
       return;
     }
     const message_id = idOf(record.uuid);
     const usage = nativeOf(record.usageMetadata);
     if (usage) this.#requests.message(usage);
-    if (this.#to.root) {
+    if (this.to.root) {
       this.#introduce(textOf(record.model));
       this.#requests.retried();
-      if (!this.#trying) this.#to.step(message_id);
+      if (!this.#trying) this.to.step(message_id);
       this.#trying = false;
       this.#end = OK;
     }
@@ -101,23 +92,22 @@ export class SessionRun {
   #part(part: Part | null, message_id: string | null): void {
     const call = nativeOf(part?.functionCall);
     if (part === null) {
-      this.#to.bad('assistant part is no object');
+      this.to.bad('assistant part is no object');
     } else if (call) {
-      if (this.#to.root) this.#end = null;
+      if (this.to.root) this.#end = null;
       this.#calls.request({ id: call.id, name: call.name, input: call.args });
       this.#rumours.delete(idOf(call.id) ?? '');
     } else if (typeof part.text === 'string') {
-      if (part.thought === true) this.#to.thinking(part.text, message_id);
-      else this.#to.message('assistant', part.text, { message_id });
+      if (part.thought === true) this.to.thinking(part.text, message_id);
+      else this.to.message('assistant', part.text, { message_id });
     } else if (part.inlineData === undefined && part.fileData === undefined) {
-      const names = Object.keys(part).join(' ');
-      this.#to.problem('unknown_record', `assistant part ${names}`);
+      this.to.problem('unknown_record', `assistant part ${Object.keys(part).join(' ')}`);
     }
   }
 
   user(record: User): void {
     const text = partsText(record);
-    const { root } = this.#to;
+    const { root } = this.to;
     if (root) {
       this.#requests.giveUp();
       this.#trying = false;
@@ -127,13 +117,13 @@ export class SessionRun {
     if (text === null) return;
     const own = record.provenance === undefined || record.provenance === 'real_user';
     const synthetic = root && (!own || record.subtype !== undefined);
-    this.#to.message('user', text, { message_id: idOf(record.uuid), synthetic });
+    this.to.message('user', text, { message_id: idOf(record.uuid), synthetic });
   }
 
   results(record: Session['tool_result']): void {
-    const { root, parent } = this.#to;
-    const answers = answersOf(record, (call_id) => this.#told.get(call_id));
-    if (answers.length === 0) this.#to.bad('tool_result without a call id');
+    const { root, parent } = this.to;
+    const answers = answersOf(record, this.#told);
+    if (answers.length === 0) this.to.bad('tool_result without a call id');
     if (root) this.#end = null;
     for (const answer of answers) {
       if (answers.length === 1) this.#listed(record, answer.call_id);
@@ -144,20 +134,20 @@ export class SessionRun {
   }
 
   #listed(record: Session['tool_result'], call_id: string): void {
-    const { parent, root } = this.#to;
-    this.#to.speak(call_id);
+    const { parent, root } = this.to;
+    this.to.speak(call_id);
     for (const { id, name, input, answer } of listedCalls(record)) {
       this.#rumours.delete(id);
-      if (this.#calls.wasSeen(id)) continue;
+      if (this.#calls.seen.has(id)) continue;
       this.#calls.request({ id, name, input });
       if (answer) this.#calls.finish({ ...answer, ...this.#told.get(id) });
     }
-    this.#to.speak(parent, root);
+    this.to.speak(parent, root);
   }
 
   notice(code: string, record: System): void {
     this.#notified(record);
-    this.#to.notice(code, textOf(nativeOf(record.systemPayload)?.displayText));
+    this.to.notice(code, textOf(nativeOf(record.systemPayload)?.displayText));
   }
 
   /** A background task's end, given to the model in the user's place. */
@@ -166,65 +156,61 @@ export class SessionRun {
     const task = nativeOf(payload?.backgroundTask);
     if (task) this.#calls.notify(idOf(task.toolUseId), textOf(task.status));
     const text = record.subtype === 'notification' ? partsText(record) : null;
-    if (task || !text?.startsWith(TASK_NOTIFICATION)) return;
+    if (task || !text?.startsWith('<task-notification>')) return;
     const call_id = between(text, '<tool-use-id>', '</tool-use-id>');
     this.#calls.notify(idOf(call_id), between(text, '<status>', '</status>'));
   }
 
   telemetry(event: Telemetry | null): void {
     const name = textOf(event?.['event.name']);
-    if (!event || name === null) this.#to.bad('ui_telemetry without event');
+    if (!event || name === null) this.to.bad('ui_telemetry without event');
     else if (name === 'qwen-code.tool_call') this.#toolCall(event);
     else if (name === 'qwen-code.api_response') this.#answered(event);
     else if (name === 'qwen-code.api_error') this.#unanswered(event);
-    else this.#to.problem('unknown_record', `ui_telemetry/${name}`);
+    else this.to.problem('unknown_record', `ui_telemetry/${name}`);
   }
 
   #answered(event: Telemetry): void {
     this.#requests.answered(event);
-    if (this.#to.root && agentOf(event) === null) this.#introduce(textOf(event.model));
+    if (this.to.root && agentOf(event) === null) this.#introduce(textOf(event.model));
   }
 
   /** Each failed request has a record; that another follows it in the same turn makes it a retry. */
   #unanswered(event: Telemetry): void {
     this.#requests.unanswered();
-    if (!this.#to.root || agentOf(event) !== null) return;
+    if (!this.to.root || agentOf(event) !== null) return;
     this.#introduce(textOf(event.model));
     this.#requests.retried();
-    if (!this.#trying) this.#to.step(null);
+    if (!this.#trying) this.to.step(null);
     this.#trying = true;
     const exit_reason = this.#requests.fail(event) ? 'provider_error' : 'cancelled';
     this.#end = { exit_reason, error: textOf(event.error_message) };
   }
 
   #toolCall(event: Telemetry): void {
-    const call_id = idOf(event.call_id);
-    if (call_id === null) {
-      this.#to.bad('tool_call without call_id');
-      return;
-    }
+    const call_id = this.to.need(idOf(event.call_id), 'tool_call without call_id');
+    if (call_id === null) return;
     this.#told.set(call_id, toldOf(event));
-    if (this.#calls.isOpen(call_id)) {
+    if (this.#calls.open.has(call_id)) {
       const source = textOf(event.decision);
-      if (ALLOWED.has(source)) this.#to.decided(call_id, 'allow', null, source);
+      if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
       return;
     }
     const agent = agentOf(event);
     const parent = this.#calls.sub_agent;
     if (agent === null || agent.startsWith(OWN_AGENT) || parent === null) return;
-    if (this.#calls.wasSeen(call_id)) return;
-    this.#rumours.set(call_id, { event, parent, at_ms: this.#to.at_ms });
+    if (this.#calls.seen.has(call_id)) return;
+    this.#rumours.set(call_id, { event, parent, at_ms: this.to.at_ms });
   }
 
   /** No file and no list has it after all: there is only telemetry of this sub-agent's call. */
   #believe(call_id: string, { event, parent, at_ms }: Rumour): void {
-    this.#to.at_ms = at_ms;
-    this.#to.speak(parent);
+    this.to.at_ms = at_ms;
+    this.to.speak(parent);
     this.#calls.request({ id: call_id, name: event.function_name, input: event.function_args });
-    if (!this.#calls.isOpen(call_id)) return;
+    if (!this.#calls.open.has(call_id)) return;
     const output = textOf(event.error);
-    const rest = { report: output, exit_code: null, diff: null, native_tool: null };
-    this.#calls.finish({ call_id, output, ...toldOf(event), ...rest });
+    this.#calls.finish({ call_id, output, report: output, ...toldOf(event) });
   }
 }
 

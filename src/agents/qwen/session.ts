@@ -4,42 +4,25 @@
  * is inferred from its last records.
  */
 import { basename, dirname, join } from 'node:path';
-import type { SessionPart } from '../../model/agent.ts';
 import { decoder } from '../kit/decoder.ts';
-import { idOf, nativeOf } from '../kit/native.ts';
-import { homeOf, metaIn, pathsIn, sessionFiles } from '../kit/sessions.ts';
+import { nativeOf } from '../kit/native.ts';
+import { homeOf, partsIn, sessionFiles } from '../kit/sessions.ts';
+import { words } from '../kit/text.ts';
 import type { Session } from './generated/native.ts';
 import { SessionRun } from './session-run.ts';
 
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
 /** Bookkeeping of the CLI, and records that its own views are rebuilt from. */
-const IGNORED = [
-  'system/agent_bootstrap',
-  'system/agent_launch_prompt',
-  'system/agent_retry',
-  'system/agent_session_ready',
-  'system/at_command',
-  'system/attribution_snapshot',
-  'system/branch_checkpoint',
-  'system/custom_title',
-  'system/file_history_snapshot',
-  'system/goal_runtime',
-  'system/goal_state',
-  'system/goal_turn_end',
-  'system/omni_recall',
-  'system/parent_session',
-  'system/session_approval_mode',
-  'system/session_artifact_event',
-  'system/session_artifact_snapshot',
-  'system/session_execution_engine',
-  'system/session_model',
-  'system/session_notes',
-  'system/session_source',
-  'system/session_sources_snapshot',
-  'system/slash_command',
-  'system/turn_result',
-  'system/user_text_elements',
-];
+const IGNORED = words(
+  `
+  agent_bootstrap agent_launch_prompt agent_retry agent_session_ready at_command
+  attribution_snapshot branch_checkpoint custom_title file_history_snapshot goal_runtime
+  goal_state goal_turn_end omni_recall parent_session session_approval_mode session_artifact_event
+  session_artifact_snapshot session_execution_engine session_model session_notes session_source
+  session_sources_snapshot slash_command turn_result user_text_elements
+`,
+  'system/',
+);
 
 export const session = sessionFiles({
   root(env) {
@@ -50,16 +33,12 @@ export const session = sessionFiles({
   names: [[/./, /^chats$/, /^([0-9a-zA-Z_-]{1,128})\.jsonl$/]],
   // The folder is named after the real path: another one is searched for.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', `${id}.jsonl`)],
-  async subAgents(path) {
-    const parts: SessionPart[] = [];
-    const folder = join(dirname(dirname(path)), 'subagents', basename(path, '.jsonl'));
-    for await (const { path: sub } of pathsIn(folder, [SUB_AGENT])) {
-      // The call that started a sub-agent is in a small file beside the sub-agent's own.
-      const meta = metaIn(sub.replace(/\.jsonl$/, '.meta.json'));
-      parts.push({ path: sub, parent_call_id: idOf(meta?.toolUseId) });
-    }
-    return parts;
-  },
+  subAgents: (path, unreadable) =>
+    partsIn(
+      join(dirname(dirname(path)), 'subagents', basename(path, '.jsonl')),
+      SUB_AGENT,
+      unreadable,
+    ),
   decoder: ({ since_ms } = {}) =>
     decoder<Session>((to) => {
       const run = new SessionRun(to);

@@ -1,10 +1,10 @@
 /** stdout: `--output-format stream-json` (also `json`, one array of records). A fork's dialect of another CLI's stream-json. */
 import type { ExitReason } from '../../model/words.ts';
-import { putDelta, putUnknown } from '../kit/blocks.ts';
+import { kindOfEvent, putBlock, putDelta, putUnknown } from '../kit/blocks.ts';
 import { decoder } from '../kit/decoder.ts';
-import { type Drafts, type End, endFor } from '../kit/drafts.ts';
+import { type End, endFor, type Said, Writer } from '../kit/drafts.ts';
+import { retryOf } from '../kit/failures.ts';
 import {
-  countOf,
   durationOf,
   type Inside,
   idOf,
@@ -15,7 +15,7 @@ import {
   nativeOf,
   textOf,
 } from '../kit/native.ts';
-import { contentText } from '../kit/text.ts';
+import { contentText, words } from '../kit/text.ts';
 import { isEmpty } from '../kit/usage.ts';
 import { Calls } from './calls.ts';
 import type { Stdout } from './generated/native.ts';
@@ -24,28 +24,39 @@ import { isPlaceholder, ofStream, type Result } from './usage.ts';
 type Message = Inside<Stdout['assistant']['message']>;
 type Block = Inside<Message['content']> & Inside<Inside<Stdout['user']['message']>['content']>;
 
+type StreamEvent = Stdout['stream_event'];
+type Records = Stdout & { result: Result } & Record<`stream_event/${string}`, StreamEvent>;
+
 const API_ERROR = /^\[API Error: (?:(\d{3})\b)?/;
 const CANCELLED = /^(?:Operation cancelled|This operation was aborted|Request was aborted)/i;
 const TURN_LIMIT = /\bmax(?:imum)? session turns\b/i;
 const BUDGET = /^Run aborted: /;
-/** Stream events that are not read. Goals are sent even without partial messages. */
-const EVENTS_IGNORED: ReadonlySet<string> = new Set([
-  'active_goal',
-  'content_block_start',
-  'content_block_stop',
-  'goal_state',
-]);
 const DELTAS_IGNORED: ReadonlySet<unknown> = new Set(['input_json_delta']);
 
 export const stream = (options?: { resumed: boolean }) =>
-  decoder<Stdout & { result: Result }>((to) => {
-    const turns = new Turns(to, options?.resumed ?? false);
+  decoder<Records>((to) => {
+    const turns = new Turns(to);
+    turns.resumed = options?.resumed ?? false;
     return {
       inside: (value) => (Array.isArray(value) ? value : null),
+      kindOf: kindOfEvent,
+      before: (record) => to.speak(idOf(record.parent_tool_use_id)),
       records: {
         assistant: (record) => turns.assistant(record),
         user: (record) => turns.user(record),
-        stream_event: (record) => turns.streamEvent(record),
+        'stream_event/message_start': (record) => turns.start(record),
+        'stream_event/content_block_delta': (record) => turns.delta(record),
+        'stream_event/message_stop'() {
+          if (to.root) turns.close();
+        },
+        // From an MCP server or a long command; only with partial messages.
+        'stream_event/tool_progress'(record) {
+          const event = nativeOf(record.event);
+          const content = nativeOf(event?.content);
+          const elapsed_ms = durationOf(content?.elapsedMs);
+          to.progress(idOf(event?.tool_use_id), textOf(content?.message), elapsed_ms);
+        },
+        'stream_event/no type': () => to.bad('stream_event without event'),
         result: (record) => turns.result(record),
         'system/init': (record) =>
           to.session({
@@ -63,60 +74,49 @@ export const stream = (options?: { resumed: boolean }) =>
         /** The model's answer was of no use and is asked for again. The HTTP client's own retries are not shown. */
         'system/retry'(record) {
           const data = nativeOf(record.data);
-          const attempt = countOf(data?.attempt);
-          const max_attempts = countOf(data?.maxRetries);
-          const backoff_ms = durationOf(data?.delayMs);
-          to.retried({ attempt, max_attempts, backoff_ms }, { native_kind: textOf(data?.reason) });
+          const retry = retryOf(data?.attempt, data?.maxRetries, data?.delayMs);
+          to.retried(retry, { native_kind: textOf(data?.reason) });
         },
       },
       // A host's own protocol, and what other records say too.
       ignored: [
-        'control_cancel_request',
-        'control_request',
-        'control_response',
-        'system/task_started',
+        ...words('control_cancel_request control_request control_response system/task_started'),
+        // Goals are sent even without partial messages.
+        ...words('active_goal content_block_start content_block_stop goal_state', 'stream_event/'),
       ],
       notices: ['system/model_fallback', 'system/worktree_restored', 'system/worktree_started'],
       noticeText: ({ data }) => (data === undefined ? null : JSON.stringify(data)),
     };
   });
 
-class Turns {
-  readonly calls: Calls;
-  readonly #to: Drafts;
+class Turns extends Writer {
+  readonly calls = new Calls(this.to);
   /** The root agent's open turn: id of its first message. Every run of blocks of one type is a message of its own. */
   #turn: string | null = null;
   /** Partial messages mark a turn's begin and end; else its tokens or what answers it end it. */
   #marked = false;
   /** The run continues a session. */
-  readonly #resumed: boolean;
+  resumed = false;
   /** The last thing the root agent printed was a failure of the provider. */
   #failed = false;
 
-  constructor(to: Drafts, resumed: boolean) {
-    this.#to = to;
-    this.#resumed = resumed;
-    this.calls = new Calls(to);
-  }
-
   #begin(message_id: string): void {
     this.#turn = message_id;
-    this.#to.step(message_id);
+    this.to.step(message_id);
   }
 
-  #close(): void {
+  close(): void {
     this.#turn = null;
     this.#marked = false;
   }
 
   assistant(record: Stdout['assistant']): void {
-    const to = this.#to;
+    const to = this.to;
     const message = nativeOf(record.message);
     if (!message || !isList(message.content)) {
       to.bad('assistant without content');
       return;
     }
-    to.speak(idOf(record.parent_tool_use_id));
     const own_id = idOf(message.id);
     const failed = to.root && isFailureMessage(message);
     if (to.root) {
@@ -124,89 +124,61 @@ class Turns {
       this.#failed = failed;
     }
     const message_id = to.root ? this.#turn : own_id;
-    for (const block of message.content) this.#block(nativeOf(block), message_id, failed);
+    const said = { message_id, synthetic: failed };
+    for (const block of message.content) this.#block(nativeOf(block), said);
     if (failed) this.#providerFailed(contentText(message.content) ?? '');
     const usage = nativeOf(message.usage);
     if (!usage || isPlaceholder(usage)) return;
     to.usage('add', ofStream(usage), textOf(message.model));
-    if (to.root && !this.#marked) this.#close();
+    if (to.root && !this.#marked) this.close();
   }
 
-  #block(
-    block: Inside<Message['content']> | null,
-    message_id: string | null,
-    synthetic: boolean,
-  ): void {
-    if (block === null) {
-      this.#to.bad('assistant block is no object');
-    } else if (block.type === 'tool_use') {
-      this.calls.request(block);
-    } else if (block.type === 'text' && typeof block.text === 'string') {
-      this.#to.message('assistant', block.text, { message_id, synthetic });
-    } else if (block.type === 'thinking' && typeof block.thinking === 'string') {
-      this.#to.thinking(block.thinking, message_id);
-    } else putUnknown(this.#to, 'assistant', block.type, isKnown(block.type));
+  #block(block: Inside<Message['content']> | null, said: Said): void {
+    if (block === null) this.to.bad('assistant block is no object');
+    else if (block.type === 'tool_use') this.calls.request(block);
+    else putBlock(this.to, block, said);
   }
 
   user(record: Stdout['user']): void {
     const content = nativeOf(record.message)?.content;
     if (typeof content !== 'string' && !isList(content)) {
-      this.#to.bad('user without content');
+      this.to.bad('user without content');
       return;
     }
-    this.#to.speak(idOf(record.parent_tool_use_id));
-    if (this.#to.root) this.#close();
+    if (this.to.root) this.close();
     for (const item of listOf(content)) {
       const block = nativeOf(item) as Block | null;
-      if (block === null) this.#to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is no object');
       else if (block.type === 'tool_result') this.#answer(block);
-      else if (block.type !== 'text') putUnknown(this.#to, 'user', block.type, isKnown(block.type));
+      else if (block.type !== 'text') putUnknown(this.to, 'user', block.type);
     }
     const text = contentText(content);
     if (text === null) return;
     // The CLI does not repeat the user's prompt: text of the root agent's user is a task's notification.
-    this.#to.message('user', text, { message_id: idOf(record.uuid), synthetic: this.#to.root });
+    this.to.message('user', text, { message_id: idOf(record.uuid), synthetic: this.to.root });
   }
 
   #answer(block: Block): void {
-    const call_id = idOf(block.tool_use_id);
-    if (call_id === null) {
-      this.#to.bad('tool_result without tool_use_id');
-      return;
-    }
+    const call_id = this.to.need(idOf(block.tool_use_id), 'tool_result without tool_use_id');
+    if (call_id === null) return;
     const status = block.is_error === true ? 'error' : 'ok';
     const output = contentText(block.content);
-    const rest = { exit_code: null, duration_ms: null, diff: null, native_tool: null };
-    this.calls.finish({ call_id, output, report: output, status, ...rest });
+    this.calls.finish({ call_id, output, report: output, status });
   }
 
-  streamEvent(record: Stdout['stream_event']): void {
-    const to = this.#to;
-    const event = nativeOf(record.event);
-    const type = textOf(event?.type);
-    to.speak(idOf(record.parent_tool_use_id));
-    if (!event || type === null) {
-      to.bad('stream_event without event');
-    } else if (type === 'content_block_delta') {
-      putDelta(to, nativeOf(event.delta), to.root ? this.#turn : null, DELTAS_IGNORED);
-    } else if (type === 'message_start') {
-      if (!to.root) return;
-      this.#begin(idOf(nativeOf(event.message)?.id) ?? '');
-      this.#marked = true;
-    } else if (type === 'message_stop') {
-      if (to.root) this.#close();
-    } else if (type === 'tool_progress') {
-      // From an MCP server or a long command; only with partial messages.
-      const content = nativeOf(event.content);
-      const elapsed_ms = durationOf(content?.elapsedMs);
-      to.progress(idOf(event.tool_use_id), textOf(content?.message), elapsed_ms);
-    } else if (!EVENTS_IGNORED.has(type)) {
-      to.problem('unknown_record', `stream_event/${type}`);
-    }
+  start(record: StreamEvent): void {
+    if (!this.to.root) return;
+    this.#begin(idOf(nativeOf(nativeOf(record.event)?.message)?.id) ?? '');
+    this.#marked = true;
+  }
+
+  delta(record: StreamEvent): void {
+    const message_id = this.to.root ? this.#turn : null;
+    putDelta(this.to, nativeOf(nativeOf(record.event)?.delta), { message_id }, DELTAS_IGNORED);
   }
 
   result(record: Result): void {
-    const to = this.#to;
+    const to = this.to;
     const end = endOf(record, this.#failed);
     // A sub-agent's failure is a result that took no time, while the call that started it is still open.
     if (record.is_error === true && record.duration_ms === 0 && this.calls.failAgent()) {
@@ -218,28 +190,23 @@ class Turns {
     const usage = nativeOf(record.usage);
     const spent = usage ? ofStream(usage) : null;
     // After a resume it is the whole session's sum: the lines of this run have been added up.
-    if (spent && !isEmpty(spent) && !this.#resumed) to.usage('total', spent);
+    if (spent && !isEmpty(spent) && !this.resumed) to.usage('total', spent);
     if (end.exit_reason === 'provider_error' && !this.#failed)
       this.#providerFailed(end.error ?? '');
     to.ended(end);
     this.#failed = false;
-    this.#close();
+    this.close();
   }
 
   #providerFailed(message: string): void {
-    this.#to.failed({ status: Number(API_ERROR.exec(message)?.[1] ?? 0) || null, message });
+    this.to.failed({ status: Number(API_ERROR.exec(message)?.[1] ?? 0) || null, message });
   }
-}
-
-function isKnown(type: unknown): boolean {
-  return type === 'text' || type === 'thinking';
 }
 
 /** The CLI's own words in a message's place: one text, and no tokens were paid for it. */
 function isFailureMessage(message: Message): boolean {
-  const content = listOf(message.content);
-  if (content.length !== 1 || !isPlaceholder(nativeOf(message.usage))) return false;
-  const [block] = content;
+  const [block, ...others] = listOf(message.content);
+  if (others.length > 0 || !isPlaceholder(nativeOf(message.usage))) return false;
   return isNative(block) && typeof block.text === 'string' && API_ERROR.test(block.text);
 }
 

@@ -1,8 +1,6 @@
-/**
- * The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json; deferred tools are known by
- * name only), plus those of earlier versions.
- */
+/** The tool table: as the CLI sends it to its model (testdata/tools.json; deferred tools by name only), plus earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
+import { words } from '../kit/text.ts';
 
 export const tools: ToolTable = {
   rows: [
@@ -24,34 +22,10 @@ export const tools: ToolTable = {
     { native: 'todo_write', tool: 'TodoWrite' },
     { native: 'ask_user_question', tool: 'AskUser' },
   ],
-  passed_through: [
-    'cron_create',
-    'cron_delete',
-    'cron_list',
-    'enter_worktree',
-    'exit_plan_mode',
-    'exit_worktree',
-    'get_goal',
-    'list_agents',
-    'loop_wakeup',
-    'lsp',
-    'monitor',
-    'read_many_files',
-    'read_mcp_resource',
-    'record_artifact',
-    'report_findings',
-    'save_memory',
-    'send_message',
-    'structured_output',
-    'task_create',
-    'task_get',
-    'task_list',
-    'task_output',
-    'task_stop',
-    'task_update',
-    'tool_call',
-    'tool_search',
-    'update_goal',
-    'zoom_image',
-  ],
+  passed_through: words(`
+    cron_create cron_delete cron_list enter_worktree exit_plan_mode exit_worktree get_goal
+    list_agents loop_wakeup lsp monitor read_many_files read_mcp_resource record_artifact
+    report_findings save_memory send_message structured_output task_create task_get task_list
+    task_output task_stop task_update tool_call tool_search update_goal zoom_image
+  `),
 };

@@ -1,65 +1,102 @@
-/** Token figures in the CLI's spellings. `input` counts the whole prompt natively, with what was read from the cache. */
-import { type Inside, type Merged, tokensOf } from '../kit/native.ts';
-import { type Spent, spent } from '../kit/usage.ts';
+/** Token figures in the CLI's spellings, and the model requests of a session file. A native prompt counts the cache too. */
+import { type Time, Writer } from '../kit/drafts.ts';
+import type { FailureFacts } from '../kit/failures.ts';
+import { type Inside, idOf, type Merged, statusOf, textOf, tokensOf } from '../kit/native.ts';
+import { add, isEmpty, type Spent, spent, without } from '../kit/usage.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
 /** The end record, however the run ended. */
 export type Result = Merged<Stdout, `result/${string}`>;
 type StreamUsage = Inside<Result['usage']>;
 export type Telemetry = Inside<Inside<Session['system/ui_telemetry']['systemPayload']>['uiEvent']>;
-export type MessageUsage = Inside<Session['assistant']['usageMetadata']>;
-
-interface Counted {
-  prompt: unknown;
-  output: unknown;
-  cached: unknown;
-  written?: unknown;
-  thoughts?: unknown;
-}
-
-function spentOf({ prompt, output, cached, written, thoughts }: Counted): Spent {
-  const whole = tokensOf(prompt);
-  const cache_read = tokensOf(cached);
-  return spent({
-    input: whole === null ? null : Math.max(0, whole - (cache_read ?? 0)),
-    output: tokensOf(output),
-    cache_read,
-    cache_write: tokensOf(written),
-    reasoning: tokensOf(thoughts),
-  });
-}
+type MessageUsage = Inside<Session['assistant']['usageMetadata']>;
 
 /** `usage` of an assistant line or of the result on stdout. */
 export function ofStream(usage: StreamUsage): Spent {
-  return spentOf({
-    prompt: usage.input_tokens,
-    output: usage.output_tokens,
-    cached: usage.cache_read_input_tokens,
-    written: usage.cache_creation_input_tokens,
-  });
+  const cache_read = tokensOf(usage.cache_read_input_tokens);
+  const input = without(tokensOf(usage.input_tokens), cache_read);
+  const cache_write = tokensOf(usage.cache_creation_input_tokens);
+  return spent({ input, output: tokensOf(usage.output_tokens), cache_read, cache_write });
 }
 
 /** A session file's record of one answered model request. */
-export function ofTelemetry(event: Telemetry): Spent {
-  return spentOf({
-    prompt: event.input_token_count,
-    output: event.output_token_count,
-    cached: event.cached_content_token_count,
-    thoughts: event.thoughts_token_count,
-  });
+function ofTelemetry(event: Telemetry): Spent {
+  const cache_read = tokensOf(event.cached_content_token_count);
+  const input = without(tokensOf(event.input_token_count), cache_read);
+  const reasoning = tokensOf(event.thoughts_token_count);
+  return spent({ input, output: tokensOf(event.output_token_count), cache_read, reasoning });
 }
 
 /** `usageMetadata` of a session file's message. */
-export function ofMessage(usage: MessageUsage): Spent {
-  return spentOf({
-    prompt: usage.promptTokenCount,
-    output: usage.candidatesTokenCount,
-    cached: usage.cachedContentTokenCount,
-    thoughts: usage.thoughtsTokenCount,
-  });
+function ofMessage(usage: MessageUsage): Spent {
+  const cache_read = tokensOf(usage.cachedContentTokenCount);
+  const input = without(tokensOf(usage.promptTokenCount), cache_read);
+  const reasoning = tokensOf(usage.thoughtsTokenCount);
+  return spent({ input, output: tokensOf(usage.candidatesTokenCount), cache_read, reasoning });
 }
 
 /** Lines before a turn's last one carry zeros, which say nothing. */
 export function isPlaceholder(usage: StreamUsage | null): boolean {
   return !usage || (!tokensOf(usage.input_tokens) && !tokensOf(usage.output_tokens));
+}
+
+const ABORTED = /abort/i;
+/** A failed request costs nothing, and that is known. */
+const FREE = spent({ input: 0, output: 0, cache_read: 0, reasoning: 0 });
+
+/** The model requests of a session file: their cost, which failed, and which of those were retried. */
+export class Requests extends Writer {
+  /** Of all requests, sub-agents' and the CLI's own too. */
+  readonly #requests = spent();
+  /** Of messages: counts where the version writes no telemetry. */
+  readonly #messages = spent();
+  #failed: { readonly failure: FailureFacts; readonly at_ms: Time } | null = null;
+
+  message(usage: MessageUsage): void {
+    add(this.#messages, ofMessage(usage));
+  }
+
+  answered(event: Telemetry): void {
+    add(this.#requests, ofTelemetry(event));
+  }
+
+  unanswered(): void {
+    add(this.#requests, FREE);
+  }
+
+  /** The root agent's request failed; false when it was aborted, which is nobody's failure. */
+  fail(event: Telemetry): boolean {
+    if (ABORTED.test(textOf(event.error_type) ?? '')) return false;
+    const message = textOf(event.error_message) ?? '';
+    const failure = { message, status: statusOf(event.status_code) };
+    this.#failed = { failure, at_ms: this.to.at_ms };
+    return true;
+  }
+
+  /** Another request follows in the same turn. */
+  retried(): void {
+    if (this.#failed) this.to.retried({}, this.#failed.failure, this.#failed.at_ms);
+    this.#failed = null;
+  }
+
+  /** The turn is over: its last failure was final. */
+  giveUp(): void {
+    if (this.#failed) this.to.failed(this.#failed.failure, this.#failed.at_ms);
+    this.#failed = null;
+  }
+
+  total(): Spent | null {
+    const sum = isEmpty(this.#requests) ? this.#messages : this.#requests;
+    return isEmpty(sum) ? null : sum;
+  }
+}
+
+/** The sub-agent of a telemetry event; null for the root agent, whose prompt ids have nothing between their marks. */
+export function agentOf(event: Telemetry): string | null {
+  const named = idOf(event.subagent_name) ?? idOf(event.subagent_id);
+  if (named !== null) return named;
+  const prompt_id = textOf(event.prompt_id) ?? '';
+  const from = prompt_id.indexOf('#');
+  const middle = from < 0 ? '' : prompt_id.slice(from, prompt_id.lastIndexOf('#'));
+  return idOf(middle.replaceAll('#', ''));
 }
