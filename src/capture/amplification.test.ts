@@ -1,10 +1,10 @@
 /** Short input must not become a large record: each agent's ways to have a value repeated, with a long one. */
 
 import { expect, test } from 'vitest';
-import { AGENT_IDS, findAgent } from '../agents/registry.ts';
+import { findAgent } from '../agents/registry.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
-import { createPipeline } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 import { recordedRun } from './run-info.ts';
 
 const KB = 1024;
@@ -130,7 +130,7 @@ function times(record: object | ((n: number) => object)): object[] {
 
 function recorded(agent: Agent, stream: Buffer): Event[] {
   const info = recordedRun('r_test', agent.id, { started_ms: 1 });
-  const pipeline = createPipeline({ agent, primary: 'stdout', now: () => 1, info });
+  const pipeline = new Pipeline({ agent, primary: 'stdout', now: () => 1, info });
   return [
     ...pipeline.push('stdout', stream),
     ...pipeline.endOfInput('stdout'),
@@ -151,7 +151,7 @@ const CASES: Record<string, Partial<Names>> = {
   'a tool of a long name': { tools: [LONG] },
 };
 
-for (const name of AGENT_IDS)
+for (const name of Object.keys(STREAMS))
   test(`${name}: no long value multiplies`, async () => {
     const agent = (await findAgent(name)) as Agent;
     for (const [what, long] of Object.entries(CASES)) {

@@ -1,9 +1,9 @@
 /** Limits of a run: over which figures tacho ends it. A figure that is not known trips nothing. */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
 import type { RunState } from './run-state.ts';
 
 export const NO_LIMITS: RunLimits = {
@@ -38,7 +38,7 @@ const FIGURES: readonly {
   {
     limit: 'tool_calls',
     flag: '--max-tool-calls',
-    of: (state) => state.open_calls.count,
+    of: (state) => state.calls.open.count,
     say: (calls) => `${calls} tool calls`,
   },
   {
@@ -67,16 +67,14 @@ export function unwatched(limits: RunLimits, state: RunState): string[] {
   );
 }
 
-export interface LoopGuard {
-  /** The call that was made as often as it may be, in words; null: none. */
-  push(events: readonly Event[]): string | null;
-}
+export type LoopGuard = ReturnType<typeof createLoopGuard>;
 
 /** Counts calls with the same tool and the same input; `most`: the count that is one too many. */
-export function createLoopGuard(most: number): LoopGuard {
+export function createLoopGuard(most: number) {
   const counts = new Map<string, number>();
   return {
-    push(events) {
+    /** The call that was made as often as it may be, in words; null: none. */
+    push(events: readonly Event[]): string | null {
       for (const event of events) {
         if (event.kind !== 'call_requested') continue;
         const { tool, input } = event.data;
@@ -89,7 +87,7 @@ export function createLoopGuard(most: number): LoopGuard {
         counts.delete(key);
         counts.set(key, count);
         // The one that was not seen for longest goes first: a loop comes back soon.
-        if (counts.size > LIMITS.loop_guard_calls_max)
+        if (counts.size > CAPTURE_LIMITS.loop_guard_calls_max)
           counts.delete(counts.keys().next().value as string);
       }
       return null;

@@ -2,11 +2,11 @@
  * Calls of two channels that give them different ids: those about the same thing that ended alike are the same call, in
  * order. A call is held until its end is known, as a refused command may be tried again with success.
  */
-import type { EventOf } from '../model/event.ts';
+import type { DraftOf } from '../model/draft.ts';
 import type { CallStatus } from '../model/words.ts';
-import type { CallState, KeyOf } from './run-state.ts';
+import type { CallState } from './call-states.ts';
 
-type Request = EventOf<'call_requested'>;
+export type Request = DraftOf<'call_requested'>;
 
 interface Live {
   readonly id: string;
@@ -15,17 +15,17 @@ interface Live {
 }
 
 export class CallPairs {
-  readonly #keyOf: KeyOf;
+  readonly #keyOf: (request: Request) => string | null;
   readonly #live = new Map<string, Live[]>();
   readonly #held = new Map<string, { request: Request; key: string }>();
 
-  constructor(calls: Iterable<CallState>, keyOf: KeyOf) {
+  constructor(calls: Iterable<CallState>, keyOf: (request: Request) => string | null) {
     this.#keyOf = keyOf;
     for (const { key, native_call_id: id, status } of calls) {
       if (key === null) continue;
-      const alike = this.#live.get(key);
-      if (alike === undefined) this.#live.set(key, [{ id, status }]);
-      else alike.push({ id, status });
+      const alike = this.#live.get(key) ?? [];
+      alike.push({ id, status });
+      this.#live.set(key, alike);
     }
   }
 
@@ -39,7 +39,7 @@ export class CallPairs {
   /** False for a call that the stream cannot have shown. */
   hold(request: Request): boolean {
     const { data } = request;
-    const key = data.parent_call_id === null ? this.#keyOf(data) : null;
+    const key = data.parent_call_id === null ? this.#keyOf(request) : null;
     if (key === null || !this.#live.has(key)) return false;
     this.#held.set(data.call_id, { request, key });
     return true;

@@ -1,8 +1,12 @@
 /** How a run ended, decided by evidence in this order: tacho's own reason, the agent's end record, the process's end (AG-11). */
+
 import type { Agent } from '../model/agent.ts';
+import type { DraftOf } from '../model/draft.ts';
 import type { DataOf } from '../model/event.ts';
 import type { Completeness } from '../model/parts.ts';
 import type { ExitReason, ProblemCode, TerminalEvidence } from '../model/words.ts';
+import { problem } from './decode.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
 import type { RunState } from './run-state.ts';
 
 /** Why tacho itself ended the run, or could not record it. */
@@ -19,6 +23,11 @@ export interface Ending {
 
 export const QUIET_ENDING: Ending = { cause: null, limit: null, capture_error: null };
 
+export interface Exit {
+  exit_code: number | null;
+  signal: string | null;
+}
+
 interface Verdict {
   exit_reason: ExitReason;
   error: string | null;
@@ -34,7 +43,7 @@ const NO_GAP = new Set<ProblemCode>([
   'view_failed',
 ]);
 
-export function decide(state: RunState, ending: Ending): Verdict {
+function decide(state: RunState, ending: Ending): Verdict {
   const { ended, exited } = state;
   const evidence: TerminalEvidence = ended?.evidence ?? (exited === null ? 'none' : 'process_exit');
   if (ending.capture_error !== null)
@@ -63,7 +72,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
       error: `the agent was ended by ${exited.signal} before its end record`,
     };
   // Nothing came but a failing exit code: the agent refused to start, which is its own word.
-  if (exited?.exit_code && state.step === 0 && state.open_calls.count === 0) {
+  if (exited?.exit_code && state.step === 0 && state.calls.open.count === 0) {
     return {
       exit_reason: 'agent_error',
       error: `the agent exited with code ${exited.exit_code}${said}`,
@@ -76,7 +85,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
   };
 }
 
-export function completeness(state: RunState, agent: Agent): Completeness {
+function completeness(state: RunState, agent: Agent): Completeness {
   const gaps = [...state.problems]
     .filter(([code]) => !NO_GAP.has(code))
     .map(([code, count]) => (code === 'no_end_record' ? code : `${code}:${count}`));
@@ -84,7 +93,7 @@ export function completeness(state: RunState, agent: Agent): Completeness {
     gaps.push('usage_unknown');
   const nothing =
     state.step === 0 &&
-    state.open_calls.count === 0 &&
+    state.calls.open.count === 0 &&
     state.ended === null &&
     state.text.parts.length === 0;
   return {
@@ -114,7 +123,7 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
     cost_usd,
     cost_source: cost_usd === null ? 'unknown' : 'agent',
     duration_ms: durationOf(state, ending),
-    tool_calls: state.open_calls.count,
+    tool_calls: state.calls.open.count,
     steps: state.step,
     provider_retries: state.provider_retries,
     provider_errors: state.provider_errors,
@@ -125,4 +134,39 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
     redactions: {},
     digest: null,
   };
+}
+
+/** What the limits of a record cost this run. */
+export function limitProblems(state: RunState): DraftOf<'problem'>[] {
+  const { over_limit, text, problems } = state;
+  const found: DraftOf<'problem'>[] = [];
+  if (over_limit > 0 && !problems.has('events_over_limit')) {
+    const detail = `the run has over ${CAPTURE_LIMITS.run_events_max} events: ${over_limit} later ones were not recorded`;
+    found.push(problem('store', 'events_over_limit', detail));
+  }
+  if (text.missing > 0) {
+    const kept = text.chars - text.missing;
+    const detail = `the final output has ${text.chars} characters: ${kept} were kept`;
+    found.push(problem('store', 'truncated_value', detail));
+  }
+  return found;
+}
+
+/** An end record that is missing, or that the end of the process contradicts. `exited`: null when it is not known. */
+export function endProblems(
+  { ended }: RunState,
+  agent: Agent,
+  ending: Ending,
+  exited: Exit | null,
+): DraftOf<'problem'>[] {
+  const found: DraftOf<'problem'>[] = [];
+  if (ended === null && agent.capabilities.end_record === 'live')
+    found.push(problem('correlate', 'no_end_record', 'the stream has no end record'));
+  const failed = exited !== null && (exited.signal !== null || (exited.exit_code ?? 0) !== 0);
+  if (failed && ended?.exit_reason === 'ok' && ending.cause === null) {
+    const how = exited.signal ?? `code ${exited.exit_code}`;
+    const detail = `the agent says ok, but its process ended with ${how}`;
+    found.push(problem('process', 'exit_contradicts_result', detail));
+  }
+  return found;
 }

@@ -8,19 +8,24 @@ import { demo } from '../agents/demo/index.ts';
 import { keptName } from '../lib/foreign.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
+import { Pipeline } from './pipeline.ts';
 import { recordedRun } from './run-info.ts';
 import { applyEvent, RunState } from './run-state.ts';
 import { keptSession } from './session-facts.ts';
 
 /** Runs `work` with other limits. */
-function withLimits<T>(limits: Partial<Record<keyof typeof LIMITS, number>>, work: () => T): T {
-  const before = { ...LIMITS };
-  Object.assign(LIMITS, limits);
+function withLimits<T>(
+  limits: Partial<Record<keyof typeof LIMITS | keyof typeof CAPTURE_LIMITS, number>>,
+  work: () => T,
+): T {
+  const all = [LIMITS, CAPTURE_LIMITS].map((own) => ({ own, before: { ...own } }));
+  for (const { own } of all)
+    Object.assign(own, Object.fromEntries(Object.entries(limits).filter(([name]) => name in own)));
   try {
     return work();
   } finally {
-    Object.assign(LIMITS, before);
+    for (const { own, before } of all) Object.assign(own, before);
   }
 }
 
@@ -32,7 +37,7 @@ function live(): Pipeline {
     started_ms: 500,
     fingerprint: () => 'f',
   });
-  return createPipeline({ agent: demo, primary: 'stdout', now: () => now++, info });
+  return new Pipeline({ agent: demo, primary: 'stdout', now: () => now++, info });
 }
 
 const lines = (...records: object[]) =>
@@ -74,7 +79,7 @@ verifies(
       expect(events.filter(({ kind }) => kind === 'call_finished')).toHaveLength(2);
       for (const kept of [0, 50, 99, 100, 101, 102]) {
         const again = live();
-        for (const event of events.slice(0, kept)) again.resume(event);
+        for (const event of events.slice(0, kept)) again.resumption.resume(event);
         again.resumed();
         const kinds = [...events.slice(0, kept), ...whole(again, input)].map(({ kind }) => kind);
         expect(kinds, `killed after ${kept} events`).toEqual(events.map(({ kind }) => kind));
@@ -101,7 +106,7 @@ test('calls that are never answered are given up beyond a bound, oldest first', 
     expect(given_up.map(({ data }) => (data as { call_id: string }).call_id)).toEqual(
       count(5, (n) => `c${n}`),
     );
-    expect(pipeline.state.open_calls.size).toBe(6);
+    expect(pipeline.state.calls.open.size).toBe(6);
   });
 });
 
@@ -133,7 +138,7 @@ test('ids of finished calls are kept up to a bound, also those of one id that is
       event.kind === 'call_requested' ? [event.data.call_id] : [],
     );
     expect(new Set(ids).size).toBe(100);
-    expect(pipeline.state.marked_calls.size).toBeLessThanOrEqual(20);
+    expect(pipeline.state.calls.marked.size).toBeLessThanOrEqual(20);
   });
 });
 
@@ -228,7 +233,7 @@ verifies(['RE-12', 'ST-3'], 'steps repeat the tools within a share of the input'
     expect(problemsOf(events, 'truncated_value').length).toBe(1);
     for (let kept = 1; kept < 24; kept++) {
       const again = live();
-      for (const event of events.slice(0, kept)) again.resume(event);
+      for (const event of events.slice(0, kept)) again.resumption.resume(event);
       again.resumed();
       const kinds = [...events.slice(0, kept), ...whole(again, input)].map(({ kind }) => kind);
       expect(kinds, `killed after ${kept} events`).toEqual(events.map(({ kind }) => kind));

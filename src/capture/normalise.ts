@@ -9,69 +9,46 @@ import type { ToolRow, ToolTable } from '../model/agent.ts';
 import type { CallRequestedDraft } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
 
-export interface NormalisedCall {
-  tool: string;
-  row: string;
-  input: unknown;
-  reads: string[];
-  /** What of the input could not be kept. */
-  problems: ProblemCode[];
-}
-
-export interface Normaliser {
-  toolName(native_tool: string | null): string | null;
-  call(draft: CallRequestedDraft): NormalisedCall;
-}
+export type Normaliser = ReturnType<typeof createNormaliser>;
 
 const NO_PROBLEMS: ProblemCode[] = [];
 const NO_READS: string[] = [];
 
-export function createNormaliser(agent_id: string, table: ToolTable): Normaliser {
+export function createNormaliser(agent_id: string, table: ToolTable) {
   const rows = new Map<string, ToolRow>(table.rows.map((row) => [row.native, row]));
 
   return {
-    toolName: (native_tool) => rows.get(native_tool ?? '')?.tool ?? native_tool,
-    call(draft) {
-      const name = draft.looked_up_as ?? draft.native_tool;
-      const row = rows.get(name);
-      const checked = checkValue(draft.input, LIMITS.depth_max, {
-        too_deep: false,
-        lossy_number: false,
-      });
-      const problems: ProblemCode[] =
-        checked.too_deep || checked.lossy_number
-          ? [
-              ...(checked.too_deep ? (['too_deep'] as const) : []),
-              ...(checked.lossy_number ? (['lossy_number'] as const) : []),
-            ]
-          : NO_PROBLEMS;
-      const native_input = checked.too_deep
-        ? {}
-        : checked.lossy_number
-          ? asStored(draft.input)
-          : draft.input;
-      if (draft.mcp !== undefined) {
-        const tool = `mcp__${draft.mcp.server}__${draft.mcp.tool}`;
-        return { tool, row: 'mcp', input: native_input, reads: NO_READS, problems };
-      }
+    toolName: (native_tool: string | null) => rows.get(native_tool ?? '')?.tool ?? native_tool,
+    /** `problems`: what of the input could not be kept. */
+    call(draft: CallRequestedDraft) {
+      const { mcp, looked_up_as, native_tool } = draft;
+      const name = looked_up_as ?? native_tool;
+      const { input: given, problems } = keptInput(draft.input);
+      const row = mcp === undefined ? rows.get(name) : undefined;
       if (row === undefined) {
-        const mcp = name.startsWith('mcp__');
-        return {
-          tool: name,
-          row: mcp ? 'mcp' : 'pass',
-          input: native_input,
-          reads: NO_READS,
-          problems,
-        };
+        const tool = mcp === undefined ? name : `mcp__${mcp.server}__${mcp.tool}`;
+        const by = mcp !== undefined || name.startsWith('mcp__') ? 'mcp' : 'pass';
+        return { tool, row: by, input: given, reads: NO_READS, problems };
       }
-      const input =
-        row.fields === undefined ? native_input : withCanonicalFields(native_input, row.fields);
+      const input = row.fields === undefined ? given : withCanonicalFields(given, row.fields);
       const command =
         row.tool === 'Bash' ? (input as { command?: unknown } | null)?.command : undefined;
       const reads = typeof command === 'string' ? shellReads(command) : NO_READS;
       const id = `${agent_id}:${row.native}`;
       return { tool: draft.tool ?? row.tool, row: id, input, reads, problems };
     },
+  };
+}
+
+/** The input as it can be kept, and what could not be. */
+function keptInput(input: unknown): { input: unknown; problems: ProblemCode[] } {
+  const found = { too_deep: false, lossy_number: false };
+  checkValue(input, LIMITS.depth_max, found);
+  if (!found.too_deep && !found.lossy_number) return { input, problems: NO_PROBLEMS };
+  const codes = ['too_deep', 'lossy_number'] as const;
+  return {
+    input: found.too_deep ? {} : asStored(input),
+    problems: codes.filter((code) => found[code]),
   };
 }
 

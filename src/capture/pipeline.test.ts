@@ -8,7 +8,7 @@ import type { Agent } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
 import type { Event } from '../model/event.ts';
 import { problem } from './decode.ts';
-import { createPipeline, type Pipeline, type PipelineOptions } from './pipeline.ts';
+import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import { recordedRun } from './run-info.ts';
 
 const KNOWN = { cwd: '/w', prompt: 'p', started_ms: 500, fingerprint: () => 'f' };
@@ -16,7 +16,7 @@ const KNOWN = { cwd: '/w', prompt: 'p', started_ms: 500, fingerprint: () => 'f' 
 /** A live run's pipeline whose clock goes on by one with every event. */
 function live(agent: Agent, more: Partial<PipelineOptions> = {}): Pipeline {
   let now = 1_000;
-  return createPipeline({
+  return new Pipeline({
     agent,
     primary: 'stdout',
     now: () => now++,
@@ -63,7 +63,7 @@ verifies('ST-3', 'a recorder killed after any event goes on exactly where it sto
   for (let kept = 0; kept < undisturbed.length; kept++) {
     const journalled = undisturbed.slice(0, kept);
     const again = live(demo);
-    for (const event of journalled) again.resume(event);
+    for (const event of journalled) again.resumption.resume(event);
     again.resumed();
     const rest = whole(again);
     expect(untimed([...journalled, ...rest]), `after ${kept} events`).toEqual(untimed(undisturbed));
@@ -165,7 +165,7 @@ for (const [what, calls, ids] of [
     const read = events.filter(({ raw }) => raw !== null).length;
     for (let kept = 0; kept <= read; kept++) {
       const again = live(demo);
-      for (const event of events.slice(0, kept)) again.resume(event);
+      for (const event of events.slice(0, kept)) again.resumption.resume(event);
       again.resumed();
       const all = [...events.slice(0, kept), ...whole(again, lines)];
       expect(untimed(all), `after ${kept} events`).toEqual(untimed(events));
@@ -226,7 +226,7 @@ for (const [what, second, gaps] of [
     );
     for (let kept = 0; kept < events.length; kept++) {
       const again = live(claude);
-      for (const event of events.slice(0, kept)) again.resume(event);
+      for (const event of events.slice(0, kept)) again.resumption.resume(event);
       again.resumed();
       const all = [...events.slice(0, kept), ...whole(again, lines)];
       expect(untimed(all), `after ${kept} events`).toEqual(untimed(events));
@@ -315,7 +315,7 @@ verifies(
 
 test('a call without times of its own takes as long as it was seen to take', () => {
   let now = 1_000;
-  const pipeline = createPipeline({
+  const pipeline = new Pipeline({
     agent: demo,
     primary: 'stdout',
     now: () => now,
@@ -432,7 +432,7 @@ verifies(
   'the rest of a truncated file is redacted as a line of its channel, then cut',
   () => {
     const seen: unknown[] = [];
-    const transform = (drafts: readonly Draft[], channel: string) => {
+    const drafts = (drafts: readonly Draft[], channel: string) => {
       seen.push([channel, drafts.length]);
       return drafts.map((draft) =>
         draft.kind === 'problem'
@@ -440,7 +440,7 @@ verifies(
           : draft,
       );
     };
-    const pipeline = live(demo, { transform });
+    const pipeline = live(demo, { gate: { drafts, held: () => [] } });
     pipeline.push('stderr', Buffer.from('half of a secret'));
     const cut = { kind: 'truncated', position: 16, size: 0 } as const;
     const events = [...pipeline.cut('stderr', cut), ...pipeline.finish()];
@@ -458,12 +458,12 @@ verifies('ST-7', 'drafts of the end of the input are redacted too, and all of th
     end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
   };
   let kept: Draft[] = [];
-  const transform = (drafts: readonly Draft[]) => {
+  const drafts = (drafts: readonly Draft[]) => {
     kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
     return [];
   };
   const held = () => kept.splice(0);
-  const events = live(demo, { decoder, transform, held }).endOfInput('stdout');
+  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
   expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
   expect(JSON.stringify(events)).not.toContain('unsafe');
 });
@@ -474,8 +474,8 @@ verifies(
   () => {
     const events = live(demo).push('stdout', Buffer.concat(RUN.slice(0, 3)));
     const again = live(demo);
-    for (const event of events) again.resume(event);
-    again.skipTo(events.length + 1);
+    for (const event of events) again.resumption.resume(event);
+    again.resumption.skipTo(events.length + 1);
     again.resumed();
     const rest = whole(again);
     expect(rest.map(({ seq }) => seq)).toEqual(rest.map((_, n) => events.length + 2 + n));
@@ -504,7 +504,7 @@ verifies('ST-3', 'killed while what a decoder adds at the end is recorded: it co
     for (let kept = 0; kept < undisturbed.length; kept++) {
       const journalled = undisturbed.slice(0, kept);
       const again = live(demo, { decoder: { ...decoder, end } });
-      for (const event of journalled) again.resume(event);
+      for (const event of journalled) again.resumption.resume(event);
       again.resumed();
       const all = [...journalled, ...whole(again, [say({})])];
       expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
@@ -523,11 +523,12 @@ verifies('ST-3', 'killed while what was held at the end is recorded: each piece 
   });
   const holding = () => {
     const kept: Draft[] = [];
-    const transform = (drafts: readonly Draft[]) => {
+    const drafts = (drafts: readonly Draft[]) => {
       kept.push(...drafts);
       return [];
     };
-    return live(demo, { decoder: decoder(), transform, held: () => kept.splice(0) });
+    const held = () => kept.splice(0);
+    return live(demo, { decoder: decoder(), gate: { drafts, held } });
   };
   const input = texts.map((text) => say({ text }));
   const undisturbed = whole(holding(), input);
@@ -537,7 +538,7 @@ verifies('ST-3', 'killed while what was held at the end is recorded: each piece 
   for (let kept = 0; kept <= last + 1; kept++) {
     const journalled = undisturbed.slice(0, kept);
     const again = holding();
-    for (const event of journalled) again.resume(event);
+    for (const event of journalled) again.resumption.resume(event);
     again.resumed();
     const all = [...journalled, ...whole(again, input)];
     expect(untimed(all), `after ${kept} events`).toEqual(untimed(undisturbed));
@@ -552,6 +553,7 @@ verifies('ST-7', 'what is held at the end of the input comes before what the dec
     end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
   };
   const held = () => kept.splice(0);
-  const events = live(demo, { decoder, held }).endOfInput('stdout');
+  const drafts = (drafts: readonly Draft[]) => [...drafts];
+  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
   expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
 });

@@ -1,34 +1,35 @@
 /**
- * The truth from two channels (AG-16): what the session file knows and the live stream did not say becomes drafts whose
- * raw line is the session's; where the two contradict each other, that is a problem, never a silent choice.
+ * The truth from two channels (AG-16): drafts of the session file that the live stream did not have are the run's too;
+ * where the two contradict each other, that is a problem, never a silent choice.
  */
-import type { Draft } from '../model/draft.ts';
-import type { Event, EventOf } from '../model/event.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Agent } from '../model/agent.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Usage } from '../model/parts.ts';
 import type { CallStatus } from '../model/words.ts';
-import { CallPairs } from './call-pairs.ts';
+import { CallPairs, type Request } from './call-pairs.ts';
+import { isDuration } from './calls.ts';
 import { problem } from './decode.ts';
+import { createNormaliser } from './normalise.ts';
 import type { RunState } from './run-state.ts';
 
-export interface Reconciler {
-  /** One event of the session file, in its order. */
-  event(event: Event): Draft[];
-  /** What can be said only when all of the session file is known. */
-  end(): Draft[];
-}
-
-export function createReconciler(live: RunState): Reconciler {
-  return new Reconciliation(live);
-}
-
-type OnKind = { [K in Event['kind']]?: (event: EventOf<K>) => Draft[] };
+type OnKind = { [K in Draft['kind']]?: (draft: DraftOf<K>) => Draft[] };
 
 interface CallEnd {
   status: CallStatus | null;
   exit_code: number | null;
 }
 
-class Reconciliation implements Reconciler {
+/** A call as the session file has it. */
+interface FiledCall {
+  /** Its id in the run: the session file's own, or that of the stream where the channels' ids differ. */
+  id: string;
+  open: boolean;
+  /** Null: the session file has no time of it. */
+  requested_ms: number | null;
+}
+
+export class Reconciler {
   readonly #live: RunState;
   /** What the stream knew before anything was filled. */
   readonly #had: {
@@ -40,17 +41,23 @@ class Reconciliation implements Reconciler {
     skills: Set<string>;
     files: Set<string>;
   };
+  /** By the session file's id, the latest ones. */
+  readonly #calls = new Map<string, FiledCall>();
   /** Calls that only the session file has, or knows the end of. */
   readonly #added = new Set<string>();
-  /** How calls that the stream saw end ended by the session file's word. */
+  /** Ends in the session file of calls that the stream saw end. */
   readonly #ends = new Map<string, CallEnd>();
-  /** Unique call id → the agent's own id; where the channels' ids differ, the stream's. */
-  readonly #natives = new Map<string, string>();
   readonly #pairs: CallPairs | null;
+  /** Time of the last draft; one without a time of its own has this. */
+  #at_ms = 0;
 
-  constructor(live: RunState) {
+  constructor(agent: Agent, live: RunState) {
     this.#live = live;
-    this.#pairs = live.keyOf === null ? null : new CallPairs(live.calls.values(), live.keyOf);
+    const { keyOf } = live.calls;
+    const normaliser = createNormaliser(agent.id, agent.tools);
+    const keyOfDraft = ({ data }: Request) =>
+      keyOf?.({ native_tool: data.native_tool, ...normaliser.call(data) }) ?? null;
+    this.#pairs = keyOf === null ? null : new CallPairs(live.calls.values(), keyOfDraft);
     this.#had = {
       usage: live.usage.tokens,
       thinking: live.had_thinking,
@@ -63,98 +70,117 @@ class Reconciliation implements Reconciler {
   }
 
   readonly #on: OnKind = {
-    session_started: (event) =>
-      this.#live.model === null && event.data.model !== null ? [fill(event)] : [],
-    call_requested: (event) => this.#onRequest(event),
-    call_finished: (event) => this.#onResult(event),
-    call_updated: (event) => this.#onUpdate(event),
-    usage_reported: (event) => this.#onUsage(event),
-    skill_used: (event) => (this.#had.skills.has(event.data.skill) ? [] : [fill(event)]),
-    file_changed: (event) => (this.#had.files.has(event.data.path) ? [] : [this.#fileOf(event)]),
-    thinking_finished: (event) => (this.#had.thinking ? [] : [fill(event)]),
-    message_finished: (event) =>
-      this.#had.text || this.#had.ended || event.data.role !== 'assistant' ? [] : [fill(event)],
-    provider_retried: (event) => (this.#had.retries || this.#had.ended ? [] : [fill(event)]),
-    agent_ended: (event) => (this.#had.ended ? [] : [fill(event)]),
+    session_started: (draft) =>
+      this.#live.model === null && draft.data.model !== null ? [this.#timed(draft)] : [],
+    call_requested: (draft) => this.#onRequest(draft),
+    call_finished: (draft) => this.#onResult(draft),
+    call_updated: (draft) => this.#onUpdate(draft),
+    usage_reported: (draft) => this.#onUsage(draft),
+    skill_used: (draft) => (this.#had.skills.has(draft.data.skill) ? [] : [this.#timed(draft)]),
+    file_changed: (draft) => (this.#had.files.has(draft.data.path) ? [] : [this.#fileOf(draft)]),
+    thinking_finished: (draft) => (this.#had.thinking ? [] : [this.#timed(draft)]),
+    message_finished: (draft) =>
+      this.#had.text || this.#had.ended || draft.data.role !== 'assistant'
+        ? []
+        : [this.#timed(draft)],
+    provider_retried: (draft) => (this.#had.retries || this.#had.ended ? [] : [this.#timed(draft)]),
+    agent_ended: (draft) => (this.#had.ended ? [] : [this.#timed(draft)]),
     // Of the session's files as a whole; those of its lines repeat what the stream had too.
-    problem: ({ kind, data }) => (data.stage === 'reconcile' ? [{ kind, data }] : []),
+    problem: (draft) => (draft.data.stage === 'reconcile' ? [draft] : []),
   };
 
-  event(event: Event): Draft[] {
-    const on = this.#on[event.kind] as ((event: Event) => Draft[]) | undefined;
-    return on === undefined ? [] : on(event);
+  /** The next draft of the session file → drafts of the run; each is applied before the next one is asked for. */
+  draft(draft: Draft): Draft[] {
+    this.#at_ms = Math.max(this.#at_ms, draft.at_ms ?? 0);
+    const on = this.#on[draft.kind] as ((draft: Draft) => Draft[]) | undefined;
+    return on?.(draft) ?? [];
   }
 
-  #native(call_id: string): string {
-    return this.#natives.get(call_id) ?? call_id;
+  #timed<D extends Draft>(draft: D): D {
+    return { ...draft, at_ms: this.#at_ms };
   }
 
-  #onRequest(event: EventOf<'call_requested'>): Draft[] {
-    const { call_id, native_call_id } = event.data;
-    if (call_id !== native_call_id) this.#natives.set(call_id, native_call_id);
-    const live = this.#live.calls.get(native_call_id);
+  #idOf(call_id: string | null): string | null {
+    return call_id === null ? null : (this.#calls.get(call_id)?.id ?? call_id);
+  }
+
+  #fileOf(draft: DraftOf<'file_changed'>): Draft {
+    const { data } = draft;
+    return this.#timed({ ...draft, data: { ...data, call_id: this.#idOf(data.call_id) } });
+  }
+
+  #remember(call_id: string, at_ms: number | undefined): FiledCall {
+    const call = {
+      id: call_id,
+      open: true,
+      requested_ms: at_ms === undefined ? null : this.#at_ms,
+    };
+    this.#calls.delete(call_id);
+    this.#calls.set(call_id, call);
+    const [oldest] = this.#calls.size > LIMITS.open_calls_max ? this.#calls.keys() : [];
+    if (oldest !== undefined) this.#calls.delete(oldest);
+    return call;
+  }
+
+  #onRequest(draft: Request): Draft[] {
+    const { call_id } = draft.data;
+    // Announced again, perhaps with more of its input.
+    if (this.#calls.get(call_id)?.open) return [];
+    this.#remember(call_id, draft.at_ms);
+    const live = this.#live.calls.get(call_id);
     if (live !== undefined) {
       this.#pairs?.drop(live);
       return [];
     }
-    return this.#pairs?.hold(event) ? [] : [this.#add(event)];
+    const request = this.#timed(draft);
+    return this.#pairs?.hold(request) ? [] : [this.#add(request)];
   }
 
-  #add({ data, at_ms }: EventOf<'call_requested'>): Draft {
-    const { native_call_id: call_id, native_tool, input } = data;
-    const parent = data.parent_call_id;
-    const parent_call_id = parent === null ? null : this.#native(parent);
-    this.#added.add(call_id);
-    const more = { ...mcpOf(data), ...lookedUpAs(data), tool: data.tool };
-    const request = { call_id, native_tool, input, parent_call_id, ...more };
-    return { kind: 'call_requested', at_ms, data: request };
+  #add(request: Request): Draft {
+    const { data } = request;
+    this.#added.add(data.call_id);
+    return { ...request, data: { ...data, parent_call_id: this.#idOf(data.parent_call_id) } };
   }
 
-  #onResult(event: EventOf<'call_finished'>): Draft[] {
-    const { data } = event;
-    const held = this.#pairs?.end(data.call_id, data.status);
-    if (held === undefined) return this.#result(event);
-    if (held.live_id === null) {
-      const { status, exit_code, output, duration_ms } = data;
-      const call_id = this.#native(data.call_id);
-      const end = { call_id, status, exit_code, output, duration_ms };
-      const finish: Draft = { kind: 'call_finished', at_ms: event.at_ms, data: end };
-      return [this.#add(held.request), finish];
-    }
-    this.#natives.set(data.call_id, held.live_id);
-    return this.#result(event);
+  #onResult(draft: DraftOf<'call_finished'>): Draft[] {
+    const { call_id, native_tool, status } = draft.data;
+    let call = this.#calls.get(call_id);
+    if (call === undefined && native_tool !== undefined)
+      call = this.#remember(call_id, draft.at_ms);
+    if (!call?.open) return [];
+    call.open = false;
+    const held = this.#pairs?.end(call_id, status);
+    if (held?.live_id != null) call.id = held.live_id;
+    const data = { ...draft.data, call_id: call.id, duration_ms: durationOf(draft, call) };
+    const end = this.#timed({ ...draft, data });
+    return held?.live_id === null ? [this.#add(held.request), end] : this.#result(end);
   }
 
-  #fileOf(event: EventOf<'file_changed'>): Draft {
-    const { call_id } = event.data;
-    return fill({
-      ...event,
-      data: { ...event.data, call_id: call_id === null ? null : this.#native(call_id) },
-    });
-  }
-
-  #result({ data, at_ms }: EventOf<'call_finished'>): Draft[] {
-    const call_id = this.#native(data.call_id);
+  #result(draft: DraftOf<'call_finished'>): Draft[] {
+    const { call_id, native_tool, status, exit_code, output } = draft.data;
     const call = this.#live.calls.get(call_id);
-    // An open call whose end the session file does not know either stays open: the runner closes it.
-    const unanswered = data.status === 'cancelled' && data.output === null;
-    if (call === undefined || (call.status === null && unanswered)) return [];
-    const { status, exit_code, output, duration_ms } = data;
-    if (call.status !== null) {
+    if (call === undefined && native_tool === undefined) return [];
+    if (call != null && call.status !== null) {
       this.#ends.set(call_id, { status, exit_code });
       return [];
     }
-    const end = { call_id, status, exit_code, output, duration_ms };
+    // An open call whose end the session file does not know either stays open: the runner closes it.
+    if (status === 'cancelled' && output === null) return [];
     this.#added.add(call_id);
-    return [{ kind: 'call_finished', at_ms, data: end }];
+    return [draft];
   }
 
-  #onUpdate({ data, at_ms }: EventOf<'call_updated'>): Draft[] {
-    const call_id = this.#native(data.call_id);
-    const { status, exit_code } = data;
-    if (this.#added.has(call_id)) {
-      return [{ kind: 'call_updated', at_ms, data: { call_id, status, exit_code } }];
+  #onUpdate(draft: DraftOf<'call_updated'>): Draft[] {
+    const { status, exit_code } = draft.data;
+    const call = this.#calls.get(draft.data.call_id);
+    if (call === undefined) return [];
+    if (call.open && status !== null) {
+      const data = { ...draft.data, status, output: null };
+      return this.#onResult({ kind: 'call_finished', at_ms: draft.at_ms, data });
     }
+    const call_id = call.id;
+    if (this.#added.has(call_id))
+      return [this.#timed({ ...draft, data: { ...draft.data, call_id } })];
     const known = this.#ends.get(call_id) ?? { status: null, exit_code: null };
     this.#ends.set(call_id, {
       status: status ?? known.status,
@@ -163,13 +189,10 @@ class Reconciliation implements Reconciler {
     return [];
   }
 
+  /** What can be said only when all of the session file is known. */
   end(): Draft[] {
-    const open = this.#pairs?.rest() ?? [];
-    return [...open.map((event) => this.#add(event)), ...this.#comparisons()];
-  }
-
-  #comparisons(): Draft[] {
-    return [...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end));
+    const open = (this.#pairs?.rest() ?? []).map((request) => this.#add(request));
+    return open.concat([...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end)));
   }
 
   #compare(call_id: string, { status, exit_code }: CallEnd): Draft[] {
@@ -196,49 +219,24 @@ class Reconciliation implements Reconciler {
     return drafts;
   }
 
-  #onUsage(event: EventOf<'usage_reported'>): Draft[] {
+  #onUsage(draft: DraftOf<'usage_reported'>): Draft[] {
     const { usage } = this.#had;
-    if (usage === null) return [fill(event)];
-    const said = (['input', 'output', 'cache_read', 'cache_write'] as const)
-      .map((key) => [key, usage[key], event.data.usage[key]] as const)
+    if (usage === null) return [this.#timed(draft)];
+    const differing = (['input', 'output', 'cache_read', 'cache_write'] as const)
+      .map((key) => [key, usage[key], draft.data.usage[key]] as const)
       .filter(([, stream, session]) => stream !== null && session !== null && stream !== session)
       .map(([key, stream, session]) => `${key} ${stream} and ${session}`);
-    if (said.length === 0) return [];
-    return [
-      problem(
-        'reconcile',
-        'contradiction',
-        `tokens: stream and session file say ${said.join(', ')}`,
-      ),
-    ];
+    if (differing.length === 0) return [];
+    const detail = `tokens: stream and session file say ${differing.join(', ')}`;
+    return [problem('reconcile', 'contradiction', detail)];
   }
 }
 
-/** Server and tool of an MCP call whose native name does not tell them. */
-function mcpOf({ row, tool, native_tool }: EventOf<'call_requested'>['data']) {
-  const names = /^mcp__(.+?)__(.+)$/s.exec(tool);
-  if (row !== 'mcp' || native_tool.startsWith('mcp__') || names === null) return {};
-  return { mcp: { server: names[1] as string, tool: names[2] as string } };
-}
-
-/** The name that the tool table was asked for, where it is not the native one. */
-function lookedUpAs({ row, tool, native_tool }: EventOf<'call_requested'>['data']) {
-  if (row === 'mcp') return {};
-  const name = row === 'pass' ? tool : row.slice(row.indexOf(':') + 1);
-  return name === native_tool ? {} : { looked_up_as: name };
-}
-
-/** Kinds whose draft is the event itself. */
-type Same =
-  | 'session_started'
-  | 'usage_reported'
-  | 'skill_used'
-  | 'file_changed'
-  | 'thinking_finished'
-  | 'message_finished'
-  | 'provider_retried'
-  | 'agent_ended';
-
-function fill(event: EventOf<Same>): Draft {
-  return { kind: event.kind, at_ms: event.at_ms, data: event.data } as Draft;
+/** By the times of the session file: those of the run are later where the call is filled in. */
+function durationOf(
+  { at_ms, data }: DraftOf<'call_finished'>,
+  { requested_ms }: FiledCall,
+): number | null {
+  if (data.duration_ms != null && isDuration(data.duration_ms)) return data.duration_ms;
+  return at_ms === undefined || requested_ms === null ? null : Math.max(0, at_ms - requested_ms);
 }

@@ -2,29 +2,29 @@ import { expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { claude } from '../agents/claude/index.ts';
 import { demo } from '../agents/demo/index.ts';
-import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Event, EventOf } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { problem } from './decode.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
+import { Pipeline } from './pipeline.ts';
 import { recordedRun } from './run-info.ts';
 import { Series } from './series.ts';
 
-const MAX = LIMITS.series_lines_max;
+const MAX = CAPTURE_LIMITS.series_lines_max;
 const HELLO = '{"t":"hello","session":"s","version":"1","model":"m"}\n{"t":"turn","id":"t1"}\n';
 const END = '{"t":"text","id":"m1","text":"done"}\n{"t":"end","reason":"ok"}\n';
 
 function pipeline(agent: Agent = demo): Pipeline {
   const info = recordedRun('r_test', 'demo', { started_ms: 1 });
-  return createPipeline({ agent, primary: 'stdout', now: null, info });
+  return new Pipeline({ agent, primary: 'stdout', now: null, info });
 }
 
 type Chunks = readonly (readonly [Channel, string | Buffer])[];
 
 function play(chunks: Chunks, resumed: readonly Event[] = [], agent: Agent = demo): Event[] {
   const made = pipeline(agent);
-  for (const event of resumed) made.resume(event);
+  for (const event of resumed) made.resumption.resume(event);
   made.resumed();
   const events = [...resumed];
   for (const [channel, text] of chunks) events.push(...made.push(channel, Buffer.from(text)));
@@ -184,7 +184,7 @@ test('lines that are text and a problem: killed between the two events, recovery
 
 test('lines that are put together are bounded in bytes', () => {
   const line = 'x'.repeat(99);
-  const bytes = 5 * LIMITS.series_text_bytes;
+  const bytes = 5 * CAPTURE_LIMITS.series_text_bytes;
   const lines = MAX + Math.ceil(bytes / (line.length + 1));
   const events = play([
     ['stdout', HELLO],
@@ -193,7 +193,7 @@ test('lines that are put together are bounded in bytes', () => {
   const texts = events.flatMap((event) => (event.kind === 'notice' ? [event.data.text ?? ''] : []));
   expect(heard(events).length).toBe(lines);
   const longest = Math.max(...texts.map((text) => text.length));
-  expect(longest).toBeLessThan(1.1 * LIMITS.series_text_bytes);
+  expect(longest).toBeLessThan(1.1 * CAPTURE_LIMITS.series_text_bytes);
 });
 
 test('text that waits for more is given in a pause, and a recovery gives the rest of it', () => {

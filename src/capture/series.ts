@@ -4,10 +4,12 @@
  * stderr are put together: one event with many lines.
  * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
  */
+
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8 } from '../lib/utf8.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
 
 interface Pending {
   first: Raw;
@@ -53,11 +55,11 @@ export class Series {
   #isLater(draft: Draft): boolean {
     if (!isNoise(draft)) return false;
     this.#seen += 1;
-    return !this.#isNew(draft) && this.#seen > LIMITS.series_lines_max;
+    return !this.#isNew(draft) && this.#seen > CAPTURE_LIMITS.series_lines_max;
   }
 
   #isNew({ kind, data }: Draft): boolean {
-    if (kind !== 'problem' || this.#known.size >= LIMITS.series_lines_max) return false;
+    if (kind !== 'problem' || this.#known.size >= CAPTURE_LIMITS.series_lines_max) return false;
     const { code, detail } = data as DraftOf<'problem'>['data'];
     const before = this.#known.size;
     const kept = cutUtf8(detail, LIMITS.problem_detail_bytes_max);
@@ -85,7 +87,7 @@ export class Series {
     return (
       this.#pending !== null &&
       this.#pending.text.length > 0 &&
-      this.#pending.bytes >= LIMITS.series_text_bytes
+      this.#pending.bytes >= CAPTURE_LIMITS.series_text_bytes
     );
   }
 

@@ -1,10 +1,10 @@
 /** An agent's words about itself, which later events repeat: bounded where they come in, and where they are repeated. */
 import { charsIn } from '../lib/chars-of.ts';
 import { keptName, shortenedNames } from '../lib/foreign.ts';
-import { LIMITS } from '../lib/limits.ts';
 import type { DraftOf } from '../model/draft.ts';
 import type { DataOf } from '../model/event.ts';
 import { problem } from './decode.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
 import type { RunState } from './run-state.ts';
 
 type Session = DraftOf<'session_started'>;
@@ -29,8 +29,8 @@ export function keptSession(draft: Session): [Session] | [DraftOf<'problem'>, Se
 }
 
 function keptTools(tools: string[]): string[] {
-  let room = LIMITS.tools_chars_max;
-  const kept = tools.slice(0, LIMITS.tools_max).map(keptName);
+  let room = CAPTURE_LIMITS.tools_chars_max;
+  const kept = tools.slice(0, CAPTURE_LIMITS.tools_max).map(keptName);
   const end = kept.findIndex((tool) => {
     room -= charsIn([tool]);
     return room < 0;
@@ -48,7 +48,8 @@ interface StepContext {
 /** A step repeats the session's tools only within a share of the input: a long list and many short steps would multiply it. */
 export function startStep(context: StepContext, data: DraftOf<'step_started'>['data']): void {
   const { state, emit, offset } = context;
-  const most = LIMITS.step_tools_chars_free + LIMITS.step_tools_input_share * offset();
+  const most =
+    CAPTURE_LIMITS.step_tools_chars_free + CAPTURE_LIMITS.step_tools_input_share * offset();
   const fits = state.step_tools_chars + charsIn(state.tools) <= most;
   if (!fits && data.allowed_tools === null && !state.tools_left_out) {
     const detail = 'the list of tools is long: steps from here on do not repeat it';

@@ -3,16 +3,17 @@
  * all of it to the spool file. The drain is a process of its own, so it finishes its work when tacho is killed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { closeSync, constants, openSync, readFileSync, statSync, unlinkSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../../lib/limits.ts';
 import type { Draft, DraftOf } from '../../model/draft.ts';
 import { problem } from '../decode.ts';
-import { isShell } from '../shells.ts';
-import { startOf } from './process-tree.ts';
-import { findProgram, type ResolvedLaunch } from './spawn.ts';
+import { CAPTURE_LIMITS } from '../limits.ts';
+import { type BlockingPipe, keptBlocking } from './blocking-pipe.ts';
+import { findProgram } from './find-program.ts';
+import { send, startOf } from './process-tree.ts';
+import { isShell } from './shells.ts';
+import type { ResolvedLaunch } from './spawn.ts';
 import type { Tail } from './tail.ts';
 
 /** What any later tacho needs to find a drain. */
@@ -26,15 +27,7 @@ export interface Drain extends DrainMark {
   name: 'stdout' | 'stderr';
   /** How it ended; never rejects. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  pipe: Pipe;
-}
-
-/** Our own write end of a pipe, held while the agent lives. */
-interface Pipe {
-  readonly fd: number;
-  close(): void;
-  /** Whether the pipe may have refused output. To be asked after the end of its drain. */
-  hasRefused(): boolean;
+  pipe: BlockingPipe;
 }
 
 const TOOL_PATH = '/usr/bin:/bin:/usr/local/bin';
@@ -74,7 +67,7 @@ function openDrains(stdout_path: string, stderr_path: string): readonly [Drain, 
     out?.pipe.close();
     return null;
   } finally {
-    for (const fifo of fifos) unlinkQuietly(fifo);
+    for (const fifo of fifos) rmSync(fifo, { force: true });
   }
 }
 
@@ -116,61 +109,6 @@ function followed(child: ChildProcess): Omit<Drain, 'name' | 'pipe'> {
 }
 
 /**
- * Keeps a pipe blocking. A Node program makes a pipe that is its stdout or stderr non-blocking, and the flag belongs to
- * the open file: it holds for all programs that share the pipe, also after the Node program was killed. A full pipe then
- * refuses what they write. Node can clear the flag only by a method of the handle.
- */
-function keptBlocking(fd: number, path: string): Pipe {
-  const end = new Socket({ fd, readable: false, writable: true }) as Socket & { _handle?: Handle };
-  /** The size of the spool file when the pipe was blocking. */
-  let before = 0;
-  let found = false;
-  let refused = false;
-  // A pipe was full only where as much came out of it since then.
-  const hasRefused = () => {
-    refused ||= found && sizeOf(path) - before >= LIMITS.pipe_full_bytes_min;
-    return refused;
-  };
-  const look = () => {
-    hasRefused();
-    found = isNonBlocking(fd);
-    end._handle?.setBlocking?.(true);
-    if (!found) before = sizeOf(path);
-  };
-  // The socket has made it non-blocking itself.
-  end._handle?.setBlocking?.(true);
-  const timer = setInterval(look, LIMITS.pipe_poll_ms).unref();
-  const close = () => {
-    clearInterval(timer);
-    look();
-    end.destroy();
-  };
-  return { fd, close, hasRefused };
-}
-
-/** 0: not known. The agent can remove or replace it. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch {
-    return 0;
-  }
-}
-
-type Handle = { setBlocking?: (blocking: boolean) => number } | null;
-
-function isNonBlocking(fd: number): boolean {
-  try {
-    const text = readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1');
-    const flags = /^flags:\s*(\d+)/m.exec(text)?.[1] ?? '';
-    return (Number.parseInt(flags, 8) & constants.O_NONBLOCK) !== 0;
-  } catch {
-    // Not known without /proc.
-    return false;
-  }
-}
-
-/**
  * Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. `enough`: all that the
  * channel gets from now on is of other processes.
  */
@@ -195,13 +133,13 @@ async function settleDrain(
 ): Promise<DraftOf<'problem'> | null> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, enough]);
-  const late = sleep(LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
+  const late = sleep(CAPTURE_LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
   // A drain with all its writers ended needs a moment for what is in the pipe.
-  const moment = () => sleep(LIMITS.tree_poll_ms, null);
+  const moment = () => sleep(CAPTURE_LIMITS.tree_poll_ms, null);
   const end = (await Promise.race([ended, late])) ?? (await Promise.race([ended, moment()]));
   over.abort();
   if (end === null) {
-    send(pid);
+    send(pid, 'SIGKILL');
     // The timer keeps us alive meanwhile: a drain does not.
     await Promise.race([ended, moment()]);
     return heldOpen(name);
@@ -214,10 +152,11 @@ async function settleDrain(
 
 /** The same for a run of another tacho, which is dead: only the marks of its drains are known. */
 export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf<'problem'>[]> {
-  const until = performance.now() + LIMITS.drain_wait_ms;
-  while (marks.some(isDraining) && performance.now() < until) await sleep(LIMITS.tree_poll_ms);
+  const until = performance.now() + CAPTURE_LIMITS.drain_wait_ms;
+  while (marks.some(isDraining) && performance.now() < until)
+    await sleep(CAPTURE_LIMITS.tree_poll_ms);
   const stuck = marks.filter(isDraining);
-  for (const { pid } of stuck) send(pid);
+  for (const { pid } of stuck) send(pid, 'SIGKILL');
   return stuck.map(() => heldOpen('output'));
 }
 
@@ -237,20 +176,4 @@ export function leftUnread(name: string, tail: Tail): Draft[] {
 function heldOpen(name: string): DraftOf<'problem'> {
   const detail = `a process that outlived the agent keeps its ${name} open; what it writes from now on is not recorded`;
   return problem('process', 'drain_failed', detail);
-}
-
-function send(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
-function unlinkQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Not made.
-  }
 }

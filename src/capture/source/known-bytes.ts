@@ -1,14 +1,14 @@
 /** The first and the last bytes that were read of a file, by which a file that was cut and has grown again is known. */
 import { readSync } from 'node:fs';
-import { LIMITS } from '../../lib/limits.ts';
+import { CAPTURE_LIMITS } from '../limits.ts';
 
 /** Bytes before the position that are the same in a file without a mark that was only written to in place. */
 const SAME_BYTES = 256;
 
 export class KnownBytes {
-  readonly #head = Buffer.alloc(LIMITS.tail_window_bytes);
-  readonly #last = Buffer.alloc(LIMITS.tail_window_bytes);
-  readonly #now = Buffer.alloc(LIMITS.tail_window_bytes);
+  readonly #head = Buffer.alloc(CAPTURE_LIMITS.tail_window_bytes);
+  readonly #last = Buffer.alloc(CAPTURE_LIMITS.tail_window_bytes);
+  readonly #now = Buffer.alloc(CAPTURE_LIMITS.tail_window_bytes);
   #head_length = 0;
   #last_length = 0;
   /** Where the reading began. */

@@ -1,23 +1,13 @@
 /** The system's processes at one moment: from /proc where there is one, else from `ps`. */
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
-
-export interface TreeProcess {
-  pid: number;
-  ppid: number;
-  pgid: number;
-  /** null where the system does not tell. */
-  session: number | null;
-  name: string;
-  /** Start time by the system's own count; with the pid it names one process for good. */
-  start: string;
-}
+import { type ProcessStat, readStat } from '../../lib/process-stat.ts';
 
 export interface ProcessTable {
   /** Processes that run: those that ended but were not yet waited for are left out. */
-  list(): Promise<TreeProcess[]>;
+  list(): Promise<ProcessStat[]>;
   /** The start time of a process that runs; null when there is none. */
   startOf(pid: number): string | null;
   /** Whether `a` is not earlier than `b`, both start times; true where that cannot be told. */
@@ -30,33 +20,6 @@ export interface ProcessTable {
 const SLICE = 64;
 const PS_WAIT_MS = 5_000;
 const PS_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
-
-/** `pid (name) state ppid pgid session …`, where the name may itself hold blanks and parentheses. */
-export function parseStat(text: string): TreeProcess | null {
-  const open = text.indexOf('(');
-  const shut = text.lastIndexOf(')');
-  const rest = text.slice(shut + 2).split(' ');
-  const start = rest[19];
-  if (open < 0 || shut < open || start === undefined) return null;
-  const state = rest[0];
-  if (state === 'Z' || state === 'X' || state === 'x') return null;
-  return {
-    pid: Number(text.slice(0, open)),
-    ppid: Number(rest[1]),
-    pgid: Number(rest[2]),
-    session: Number(rest[3]),
-    name: text.slice(open + 1, shut),
-    start,
-  };
-}
-
-function readStat(pid: number | string): TreeProcess | null {
-  try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return null;
-  }
-}
 
 let ours: boolean | undefined;
 
@@ -72,7 +35,7 @@ function isOurs(): boolean {
 
 export const procTable: ProcessTable = {
   async list() {
-    const found: TreeProcess[] = [];
+    const found: ProcessStat[] = [];
     const pids = readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
     for (const [i, pid] of pids.entries()) {
       if (i % SLICE === SLICE - 1) await turn();
@@ -98,7 +61,7 @@ const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\w+ +\w+ +\d+ +[\d:]+ +\d+
 const PS_COLUMNS = 'pid=,ppid=,pgid=,stat=,lstart=,comm=';
 
 /** One line of `ps -o` with those columns. */
-export function parsePsLine(line: string): TreeProcess | null {
+export function parsePsLine(line: string): ProcessStat | null {
   const parts = PS_LINE.exec(line);
   if (parts === null || parts[4]?.startsWith('Z')) return null;
   return {

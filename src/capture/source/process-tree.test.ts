@@ -2,14 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { succeeds } from '../../../test/e2e/needs.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
-import { type ProcessTable, parsePsLine, parseStat, type TreeProcess } from './process-table.ts';
+import { type ProcessStat, parseStat } from '../../lib/process-stat.ts';
+import { type ProcessTable, parsePsLine } from './process-table.ts';
 import { listTree, type TreeRoot } from './process-tree.ts';
 
 type Row = [pid: number, ppid: number, pgid: number, session: number | null, start: number];
 
 function tableOf(rows: readonly Row[], marked: readonly number[] = []): ProcessTable {
   const list = rows.map(
-    ([pid, ppid, pgid, session, start]): TreeProcess => ({
+    ([pid, ppid, pgid, session, start]): ProcessStat => ({
       pid,
       ppid,
       pgid,

@@ -1,9 +1,8 @@
 /** Everything an agent started, found and ended: its session, its group, its descendants, its marked daemons. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../../lib/limits.ts';
-import { type ProcessTable, systemTable, type TreeProcess } from './process-table.ts';
-
-export type { TreeProcess } from './process-table.ts';
+import type { ProcessStat } from '../../lib/process-stat.ts';
+import { CAPTURE_LIMITS } from '../limits.ts';
+import { type ProcessTable, systemTable } from './process-table.ts';
 
 /** The variable that marks an agent's processes, so that a daemon that left its session is found too. */
 export const RUN_ID_VARIABLE = 'TACHO_RUN_ID';
@@ -36,8 +35,8 @@ export function startOf(pid: number): string | null {
 export async function findMarked(
   run_id: string,
   table: ProcessTable = systemTable,
-): Promise<TreeProcess | null> {
-  let first: TreeProcess | null = null;
+): Promise<ProcessStat | null> {
+  let first: ProcessStat | null = null;
   for (const one of await table.list()) {
     if (!(await table.hasEnv(one.pid, `${RUN_ID_VARIABLE}=${run_id}`))) continue;
     if (first === null || table.notEarlier(first.start, one.start)) first = one;
@@ -49,19 +48,19 @@ export async function findMarked(
 export async function listTree(
   root: TreeRoot,
   table: ProcessTable = systemTable,
-): Promise<TreeProcess[]> {
+): Promise<ProcessStat[]> {
   return (await lookAt(root, new Map(), table)).list;
 }
 
 interface Look {
-  list: TreeProcess[];
+  list: ProcessStat[];
   /** We or an ancestor are in the agent's group: it must not be signalled as one. */
   shared_group: boolean;
 }
 
-const keyOf = (one: TreeProcess) => `${one.pid}:${one.start}`;
+const keyOf = (one: ProcessStat) => `${one.pid}:${one.start}`;
 
-function ourselves(all: ReadonlyMap<number, TreeProcess>): Set<number> {
+function ourselves(all: ReadonlyMap<number, ProcessStat>): Set<number> {
   const ours = new Set([0, 1]);
   for (let pid = process.pid; !ours.has(pid); pid = all.get(pid)?.ppid ?? 0) ours.add(pid);
   return ours.add(process.ppid);
@@ -70,7 +69,7 @@ function ourselves(all: ReadonlyMap<number, TreeProcess>): Set<number> {
 /** `known`: processes seen in the tree before; what they have started since belongs to it too. */
 async function lookAt(
   root: TreeRoot,
-  known: ReadonlyMap<string, TreeProcess>,
+  known: ReadonlyMap<string, ProcessStat>,
   table: ProcessTable,
 ): Promise<Look> {
   // 0 and 1 are the kernel's and the system's own groups and sessions; below it, the end of everything.
@@ -85,7 +84,7 @@ async function lookAt(
   const others = everything.filter(
     (one) => !ours.has(one.pid) && (start === null || table.notEarlier(one.start, start)),
   );
-  const found = new Map<number, TreeProcess>();
+  const found = new Map<number, ProcessStat>();
   for (const one of others) {
     const related = !reused && [one.pid, one.pgid, one.session].includes(root.pid);
     if (related || known.has(keyOf(one))) found.set(one.pid, one);
@@ -101,7 +100,7 @@ async function lookAt(
   };
 }
 
-function addDescendants(found: Map<number, TreeProcess>, others: readonly TreeProcess[]): void {
+function addDescendants(found: Map<number, ProcessStat>, others: readonly ProcessStat[]): void {
   for (let before = -1; before !== found.size; ) {
     before = found.size;
     for (const one of others) {
@@ -114,17 +113,17 @@ function addDescendants(found: Map<number, TreeProcess>, others: readonly TreePr
 interface Ending {
   root: TreeRoot;
   table: ProcessTable;
-  known: Map<string, TreeProcess>;
+  known: Map<string, ProcessStat>;
   signalled: Map<string, Set<NodeJS.Signals>>;
   /** Signals that the group as a whole has had. */
   groups: Set<NodeJS.Signals>;
 }
 
-function send(pid: number, signal: NodeJS.Signals): boolean {
+/** False for a process that is gone, or not ours to signal. */
+export function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    // Gone meanwhile, or not ours to signal; the next look tells.
     return false;
   }
 }
@@ -138,7 +137,7 @@ function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
   const { root, table, signalled } = ending;
   const alone = asked === 'SIGINT' && look.list.some((one) => one.pid === root.pid);
   const signal = asked === 'SIGINT' && !alone ? 'SIGTERM' : asked;
-  const inGroup = (one: TreeProcess) => !look.shared_group && one.pgid === root.pid;
+  const inGroup = (one: ProcessStat) => !look.shared_group && one.pgid === root.pid;
   const fresh = look.list.filter(
     (one) => !signalled.get(keyOf(one))?.has(signal) && (!alone || inGroup(one)),
   );
@@ -164,9 +163,9 @@ async function signalUntilGone(
   ending: Ending,
   signal: NodeJS.Signals,
   ms: number,
-): Promise<TreeProcess[]> {
+): Promise<ProcessStat[]> {
   const until = performance.now() + ms;
-  for (let pause = 2; ; pause = Math.min(pause * 2, LIMITS.tree_poll_ms)) {
+  for (let pause = 2; ; pause = Math.min(pause * 2, CAPTURE_LIMITS.tree_poll_ms)) {
     const look = await lookAt(ending.root, ending.known, ending.table);
     const { list } = look;
     for (const one of list) ending.known.set(keyOf(one), one);
@@ -179,7 +178,7 @@ async function signalUntilGone(
 
 /**
  * Asks the whole tree to end, waits `grace_ms` at most, then kills what is left, with everything that
- * appears meanwhile. Returns within `grace_ms + LIMITS.kill_wait_ms` and the time of a few looks.
+ * appears meanwhile. Returns within `grace_ms + CAPTURE_LIMITS.kill_wait_ms` and the time of a few looks.
  */
 export async function endTree(
   root: TreeRoot,
@@ -188,7 +187,7 @@ export async function endTree(
 ): Promise<TreeEnd> {
   const ending: Ending = { root, table, known: new Map(), signalled: new Map(), groups: new Set() };
   let left = await signalUntilGone(ending, options.signal, options.grace_ms);
-  if (left.length > 0) left = await signalUntilGone(ending, 'SIGKILL', LIMITS.kill_wait_ms);
+  if (left.length > 0) left = await signalUntilGone(ending, 'SIGKILL', CAPTURE_LIMITS.kill_wait_ms);
   const wereKilled = [...ending.known.keys()].filter((key) =>
     ending.signalled.get(key)?.has('SIGKILL'),
   );

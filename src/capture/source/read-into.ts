@@ -1,9 +1,10 @@
 /** From a spool file into the pipeline: what is new, and what happened to the file meanwhile. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { fstatSync, openSync, readSync } from 'node:fs';
+import { withFd } from '../../lib/with-fd.ts';
 import type { Event } from '../../model/event.ts';
 import type { Channel } from '../../model/words.ts';
 import type { Pipeline } from '../pipeline.ts';
-import { type Cut, createTail, type Tail } from './tail.ts';
+import { type Cut, Tail } from './tail.ts';
 
 /** Null when there is nothing new. */
 export async function readInto(
@@ -30,11 +31,11 @@ export function resumeTail(
   mark: Buffer,
 ): { tail: Tail; events: Event[] } {
   // Once cut, a file has no mark.
-  const expected = pipeline.wasCut(channel) ? Buffer.alloc(0) : mark;
-  const at = pipeline.resumesAt(channel) ?? 0;
+  const expected = pipeline.resumption.wasCut(channel) ? Buffer.alloc(0) : mark;
+  const at = pipeline.resumption.resumesAt(channel) ?? 0;
   const cut = findCut(path, expected, at);
   const begins = cut?.kind === 'truncated' ? Buffer.alloc(0) : expected;
-  const tail = createTail(path, { from: begins.length, mark: begins });
+  const tail = new Tail(path, { from: begins.length, mark: begins });
   return { tail, events: cut === null ? [] : pipeline.cut(channel, cut) };
 }
 
@@ -42,8 +43,7 @@ const LF = 10;
 
 /** `at`: where behind the mark the last known line begins, which is behind the end of another; 0: nothing is known. */
 function findCut(path: string, mark: Buffer, at: number): Cut | null {
-  const fd = openSync(path, 'r');
-  try {
+  return withFd(openSync(path, 'r'), (fd) => {
     const { size } = fstatSync(fd);
     const position = mark.length + at;
     const head = Buffer.alloc(mark.length);
@@ -54,7 +54,5 @@ function findCut(path: string, mark: Buffer, at: number): Cut | null {
     readSync(fd, before, 0, 1, position - 1);
     if (size > position && before[0] === LF) return null;
     return { kind: mark.length > 0 ? 'shortened' : 'truncated', position, size };
-  } finally {
-    closeSync(fd);
-  }
+  });
 }

@@ -9,9 +9,9 @@ import {
   openSync,
   statSync,
 } from 'node:fs';
-import { delimiter, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { type ErrorCode, errnoOf, TachoError, withPath } from '../../lib/errors.ts';
+import { isFolder, lookUpProgram } from './find-program.ts';
 import { startOf } from './process-tree.ts';
 
 export interface ResolvedLaunch {
@@ -50,55 +50,7 @@ export interface AgentProcess {
   exited: Promise<AgentExit>;
 }
 
-export type ProgramLookup =
-  | { state: 'found'; path: string }
-  | { state: 'not_executable'; path: string }
-  | { state: 'missing' };
-
 const STAGE = 'spawn';
-/** What the system searches when there is no PATH. */
-const PATH_DEFAULT = '/usr/local/bin:/usr/bin:/bin';
-
-function lookAt(path: string): ProgramLookup {
-  try {
-    if (!statSync(path).isFile()) return { state: 'not_executable', path };
-  } catch (cause) {
-    const denied = (cause as NodeJS.ErrnoException).code === 'EACCES';
-    return denied ? { state: 'not_executable', path } : { state: 'missing' };
-  }
-  try {
-    accessSync(path, constants.X_OK);
-    return { state: 'found', path };
-  } catch {
-    return { state: 'not_executable', path };
-  }
-}
-
-/** Looks as execvp does: a name with a slash is a path from `cwd`, an empty entry of PATH is `cwd`. */
-export function lookUpProgram(name: string, path: string | undefined, cwd: string): ProgramLookup {
-  if (name === '' || name.includes('\0')) return { state: 'missing' };
-  if (name.includes('/')) return lookAt(resolve(cwd, name));
-  let refused: ProgramLookup = { state: 'missing' };
-  for (const folder of (path ?? PATH_DEFAULT).split(delimiter)) {
-    const found = lookAt(resolve(cwd, folder, name));
-    if (found.state === 'found') return found;
-    // A folder that happens to have the program's name is no program that lacks a permission.
-    if (found.state === 'not_executable' && refused.state === 'missing' && !isFolder(found.path)) {
-      refused = found;
-    }
-  }
-  return refused;
-}
-
-/** The program's absolute path; null when it is missing or not executable. */
-export function findProgram(name: string, path: string | undefined, cwd: string): string | null {
-  const found = lookUpProgram(name, path, cwd);
-  return found.state === 'found' ? found.path : null;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
 
 function resolveProgram(plan: ResolvedLaunch): string {
   const found = lookUpProgram(plan.command, plan.env.PATH, plan.cwd);
@@ -122,13 +74,13 @@ function checkFolder(cwd: string): void {
     }
     why = 'it is not a folder';
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EACCES') why = 'permission denied';
+    if (errnoOf(cause) === 'EACCES') why = 'permission denied';
   }
   throw new TachoError('cwd_missing', `cannot work in ${cwd}: ${why}`, { stage: STAGE });
 }
 
 function openRegular(path: string, flags: number): number {
-  try {
+  return withPath(path, STAGE, () => {
     // Opening a FIFO would block this whole process, so its kind is looked at first.
     const found = lstatSync(path);
     if (!found.isFile() && !found.isSymbolicLink()) throw notRegular(path);
@@ -136,9 +88,7 @@ function openRegular(path: string, flags: number): number {
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
     throw notRegular(path);
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  });
 }
 
 function notRegular(path: string): TachoError {
@@ -174,29 +124,27 @@ function closeAll(fds: readonly number[]): void {
 /** The cause is not kept: Node's error holds every argument, and with them the prompt. */
 function spawnError(cause: unknown, program: string, plan: ResolvedLaunch): TachoError {
   if (cause instanceof TachoError) return cause;
-  const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
-  if (errno === 'ENOENT') {
-    const say = `cannot start ${program}: the interpreter its first line names is missing`;
-    return new TachoError('agent_not_executable', say, { stage: STAGE });
+  const errno = errnoOf(cause) || 'unknown error';
+  const longest = () => Math.max(0, ...plan.args.map((arg) => Buffer.byteLength(arg)));
+  const failed = (code: ErrorCode, why: string, retryable = false) =>
+    new TachoError(code, `cannot start ${program}: ${why}`, { stage: STAGE, retryable });
+  switch (errno) {
+    case 'ENOENT':
+      return failed('agent_not_executable', 'the interpreter its first line names is missing');
+    case 'EACCES':
+    case 'ENOEXEC':
+    case 'EPERM':
+      return failed('agent_not_executable', `the system refuses to execute it (${errno})`);
+    case 'E2BIG':
+      return failed(
+        'spawn_failed',
+        `its arguments and environment are too long for this system (the longest argument has ${longest()} bytes): give it less in arguments`,
+      );
+    case 'ERR_INVALID_ARG_VALUE':
+      return failed('spawn_failed', 'an argument or environment variable holds a NUL character');
+    default:
+      return failed('spawn_failed', errno, ['EAGAIN', 'EMFILE', 'ENFILE'].includes(errno));
   }
-  if (errno === 'EACCES' || errno === 'ENOEXEC' || errno === 'EPERM') {
-    const say = `cannot start ${program}: the system refuses to execute it (${errno})`;
-    return new TachoError('agent_not_executable', say, { stage: STAGE });
-  }
-  if (errno === 'E2BIG') {
-    const longest = Math.max(0, ...plan.args.map((arg) => Buffer.byteLength(arg)));
-    const say = `cannot start ${program}: its arguments and environment are too long for this system (the longest argument has ${longest} bytes): give it less in arguments`;
-    return new TachoError('spawn_failed', say, { stage: STAGE });
-  }
-  if (errno === 'ERR_INVALID_ARG_VALUE') {
-    const say = `cannot start ${program}: an argument or environment variable holds a NUL character`;
-    return new TachoError('spawn_failed', say, { stage: STAGE });
-  }
-  const retryable = errno === 'EAGAIN' || errno === 'EMFILE' || errno === 'ENFILE';
-  return new TachoError('spawn_failed', `cannot start ${program}: ${errno}`, {
-    stage: STAGE,
-    retryable,
-  });
 }
 
 function notStarted(error: TachoError): AgentProcess {

@@ -11,32 +11,9 @@ import {
   watch,
 } from 'node:fs';
 import { promisify } from 'node:util';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { TachoError, withPath } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { KnownBytes } from './known-bytes.ts';
-
-export interface Tail {
-  /** Offset of the next byte to be read. */
-  readonly position: number;
-  /** Something may have changed since the last read began. */
-  readonly changed: boolean;
-  /** Whether the file system tells of changes; false: only the poll does. */
-  readonly watching: boolean;
-  /**
-   * The bytes there are now, at most `LIMITS.read_chunk_bytes` or the given buffer's length; null when
-   * there is nothing new. With a buffer the result lies in it. One read at a time.
-   */
-  read(buffer?: Buffer): Promise<Buffer | null>;
-  /** The file's size now. */
-  size(): number;
-  /** From now on only what the file has at this moment is read, at most up to the offset `most`. Can be asked for again. */
-  stop(most: number): void;
-  /** What somebody else did to bytes that were read already, found by the last read; null: nothing. Given once. */
-  takeCut(): Cut | null;
-  /** Calls `listener` at each change until the returned function is called. */
-  onChange(listener: () => void): () => void;
-  close(): Promise<void>;
-}
 
 /**
  * `truncated`: the file was cut, and perhaps has grown again. The bytes of the last read are from its new beginning; what
@@ -64,17 +41,16 @@ const readAt = promisify(read);
 const closeFd = promisify(close);
 
 function openFile(path: string): number {
-  try {
-    // Without O_NONBLOCK a FIFO put in the file's place would block this process.
-    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    return openSync(path, flags);
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  // Without O_NONBLOCK a FIFO put in the file's place would block this process.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  return withPath(path, STAGE, () => openSync(path, flags));
 }
 
-class FileTail implements Tail {
+/** Keeps no process alive. */
+export class Tail {
+  /** Offset of the next byte to be read. */
   position: number;
+  /** Something may have changed since the last read began. */
   changed = true;
   readonly #path: string;
   readonly #fd: number;
@@ -92,6 +68,7 @@ class FileTail implements Tail {
   #until = Number.POSITIVE_INFINITY;
   #stopped = false;
 
+  /** Throws a TachoError when the file cannot be opened. */
   constructor(path: string, options: TailOptions) {
     this.#path = path;
     this.position = options.from;
@@ -106,6 +83,7 @@ class FileTail implements Tail {
     this.#poll.unref();
   }
 
+  /** Whether the file system reports changes; false: only the poll finds them. */
   get watching(): boolean {
     return this.#watcher !== null;
   }
@@ -153,6 +131,10 @@ class FileTail implements Tail {
     return mine;
   }
 
+  /**
+   * The bytes there are now, at most `LIMITS.read_chunk_bytes` or the given buffer's length; null when
+   * there is nothing new. With a buffer the result lies in it. One read at a time.
+   */
   async read(buffer?: Buffer): Promise<Buffer | null> {
     // Only the poll's look at the size can be under way here.
     if (this.#busy !== null) await this.#busy;
@@ -207,21 +189,25 @@ class FileTail implements Tail {
     return kind === null ? null : { kind, position, size };
   }
 
+  /** The file's size now. */
   size(): number {
     return fstatSync(this.#fd).size;
   }
 
+  /** From now on only what the file has at this moment is read, at most up to the offset `most`. Can be asked for again. */
   stop(most: number): void {
     this.#until = Math.min(this.size(), most);
     this.#stopped = false;
   }
 
+  /** What somebody else did to bytes that were read already, found by the last read; null: nothing. Given once. */
   takeCut(): Cut | null {
     const cut = this.#cut;
     this.#cut = null;
     return cut;
   }
 
+  /** Calls `listener` at each change until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -236,11 +222,6 @@ class FileTail implements Tail {
     await this.#busy?.catch(() => {});
     await closeFd(this.#fd).catch(() => {});
   }
-}
-
-/** Throws a TachoError when the file cannot be opened. The tail itself keeps no process alive. */
-export function createTail(path: string, options: TailOptions): Tail {
-  return new FileTail(path, options);
 }
 
 export type WaitResult = 'changed' | 'timeout' | 'aborted';

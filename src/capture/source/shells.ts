@@ -2,8 +2,9 @@
  * Which programs are shells, judged by their file. Shells open `/dev/stdout` and `/dev/stderr` by name, with O_TRUNC;
  * see docs/adr/0012 for what follows from that.
  */
-import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
+import { openSync, readSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
+import { withFd } from '../../lib/with-fd.ts';
 
 const SHELLS = new Set(
   'sh bash rbash dash ash zsh ksh ksh93 mksh lksh oksh pdksh posh yash fish csh tcsh'.split(' '),
@@ -75,13 +76,9 @@ function interpreterOf(text: string): string {
 /** Null for what cannot be read. */
 function headOf(path: string): string | null {
   try {
-    const fd = openSync(path, 'r');
-    try {
-      const start = Buffer.alloc(SCRIPT_BYTES);
-      return start.toString('latin1', 0, readSync(fd, start, 0, SCRIPT_BYTES, 0));
-    } finally {
-      closeSync(fd);
-    }
+    const start = Buffer.alloc(SCRIPT_BYTES);
+    const count = withFd(openSync(path, 'r'), (fd) => readSync(fd, start, 0, SCRIPT_BYTES, 0));
+    return start.toString('latin1', 0, count);
   } catch {
     return null;
   }

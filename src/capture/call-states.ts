@@ -1,0 +1,129 @@
+/** The calls of a run, a part of its state: a fold over its events and nothing else. */
+import { charsOf } from '../lib/chars-of.ts';
+import { LIMITS } from '../lib/limits.ts';
+import type { Event, EventOf } from '../model/event.ts';
+import { OpenCalls } from '../model/run-fold.ts';
+import type { CallStatus } from '../model/words.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
+
+export interface CallState {
+  call_id: string;
+  native_call_id: string;
+  tool: string;
+  native_tool: string;
+  /** Null when the call has ended, and for an input that is too large to be kept. */
+  input: unknown;
+  input_chars: number;
+  parent_call_id: string | null;
+  requested_at_ms: number;
+  /** Whether the agent itself said when; in a recording nobody else can. */
+  requested_native: boolean;
+  decided: boolean;
+  started: boolean;
+  /** Null while the call is open. */
+  status: CallStatus | null;
+  exit_code: number | null;
+  /** What the call is about, where the session file knows it by another id. */
+  key: string | null;
+}
+
+export type KeyOf = (call: { tool: string; native_tool: string; input: unknown }) => string | null;
+
+/** The last call of each of the agent's own ids: all open ones, and the latest finished ones. */
+export class CallStates extends Map<string, CallState> {
+  readonly keyOf: KeyOf | null;
+  readonly open = new OpenCalls((event) => this.#request(event));
+  /** By unique id: those of them that have another one than the agent's, and earlier calls of an id used again. */
+  readonly marked = new Map<string, CallState>();
+  /** Characters of the inputs of open calls. */
+  #input_chars = 0;
+
+  constructor(keyOf: KeyOf | null) {
+    super();
+    this.keyOf = keyOf;
+  }
+
+  /** By unique id. */
+  find(call_id: string): CallState | undefined {
+    const call = this.get(call_id);
+    return call?.call_id === call_id ? call : this.marked.get(call_id);
+  }
+
+  push(event: Event): void {
+    const call = this.open.push(event);
+    if (event.kind === 'call_updated') this.#update(event);
+    if (call === undefined) return;
+    if (event.kind === 'call_decided') call.decided = true;
+    else if (event.kind === 'call_started') call.started = true;
+    else if (event.kind === 'call_finished') this.#finish(call, event);
+  }
+
+  #request({ data, at_ms, at_source }: EventOf<'call_requested'>): CallState {
+    const { call_id, native_call_id, tool, native_tool, parent_call_id } = data;
+    const call: CallState = {
+      call_id,
+      native_call_id,
+      tool,
+      native_tool,
+      input: null,
+      input_chars: 0,
+      parent_call_id,
+      requested_at_ms: at_ms,
+      requested_native: at_source !== 'observed',
+      decided: false,
+      started: false,
+      status: null,
+      exit_code: null,
+      key: this.keyOf === null ? null : this.keyOf(data),
+    };
+    if (call_id !== native_call_id) this.#mark(call);
+    this.set(native_call_id, call);
+    this.#keepInput(call, data.input);
+    return call;
+  }
+
+  /** Few agents use an id again. */
+  #mark(call: CallState): void {
+    const earlier = this.get(call.native_call_id);
+    if (earlier !== undefined) this.marked.set(earlier.call_id, earlier);
+    this.marked.set(call.call_id, call);
+    // Deleted first, which keeps the map in order of age.
+    this.delete(call.native_call_id);
+  }
+
+  #keepInput(call: CallState, input: unknown): void {
+    const { open_input_chars_max, open_inputs_chars_max } = CAPTURE_LIMITS;
+    const most = Math.min(open_input_chars_max, open_inputs_chars_max - this.#input_chars);
+    const chars = charsOf(input, most);
+    if (chars > most) return;
+    this.#input_chars += chars;
+    call.input_chars = chars;
+    call.input = input;
+  }
+
+  #update({ data }: EventOf<'call_updated'>): void {
+    const call = this.find(data.call_id);
+    if (call === undefined) return;
+    // Only its end closes a call.
+    if (call.status !== null) call.status = data.status ?? call.status;
+    call.exit_code = data.exit_code ?? call.exit_code;
+  }
+
+  #finish(call: CallState, { data }: EventOf<'call_finished'>): void {
+    call.status = data.status;
+    call.exit_code = data.exit_code;
+    this.#input_chars -= call.input_chars;
+    call.input_chars = 0;
+    call.input = null;
+    // Seldom and many at once: going over a map costs more than what is deleted from it.
+    const most = LIMITS.calls_remembered_max + this.open.size;
+    for (const calls of [this, this.marked]) if (calls.size > most * 2) forgetOld(calls, most);
+  }
+}
+
+function forgetOld(calls: Map<string, CallState>, most: number): void {
+  for (const [key, call] of calls) {
+    if (calls.size <= most) return;
+    if (call.status !== null) calls.delete(key);
+  }
+}

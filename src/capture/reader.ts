@@ -1,0 +1,169 @@
+/**
+ * Bytes of channels → lines → records → drafts, with one decoder.
+ * Contract: the same bytes give the same drafts in any chunking; every draft comes with the line it was made of.
+ */
+import { byteText, decodesByteText, toByteText } from '../lib/byte-text.ts';
+import { mayBeJson } from '../lib/json.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
+import { isUtf8, wellFormed } from '../lib/utf8.ts';
+import type { Decoder, SessionPart } from '../model/agent.ts';
+import type { Draft, DraftOf } from '../model/draft.ts';
+import type { Raw } from '../model/event.ts';
+import type { Channel, ProblemCode } from '../model/words.ts';
+import {
+  decodeEnd,
+  decodeLine,
+  decodeRecord,
+  type LineContext,
+  problem,
+  replacedBytes,
+} from './decode.ts';
+
+/** The place of a file's first byte among all that was read of its channel. */
+export type Beginning = Pick<LinePlace, 'line' | 'offset'>;
+
+interface ReaderOptions {
+  decoder: Decoder;
+  line_bytes_max?: number | undefined;
+  /** Lines are read as byte text (lib/byte-text), and drafts hold it. */
+  byte_text?: boolean;
+  beginningOf?(channel: Channel): Beginning;
+  /** Takes the drafts of one line, which has this many bytes. */
+  take(drafts: Draft[], raw: Raw, bytes: number): void;
+}
+
+export class Reader {
+  readonly #options: ReaderOptions;
+  readonly #decoder: Decoder;
+  readonly #byte_text: boolean;
+  readonly #inputs = new Map<Channel, Lines>();
+  #utf8_chunk: Buffer | null = null;
+  #drafts: Draft[] = [];
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+    this.#decoder = options.decoder;
+    this.#byte_text = options.byte_text === true;
+  }
+
+  push(channel: Channel, chunk: Buffer): void {
+    // A chunk that is UTF-8 as a whole saves looking at its lines; one that is cut within a character does not.
+    this.#utf8_chunk = this.#byte_text && isUtf8(chunk) ? chunk : null;
+    decodesByteText(this.#byte_text);
+    let lines = this.#inputs.get(channel);
+    if (lines === undefined) {
+      lines = this.#newLines(channel, this.#options.beginningOf?.(channel));
+      this.#inputs.set(channel, lines);
+    }
+    lines.push(chunk);
+  }
+
+  /** One record that was parsed already. */
+  record(value: unknown, raw: Raw, part?: SessionPart): void {
+    const record = this.#byte_text ? toByteText(value) : value;
+    decodesByteText(this.#byte_text);
+    decodeRecord(record, this.#decoder, this.#drafts, part);
+    this.#give(raw, 0);
+  }
+
+  /** One whole line. */
+  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): void {
+    const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
+    const line = this.#byte_text ? toByteText(text) : text;
+    decodesByteText(this.#byte_text);
+    decodeLine(line, this.#decoder, context, this.#drafts);
+    this.#give(raw, text.length);
+  }
+
+  /** Ends the last line of a channel. */
+  end(channel: Channel): void {
+    decodesByteText(this.#byte_text);
+    this.#inputs.get(channel)?.end();
+  }
+
+  /** What the decoder says at the end of all records; it is of no line. */
+  endRecords(): Draft[] {
+    const drafts: Draft[] = [];
+    decodesByteText(this.#byte_text);
+    decodeEnd(this.#decoder, drafts);
+    return drafts;
+  }
+
+  /** The file of a channel was truncated: reports what is lost, and begins a new line behind it. */
+  restart(channel: Channel, detail: string, lost: Beginning): [DraftOf<'problem'>, Raw] {
+    const lines = this.#inputs.get(channel) ?? this.#newLines(channel, lost);
+    this.#inputs.set(channel, lines);
+    const rest = lines.restart();
+    const raw = { channel, line: rest.line, offset: rest.offset };
+    if (rest.bytes === 0) return [problem('frame', 'spool_truncated', detail), raw];
+    return [lostLine('spool_truncated', detail, rest), raw];
+  }
+
+  #give(raw: Raw, bytes: number): void {
+    const drafts = this.#drafts;
+    if (drafts.length === 0) return;
+    this.#drafts = [];
+    this.#options.take(drafts, raw, bytes);
+  }
+
+  #newLines(channel: Channel, from: Beginning | undefined): Lines {
+    const context = { channel, terminated: true, invalid_utf8: false };
+    const sink = {
+      line: (bytes: Buffer, start: number, end: number, place: LinePlace) => {
+        context.terminated = place.terminated;
+        this.#decodeBytes(bytes, start, end, context);
+        if (this.#drafts.length > 0)
+          this.#give({ channel, line: place.line, offset: place.offset }, end - start);
+      },
+      oversize: (line: OversizeLine) => {
+        const detail = `a line of ${line.bytes} bytes is over the limit`;
+        this.#drafts.push(lostLine('oversize_line', detail, line));
+        this.#give({ channel, line: line.line, offset: line.offset }, line.bytes);
+      },
+    };
+    return createLines(sink, this.#options.line_bytes_max, from);
+  }
+
+  #decodeBytes(bytes: Buffer, start: number, end: number, context: LineContext): void {
+    if (this.#byte_text && this.#decodeByteText(bytes, start, end, context)) return;
+    const text = bytes.toString('utf8', start, end);
+    context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end));
+    const line = this.#byte_text ? toByteText(text) : text;
+    decodeLine(line, this.#decoder, context, this.#drafts);
+  }
+
+  /** False for the few lines that cannot be read as bytes: an escape is a character, not its bytes. */
+  #decodeByteText(bytes: Buffer, start: number, end: number, context: LineContext): boolean {
+    const text = byteText(bytes, start, end);
+    const valid = bytes === this.#utf8_chunk || isUtf8(bytes.subarray(start, end));
+    if (valid && !text.includes('\\u')) {
+      decodeLine(text, this.#decoder, context, this.#drafts);
+      return true;
+    }
+    const value = parsedRecord(bytes.toString('utf8', start, end));
+    if (value === null) return false;
+    if (!valid) this.#drafts.push(replacedBytes(text));
+    decodeRecord(toByteText(value), this.#decoder, this.#drafts);
+    return true;
+  }
+}
+
+/** A line of which only the beginning is known. */
+function lostLine(code: ProblemCode, detail: string, line: OversizeLine): DraftOf<'problem'> {
+  const { bytes, sha256 } = line;
+  const excerpt = wellFormed(line.head.toString('utf8'));
+  const { kind, data } = problem('frame', code, detail);
+  return { kind, data: { ...data, bytes, sha256, excerpt } };
+}
+
+/** Null for what is no record; it is then read, and complained of, as any other line. */
+function parsedRecord(text: string): object | null {
+  if (text.length >= LIMITS.depth_scan_from_bytes || !mayBeJson(text)) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}

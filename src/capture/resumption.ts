@@ -1,0 +1,167 @@
+/**
+ * Capture after a killed recorder: which lines have given their events already, and from where files are read on.
+ * Contract: no event is given twice and none is lost, wherever the recorder was killed.
+ */
+
+import type { Event, Raw } from '../model/event.ts';
+import type { Channel } from '../model/words.ts';
+import { CAPTURE_LIMITS } from './limits.ts';
+import type { Beginning } from './reader.ts';
+import { applyEvent, type RunState } from './run-state.ts';
+import { closesLine } from './series.ts';
+
+export class Resumption {
+  readonly #state: RunState;
+  readonly #primary: Channel;
+  /** Per channel: lines before this offset have given all their events already. */
+  readonly #done = new Map<Channel, number>();
+  /** Per channel: the line up to which all series have been given. */
+  readonly #counted = new Map<Channel, number>();
+  /** What a killed recorder journalled of no line: what is held, or made, at the end of the input comes once. */
+  readonly #given = new Set<string>();
+  /** The last line of each channel that a killed recorder journalled events of, and the last cut of each file. */
+  readonly #last = new Map<Channel, Raw>();
+  readonly #cuts = new Map<Channel, Raw>();
+  /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
+  #unsure: readonly Event[] = [];
+  #again = 0;
+  /** While resuming: the events of the line that came last. */
+  #last_line: Event[] = [];
+
+  constructor(state: RunState, primary: Channel) {
+    this.#state = state;
+    this.#primary = primary;
+  }
+
+  /** Takes the next event that is in the journal already; its line gives nothing again. */
+  resume(event: Event): void {
+    this.#note(event);
+    if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
+    this.#last_line.push(event);
+    // The end of a run over its limit is one event of its line: nothing of it can be missing.
+    if (event.seq > CAPTURE_LIMITS.run_events_max) this.#applyLastLine();
+    this.#again = event.seq;
+  }
+
+  /** An event's place in the files. */
+  #note(event: Event): void {
+    const { raw } = event;
+    if (raw === null) {
+      this.#given.add(identityOf(event));
+    } else if (isCut(event)) {
+      this.#cuts.set(raw.channel, raw);
+      this.#last.delete(raw.channel);
+    } else this.#last.set(raw.channel, raw);
+    if (raw !== null && closesLine(event)) this.#counted.set(raw.channel, raw.offset);
+  }
+
+  /** The journal has entries up to this number behind the last event: the next event gets a number behind them. */
+  skipTo(seq: number): void {
+    if (seq <= this.#again) return;
+    // What is behind the last event may be of its line: that line gives nothing more.
+    this.#applyLastLine();
+    this.#state.seq = seq;
+  }
+
+  resumed(): void {
+    const last = this.#last_line.at(-1);
+    const raw = last === undefined || closesLine(last) ? null : last.raw;
+    // Only the last line can have been journalled in part: it is read again, and its first events are made again.
+    if (raw === null) this.#applyLastLine();
+    for (const [channel, offset] of this.#state.read) this.#done.set(channel, offset + 1);
+    if (raw !== null) this.#done.set(raw.channel, raw.offset);
+    this.#unsure = this.#last_line;
+    this.#last_line = [];
+  }
+
+  #applyLastLine(): void {
+    this.#apply(this.#last_line);
+    this.#last_line = [];
+  }
+
+  #apply(events: readonly Event[]): void {
+    for (const event of events) applyEvent(this.#state, event, this.#primary);
+  }
+
+  /**
+   * The next event is of no line, and the last line that a killed recorder journalled was not read again so far: what it
+   * gave is all it gives. The next event would have the number of one of its events. True: the state has changed.
+   */
+  keepUnsure(): boolean {
+    const raw = this.#unsure[0]?.raw;
+    if (this.#state.seq >= this.#again || raw == null) return false;
+    this.#apply(this.#unsure);
+    this.#unsure = [];
+    this.#done.set(raw.channel, raw.offset + 1);
+    this.#again = 0;
+    return true;
+  }
+
+  /** The events that are not in the journal. */
+  fresh(events: Event[]): Event[] {
+    return this.#again === 0 ? events : events.filter((event) => event.seq > this.#again);
+  }
+
+  /** Whether the events of this line are in the journal. */
+  isDone({ channel, offset }: Raw): boolean {
+    return offset < (this.#done.get(channel) ?? 0);
+  }
+
+  /** Whether the series up to this line are in the journal. */
+  isCounted({ channel, offset }: Raw): boolean {
+    return offset <= (this.#counted.get(channel) ?? -1);
+  }
+
+  /** Whether a draft that is of no line is in the journal. */
+  wasGiven(draft: { kind: string; data: object }): boolean {
+    return this.#given.has(identityOf(draft));
+  }
+
+  beginningOf(channel: Channel): Beginning {
+    const cut = this.#cuts.get(channel);
+    return cut === undefined ? { line: 0, offset: 0 } : { line: cut.line, offset: cut.offset + 1 };
+  }
+
+  /** Where a file begins that is another than the one that was read before: behind all that was read of that. */
+  behindLost(channel: Channel): Beginning {
+    const last = this.#last.get(channel);
+    return last === undefined
+      ? this.beginningOf(channel)
+      : { line: last.line, offset: last.offset + 1 };
+  }
+
+  /** Where in its file the last line begins that a resumed run has of this channel; null: it has none. */
+  resumesAt(channel: Channel): number | null {
+    const last = this.#last.get(channel);
+    return last === undefined ? null : last.offset - this.beginningOf(channel).offset;
+  }
+
+  /** Whether a resumed run has met a truncation of this channel's file. */
+  wasCut(channel: Channel): boolean {
+    return this.#cuts.has(channel);
+  }
+}
+
+const isCut = (event: Event) => event.kind === 'problem' && event.data.code === 'spool_truncated';
+
+/** Fields that a draft and its event have in common. */
+const IDENTIFYING = [
+  'message_id',
+  'call_id',
+  'text',
+  'code',
+  'detail',
+  'usage',
+  'message',
+  'exit_reason',
+  'path',
+];
+
+function identityOf({ kind, data }: { kind: string; data: object }): string {
+  const fields = data as Record<string, unknown>;
+  return JSON.stringify([kind, ...IDENTIFYING.map((name) => fields[name])]);
+}
+
+function sameLine(a: Raw | null, b: Raw | null): boolean {
+  return a !== null && b !== null && a.offset === b.offset && a.channel === b.channel;
+}
