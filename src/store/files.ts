@@ -11,11 +11,13 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  type StatsBase,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileError } from '../lib/errors.ts';
+import { errnoOf, fileError, withPath } from '../lib/errors.ts';
+import { withFd } from '../lib/with-fd.ts';
 
 // Windows has neither flag; there a folder's ACL is what protects it.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
@@ -37,8 +39,8 @@ export function openAppend(path: string): number {
 function openWith(path: string, flags: number): number {
   const fd = openSync(path, flags | NO_FOLLOW | NO_BLOCK, FILE_MODE);
   try {
-    regular(fd);
-    fchmodSync(fd, FILE_MODE);
+    refuseIrregular(fstatSync(fd));
+    if (flags !== constants.O_RDONLY) fchmodSync(fd, FILE_MODE);
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -50,20 +52,19 @@ function openWith(path: string, flags: number): number {
 
 /** An existing file to read. A link, a pipe or a folder in its place is refused, and a pipe does not block. */
 export function openRead(path: string): number {
-  const fd = openSync(path, constants.O_RDONLY | NO_FOLLOW | NO_BLOCK);
-  try {
-    regular(fd);
-    return fd;
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  return openWith(path, constants.O_RDONLY);
 }
 
-function regular(fd: number): void {
-  const stat = fstatSync(fd);
+export function refuseIrregular(stat: StatsBase<number | bigint>): void {
   if (stat.isFile()) return;
-  throw errno(stat.isDirectory() ? 'EISDIR' : 'EINVAL', 'not a regular file');
+  const code = stat.isSymbolicLink() ? 'ELOOP' : stat.isDirectory() ? 'EISDIR' : 'EINVAL';
+  throw errno(code, 'not a regular file');
+}
+
+/** The first bytes of a file, at most `bytes_max`. */
+export function readStart(path: string, bytes_max: number): Buffer {
+  const bytes = Buffer.alloc(bytes_max);
+  return withFd(openRead(path), (fd) => bytes.subarray(0, readSync(fd, bytes, 0, bytes_max, 0)));
 }
 
 /** An error like the file system's own. */
@@ -75,8 +76,7 @@ export function errno(code: string, text: string = code): NodeJS.ErrnoException 
 
 /** `bytes_max`: a larger file is refused, also one that grows while it is read. */
 export function readPrivate(path: string, bytes_max = Number.POSITIVE_INFINITY): Buffer {
-  const fd = openRead(path);
-  try {
+  return withFd(openRead(path), (fd) => {
     if (bytes_max === Number.POSITIVE_INFINITY) return readFileSync(fd);
     const { size } = fstatSync(fd);
     if (size > bytes_max) throw errno('EFBIG', `it has ${size} bytes, over ${bytes_max}`);
@@ -85,9 +85,7 @@ export function readPrivate(path: string, bytes_max = Number.POSITIVE_INFINITY):
     for (let count = -1; count !== 0 && done < size; done += count)
       count = readSync(fd, bytes, done, size - done, null);
     return bytes.subarray(0, done);
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 /** Writes all of `bytes`: a full disk shows first as a short count, only then as an error. */
@@ -96,35 +94,36 @@ export function writeAll(fd: number, bytes: Uint8Array): void {
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done);
 }
 
-/** Makes the names in a folder durable, where the system can. */
-export function syncFolder(path: string): void {
-  if (process.platform === 'win32') return;
-  const fd = openSync(path, constants.O_RDONLY);
+/** The text is behind what the file holds when this returns, also after a power cut. */
+export function appendDurably(path: string, text: string): void {
+  const fd = openAppend(path);
   try {
+    writeAll(fd, Buffer.from(text));
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
 }
 
-/** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut. */
-export function writeAtomic(path: string, text: string | Buffer, stage: string): void {
-  const file = startPrivate(path, stage);
-  try {
-    file.write(typeof text === 'string' ? Buffer.from(text, 'utf8') : text);
-    file.commit();
-  } finally {
-    file.abandon();
-  }
+/** Makes the names in a folder durable, where the system can. */
+export function syncFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  withFd(openSync(path, constants.O_RDONLY), fsyncSync);
 }
 
-/** A file in the making: nothing stands at its path before `commit`. */
-export interface PrivateFile {
-  write(bytes: Uint8Array): void;
-  commit(): void;
-  /** Does nothing after `commit`. */
-  abandon(): void;
+/** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut where it is durable. */
+export function writeAtomic(
+  path: string,
+  text: string | Buffer,
+  stage: string,
+  durable = true,
+): void {
+  using file = startPrivate(path, stage, durable);
+  file.write(typeof text === 'string' ? Buffer.from(text, 'utf8') : text);
+  file.commit();
 }
+
+export type PrivateFile = ReturnType<typeof startPrivate>;
 
 const UNFINISHED = /^\.(.+)\.(\d+)-[\d.]+\.tmp$/;
 
@@ -139,24 +138,26 @@ export function finalName(name: string): string {
   return UNFINISHED.exec(name)?.[1] ?? name;
 }
 
-/** `durable`: also after a power cut; not needed for what can be made again. */
-export function startPrivate(path: string, stage: string, durable = true): PrivateFile {
+/**
+ * A file in the making: nothing is at its path before `commit`. `durable`: also after a power cut; not needed for what
+ * can be made again.
+ */
+export function startPrivate(path: string, stage: string, durable = true) {
   const temp = join(dirname(path), `.${basename(path)}.${process.pid}-${performance.now()}.tmp`);
-  const named = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (cause) {
-      throw fileError(cause, path, stage);
-    }
-  };
+  const named = <T>(work: () => T): T => withPath(path, stage, work);
   const fd = named(() => createPrivate(temp));
   let done = false;
   const close = () => {
     done = true;
     closeSync(fd);
   };
+  const abandon = () => {
+    if (done) return;
+    close();
+    unlinkQuietly(temp);
+  };
   return {
-    write: (bytes) => named(() => writeAll(fd, bytes)),
+    write: (bytes: Uint8Array) => named(() => writeAll(fd, bytes)),
     commit: () =>
       named(() => {
         if (durable) fsyncSync(fd);
@@ -164,11 +165,9 @@ export function startPrivate(path: string, stage: string, durable = true): Priva
         close();
         if (durable) syncFolder(dirname(path));
       }),
-    abandon() {
-      if (done) return;
-      close();
-      unlinkQuietly(temp);
-    },
+    /** Does nothing after `commit`. The end of a `using` calls it. */
+    abandon,
+    [Symbol.dispose]: abandon,
   };
 }
 
@@ -178,6 +177,20 @@ export function unlinkQuietly(path: string): void {
   } catch {
     // Not there, or not ours to remove: the caller reports the first failure.
   }
+}
+
+/** One that is not there is no failure. */
+export function removeFile(path: string, stage: string): void {
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    if (!['ENOENT', 'ENOTDIR'].includes(errnoOf(cause))) throw fileError(cause, path, stage);
+  }
+}
+
+/** Waits without giving the event loop a turn. */
+export function sleepSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Names in a folder, sorted; none where it cannot be read, or a link is in its place. */

@@ -6,9 +6,9 @@
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { fileError, TachoError } from '../lib/errors.ts';
+import { errnoOf, fileError, TachoError, withPath } from '../lib/errors.ts';
 import { processWide } from '../lib/process-wide.ts';
-import { createPrivate, errno, openRead, unlinkQuietly } from './files.ts';
+import { createPrivate, errno, openRead, refuseIrregular, unlinkQuietly } from './files.ts';
 import { openSqlite, SQLITE, sqliteCode } from './index/sqlite.ts';
 
 const STAGE = 'lock';
@@ -60,7 +60,7 @@ function openPin(path: string): number | null {
   try {
     return openRead(path);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (errnoOf(cause) === 'ENOENT') return null;
     throw fileError(cause, path, STAGE);
   }
 }
@@ -138,7 +138,7 @@ function ensureFile(path: string): string {
     try {
       closeSync(createPrivate(path));
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw fileError(cause, path, STAGE);
+      if (errnoOf(cause) !== 'EEXIST') throw fileError(cause, path, STAGE);
     }
   }
 }
@@ -147,10 +147,7 @@ function ensureFile(path: string): string {
 function fileId(path: string): string | null {
   const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return null;
-  if (!stat.isFile()) {
-    const code = stat.isSymbolicLink() ? 'ELOOP' : stat.isDirectory() ? 'EISDIR' : 'EINVAL';
-    throw fileError(errno(code, 'not a regular file'), path, STAGE);
-  }
+  withPath(path, STAGE, () => refuseIrregular(stat));
   return idOf(stat);
 }
 

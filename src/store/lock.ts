@@ -4,9 +4,9 @@ import { hostname } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { TachoError } from '../lib/errors.ts';
 import { durationText } from '../lib/figures.ts';
-import { LIMITS } from '../lib/limits.ts';
-import { readPrivate, startPrivate, unlinkQuietly } from './files.ts';
+import { readPrivate, unlinkQuietly, writeAtomic } from './files.ts';
 import { ForeignLockError, lockFile, noLocks } from './kernel-lock.ts';
+import { STORE_LIMITS } from './limits.ts';
 import { mayLive, ownerIn } from './owner.ts';
 
 export interface Holder {
@@ -63,13 +63,7 @@ function writeHolder(path: string): void {
   const since_ms = Date.now();
   const holder: Holder = { pid: process.pid, host: hostname(), command: commandName(), since_ms };
   try {
-    const file = startPrivate(path, 'lock', false);
-    try {
-      file.write(Buffer.from(`${JSON.stringify(holder)}\n`));
-      file.commit();
-    } finally {
-      file.abandon();
-    }
+    writeAtomic(path, `${JSON.stringify(holder)}\n`, 'lock', false);
   } catch {
     // A full disk: messages cannot name the holder.
   }
@@ -125,7 +119,7 @@ export interface WaitOptions extends LockOptions {
 
 /** Waits a moment for the lock, then refuses. */
 export async function waitForLock(path: string, options: WaitOptions): Promise<() => void> {
-  const { use, stage, say, wait_ms = LIMITS.lock_wait_ms } = options;
+  const { use, stage, say, wait_ms = STORE_LIMITS.lock_wait_ms } = options;
   const until = performance.now() + wait_ms;
   for (let first = true; ; first = false) {
     const release = takeLock(path, { force: options.force });
@@ -133,6 +127,6 @@ export async function waitForLock(path: string, options: WaitOptions): Promise<(
     const held = heldError(path, use, stage);
     if (performance.now() >= until) throw held;
     if (first) say?.(`note: ${held.message}; waiting`);
-    await new Promise((resolve) => setTimeout(resolve, LIMITS.lock_poll_ms));
+    await new Promise((resolve) => setTimeout(resolve, STORE_LIMITS.lock_poll_ms));
   }
 }

@@ -1,7 +1,6 @@
 /** A folder that is ours alone: mode 0700, our own user, no symbolic link (ST-8, ST-9). */
 import {
   chmodSync,
-  closeSync,
   constants,
   fchmodSync,
   fstatSync,
@@ -10,21 +9,20 @@ import {
   openSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileError, TachoError } from '../lib/errors.ts';
+import { errnoOf, TachoError, withPath } from '../lib/errors.ts';
+import { withFd } from '../lib/with-fd.ts';
 import { errno, syncFolder } from './files.ts';
 
 const STAGE = 'state';
 
 /** A folder of mode 0700 that is ours; made when nothing is there. */
 export function ownFolder(path: string, recursive: boolean): void {
-  try {
+  withPath(path, STAGE, () => {
     const made = makeFolder(path, recursive);
     if (lstatSync(path).isSymbolicLink()) throw errno('ELOOP');
     checkOwner(path);
     if (made) syncFolder(dirname(path));
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  });
 }
 
 function makeFolder(path: string, recursive: boolean): boolean {
@@ -35,29 +33,24 @@ function makeFolder(path: string, recursive: boolean): boolean {
     mkdirSync(path, { mode: 0o700 });
     return true;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (errnoOf(cause) === 'EEXIST') return false;
     throw cause;
   }
 }
 
 function checkOwner(path: string): void {
-  if (process.platform === 'win32') {
-    if (!lstatSync(path).isDirectory()) throw errno('ENOTDIR');
-    return;
-  }
-  // A folder without our read bit cannot be opened; its owner may still give it to us.
   const before = lstatSync(path);
   if (!before.isDirectory()) throw errno('ENOTDIR');
+  if (process.platform === 'win32') return;
+  // A folder without our read bit cannot be opened; its owner may still give it to us.
   if (before.uid !== process.getuid?.()) throw foreign(path, before.uid);
   if ((before.mode & 0o500) !== 0o500) chmodSync(path, 0o700);
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  try {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  withFd(openSync(path, flags), (fd) => {
     const stat = fstatSync(fd);
     if (stat.uid !== process.getuid?.()) throw foreign(path, stat.uid);
     if ((stat.mode & 0o777) !== 0o700) fchmodSync(fd, 0o700);
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 function foreign(path: string, uid: number): TachoError {

@@ -6,6 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { errnoOf } from '../lib/errors.ts';
+import { readStat } from '../lib/process-stat.ts';
 import { namesIn, unlinkQuietly } from './files.ts';
 import { ForeignLockError, lockFile, lockState, noLocks, removeUnlocked } from './kernel-lock.ts';
 
@@ -22,16 +24,8 @@ export interface Owner {
 
 /** Start time of a process in clock ticks since boot; null where it is not running or cannot be known. */
 export function startTicks(pid: number): number | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name is in parentheses and may hold spaces and parentheses itself; field 22 counts from behind it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z' || fields[0] === 'X') return null;
-    const ticks = Number(fields[19]);
-    return Number.isSafeInteger(ticks) ? ticks : null;
-  } catch {
-    return null;
-  }
+  const ticks = Number(readStat(pid)?.start);
+  return Number.isSafeInteger(ticks) ? ticks : null;
 }
 
 /** Linux counts in hundredths of a second, on every machine that Node runs on. */
@@ -55,7 +49,7 @@ export function isAlive(pid: number, start_ticks: number | null): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return errnoOf(error) === 'EPERM';
   }
 }
 

@@ -11,39 +11,32 @@ export { ownFolder } from './own-folder.ts';
 const STAGE = 'state';
 
 /** Absolute paths of what a state folder holds. */
-export interface StateDir {
-  readonly path: string;
-  readonly journal: string;
-  readonly spool: string;
-  readonly transcripts: string;
-  /** Made when a run writes a log. */
-  readonly logs: string;
-  /** Made when runs are archived. */
-  readonly archive: string;
-  /** Files without names, of running processes; made when something is too large for memory. */
-  readonly tmp: string;
-  readonly db: string;
-}
+export type StateDir = Readonly<ReturnType<typeof stateDirAt>>;
 
 export function resolveStateDir(options: {
   flag?: string | null | undefined;
   env: Record<string, string | undefined>;
-  cwd: string;
+  /** Default: that of the process. */
+  cwd?: string;
 }): string {
+  const { flag, env, cwd = process.cwd() } = options;
   // An empty name is none: `--state-dir "$UNSET"` does not mean the folder we are in.
-  return resolve(options.cwd, options.flag || options.env.TACHO_HOME || '.tacho');
+  return resolve(cwd, flag || env.TACHO_HOME || '.tacho');
 }
 
 /** The paths alone; nothing is made or checked. */
-export function stateDirAt(path: string): StateDir {
+export function stateDirAt(path: string) {
   const root = resolve(path);
   return {
     path: root,
     journal: join(root, 'journal'),
     spool: join(root, 'spool'),
     transcripts: join(root, 'transcripts'),
+    /** Made when a run writes a log. */
     logs: join(root, 'logs'),
+    /** Made when runs are archived. */
     archive: join(root, 'archive'),
+    /** Files without names, of running processes; made when something is too large for memory. */
     tmp: join(root, 'tmp'),
     db: join(root, 'tacho.db'),
   };

@@ -4,9 +4,9 @@
  * the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, readSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn, openRead, writeAtomic } from './files.ts';
+import { namesIn, readStart, writeAtomic } from './files.ts';
 import { isKnown, remember } from './user-state.ts';
 
 const MARK = /^[0-9a-f]{32}$/;
@@ -18,14 +18,8 @@ export const keyPath = (folder: string) => join(folder, 'redaction.key');
 
 function readMark(folder: string): string | null {
   try {
-    const fd = openRead(markPath(folder));
-    try {
-      const bytes = Buffer.alloc(MARK_BYTES);
-      const text = bytes.toString('latin1', 0, readSync(fd, bytes));
-      return MARK.test(text) ? text : null;
-    } finally {
-      closeSync(fd);
-    }
+    const text = readStart(markPath(folder), MARK_BYTES).toString('latin1');
+    return MARK.test(text) ? text : null;
   } catch {
     return null;
   }

@@ -2,9 +2,9 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { LIMITS } from '../lib/limits.ts';
 import { makerOf, namesIn, removeBeside, unlinkQuietly } from './files.ts';
-import { ASIDE } from './index/database.ts';
+import { ASIDE } from './index/database-file.ts';
+import { STORE_LIMITS } from './limits.ts';
 import { holderOf, takeLock } from './lock.ts';
 import { isAlive, startMs, sweepLives } from './owner.ts';
 import { sweepRemoved } from './spool/spool.ts';
@@ -79,8 +79,8 @@ const SLACK_MS = 2_000;
 function isAbandoned(path: string, pid: number, now_ms: number): boolean {
   const written_ms = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now_ms;
   const age_ms = now_ms - written_ms;
-  if (age_ms <= LIMITS.unfinished_file_ms) return false;
-  if (age_ms > LIMITS.unfinished_file_ms_max || !isAlive(pid, null)) return true;
+  if (age_ms <= STORE_LIMITS.unfinished_file_ms) return false;
+  if (age_ms > STORE_LIMITS.unfinished_file_ms_max || !isAlive(pid, null)) return true;
   return written_ms < (startMs(pid) ?? 0) - SLACK_MS;
 }
 

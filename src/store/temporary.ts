@@ -10,17 +10,13 @@ import { namesIn, unlinkQuietly } from './files.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import { ownFolder } from './state-dir.ts';
 
-export interface TemporaryFile {
-  /** To write and read. */
-  readonly fd: number;
-  /** Called after `fd` is closed. */
-  remove(): void;
-}
+/** `fd`: to write and read; `remove` is called after `fd` is closed. */
+export type TemporaryFile = ReturnType<typeof openTemporary>;
 
 /** Names the process that made the file. */
 const NAME = /^spill-(\d+)-(\d+)-[0-9a-f]{12}$/;
 
-export function openTemporary(folder: string): TemporaryFile {
+export function openTemporary(folder: string) {
   ownFolder(folder, true);
   const { pid, ticks } = thisOwner();
   const path = join(folder, `spill-${pid}-${ticks ?? 0}-${randomBytes(6).toString('hex')}`);

@@ -4,11 +4,11 @@
  * that several processes can add facts at once.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, lstatSync, readdirSync, readSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { homeFolder } from '../lib/home.ts';
-import { LIMITS } from '../lib/limits.ts';
-import { openRead, unlinkQuietly, writeAtomic } from './files.ts';
+import { readStart, unlinkQuietly, writeAtomic } from './files.ts';
+import { STORE_LIMITS } from './limits.ts';
 import { ownFolder } from './own-folder.ts';
 
 /**
@@ -16,7 +16,7 @@ import { ownFolder } from './own-folder.ts';
  * `state`: a state folder of this user; the key is its mark.
  * `target`: a destination that the user named for messages of a state folder; the key is the hash of the destination.
  */
-export const FACT_KINDS = ['config', 'state', 'target'] as const;
+const FACT_KINDS = ['config', 'state', 'target'] as const;
 
 export interface Fact {
   kind: (typeof FACT_KINDS)[number];
@@ -89,15 +89,10 @@ function isOurAlone(folder: string): boolean {
 
 function readFact(path: string): Fact | null {
   try {
-    const fd = openRead(path);
-    const bytes = Buffer.alloc(LIMITS.user_fact_bytes_max);
-    try {
-      const fact = JSON.parse(bytes.toString('utf8', 0, readSync(fd, bytes))) as Fact;
-      const texts = [fact.path, fact.key].every((text) => typeof text === 'string');
-      return texts && FACT_KINDS.includes(fact.kind) ? fact : null;
-    } finally {
-      closeSync(fd);
-    }
+    const text = readStart(path, STORE_LIMITS.user_fact_bytes_max).toString('utf8');
+    const fact = JSON.parse(text) as Fact;
+    const texts = [fact.path, fact.key].every((part) => typeof part === 'string');
+    return texts && FACT_KINDS.includes(fact.kind) ? fact : null;
   } catch {
     return null;
   }
@@ -105,6 +100,6 @@ function readFact(path: string): Fact | null {
 
 /** Temporary state folders come and go: facts about paths that are gone are removed when there are too many. */
 function pruneFacts(): void {
-  if (readdirSync(factsPath()).length <= LIMITS.user_facts_max) return;
+  if (readdirSync(factsPath()).length <= STORE_LIMITS.user_facts_max) return;
   for (const fact of listFacts()) if (!existsSync(fact.path)) forget(fact);
 }

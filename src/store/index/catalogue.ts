@@ -1,6 +1,7 @@
 /** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
 import { LIMITS } from '../../lib/limits.ts';
 import {
+  eachLine,
   listSegments,
   type ReadReport,
   type SegmentLine,
@@ -44,11 +45,7 @@ export function coversOnly(covers: Cover[]): PositionIndex {
   };
 }
 
-export interface Catalogue {
-  /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
-  refresh(report: ReadReport): Promise<string[]>;
-  positions(session: string): Position[];
-}
+export type Catalogue = ReturnType<typeof createCatalogue>;
 
 /** Entries with these sources stand beside their original: several may have the same number. */
 export const CONFLICT = 'conflict:';
@@ -83,9 +80,9 @@ export function memoryIndex(): PositionIndex {
     cover(segment, bytes, positions) {
       bytes_of.set(segment, Math.max(bytes, bytes_of.get(segment) ?? 0));
       for (const position of positions) {
-        const list = sessions.get(position.session);
-        if (list === undefined) sessions.set(position.session, [position]);
-        else list.push(position);
+        const list = sessions.get(position.session) ?? [];
+        list.push(position);
+        sessions.set(position.session, list);
       }
     },
     forgetSegment(segment) {
@@ -99,23 +96,17 @@ export function memoryIndex(): PositionIndex {
   };
 }
 
-export function createCatalogue(dir: string, index: PositionIndex = memoryIndex()): Catalogue {
+export function createCatalogue(dir: string, index: PositionIndex = memoryIndex()) {
   async function learn(segment: string, from: number, report: ReadReport): Promise<void> {
     const ranges = createRanges(segment);
-    const scan = scanSegment(dir, segment, { from, report });
-    for (;;) {
-      const step = await scan.next();
-      if (step.done === true) {
-        if (step.value > from) index.cover(segment, step.value, ranges.all);
-        return;
-      }
-      for (const line of step.value) {
-        ranges.add(line.session, line.source, line.seq, line.offset);
-      }
-    }
+    const end = await eachLine(dir, segment, { from, report }, (line) =>
+      ranges.add(line.session, line.source, line.seq, line.offset),
+    );
+    if (end > from) index.cover(segment, end, ranges.all);
   }
   return {
-    async refresh(report) {
+    /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
+    async refresh(report: ReadReport): Promise<string[]> {
       const covered = index.covered();
       const unread: string[] = [];
       for (const segment of listSegments(dir)) {
@@ -130,7 +121,7 @@ export function createCatalogue(dir: string, index: PositionIndex = memoryIndex(
       }
       return unread;
     },
-    positions: (session) => joined(index.getPositions(session)),
+    positions: (session: string) => joined(index.getPositions(session)),
   };
 }
 

@@ -17,8 +17,9 @@ import { openJournal } from '../journal/journal.ts';
 import { readSession } from '../journal/read.ts';
 import { openStateDir } from '../state-dir.ts';
 import type { Position } from './catalogue.ts';
-import { openIndex, withoutContent } from './index-db.ts';
+import { openIndex } from './index-db.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
+import { withoutContent } from './runs-table.ts';
 
 function newState() {
   return openStateDir(join(testFolder(), 'state'));
@@ -200,12 +201,14 @@ describe('positions', () => {
       last_seq,
     });
     const odd = ['plain', '\ud800', 'a\0b', '"quoted"', '__proto__', ''];
-    index.setPositions(odd.map((session) => position(session, 5)));
-    index.setPositions(odd.map((session) => position(session, 3)));
+    for (const last_seq of [5, 3])
+      index.cover(
+        'a.jsonl',
+        20 * last_seq,
+        odd.map((session) => position(session, last_seq)),
+      );
     for (const session of odd) expect(index.getPositions(session)).toEqual([position(session, 5)]);
     expect(index.sessionsIn('a.jsonl').sort()).toEqual([...odd].sort());
-    index.cover('a.jsonl', 100, []);
-    index.cover('a.jsonl', 50, []);
     expect(index.covered()).toEqual(new Map([['a.jsonl', 100]]));
     index.forgetSegment('a.jsonl');
     expect([index.covered().size, index.getPositions('plain')]).toEqual([0, []]);

@@ -47,13 +47,12 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 
 export const TABLES = ['runs', 'positions', 'segments'] as const;
 
-export const SAVE_RUN = `INSERT OR REPLACE INTO runs
-  (run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls,
-   prompt, labels, outcome)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
+
+export const SAVE_RUN = `INSERT OR REPLACE INTO runs
+  (${RUN_COLUMNS}, outcome)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const SAVE_POSITION = `INSERT INTO positions (session, source, segment, first_seq, last_seq, offset)
   VALUES (?, ?, ?, ?, ?, ?)
@@ -65,12 +64,17 @@ export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
 export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VALUES (?, 0, ?)
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
 
-/** Replaces what the index said before by what another file says; rows that others added since stay. */
+export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
+
+/**
+ * Replaces what the index said before by what another file says; rows that others added since stay. A statement, and the
+ * list it is given; null: none.
+ */
 export const MERGE = [
-  'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))',
-  'DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))',
-  'DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))',
-  'INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs',
-  'INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions',
-  'INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments',
+  [DELETE_RUNS, 'runs'],
+  ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
+  ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
+  ['INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs', null],
+  ['INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions', null],
+  ['INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments', null],
 ] as const;

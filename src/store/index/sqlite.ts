@@ -1,8 +1,9 @@
 /** SQLite's result codes, and the library itself, loaded by those commands alone that need it. */
-import { closeSync, fstatSync, lstatSync, readSync, unlinkSync } from 'node:fs';
+import { fstatSync, lstatSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { fileError } from '../../lib/errors.ts';
-import { openRead } from '../files.ts';
+import { errnoOf, fileError } from '../../lib/errors.ts';
+import { withFd } from '../../lib/with-fd.ts';
+import { openRead, removeFile } from '../files.ts';
 
 export const SQLITE = {
   perm: 3,
@@ -41,7 +42,7 @@ const NAME_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
  */
 export function removePlanted(path: string): boolean {
   const planted = BESIDE.map((end) => path + end).filter(isPlanted);
-  for (const beside of planted) remove(beside);
+  for (const beside of planted) removeFile(beside, 'open');
   return planted.length > 0;
 }
 
@@ -53,27 +54,15 @@ function isPlanted(path: string): boolean {
 }
 
 function namesFile(path: string): boolean {
-  let fd: number | null = null;
   try {
-    fd = openRead(path);
-    const end = Buffer.alloc(NAME_MAGIC.length);
-    readSync(fd, end, 0, end.length, Math.max(0, fstatSync(fd).size - end.length));
-    return end.equals(NAME_MAGIC);
+    return withFd(openRead(path), (fd) => {
+      const end = Buffer.alloc(NAME_MAGIC.length);
+      readSync(fd, end, 0, end.length, Math.max(0, fstatSync(fd).size - end.length));
+      return end.equals(NAME_MAGIC);
+    });
   } catch (cause) {
     // Another process has just finished with it.
-    if (isMissing(cause)) return false;
+    if (errnoOf(cause) === 'ENOENT') return false;
     throw fileError(cause, path, 'open');
-  } finally {
-    if (fd !== null) closeSync(fd);
   }
 }
-
-function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (cause) {
-    if (!isMissing(cause)) throw fileError(cause, path, 'open');
-  }
-}
-
-const isMissing = (cause: unknown) => (cause as NodeJS.ErrnoException).code === 'ENOENT';

@@ -4,7 +4,7 @@ import { constants, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { openStateDir } from '../state-dir.ts';
 import { createArchive, readArchive } from './archive.ts';
 import { headText, writeLine } from './line.ts';
@@ -17,7 +17,7 @@ test('an archive that cannot be read is an error with its path, not an exception
 
 test('an entry over the limit is refused with its place, whatever size is allowed', async () => {
   const path = join(testFolder(), 'a.jsonl.zst');
-  const long = Buffer.alloc(LIMITS.entry_bytes_max + 1024 * 1024, 0x78);
+  const long = Buffer.alloc(STORE_LIMITS.entry_bytes_max + 1024 * 1024, 0x78);
   writeFileSync(path, zstdCompressSync(Buffer.concat([Buffer.from('short\n'), long])));
   const read = Array.fromAsync(readArchive(path, { damaged: 0, bytes: 0 }, true));
   await expect(read).rejects.toMatchObject({

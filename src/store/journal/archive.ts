@@ -8,9 +8,9 @@ import { pipeline } from 'node:stream';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type LineSink } from '../../lib/lines.ts';
-import { type PrivateFile, startPrivate, unlinkQuietly } from '../files.ts';
+import { startPrivate, unlinkQuietly } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { ownFolder, type StateDir } from '../state-dir.ts';
 import { type JournalEntry, readLine } from './line.ts';
 import { framesOf } from './zstd-frames.ts';
@@ -19,21 +19,13 @@ const STAGE = 'archive';
 /** Compressed at once: large enough to compress well, small enough to hold. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-export interface Archive {
-  readonly path: string;
-  /** A line of the journal, LF included. */
-  add(line: Uint8Array): void;
-  commit(): void;
-  abandon(): void;
-}
-
-export function createArchive(state: StateDir, name: string): Archive {
+export function createArchive(state: StateDir, name: string) {
   ownFolder(state.archive, false);
   // One gc at a time: what is unfinished here was left by one that was killed.
   for (const left of readdirSync(state.archive))
     if (left.endsWith('.tmp')) unlinkQuietly(join(state.archive, left));
   const path = join(state.archive, `${name}.jsonl.zst`);
-  const file: PrivateFile = startPrivate(path, STAGE);
+  const file = startPrivate(path, STAGE);
   let pieces: Uint8Array[] = [];
   let bytes = 0;
   // Frames follow each other: any reader of the format takes them as one text.
@@ -44,7 +36,8 @@ export function createArchive(state: StateDir, name: string): Archive {
   };
   return {
     path,
-    add(line) {
+    /** A line of the journal, LF included. */
+    add(line: Uint8Array) {
       pieces.push(Buffer.from(line));
       bytes += line.length;
       if (bytes >= PIECE_BYTES) flush();
@@ -97,10 +90,10 @@ export async function* readArchive(
       throw refused(`${path}:${line}: an entry of ${bytesText(bytes)} is over the limit`);
     },
   };
-  const lines = createLines(sink, LIMITS.entry_bytes_max + 64 * 1024);
+  const lines = createLines(sink, STORE_LIMITS.entry_bytes_max + 64 * 1024);
   try {
     const { size } = statSync(path);
-    const most = Math.max(LIMITS.restore_free_bytes, size * LIMITS.restore_ratio_max);
+    const most = Math.max(STORE_LIMITS.restore_free_bytes, size * STORE_LIMITS.restore_ratio_max);
     for await (const chunk of unpacked(path)) {
       read.bytes += chunk.length;
       if (!any_size && read.bytes > most) throw tooLarge(path, size);
@@ -127,7 +120,7 @@ async function* unpacked(path: string): AsyncGenerator<Buffer> {
 export const refused = (text: string) => new TachoError('refused', text, { stage: STAGE });
 
 function tooLarge(path: string, size: number): TachoError {
-  const { restore_ratio_max } = LIMITS;
+  const { restore_ratio_max } = STORE_LIMITS;
   return refused(
     `${path}: unpacks to more than ${restore_ratio_max} times its ${bytesText(size)}: restore it with --any-size if you trust it`,
   );

@@ -1,16 +1,17 @@
 /** Following the journal while any process writes it. */
-import { closeSync, type FSWatcher, readSync, watch } from 'node:fs';
+import { type FSWatcher, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { LIMITS } from '../../lib/limits.ts';
+import { withFd } from '../../lib/with-fd.ts';
 import { openRead } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { type Cursor, type JournalRead, type StoredEntry, storedEntry } from './read.ts';
 import {
   listSegments,
   newReport,
-  openSegment,
   type ReadReport,
   type SegmentLine,
-  type SegmentReader,
+  SegmentReader,
   segmentBytes,
 } from './scan.ts';
 
@@ -48,7 +49,7 @@ function endOf(dir: string, segment: string): number {
   } catch {
     return 0;
   }
-  try {
+  return withFd(fd, () => {
     for (let end = segmentBytes(dir, segment); end > 0; end -= PIECE_BYTES) {
       const from = Math.max(0, end - PIECE_BYTES);
       const count = readSync(fd, bytes, 0, end - from, from);
@@ -56,9 +57,7 @@ function endOf(dir: string, segment: string): number {
       if (at >= 0) return from + at + 1;
     }
     return 0;
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 interface Walk {
@@ -80,7 +79,8 @@ async function* walk(options: Walk): AsyncGenerator<StoredEntry> {
         const size = segmentBytes(dir, segment);
         if (size === sizes.get(segment)) continue;
         sizes.set(segment, size);
-        const reader = openSegment(dir, segment, { from: places.get(segment) ?? 0, report });
+        const from = places.get(segment) ?? 0;
+        const reader = new SegmentReader(join(dir, segment), { from, report });
         try {
           for await (const line of linesOf(reader, signal)) {
             if (filter !== undefined && !filter(line)) continue;
@@ -114,19 +114,14 @@ function due(dir: string, bell: Bell, round: number): string[] {
   const all = listSegments(dir);
   const changed = bell.changed();
   if (round % 10 === 0) return all;
-  const newest = new Set(all.slice(-LIMITS.follow_segments_hot));
+  const newest = new Set(all.slice(-STORE_LIMITS.follow_segments_hot));
   return all.filter((segment) => newest.has(segment) || changed.has(segment));
 }
 
-interface Bell {
-  /** Names of files that changed since the last call. */
-  changed(): Set<string>;
-  /** Resolves on a change, after the poll time, or on abort. */
-  rings(): Promise<void>;
-  close(): void;
-}
+type Bell = ReturnType<typeof createBell>;
 
-function createBell(dir: string, signal: AbortSignal): Bell {
+/** Says when something in a folder may have changed. */
+function createBell(dir: string, signal: AbortSignal) {
   let names = new Set<string>();
   let wake: (() => void) | null = null;
   let watcher: FSWatcher | null = null;
@@ -143,12 +138,14 @@ function createBell(dir: string, signal: AbortSignal): Bell {
   }
   signal.addEventListener('abort', ring);
   return {
-    changed() {
+    /** Names of files that changed since the last call. */
+    changed(): Set<string> {
       const result = names;
       names = new Set();
       return result;
     },
-    rings() {
+    /** Resolves on a change, after the poll time, or on abort. */
+    rings(): Promise<void> {
       if (signal.aborted || names.size > 0) return Promise.resolve();
       return new Promise((resolve) => {
         const timer = setTimeout(ring, LIMITS.tail_poll_ms);

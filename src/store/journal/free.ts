@@ -3,16 +3,16 @@
  * lines that a scan shows to be of deleted sessions, and a whole segment only when it holds nothing else. Under the store
  * lock; a segment that a living process may append to is left for another time.
  */
-import { closeSync, existsSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/ids.ts';
 import { dieHere, failsAt } from '../failpoint.ts';
-import { openRead } from '../files.ts';
+import { openRead, readStart, removeFile } from '../files.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import type { Index } from '../index/index-db.ts';
 import type { StateDir } from '../state-dir.ts';
-import { isSegment, listSegments, newReport, scanSegment } from './scan.ts';
+import { eachLine, isSegment, listSegments, newReport } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
 import { readHeader } from './segment-owner.ts';
 import { readTombstones } from './tombstones.ts';
@@ -79,38 +79,25 @@ async function lookAt(
   const keepUpTo = (to: number) => {
     if (to > from) found.kept.push({ from, to });
   };
-  const scan = scanSegment(dir, segment, { report });
-  for (;;) {
-    const step = await scan.next();
-    if (step.done === true) {
-      keepUpTo(step.value);
-      break;
-    }
-    for (const line of step.value) {
-      if (deleted.has(line.session)) {
-        found.dead += 1;
-        keepUpTo(line.offset);
-        from = line.next;
-      } else found.alive += 1;
-    }
-  }
+  const end = await eachLine(dir, segment, { report }, (line) => {
+    if (deleted.has(line.session)) {
+      found.dead += 1;
+      keepUpTo(line.offset);
+      from = line.next;
+    } else found.alive += 1;
+  });
+  keepUpTo(end);
   found.alive += report.corrupt;
   return report.unreadable > 0 ? null : found;
 }
 
 /** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */
 function headerEnd(path: string): number | null {
-  let fd = -1;
   try {
-    fd = openRead(path);
-    const bytes = Buffer.alloc(4096);
-    const count = readSync(fd, bytes, 0, bytes.length, 0);
-    if (!bytes.toString('latin1', 0, count).startsWith('{"v":')) return 0;
-    return bytes.subarray(0, count).indexOf(LF) + 1;
+    const bytes = readStart(path, 4096);
+    return bytes.toString('latin1').startsWith('{"v":') ? bytes.indexOf(LF) + 1 : 0;
   } catch {
     return null;
-  } finally {
-    if (fd >= 0) closeSync(fd);
   }
 }
 
@@ -118,12 +105,7 @@ function removeSegment({ journal }: StateDir, index: Index, segment: string): vo
   if (failsAt('before_remove')) dieHere();
   // First: what the index does not know is read again, what it knows too much of would be missed.
   index.forgetSegment(segment);
-  const path = join(journal, segment);
-  try {
-    unlinkSync(path);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'journal');
-  }
+  removeFile(join(journal, segment), 'journal');
 }
 
 /** What is kept goes into a new segment, byte for byte, durable before the old one is removed; its first line names the old one. */
@@ -199,8 +181,8 @@ async function removeCopies(state: StateDir, index: Index): Promise<void> {
 async function linesOf(dir: string, segment: string): Promise<Set<string> | null> {
   const report = newReport();
   const found = new Set<string>();
-  for await (const lines of scanSegment(dir, segment, { report }))
-    for (const { session, source, seq, crc } of lines)
-      found.add(`${session}\n${source}\n${seq}\n${crc}`);
+  await eachLine(dir, segment, { report }, ({ session, source, seq, crc }) =>
+    found.add(`${session}\n${source}\n${seq}\n${crc}`),
+  );
   return report.unreadable > 0 ? null : found;
 }

@@ -3,6 +3,7 @@
  * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc. A run that is to be
  * archived goes only if all of it can be.
  */
+import { join } from 'node:path';
 import { systemRandom } from '../../lib/ids.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import type { Index } from '../index/index-db.ts';
@@ -11,7 +12,7 @@ import { sweepLeftovers } from '../sweep.ts';
 import { createArchive } from './archive.ts';
 import { freeDeleted } from './free.ts';
 import { createSift, inOrder, walkSession } from './read.ts';
-import { listSegments, newReport, type SegmentLine, scanWhole, unreadable } from './scan.ts';
+import { eachLine, listSegments, newReport, type SegmentLine, unreadable } from './scan.ts';
 import { segmentName } from './segment.ts';
 import { deleteRuns } from './tombstones.ts';
 
@@ -21,7 +22,7 @@ export interface GcRun {
 }
 
 /** Is given a run's entries in the order of their numbers, and says whether they are all of it. */
-export interface RunCheck {
+interface RunCheck {
   push(entry: { source: string; seq: number; body: string }): void;
   /** What is wrong with what the journal holds; null: nothing. */
   fault(): string | null;
@@ -90,7 +91,7 @@ async function archiveWhole(
   const checks = new Map([...runs].map((run_id) => [run_id, newCheck(run_id)]));
   let kept: KeptRun[];
   try {
-    await eachLine(state, index, runs, (line, source) => {
+    await eachRunLine(state, index, runs, (line, source) => {
       const { session, seq, bytes, start, end, offset, next } = line;
       checks.get(session)?.push({ source, seq, body: bytes.toString('utf8', start, end) });
       // Byte for byte: the body is followed by its brace and the LF.
@@ -118,7 +119,7 @@ function faultsOf(checks: ReadonlyMap<string, RunCheck>): KeptRun[] {
 type TakeLine = (line: SegmentLine, source: string) => void;
 
 /** The lines of these runs, each once, and those of a run in the order of their numbers. */
-async function eachLine(
+async function eachRunLine(
   state: StateDir,
   index: Index,
   runs: ReadonlySet<string>,
@@ -154,11 +155,12 @@ async function scanRuns(
   const sourceOf = createSifts();
   for (const segment of listSegments(journal)) {
     if (!held.has(segment)) continue;
-    for await (const lines of scanWhole(journal, segment))
-      for (const line of lines) {
-        const source = runs.has(line.session) ? sourceOf(line) : null;
-        if (source !== null) take(line, source);
-      }
+    const report = newReport();
+    await eachLine(journal, segment, { report }, (line) => {
+      const source = runs.has(line.session) ? sourceOf(line) : null;
+      if (source !== null) take(line, source);
+    });
+    if (report.unreadable > 0) throw unreadable(join(journal, segment));
   }
 }
 

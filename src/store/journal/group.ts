@@ -1,9 +1,9 @@
 /** A group: the entries that one write and one sync make durable together. */
 import { TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { CONFLICT } from '../index/catalogue.ts';
-import { type SessionState, sourceOf } from '../outbox/session-state.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { headText, type JournalEntry, LINE_EXTRA_BYTES, writeLine } from './line.ts';
+import { type SessionState, sourceOf } from './session-state.ts';
 import type { AppendResult, SourceState } from './state.ts';
 
 export interface Group {
@@ -57,13 +57,15 @@ export function checkEntries(entries: readonly JournalEntry[]): number {
   let bytes = 0;
   for (const { session, source, seq, body } of entries) {
     const ids = Math.max(session.length, source.length);
-    if (ids > LIMITS.journal_id_chars_max) throw refusal('a session or source id is too long');
+    if (ids > STORE_LIMITS.journal_id_chars_max)
+      throw refusal('a session or source id is too long');
     if (source.startsWith(CONFLICT)) throw refusal(`a source may not begin with ${CONFLICT}`);
     if (!Number.isSafeInteger(seq) || seq < 1) throw refusal(`${seq} is no number of an entry`);
     if (body.length === 0) throw refusal('an entry is empty');
     if (body.includes('\n')) throw refusal('an entry holds a line feed');
-    const size = body.length * 3 > LIMITS.entry_bytes_max ? Buffer.byteLength(body) : body.length;
-    if (size > LIMITS.entry_bytes_max) throw refusal(`an entry has ${size} bytes: too many`);
+    const size =
+      body.length * 3 > STORE_LIMITS.entry_bytes_max ? Buffer.byteLength(body) : body.length;
+    if (size > STORE_LIMITS.entry_bytes_max) throw refusal(`an entry has ${size} bytes: too many`);
     bytes += size;
   }
   return bytes;

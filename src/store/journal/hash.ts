@@ -1,18 +1,14 @@
-/** Hashes of the store, and the state folder's own key for the redactor. */
+/** Hashes of secrets, under the state folder's own key. */
 import { hash, randomBytes } from 'node:crypto';
-import { fileError, TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { readPrivate, writeAtomic } from '../files.ts';
+import { errnoOf, TachoError, withPath } from '../../lib/errors.ts';
+import { readPrivate, sleepSync, writeAtomic } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { heldError, takeLock } from '../lock.ts';
 import type { StateDir } from '../state-dir.ts';
 import { isOwnState, keyPath } from '../state-mark.ts';
 
 const STAGE = 'redaction';
 const KEY_BYTES = 32;
-
-export function sha256Hex(data: string | Uint8Array): string {
-  return hash('sha256', data, 'hex');
-}
 
 /** Text → 8 hex digits, under a key: equal texts stay recognisable as equal, and cannot be guessed without the key. */
 export type SecretHash = (text: string) => string;
@@ -43,11 +39,7 @@ export function secretHash(key: Uint8Array): SecretHash {
 export function openSecretHash(state: StateDir): SecretHash {
   if (!isOwnState(state.path)) return randomSecretHash();
   const path = keyPath(state.path);
-  try {
-    return secretHash(readKey(path) ?? makeKey(path));
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  return withPath(path, STAGE, () => secretHash(readKey(path) ?? makeKey(path)));
 }
 
 function readKey(path: string): Buffer | null {
@@ -55,7 +47,7 @@ function readKey(path: string): Buffer | null {
     const key = readPrivate(path);
     if (key.length === KEY_BYTES) return key;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (errnoOf(cause) === 'ENOENT') return null;
     throw cause;
   }
   const text = `${path}: is damaged: remove it, and later redactions get other marks than earlier ones`;
@@ -64,7 +56,7 @@ function readKey(path: string): Buffer | null {
 
 function makeKey(path: string): Buffer {
   const lock = `${path}.lock`;
-  const until = performance.now() + LIMITS.lock_wait_ms;
+  const until = performance.now() + STORE_LIMITS.lock_wait_ms;
   for (;;) {
     const release = takeLock(lock);
     try {
@@ -80,6 +72,6 @@ function makeKey(path: string): Buffer {
       release?.();
     }
     if (performance.now() > until) throw heldError(lock, path, STAGE);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    sleepSync(5);
   }
 }

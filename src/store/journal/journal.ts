@@ -6,22 +6,20 @@
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import {
   createCatalogue,
   createRanges,
   memoryIndex,
   type PositionIndex,
 } from '../index/catalogue.ts';
-import { createSessions, loadSession, type Sessions } from '../outbox/session-state.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { checkEntries, type Group, newGroup, place, refusal } from './group.ts';
 import type { JournalEntry } from './line.ts';
 import { createSegment, type SegmentWriter, segmentName } from './segment.ts';
+import { loadSession, Sessions } from './session-state.ts';
 import type { AppendResult } from './state.ts';
 
-export type { PositionIndex } from '../index/catalogue.ts';
 export type { JournalEntry } from './line.ts';
-export type { AppendResult } from './state.ts';
 
 export interface JournalOptions {
   /** Where sessions lie, so that known segments need not be read again. */
@@ -31,17 +29,7 @@ export interface JournalOptions {
   segment_bytes_max?: number;
 }
 
-export interface Journal {
-  /** A session that cannot be in the journal yet, as a run just begun: nothing is looked up for it. */
-  begin(session: string): void;
-  append(entries: readonly JournalEntry[]): Promise<AppendResult[]>;
-  /** The last number of a source that is stored; 0 when there is none. */
-  lastSeq(session: string, source: string): Promise<number>;
-  /** Throws unless all that this journal wrote is still in its place. */
-  check(): void;
-  /** Waits for what is queued. */
-  close(): Promise<void>;
-}
+export type Journal = ReturnType<typeof openJournal>;
 
 interface Job {
   entries: readonly JournalEntry[];
@@ -51,12 +39,11 @@ interface Job {
   reject: (error: unknown) => void;
 }
 
-export function openJournal(dir: string, options: JournalOptions = {}): Journal {
+export function openJournal(dir: string, options: JournalOptions = {}) {
   const out = createOutput(dir, options);
   const catalogue = createCatalogue(dir, out.index);
-  const sessions = createSessions((session) =>
-    loadSession({ dir, catalogue, session, own: out.own }),
-  );
+  const { own } = out;
+  const sessions = new Sessions((session) => loadSession({ dir, catalogue, session, own }));
   const queue: Job[] = [];
   let queued_bytes = 0;
   let working: Promise<void> | null = null;
@@ -67,8 +54,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     while (queue.length > 0) {
       try {
         await commitGroup(queue, sessions, out);
-        const done = queue.findIndex((job) => job.results.length < job.entries.length);
-        finish(done < 0 ? queue.length : done, (job) => job.resolve(job.results));
+        finish(doneIn(queue), ({ resolve, results }) => resolve(results));
       } catch (error) {
         // Later entries would only find a gap where these are missing.
         finish(queue.length, (job) => job.reject(error));
@@ -76,11 +62,10 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     }
   }
 
-  function finish(count: number, tell: (job: Job) => void): void {
-    for (const job of queue.splice(0, count)) {
-      queued_bytes -= job.bytes;
-      tell(job);
-    }
+  function finish(count: number, answer: (job: Job) => void): void {
+    const jobs = queue.splice(0, count);
+    for (const { bytes } of jobs) queued_bytes -= bytes;
+    jobs.forEach(answer);
   }
 
   async function start(): Promise<void> {
@@ -92,37 +77,50 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     working = null;
   }
 
-  const barrier = () =>
-    new Promise<unknown>((resolve, reject) => {
-      queue.push({ entries: [], results: [], bytes: 0, resolve, reject });
+  const enqueue = (entries: readonly JournalEntry[], bytes: number) =>
+    new Promise<AppendResult[]>((resolve, reject) => {
+      queue.push({ entries, results: [], bytes, resolve, reject });
     });
 
   return {
-    begin: sessions.begin,
-    async append(entries) {
+    /** A session that cannot be in the journal yet, as a run just begun: nothing is looked up for it. */
+    begin: (session: string) => sessions.begin(session),
+    async append(entries: readonly JournalEntry[]): Promise<AppendResult[]> {
       if (closed) throw refusal('it is closed');
-      const bytes = checkEntries(entries);
-      if (queued_bytes > 0 && queued_bytes + bytes > LIMITS.journal_queue_bytes_max) throw busy();
+      const bytes = admitted(entries, queued_bytes);
       if (entries.length === 0) return [];
-      const result = new Promise<AppendResult[]>((resolve, reject) => {
-        queue.push({ entries, results: [], bytes, resolve, reject });
-      });
       queued_bytes += bytes;
       working ??= start();
-      return result;
+      return enqueue(entries, bytes);
     },
-    async lastSeq(session, source) {
+    /** The last number of a source that is stored; 0 when there is none. */
+    async lastSeq(session: string, source: string): Promise<number> {
       // Behind what is queued now, and not behind what others go on appending.
-      if (working !== null) await barrier().catch(() => {});
+      if (working !== null) await enqueue([], 0).catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
+    /** Throws unless all that this journal wrote is still in its place. */
     check: out.check,
-    async close() {
+    /** Waits for what is queued. */
+    async close(): Promise<void> {
       closed = true;
       while (working !== null) await working;
       out.leave();
     },
   };
+}
+
+/** How many jobs at the front have all their results. */
+function doneIn(queue: readonly Job[]): number {
+  const first = queue.findIndex((job) => job.results.length < job.entries.length);
+  return first < 0 ? queue.length : first;
+}
+
+/** The bytes of entries that can be queued. */
+function admitted(entries: readonly JournalEntry[], queued_bytes: number): number {
+  const bytes = checkEntries(entries);
+  if (queued_bytes > 0 && queued_bytes + bytes > STORE_LIMITS.journal_queue_bytes_max) throw busy();
+  return bytes;
 }
 
 async function commitGroup(queue: readonly Job[], sessions: Sessions, out: Output): Promise<void> {
@@ -153,27 +151,19 @@ async function fillGroup(group: Group, queue: readonly Job[], sessions: Sessions
   }
 }
 
-/** The segment in hand: begun when first needed, left when it is full or has failed. */
-interface Output {
-  index: PositionIndex;
-  own: ReadonlySet<string>;
-  slab(): Buffer;
-  path(): string;
-  write(group: Group): Promise<void>;
-  check(): void;
-  /** `lost`: the index must not learn of the segment. */
-  leave(lost?: boolean): void;
-}
+type Output = ReturnType<typeof createOutput>;
 
-function createOutput(dir: string, options: JournalOptions): Output {
+/** The segment in hand: begun when first needed, left when it is full or has failed. */
+function createOutput(dir: string, options: JournalOptions) {
   const { clock = systemClock, random = systemRandom, index = memoryIndex() } = options;
-  const bytes_max = options.segment_bytes_max ?? LIMITS.segment_bytes_max;
+  const bytes_max = options.segment_bytes_max ?? STORE_LIMITS.segment_bytes_max;
   const own = new Set<string>();
   let slab: Buffer | null = null;
   let segment: SegmentWriter | null = null;
   const written: SegmentWriter[] = [];
   let ranges = createRanges('');
 
+  /** `lost`: the index must not learn of the segment. */
   function leave(lost = false): void {
     if (segment === null) return;
     const { name, bytes } = segment;
@@ -202,14 +192,14 @@ function createOutput(dir: string, options: JournalOptions): Output {
     index,
     own,
     slab() {
-      slab ??= Buffer.allocUnsafeSlow(LIMITS.journal_group_bytes_max);
+      slab ??= Buffer.allocUnsafeSlow(STORE_LIMITS.journal_group_bytes_max);
       return slab;
     },
     path: () => segment?.path ?? dir,
     check() {
       for (const one of written) one.check();
     },
-    async write(group) {
+    async write(group: Group): Promise<void> {
       const writer = current(group.fill);
       const base = writer.bytes;
       await writer.write(group.bytes.subarray(0, group.fill));

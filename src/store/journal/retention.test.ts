@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
-import type { RunRow } from '../index/index-db.ts';
+import type { RunRow } from '../index/runs-table.ts';
 import { planRemoval, type RetentionPolicy } from './retention.ts';
 
 const NOW = Date.UTC(2026, 10, 15);

@@ -1,5 +1,5 @@
 /** Which runs are to go: policies over the list of runs. Pure. */
-import type { RunRow } from '../index/index-db.ts';
+import type { RunRow } from '../index/runs-table.ts';
 
 /** All conditions of a policy are about the runs it is for; a run goes when any policy lets it go. */
 export interface RetentionPolicy {

@@ -2,43 +2,36 @@
 import { closeSync, lstatSync, read, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { openRead } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { findLine, type LineHead, readLine } from './line.ts';
 
 const readAt = promisify(read);
 const SEGMENT = /^[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
 const LF = 10;
-const LINE_BYTES_MAX = LIMITS.entry_bytes_max + 64 * 1024;
+const LINE_BYTES_MAX = STORE_LIMITS.entry_bytes_max + 64 * 1024;
 /** `{"v":` opens a segment's own first line. */
 const VERSION_KEY = Buffer.from('{"v":');
 
 /** What was met while reading, beside the entries. */
-export interface ReadReport {
-  entries: number;
-  /** Last lines without an end: their writer died, or is writing. */
-  torn: number;
-  /** Lines that are none of ours or whose hash is wrong. */
-  corrupt: number;
-  /** Entries found behind bytes that are none. */
-  salvaged: number;
-  /** Entries that were there already. */
-  duplicates: number;
-  /** Entries with another content than the one that was there first. */
-  conflicts: number;
-  /** Files that could not be read, links and folders in a segment's place included. */
-  unreadable: number;
-}
+export type ReadReport = ReturnType<typeof newReport>;
 
-export function newReport(): ReadReport {
+export function newReport() {
   return {
     entries: 0,
+    /** Last lines without an end: their writer died, or is writing. */
     torn: 0,
+    /** Lines that are none of ours or whose hash is wrong. */
     corrupt: 0,
+    /** Entries found behind bytes that are none. */
     salvaged: 0,
+    /** Entries that were there already. */
     duplicates: 0,
+    /** Entries with another content than the one that was there first. */
     conflicts: 0,
+    /** Files that could not be read, links and folders in a segment's place included. */
     unreadable: 0,
   };
 }
@@ -58,7 +51,7 @@ export function listSegments(dir: string): string[] {
   try {
     return readdirSync(dir).filter(isSegment).sort();
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (errnoOf(cause) === 'ENOENT') return [];
     throw fileError(cause, dir, 'journal');
   }
 }
@@ -68,112 +61,122 @@ export function segmentBytes(dir: string, segment: string): number {
   return lstatSync(join(dir, segment), { throwIfNoEntry: false })?.size ?? 0;
 }
 
-export interface SegmentReader {
-  /** The lines of the next piece; null when there is nothing more for now. */
-  next(): Promise<SegmentLine[] | null>;
-  /** Where the first line not yet given begins. */
-  readonly position: number;
-  /** Bytes of an unfinished line at the end. */
-  readonly pending: number;
-  close(): void;
-}
-
-export function openSegment(
-  dir: string,
-  segment: string,
-  options: { from?: number; report: ReadReport },
-): SegmentReader {
-  const { report } = options;
-  let fd = -1;
-  let bytes = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+export class SegmentReader {
+  readonly #path: string;
+  readonly #report: ReadReport;
+  #fd = -1;
+  #bytes = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
   /** Offset in the file of bytes[0]; bytes[0, fill) are read, bytes[0, used) given away, bytes[0, seen) have no more LF. */
-  let base = options.from ?? 0;
-  let fill = 0;
-  let used = 0;
-  let seen = 0;
-  let skipping = false;
+  #base: number;
+  #fill = 0;
+  #used = 0;
+  #seen = 0;
+  #skipping = false;
 
-  function makeRoom(): void {
-    if (used > 0) bytes.copyWithin(0, used, fill);
-    base += used;
-    fill -= used;
-    seen = fill;
-    used = 0;
-    if (fill < bytes.length) return;
-    if (bytes.length >= LINE_BYTES_MAX) {
-      if (!skipping) report.corrupt += 1;
-      skipping = true;
-      base += fill;
-      fill = 0;
-      seen = 0;
+  constructor(path: string, { from = 0, report }: ScanOptions) {
+    this.#path = path;
+    this.#report = report;
+    this.#base = from;
+  }
+
+  /** Where the first line not yet given begins. */
+  get position(): number {
+    return this.#base + this.#used;
+  }
+
+  /** Bytes of an unfinished line at the end. */
+  get pending(): number {
+    return this.#fill - this.#used;
+  }
+
+  /** The lines of the next piece; null when there is nothing more for now. */
+  async next(): Promise<SegmentLine[] | null> {
+    for (;;) {
+      this.#makeRoom();
+      try {
+        if (this.#fd < 0) this.#fd = openRead(this.#path);
+        const room = this.#bytes.length - this.#fill;
+        const at = this.#base + this.#fill;
+        const { bytesRead } = await readAt(this.#fd, this.#bytes, this.#fill, room, at);
+        if (bytesRead === 0) return null;
+        this.#fill += bytesRead;
+      } catch {
+        this.#report.unreadable += 1;
+        return null;
+      }
+      const lines = this.#split();
+      if (lines.length > 0) return lines;
+    }
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #makeRoom(): void {
+    if (this.#used > 0) this.#bytes.copyWithin(0, this.#used, this.#fill);
+    this.#base += this.#used;
+    this.#fill -= this.#used;
+    this.#seen = this.#fill;
+    this.#used = 0;
+    if (this.#fill < this.#bytes.length) return;
+    if (this.#bytes.length >= LINE_BYTES_MAX) {
+      if (!this.#skipping) this.#report.corrupt += 1;
+      this.#skipping = true;
+      this.#base += this.#fill;
+      this.#fill = 0;
+      this.#seen = 0;
       return;
     }
-    const larger = Buffer.allocUnsafe(Math.min(bytes.length * 2, LINE_BYTES_MAX));
-    bytes.copy(larger, 0, 0, fill);
-    bytes = larger;
+    const larger = Buffer.allocUnsafe(Math.min(this.#bytes.length * 2, LINE_BYTES_MAX));
+    this.#bytes.copy(larger, 0, 0, this.#fill);
+    this.#bytes = larger;
   }
 
-  function take(start: number, end: number, lines: SegmentLine[]): void {
-    if (end === start || bytes.compare(VERSION_KEY, 0, 5, start, start + 5) === 0) return;
-    let from = start;
-    let head = readLine(bytes, from, end);
-    if (head === null) {
-      report.corrupt += 1;
-      from = findLine(bytes, start, end);
-      if (from < 0) return;
-      head = readLine(bytes, from, end) as LineHead;
-      report.salvaged += 1;
-    }
-    lines.push({ ...head, bytes, offset: base + from, next: base + end + 1 });
-  }
-
-  function split(): SegmentLine[] {
+  #split(): SegmentLine[] {
     const lines: SegmentLine[] = [];
-    for (let lf = bytes.indexOf(LF, seen); lf >= 0 && lf < fill; lf = bytes.indexOf(LF, used)) {
-      if (!skipping) take(used, lf, lines);
-      skipping = false;
-      used = lf + 1;
+    const bytes = this.#bytes;
+    for (
+      let lf = bytes.indexOf(LF, this.#seen);
+      lf >= 0 && lf < this.#fill;
+      lf = bytes.indexOf(LF, this.#used)
+    ) {
+      if (!this.#skipping) this.#take(this.#used, lf, lines);
+      this.#skipping = false;
+      this.#used = lf + 1;
     }
     return lines;
   }
 
-  return {
-    async next() {
-      for (;;) {
-        makeRoom();
-        try {
-          if (fd < 0) fd = openRead(join(dir, segment));
-          const { bytesRead } = await readAt(fd, bytes, fill, bytes.length - fill, base + fill);
-          if (bytesRead === 0) return null;
-          fill += bytesRead;
-        } catch {
-          report.unreadable += 1;
-          return null;
-        }
-        const lines = split();
-        if (lines.length > 0) return lines;
-      }
-    },
-    get position() {
-      return base + used;
-    },
-    get pending() {
-      return fill - used;
-    },
-    close() {
-      if (fd >= 0) closeSync(fd);
-      fd = -1;
-    },
-  };
+  #take(start: number, end: number, lines: SegmentLine[]): void {
+    const bytes = this.#bytes;
+    if (end === start || bytes.compare(VERSION_KEY, 0, 5, start, start + 5) === 0) return;
+    let from = start;
+    let head = readLine(bytes, from, end);
+    if (head === null) {
+      this.#report.corrupt += 1;
+      from = findLine(bytes, start, end);
+      if (from < 0) return;
+      head = readLine(bytes, from, end) as LineHead;
+      this.#report.salvaged += 1;
+    }
+    lines.push({ ...head, bytes, offset: this.#base + from, next: this.#base + end + 1 });
+  }
+}
+
+interface ScanOptions {
+  from?: number;
+  report: ReadReport;
 }
 
 /** All lines of a segment from an offset on, in pieces; counts a torn end. Returns where the last whole line ended. */
 export async function* scanSegment(
   dir: string,
   segment: string,
-  options: { from?: number; report: ReadReport },
+  options: ScanOptions,
 ): AsyncGenerator<SegmentLine[], number> {
-  const reader = openSegment(dir, segment, options);
+  const reader = new SegmentReader(join(dir, segment), options);
   try {
     for (let lines = await reader.next(); lines !== null; lines = await reader.next()) yield lines;
     if (reader.pending > 0) options.report.torn += 1;
@@ -183,15 +186,23 @@ export async function* scanSegment(
   }
 }
 
-/** The same for what must not miss a line: throws when the segment cannot be read to its end. */
-export async function* scanWhole(
+/** The same, line by line. */
+export async function eachLine(
   dir: string,
   segment: string,
-): AsyncGenerator<SegmentLine[], number> {
-  const report = newReport();
-  const end = yield* scanSegment(dir, segment, { report });
-  if (report.unreadable > 0) throw unreadable(join(dir, segment));
-  return end;
+  options: ScanOptions,
+  take: (line: SegmentLine) => void,
+): Promise<number> {
+  const scan = scanSegment(dir, segment, options);
+  try {
+    for (;;) {
+      const { done, value } = await scan.next();
+      if (done === true) return value;
+      value.forEach(take);
+    }
+  } finally {
+    await scan.return(0);
+  }
 }
 
 export function unreadable(what: string): TachoError {

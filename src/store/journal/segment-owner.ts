@@ -1,6 +1,5 @@
 /** The first line of a segment: who wrote it, and which segment it replaces. */
-import { closeSync, readSync } from 'node:fs';
-import { openRead } from '../files.ts';
+import { readStart } from '../files.ts';
 import { type Owner, ownerIn } from '../owner.ts';
 
 export interface SegmentHeader {
@@ -11,13 +10,10 @@ export interface SegmentHeader {
 
 /** Null when the first line is torn or says nothing: such a writer died before its first entry. */
 export function readHeader(path: string): SegmentHeader | null {
-  const bytes = Buffer.alloc(2048);
-  let fd = -1;
   try {
-    fd = openRead(path);
-    const count = readSync(fd, bytes, 0, bytes.length, 0);
+    const bytes = readStart(path, 2048);
     const end = bytes.indexOf(10);
-    if (end < 0 || end >= count) return null;
+    if (end < 0) return null;
     const text = bytes.toString('latin1', 0, end);
     const owner = ownerIn(text);
     const { v, replaces } = JSON.parse(text) as { v?: unknown; replaces?: unknown };
@@ -25,7 +21,5 @@ export function readHeader(path: string): SegmentHeader | null {
     return { owner, replaces: typeof replaces === 'string' ? replaces : null };
   } catch {
     return null;
-  } finally {
-    if (fd >= 0) closeSync(fd);
   }
 }

@@ -14,9 +14,10 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { withFd } from '../../lib/with-fd.ts';
 import { dieHere, failsAt } from '../failpoint.ts';
 import { createPrivate, openRead, syncFolder, writeAll } from '../files.ts';
 import { mayLive, thisOwner } from '../owner.ts';
@@ -24,17 +25,7 @@ import { readHeader } from './segment-owner.ts';
 
 const syncData = promisify(fdatasync);
 
-export interface SegmentWriter {
-  readonly name: string;
-  readonly path: string;
-  /** Bytes written and synced. */
-  readonly bytes: number;
-  /** Durable when it resolves. After a failure the segment takes nothing more. */
-  write(bytes: Buffer): Promise<void>;
-  /** Throws unless the file is still at its path, with all that was written. Also after `close`. */
-  check(): void;
-  close(): void;
-}
+export type SegmentWriter = ReturnType<typeof createSegment>;
 
 let last_ms = 0;
 
@@ -45,7 +36,7 @@ export function segmentName(now_ms: number, random: RandomSource): string {
 }
 
 /** `replaces`: the segment of which it is a copy without what was deleted. */
-export function createSegment(dir: string, name: string, replaces?: string): SegmentWriter {
+export function createSegment(dir: string, name: string, replaces?: string) {
   const path = join(dir, name);
   const fd = createPrivate(path);
   const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
@@ -74,6 +65,7 @@ export function createSegment(dir: string, name: string, replaces?: string): Seg
     return found;
   }
 
+  /** Throws unless the file is still at its path, with all that was written. Also after `close`. */
   function check(): void {
     const found = look();
     if (!touched && isAs(found, ours)) return;
@@ -85,11 +77,13 @@ export function createSegment(dir: string, name: string, replaces?: string): Seg
   return {
     name,
     path,
+    /** Bytes written and synced. */
     get bytes() {
       return bytes;
     },
     check,
-    async write(chunk) {
+    /** Durable when it resolves. After a failure the segment takes nothing more. */
+    async write(chunk: Buffer): Promise<void> {
       try {
         if (failsAt('before_write')) dieHere();
         touched ||= !isAs(fstatSync(fd, { bigint: true }), ours);
@@ -119,19 +113,14 @@ const isAs = (found: BigIntStats, known: BigIntStats) =>
 /** The checksum of the first bytes of a file. */
 function sumOf(path: string, bytes: number): number {
   const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-  const fd = openRead(path);
-  try {
+  return withFd(openRead(path), (fd) => {
     let sum = 0;
-    for (let at = 0; at < bytes; ) {
-      const count = readSync(fd, chunk, 0, Math.min(chunk.length, bytes - at), at);
-      if (count === 0) break;
+    for (let at = 0, count = -1; at < bytes && count !== 0; at += count) {
+      count = readSync(fd, chunk, 0, Math.min(chunk.length, bytes - at), at);
       sum = crc32(chunk.subarray(0, count), sum);
-      at += count;
     }
     return sum;
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 function lost(path: string, how: string): TachoError {
@@ -157,7 +146,7 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
     await syncData(fd);
   } catch (cause) {
     // Removed since it was listed: with it went what would have had to be kept.
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'journal');
+    if (errnoOf(cause) !== 'ENOENT') throw fileError(cause, path, 'journal');
   } finally {
     if (fd >= 0) closeSync(fd);
   }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSift } from './read.ts';
 import { newReport } from './scan.ts';
-import { createSource } from './state.ts';
+import { SourceState } from './state.ts';
 
 const FAR = 9_999_999;
 
@@ -13,13 +13,13 @@ test('an entry with a number far from all others costs little memory, and the nu
     return heapUsed + arrayBuffers;
   };
   const before = used();
-  const source = createSource();
+  const source = new SourceState();
   source.know(1, 7);
   source.know(FAR, 0);
   const sift = createSift(newReport());
   for (const seq of [1, FAR]) expect(sift({ source: 's', seq, crc: 7 })).toBe('s');
   expect(used() - before).toBeLessThan(10_000_000);
-  expect([source.last, source.take(FAR, 0), source.take(FAR, 9)]).toEqual([
+  expect([source.committed, source.take(FAR, 0), source.take(FAR, 9)]).toEqual([
     FAR,
     'duplicate',
     'conflict',
@@ -28,7 +28,7 @@ test('an entry with a number far from all others costs little memory, and the nu
 });
 
 test('what was taken and not committed is forgotten', () => {
-  const source = createSource();
+  const source = new SourceState();
   source.know(1, 7);
   source.know(3, 7);
   for (const seq of [2, 4, 5]) expect(source.take(seq, 8)).toBe('stored');
@@ -40,8 +40,8 @@ test('what was taken and not committed is forgotten', () => {
 
 test('numbers over the limit are neither known nor taken', () => {
   const max = LIMITS.session_events_max;
-  const source = createSource();
+  const source = new SourceState();
   source.know(max, 7);
   source.know(max + 1, 7);
-  expect([source.last, source.take(max + 1, 7)]).toEqual([max, 'gap']);
+  expect([source.committed, source.take(max + 1, 7)]).toEqual([max, 'gap']);
 });

@@ -3,22 +3,6 @@ import { LIMITS } from '../../lib/limits.ts';
 
 export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
 
-export interface SourceState {
-  readonly last: number;
-  /** The last number that is durable. */
-  readonly committed: number;
-  /** Says what an entry is; a stored one is known from then on. */
-  take(seq: number, crc: number): AppendResult;
-  /** An entry found on disk, in any order. */
-  know(seq: number, crc: number): void;
-  /** Remembers a conflicting entry; false when the same one is stored already. */
-  addConflict(seq: number, crc: number): boolean;
-  /** What was taken since the last call is durable. */
-  commit(): void;
-  /** What was taken since the last commit is forgotten. */
-  rollback(): void;
-}
-
 const BLOCK = 64;
 
 /** Checksums by number. In blocks: one number far from all others costs one block. */
@@ -54,62 +38,61 @@ export class Checksums {
   }
 }
 
-export function createSource(): SourceState {
+export class SourceState {
   /** One below `last` that is missing is not on disk: its line was damaged. */
-  const crcs = new Checksums();
-  let last = 0;
-  let committed = 0;
-  const conflicts = new Set<string>();
-  let filled: number[] = [];
-  let added: string[] = [];
+  readonly #crcs = new Checksums();
+  readonly #conflicts = new Set<string>();
+  #last = 0;
+  #committed = 0;
+  #filled: number[] = [];
+  #added: string[] = [];
 
-  return {
-    get last() {
-      return last;
-    },
-    get committed() {
-      return committed;
-    },
-    take(seq, crc) {
-      if (seq > last + 1 || seq > LIMITS.session_events_max) return 'gap';
-      if (seq === last + 1) {
-        crcs.set(seq, crc);
-        last = seq;
-        return 'stored';
-      }
-      if (!crcs.has(seq)) {
-        filled.push(seq);
-        crcs.set(seq, crc);
-        return 'stored';
-      }
-      return crcs.is(seq, crc) ? 'duplicate' : 'conflict';
-    },
-    know(seq, crc) {
-      if (seq > LIMITS.session_events_max) return;
-      // Two writers, or a failed write that could not be taken back: the first one counts, as it does in reading.
-      if (seq <= last && crcs.has(seq)) return;
-      crcs.set(seq, crc);
-      last = Math.max(last, seq);
-      committed = last;
-    },
-    addConflict(seq, crc) {
-      const key = `${seq}:${crc}`;
-      if (conflicts.has(key)) return false;
-      conflicts.add(key);
-      added.push(key);
-      return true;
-    },
-    commit() {
-      committed = last;
-      filled = [];
-      added = [];
-    },
-    rollback() {
-      for (; last > committed; last--) crcs.delete(last);
-      for (const seq of filled) crcs.delete(seq);
-      for (const key of added) conflicts.delete(key);
-      filled = [];
-      added = [];
-    },
-  };
+  /** The last number that is durable. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  /** Says what an entry is; a stored one is known from then on. */
+  take(seq: number, crc: number): AppendResult {
+    if (seq > this.#last + 1 || seq > LIMITS.session_events_max) return 'gap';
+    if (seq === this.#last + 1) this.#last = seq;
+    else if (this.#crcs.has(seq)) return this.#crcs.is(seq, crc) ? 'duplicate' : 'conflict';
+    else this.#filled.push(seq);
+    this.#crcs.set(seq, crc);
+    return 'stored';
+  }
+
+  /** An entry found on disk, in any order. */
+  know(seq: number, crc: number): void {
+    if (seq > LIMITS.session_events_max) return;
+    // Two writers, or a failed write that could not be taken back: the first one counts, as it does in reading.
+    if (seq <= this.#last && this.#crcs.has(seq)) return;
+    this.#crcs.set(seq, crc);
+    this.#last = Math.max(this.#last, seq);
+    this.#committed = this.#last;
+  }
+
+  /** Remembers a conflicting entry; false when the same one is stored already. */
+  addConflict(seq: number, crc: number): boolean {
+    const key = `${seq}:${crc}`;
+    if (this.#conflicts.has(key)) return false;
+    this.#conflicts.add(key);
+    this.#added.push(key);
+    return true;
+  }
+
+  /** What was taken since the last call is durable. */
+  commit(): void {
+    this.#committed = this.#last;
+    this.#filled = [];
+    this.#added = [];
+  }
+
+  /** What was taken since the last commit is forgotten. */
+  rollback(): void {
+    for (; this.#last > this.#committed; this.#last--) this.#crcs.delete(this.#last);
+    for (const seq of this.#filled) this.#crcs.delete(seq);
+    for (const key of this.#added) this.#conflicts.delete(key);
+    this.commit();
+  }
 }

@@ -2,9 +2,10 @@
  * Deleting runs for good: the journal is append-only, so what is deleted is written down, and stays deleted after a
  * reindex.
  */
-import { closeSync, fdatasyncSync } from 'node:fs';
+import { fdatasyncSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError } from '../../lib/errors.ts';
+import { errnoOf, fileError, withPath } from '../../lib/errors.ts';
+import { withFd } from '../../lib/with-fd.ts';
 import { openAppend, readPrivate, syncFolder, writeAll } from '../files.ts';
 import type { Index } from '../index/index-db.ts';
 import { removeFilesOf } from '../spool/run-files.ts';
@@ -33,7 +34,7 @@ function textOf(state: StateDir): string {
   try {
     return readPrivate(path).toString('utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if (errnoOf(cause) === 'ENOENT') return '';
     throw fileError(cause, path, STAGE);
   }
 }
@@ -67,20 +68,15 @@ export function bury(
 ): void {
   if (run_ids.length === 0) return;
   const path = tombstonesAt(state);
-  try {
-    const fd = openAppend(path);
-    try {
-      // The LF in front ends a line that a dead process left torn.
-      const lines = run_ids.map((run_id) => `${JSON.stringify({ [word]: run_id })}\n`);
-      writeAll(fd, Buffer.from(`\n${lines.join('')}`));
+  // The LF in front ends a line that a dead process left torn.
+  const lines = ['\n', ...run_ids.map((run_id) => `${JSON.stringify({ [word]: run_id })}\n`)];
+  withPath(path, STAGE, () => {
+    withFd(openAppend(path), (fd) => {
+      writeAll(fd, Buffer.from(lines.join('')));
       fdatasyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    });
     syncFolder(state.journal);
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  });
 }
 
 /**

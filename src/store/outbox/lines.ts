@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type Lines } from '../../lib/lines.ts';
-import type { Owner } from '../owner.ts';
+import { thisOwner } from '../owner.ts';
 
 /** Where a session is to be sent. The token itself is not kept, only where it lies. */
 export interface OutboxTarget {
@@ -10,6 +10,13 @@ export interface OutboxTarget {
   token_file: string | null;
   ca: string | null;
 }
+
+export interface OutboxHead extends OutboxTarget {
+  session_id: string;
+}
+
+export const headLine = (head: OutboxHead) =>
+  `${JSON.stringify({ v: 1, owner: thisOwner(), ...head })}\n`;
 
 export interface OutboxEntry {
   /** Number of the run's event it was made of; 0: of none (made by time, or no run's). */
@@ -79,8 +86,7 @@ interface Place {
 
 /** Where the messages of an outbox lie, and what is known of them as a whole. */
 export class OutboxMap {
-  head: { session_id: string; url: string; token_file: string | null; ca: string | null } | null =
-    null;
+  head: OutboxHead | null = null;
   first_seq = 1;
   last_seq = 0;
   acked = 0;
@@ -155,7 +161,7 @@ export class OutboxMap {
 
   #readHead(text: string): void {
     try {
-      const head = JSON.parse(text) as { v: 1; owner: Owner } & NonNullable<OutboxMap['head']>;
+      const head = JSON.parse(text) as OutboxHead & { v: number };
       const { session_id, url, token_file = null, ca = null } = head;
       if (head.v !== 1 || typeof session_id !== 'string' || typeof url !== 'string')
         throw new Error('no head');

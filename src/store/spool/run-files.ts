@@ -1,9 +1,9 @@
 /** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
-import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError } from '../../lib/errors.ts';
+import { errnoOf, fileError } from '../../lib/errors.ts';
 import { fileFor, isRunId } from '../../lib/ids.ts';
-import { finalName } from '../files.ts';
+import { finalName, removeFile } from '../files.ts';
 import { ownFolder, type StateDir } from '../state-dir.ts';
 
 const AGENT = /^[a-z][a-z0-9-]{0,63}$/;
@@ -45,7 +45,7 @@ export function logFile(state: StateDir, agent: string, run_id: string): string 
 export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
   const names = new Set<string>();
   for (const run_id of run_ids) names.add(fileName(run_id));
-  for (const { name, path } of listFiles(state)) if (names.has(name)) remove(path);
+  for (const { name, path } of listFiles(state)) if (names.has(name)) removeFile(path, 'state');
 }
 
 /** Gives the size of a run's files: what there is, is listed once, and measured when it is asked for. */
@@ -75,16 +75,7 @@ function foldersIn(path: string): string[] {
     const entries = readdirSync(path, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (errnoOf(cause) === 'ENOENT') return [];
     throw fileError(cause, path, 'state');
-  }
-}
-
-function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (cause) {
-    if (!['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? ''))
-      throw fileError(cause, path, 'state');
   }
 }

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { LIMITS } from '../../lib/limits.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { openStateDir } from '../state-dir.ts';
 import {
   createSpool,
@@ -61,6 +61,6 @@ test('the mark, or a part of it, is no output of the agent', () => {
 test('a meta.json over its limit is not read', () => {
   const spool = createSpool(openStateDir(join(folder, 'state')), 'r_01m7ezp9qekhgwkde4c6j49f0k');
   writeFileSync(spool.meta, '{');
-  truncateSync(spool.meta, LIMITS.spool_meta_bytes_max + 1);
-  expect(() => readMeta(spool)).toThrow(`over ${LIMITS.spool_meta_bytes_max}`);
+  truncateSync(spool.meta, STORE_LIMITS.spool_meta_bytes_max + 1);
+  expect(() => readMeta(spool)).toThrow(`over ${STORE_LIMITS.spool_meta_bytes_max}`);
 });

@@ -3,13 +3,14 @@
  * Contract: the agent, or a drain of its own, writes into the files; neither its hurried exit nor our death loses a byte
  * (ST-3).
  */
-import { closeSync, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { errnoOf, fileError, TachoError, withPath } from '../../lib/errors.ts';
 import { fileFor, isRunId } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { readJson } from '../../lib/schema/json.ts';
 import type { Source } from '../../lib/schema/mistakes.ts';
+import { withFd } from '../../lib/with-fd.ts';
 import {
   createPrivate,
   namesIn,
@@ -21,25 +22,15 @@ import {
   writeAll,
   writeAtomic,
 } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { ownFolder, type StateDir } from '../state-dir.ts';
-
-export { isAlive, startTicks } from '../owner.ts';
 
 const STAGE = 'spool';
 /** A spool that is being removed: killed meanwhile, what is left of it is known as such. */
 const REMOVED = '.removed-';
 
 /** Absolute paths of one run's spool. */
-export interface Spool {
-  /** The folder's name: the run id, or the hash of an id that is none of ours. */
-  readonly name: string;
-  readonly path: string;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The prompt; there only after `writeStdin`. */
-  readonly stdin: string;
-  readonly meta: string;
-}
+export type Spool = Readonly<ReturnType<typeof namedSpool>>;
 
 /** The paths alone; nothing is made or checked. */
 export function spoolAt(state: StateDir, run_id: string): Spool {
@@ -55,13 +46,15 @@ const HASHED_NAME = /^spool-[0-9a-hjkmnp-tv-z]{26}$/;
 /** Whether a spool may have this name. Anything else in the folder is not ours. */
 const isSpoolName = (name: string) => isRunId(name) || HASHED_NAME.test(name);
 
-function namedSpool(state: StateDir, name: string): Spool {
+/** `name`: the run id, or the hash of an id that is none of ours. */
+function namedSpool(state: StateDir, name: string) {
   const path = join(state.spool, name);
   return {
     name,
     path,
     stdout: join(path, 'stdout'),
     stderr: join(path, 'stderr'),
+    /** The prompt; there only after `writeStdin`. */
     stdin: join(path, 'stdin'),
     meta: join(path, 'meta.json'),
   };
@@ -105,16 +98,7 @@ export function writeStdin(spool: Spool, text: string): void {
 }
 
 function createFile(path: string, text: string | Buffer): void {
-  try {
-    const fd = createPrivate(path);
-    try {
-      writeAll(fd, Buffer.from(text));
-    } finally {
-      closeSync(fd);
-    }
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
+  withPath(path, STAGE, () => withFd(createPrivate(path), (fd) => writeAll(fd, Buffer.from(text))));
 }
 
 const recordedAt = (spool: Spool) => join(spool.path, 'recorded');
@@ -141,9 +125,9 @@ export function writeMeta(spool: Spool, meta: unknown): void {
 export function readMeta(spool: Spool): Source | undefined {
   let bytes: Buffer;
   try {
-    bytes = readPrivate(spool.meta, LIMITS.spool_meta_bytes_max);
+    bytes = readPrivate(spool.meta, STORE_LIMITS.spool_meta_bytes_max);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errnoOf(cause) === 'ENOENT') return undefined;
     const text = `${spool.meta}: ${(cause as Error).message}`;
     throw new TachoError('state_unusable', text, { stage: STAGE, cause });
   }
@@ -152,50 +136,45 @@ export function readMeta(spool: Spool): Source | undefined {
 
 /** Takes the mark from a file that is kept: it holds the agent's bytes and no others then. */
 export function removeMark(path: string): void {
+  withPath(path, STAGE, () => withFd(openRead(path), (from) => copyWithoutMark(from, path)));
+}
+
+function copyWithoutMark(from: number, path: string): void {
+  const file = startPrivate(path, STAGE, false);
   try {
-    const from = openRead(path);
-    const file = startPrivate(path, STAGE, false);
-    try {
-      const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-      let count = readSync(from, chunk, 0, SPOOL_MARK.length, 0);
-      if (!chunk.subarray(0, count).equals(SPOOL_MARK)) return;
-      for (let at = count; ; at += count) {
-        count = readSync(from, chunk, 0, chunk.length, at);
-        if (count === 0) break;
-        file.write(chunk.subarray(0, count));
-      }
-      file.commit();
-    } finally {
-      closeSync(from);
-      file.abandon();
+    const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
+    let count = readSync(from, chunk, 0, SPOOL_MARK.length, 0);
+    if (!chunk.subarray(0, count).equals(SPOOL_MARK)) return;
+    for (let at = count; count !== 0; at += count) {
+      count = readSync(from, chunk, 0, chunk.length, at);
+      file.write(chunk.subarray(0, count));
     }
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
+    file.commit();
+  } finally {
+    file.abandon();
   }
 }
 
 /** Names in the folder of the spools, whatever they are. */
 export function spoolNames(state: StateDir): Set<string> {
+  return new Set(entriesIn(state).map(({ name }) => name));
+}
+
+function entriesIn({ spool }: StateDir): Dirent[] {
   try {
-    return new Set(readdirSync(state.spool));
+    return readdirSync(spool, { withFileTypes: true });
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return new Set();
-    throw fileError(cause, state.spool, STAGE);
+    if (errnoOf(cause) === 'ENOENT') return [];
+    throw fileError(cause, spool, STAGE);
   }
 }
 
 /** All spools, in the order of their names: oldest run first. */
 export function listSpools(state: StateDir): Spool[] {
-  try {
-    const entries = readdirSync(state.spool, { withFileTypes: true });
-    const names = entries
-      .filter((entry) => entry.isDirectory() && isSpoolName(entry.name))
-      .map((entry) => entry.name);
-    return names.sort().map((name) => namedSpool(state, name));
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw fileError(cause, state.spool, STAGE);
-  }
+  const names = entriesIn(state)
+    .filter((entry) => entry.isDirectory() && isSpoolName(entry.name))
+    .map((entry) => entry.name);
+  return names.sort().map((name) => namedSpool(state, name));
 }
 
 /** Another process may be removing the same; what is left goes with the next sweep. */
@@ -215,16 +194,13 @@ export function sweepRemoved(state: StateDir): void {
 
 /** Removes a run's spool; a link in its place is removed, not followed. */
 export function removeSpool(spool: Spool): void {
-  try {
+  withPath(spool.path, STAGE, () => {
     const stat = lstatSync(spool.path, { throwIfNoEntry: false });
     if (stat === undefined) return;
-    if (stat.isDirectory()) {
-      const removed = join(dirname(spool.path), REMOVED + spool.name);
-      rmSync(removed, { recursive: true, force: true });
-      renameSync(spool.path, removed);
-      removeQuietly(removed);
-    } else unlinkQuietly(spool.path);
-  } catch (cause) {
-    throw fileError(cause, spool.path, STAGE);
-  }
+    if (!stat.isDirectory()) return unlinkQuietly(spool.path);
+    const removed = join(dirname(spool.path), REMOVED + spool.name);
+    rmSync(removed, { recursive: true, force: true });
+    renameSync(spool.path, removed);
+    removeQuietly(removed);
+  });
 }

@@ -1,69 +1,66 @@
 /** What the journal on disk already holds of sessions, read when first needed. */
 import { join } from 'node:path';
-import { LIMITS } from '../../lib/limits.ts';
 import { type Catalogue, CONFLICT, type Position, sessionLines } from '../index/catalogue.ts';
-import { newReport, unreadable } from '../journal/scan.ts';
-import { syncSegment } from '../journal/segment.ts';
-import { createSource, type SourceState } from '../journal/state.ts';
+import { STORE_LIMITS } from '../limits.ts';
+import { newReport, unreadable } from './scan.ts';
+import { syncSegment } from './segment.ts';
+import { SourceState } from './state.ts';
 
 /** By source. */
 export type SessionState = Map<string, SourceState>;
 
-export interface Sessions {
-  get(id: string): SessionState | undefined;
-  load(id: string): Promise<SessionState>;
-  /** A session of which nothing is on disk. */
-  begin(id: string): void;
-  /** Was used: it is forgotten last. */
-  used(id: string): void;
-  /** Forgets the sessions unused longest. Only between groups: what a group took is known here alone. */
-  trim(): void;
-}
+export class Sessions {
+  readonly #load: (id: string) => Promise<SessionState>;
+  readonly #known = new Map<string, SessionState>();
+  readonly #loading = new Map<string, Promise<SessionState>>();
 
-export function createSessions(load: (id: string) => Promise<SessionState>): Sessions {
-  const known = new Map<string, SessionState>();
-  const loading = new Map<string, Promise<SessionState>>();
-  return {
-    get: (id) => known.get(id),
-    load(id) {
-      const state = known.get(id);
-      if (state !== undefined) return Promise.resolve(state);
-      let job = loading.get(id);
-      if (job === undefined) {
-        job = load(id)
-          .then((loaded) => {
-            known.set(id, loaded);
-            return loaded;
-          })
-          .finally(() => loading.delete(id));
-        loading.set(id, job);
-      }
-      return job;
-    },
-    begin(id) {
-      if (!known.has(id)) known.set(id, new Map());
-    },
-    used(id) {
-      const state = known.get(id);
-      if (state === undefined) return;
-      known.delete(id);
-      known.set(id, state);
-    },
-    trim() {
-      for (const id of known.keys()) {
-        if (known.size <= LIMITS.journal_sessions_max) return;
-        known.delete(id);
-      }
-    },
-  };
+  constructor(load: (id: string) => Promise<SessionState>) {
+    this.#load = load;
+  }
+
+  get(id: string): SessionState | undefined {
+    return this.#known.get(id);
+  }
+
+  async load(id: string): Promise<SessionState> {
+    const known = this.#known.get(id) ?? this.#loading.get(id);
+    if (known !== undefined) return known;
+    const job = this.#load(id);
+    this.#loading.set(id, job);
+    try {
+      const loaded = await job;
+      this.#known.set(id, loaded);
+      return loaded;
+    } finally {
+      this.#loading.delete(id);
+    }
+  }
+
+  /** A session of which nothing is on disk. */
+  begin(id: string): void {
+    if (!this.#known.has(id)) this.#known.set(id, new Map());
+  }
+
+  /** Was used: it is forgotten last. */
+  used(id: string): void {
+    const state = this.#known.get(id);
+    if (state === undefined) return;
+    this.#known.delete(id);
+    this.#known.set(id, state);
+  }
+
+  /** Forgets the sessions unused longest. Only between groups: what a group took is known here alone. */
+  trim(): void {
+    for (const id of this.#known.keys()) {
+      if (this.#known.size <= STORE_LIMITS.journal_sessions_max) return;
+      this.#known.delete(id);
+    }
+  }
 }
 
 export function sourceOf(state: SessionState, id: string): SourceState {
-  let source = state.get(id);
-  if (source === undefined) {
-    source = createSource();
-    state.set(id, source);
-  }
+  const source = state.get(id) ?? new SourceState();
+  state.set(id, source);
   return source;
 }
 

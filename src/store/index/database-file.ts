@@ -1,0 +1,139 @@
+/** Opens the SQLite file of the index safely, and brings it to this schema. */
+import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { errnoOf, TachoError, withPath } from '../../lib/errors.ts';
+import { createPrivate, refuseIrregular, sleepSync } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
+import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
+import { inTransaction, type Prepared, prepare } from './prepared.ts';
+import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
+
+export const STAGE = 'index';
+/** Together some five seconds, as for every other lock. */
+const OPEN_TRIES = 250;
+const OPEN_WAIT_MS = 20;
+/** Of a damaged database, behind the name of the one in its place. */
+export const ASIDE = '.broken-';
+
+export interface OpenFile {
+  db: DatabaseSync;
+  prepared: Prepared;
+  inode: number;
+}
+
+/** SQLite does not wait while a file changes to its write-ahead log, as it does when several begin one at once. */
+export function openPatiently(path: string): OpenFile {
+  for (let tries = 1; ; tries++) {
+    try {
+      return openFile(path);
+    } catch (cause) {
+      if (sqliteCode(cause) !== SQLITE.busy || tries === OPEN_TRIES) throw cause;
+      sleepSync(OPEN_WAIT_MS);
+    }
+  }
+}
+
+function openFile(path: string): OpenFile {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) makeFile(path);
+  else checkFile(path, stat);
+  if (removePlanted(path)) throw new DamagedError('something else was in the place of its journal');
+  const db = openSqlite(path);
+  try {
+    db.exec('PRAGMA busy_timeout = 5000');
+    // Before anything is written: what a newer tacho made stays as it is.
+    const version = versionOf(db);
+    if (version > SCHEMA_VERSION) throw newer(path, version);
+    if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
+    db.exec('PRAGMA journal_mode = WAL');
+    db.exec('PRAGMA synchronous = NORMAL');
+    // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
+    db.exec('PRAGMA secure_delete = ON');
+    const prepared = prepare(db);
+    // Before anything is written: a trigger runs with it.
+    refuseForeign(prepared);
+    if (version < SCHEMA_VERSION) migrate(db, prepared);
+    checkTables(prepared);
+    return { db, prepared, inode: inode(path) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Made here, not by SQLite: its mode is 0600 from the start, and SQLite gives the files beside it the same. Never opened
+ * where it exists: closing it again would end the locks of this process on it.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(createPrivate(path));
+  } catch (cause) {
+    if (errnoOf(cause) !== 'EEXIST') throw cause;
+  }
+}
+
+function checkFile(path: string, stat: Stats): void {
+  refuseIrregular(stat);
+  if (process.platform !== 'win32' && (stat.mode & 0o777) !== 0o600) chmodSync(path, 0o600);
+}
+
+/** Damage inside an index shows as rows that are not found, not as an error. */
+function checkWhole(db: DatabaseSync): void {
+  const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
+  if (said !== 'ok') throw new DamagedError(String(said));
+}
+
+/** With triggers or views of others in it a file is no index. */
+function refuseForeign(prepared: Prepared): void {
+  const sql = `SELECT type FROM sqlite_schema WHERE type IN ('trigger', 'view')`;
+  const foreign = prepared.get(sql);
+  if (foreign !== undefined) throw new DamagedError(`it holds a ${foreign.type}`);
+}
+
+/** Nor is a file of this version without our tables. */
+function checkTables(prepared: Prepared): void {
+  const found = prepared.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`);
+  const tables = new Set(found.map(({ name }) => name));
+  const lacking = TABLES.find((name) => !tables.has(name));
+  if (lacking !== undefined) throw new DamagedError(`there is no table ${lacking}`);
+}
+
+class DamagedError extends Error {
+  readonly errcode = SQLITE.corrupt;
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version);
+}
+
+function migrate(db: DatabaseSync, prepared: Prepared): void {
+  inTransaction(prepared, () => {
+    // Another process may have done it while this one waited.
+    for (let step = versionOf(db); step < SCHEMA_VERSION; step++) {
+      db.exec(MIGRATIONS[step] as string);
+      db.exec(`PRAGMA user_version = ${step + 1}`);
+    }
+  });
+}
+
+/** Another process may have moved it aside already: then the file in its place is a good one. */
+export function moveAside(path: string, damaged: number, now_ms: number): string | null {
+  if (inode(path) !== damaged) return null;
+  const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');
+  const target = `${path}${ASIDE}${stamp}`;
+  withPath(path, STAGE, () => {
+    for (const end of ['', '-wal', '-shm'])
+      if (end === '' || existsSync(path + end)) renameSync(path + end, target + end);
+  });
+  return target;
+}
+
+export function inode(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+}
+
+function newer(path: string, found: number): TachoError {
+  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${SCHEMA_VERSION}): update tacho or choose another --state-dir`;
+  return new TachoError('state_unusable', text, { stage: STAGE });
+}

@@ -1,0 +1,88 @@
+/** Where the entries of sessions lie in the journal, and how far each segment is known. */
+import type { Cover, Position, PositionIndex } from './catalogue.ts';
+import type { Database } from './database.ts';
+import { MERGE, SAVE_POSITION, SAVE_SEGMENT, SETTLE_SEGMENT } from './index-schema.ts';
+import type { Prepared } from './prepared.ts';
+
+export function positionsTable(db: Database) {
+  const sessions = (sql: string, ...values: string[]) =>
+    db.read((prepared) => prepared.all(sql, ...values).map(({ session }) => unkey(session)));
+  const bySegment = (column: 'bytes' | 'settled') =>
+    db.readOrNone((prepared) => {
+      const rows = prepared.all(`SELECT segment, ${column} AS bytes FROM segments`);
+      return new Map(rows.map(({ segment, bytes }) => [String(segment), Number(bytes)]));
+    });
+  const index: PositionIndex = {
+    getPositions: (session) =>
+      db.read((prepared) =>
+        prepared
+          .all('SELECT * FROM positions WHERE session = ?', key(session))
+          .map((row) => ({ ...(row as unknown as Position), session, source: unkey(row.source) })),
+      ),
+    covered: () => bySegment('bytes'),
+    cover: (segment, bytes, positions) =>
+      db.write((prepared) => putCover(prepared, { segment, bytes, positions })),
+    forgetSegment: (segment) =>
+      db.write((prepared) => {
+        prepared.run('DELETE FROM positions WHERE segment = ?', segment);
+        prepared.run('DELETE FROM segments WHERE segment = ?', segment);
+      }),
+  };
+  return {
+    ...index,
+    /** Sessions that a segment holds, as far as they are covered. */
+    sessionsIn: (segment: string) =>
+      sessions('SELECT DISTINCT session FROM positions WHERE segment = ?', segment),
+    /** Sessions in the journal, as far as it is covered, that are not in the list of runs. */
+    unlistedSessions: () =>
+      sessions(`SELECT DISTINCT session FROM positions
+        WHERE session NOT IN (SELECT run_id FROM runs)`),
+    /** Sessions with more than one position. */
+    sessionsInPieces: () =>
+      sessions('SELECT session FROM positions GROUP BY session HAVING count(*) > 1'),
+    /** How many entries each session has in each segment. */
+    entriesBySession: () =>
+      db.read((prepared) => {
+        const sql = `SELECT segment, session, sum(last_seq - first_seq + 1) AS entries
+          FROM positions GROUP BY segment, session`;
+        return prepared.all(sql).map((row) => ({
+          segment: String(row.segment),
+          session: unkey(row.session),
+          entries: Number(row.entries),
+        }));
+      }),
+    /** Up to which byte of a segment all finished runs have their row. */
+    settled: () => bySegment('settled'),
+    settle: (segments: ReadonlyMap<string, number>) =>
+      db.write((prepared) => {
+        for (const [segment, bytes] of segments) settle(prepared, segment, bytes);
+      }),
+    /** Replaces what `known` names by what the index in another file holds, in one transaction. */
+    mergeFrom: (path: string, known: { runs: readonly string[]; segments: readonly string[] }) =>
+      db.withFile('fresh', path, (prepared) => {
+        for (const [sql, part] of MERGE)
+          prepared.run(sql, ...(part === null ? [] : [JSON.stringify(known[part])]));
+      }),
+  };
+}
+
+export function putCover(prepared: Prepared, { segment, bytes, positions }: Cover): void {
+  for (const { session, source, first_seq, last_seq, offset } of positions)
+    prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
+  prepared.run(SAVE_SEGMENT, segment, bytes);
+}
+
+export function settle(prepared: Prepared, segment: string, bytes: number): void {
+  prepared.run(SETTLE_SEGMENT, segment, bytes);
+}
+
+/** Ids from outside as JSON text where SQLite would change them: it keeps neither lone surrogates nor what follows a NUL. */
+function key(id: string): string {
+  const kept = id.isWellFormed() && !id.includes('\0') && !id.startsWith('"');
+  return kept ? id : JSON.stringify(id);
+}
+
+function unkey(stored: unknown): string {
+  const text = String(stored);
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}

@@ -1,0 +1,43 @@
+/** Statements and transactions of one connection. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+
+/** Statements by their text, prepared once. */
+export interface Prepared {
+  all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[];
+  get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined;
+  run(sql: string, ...values: SQLInputValue[]): number;
+}
+
+export function prepare(db: DatabaseSync): Prepared {
+  const statements = new Map<string, StatementSync>();
+  function statement(sql: string): StatementSync {
+    let found = statements.get(sql);
+    if (found === undefined) {
+      found = db.prepare(sql);
+      statements.set(sql, found);
+    }
+    return found;
+  }
+  return {
+    all: (sql, ...values) => statement(sql).all(...values),
+    get: (sql, ...values) => statement(sql).get(...values),
+    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
+  };
+}
+
+/** IMMEDIATE: a transaction that reads first and writes later fails when another process wrote in between. */
+export function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
+  prepared.run('BEGIN IMMEDIATE');
+  try {
+    const result = body(prepared);
+    prepared.run('COMMIT');
+    return result;
+  } catch (error) {
+    try {
+      prepared.run('ROLLBACK');
+    } catch {
+      // SQLite has rolled back itself; the first failure is the one to report.
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,261 @@
+/** The file of an outbox, while this process has it. */
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  read,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { promisify } from 'node:util';
+import { fileError, TachoError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { errno, openAppend, openRead, startPrivate, unlinkQuietly, writeAll } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
+import {
+  headLine,
+  lineOf,
+  type OutboxEntry,
+  type OutboxHead,
+  OutboxMap,
+  type OutboxTarget,
+  offsetBehind,
+  outboxEntries,
+} from './lines.ts';
+
+export const STAGE = 'outbox';
+const readAt = promisify(read);
+/** What is copied to give the room of the others back. */
+const TRIM_REST_BYTES_MAX = 16 * 1024 * 1024;
+
+interface Parts {
+  path: string;
+  fd: number;
+  head: OutboxHead;
+  map: OutboxMap;
+  release: () => void;
+}
+
+export class Outbox {
+  readonly session_id: string;
+  /** The target that its first sender was given. */
+  readonly target: OutboxTarget;
+  readonly #head: OutboxHead;
+  readonly #path: string;
+  #fd: number;
+  #map: OutboxMap;
+  readonly #release: () => void;
+  #reading: number | null = null;
+  /** Under way: what they read must lie where it is. */
+  #reads = 0;
+  #open = true;
+  /** A failed write left bytes behind the last whole line. */
+  #torn = false;
+
+  constructor({ path, fd, head, map, release }: Parts) {
+    const { session_id, ...target } = head;
+    this.session_id = session_id;
+    this.target = target;
+    this.#head = head;
+    this.#path = path;
+    this.#fd = fd;
+    this.#map = map;
+    this.#release = release;
+  }
+
+  get first_seq(): number {
+    return this.#map.first_seq;
+  }
+  /** `first_seq - 1` while there is no message. */
+  get last_seq(): number {
+    return this.#map.last_seq;
+  }
+  /** Up to here an earlier tacho knew it acknowledged. */
+  get acked(): number {
+    return this.#map.acked;
+  }
+  /** Whether the session's end is in it. */
+  get ended(): boolean {
+    return this.#map.ended;
+  }
+  /** Bytes of the file. */
+  get bytes(): number {
+    return this.#map.bytes;
+  }
+  /** When it was changed last. */
+  get changed_ms(): number {
+    return fstatSync(this.#fd).mtimeMs;
+  }
+  /** The last event of a run that has messages here, and how many it has. */
+  get last_event(): { seq: number; messages: number } {
+    return this.#map.last_event;
+  }
+
+  /** All or none; refuses what is over `live_outbox_bytes_max`. */
+  append(entries: readonly OutboxEntry[]): void {
+    if (entries.length === 0) return;
+    // The number of a file that was closed may be another's by now.
+    if (!this.#open) {
+      const text = `session ${this.session_id}: its connection has been closed`;
+      throw new TachoError('usage', text, { stage: STAGE });
+    }
+    const lines = entries.map(lineOf);
+    const bytes = Buffer.from(lines.join(''));
+    this.#checkRoom(bytes.length);
+    try {
+      if (this.#torn) this.#cut();
+      // One write: a kill leaves all of it, or a beginning whose last line is cut on open.
+      writeAll(this.#fd, bytes);
+    } catch (cause) {
+      this.#cutQuietly();
+      throw fileError(cause, this.#path, STAGE);
+    }
+    for (const [i, entry] of entries.entries())
+      this.#map.add(entry, Buffer.byteLength(lines[i] as string));
+  }
+
+  #checkRoom(more: number): void {
+    if (this.#map.bytes + more <= STORE_LIMITS.live_outbox_bytes_max) return;
+    const text = `${this.#path}: holds ${STORE_LIMITS.live_outbox_bytes_max} bytes that no collector took: start one (tacho serve), or remove it`;
+    throw new TachoError('busy', text, { stage: STAGE });
+  }
+
+  /** The messages from `from_seq` on, as many as lie in some `bytes_max`; none when there is no more. */
+  async read(from_seq: number, bytes_max: number = LIMITS.read_chunk_bytes) {
+    this.#reads += 1;
+    try {
+      return await this.#readFrom(from_seq, bytes_max);
+    } finally {
+      this.#reads -= 1;
+    }
+  }
+
+  async #readFrom(from_seq: number, bytes_max: number): Promise<OutboxEntry[]> {
+    let place = this.#map.before(from_seq);
+    for (let size = bytes_max; place.offset < this.#map.bytes && this.#open; ) {
+      this.#reading ??= openRead(this.#path);
+      const wanted = Math.min(size, this.#map.bytes - place.offset);
+      const bytes = Buffer.allocUnsafe(wanted);
+      const { bytesRead } = await readAt(this.#reading, bytes, 0, wanted, place.offset);
+      const { entries, used } = outboxEntries(bytes.subarray(0, bytesRead));
+      if (used === 0) {
+        if (bytesRead < wanted) break;
+        size *= 2;
+        continue;
+      }
+      const last = entries.at(-1);
+      place = { seq: (last?.seq ?? place.seq - 1) + 1, offset: place.offset + used };
+      const found = entries.filter(({ seq }) => seq >= from_seq);
+      if (found.length === 0) continue;
+      this.#map.remember(place);
+      return found;
+    }
+    return [];
+  }
+
+  /** Gives the room of acknowledged messages back, where that is most of the file. Their numbers stay known. */
+  trim(acked: number): void {
+    const { offset } = this.#map.before(acked + 1);
+    const rest_bytes = this.#map.bytes - offset;
+    const known = acked >= this.first_seq && acked <= this.last_seq;
+    if (!this.#open || this.#reads > 0 || !known) return;
+    if (rest_bytes > Math.min(offset, TRIM_REST_BYTES_MAX)) return;
+    try {
+      this.#rewrite(acked, this.#rest(acked, offset));
+    } catch {
+      // On a full disk, say: the file stays as it was, and has all that is wanted of it.
+    }
+  }
+
+  /** The lines of the messages behind a number, of which all lie behind the offset. */
+  #rest(acked: number, offset: number): Buffer {
+    const bytes = Buffer.allocUnsafe(this.#map.bytes - offset);
+    this.#reading ??= openRead(this.#path);
+    if (readSync(this.#reading, bytes, 0, bytes.length, offset) < bytes.length)
+      throw errno('EIO', 'the file is shorter than it was');
+    return bytes.subarray(offsetBehind(bytes, acked));
+  }
+
+  #rewrite(acked: number, rest: Buffer): void {
+    const { last_event, ended } = this.#map;
+    const note = lineOf({ event: last_event.seq, seq: acked, type: 'acked', text: '' });
+    const pieces = [Buffer.from(headLine(this.#head) + note), rest];
+    const map = new OutboxMap();
+    const file = startPrivate(this.#path, STAGE, false);
+    try {
+      for (const piece of pieces) {
+        file.write(piece);
+        map.scan(piece);
+      }
+      map.ended = ended;
+      map.last_event = last_event;
+      file.commit();
+    } finally {
+      file.abandon();
+    }
+    this.#shut();
+    this.#reading = null;
+    this.#fd = openAppend(this.#path);
+    this.#open = true;
+    this.#map = map;
+  }
+
+  /** Leaves the file for the next, with what is known to be acknowledged. */
+  close(acked = 0): void {
+    const empty = this.last_seq < this.first_seq;
+    if (this.#open && acked > this.#map.acked && !empty) this.#note(acked);
+    // An outbox that never had a message is of no use to anybody.
+    this.#leave((path) => empty && this.#map.acked === 0 && unlinkQuietly(path));
+  }
+
+  /** Only saves the next one's asking: what is not noted is sent again and taken once. */
+  #note(acked: number): void {
+    try {
+      writeSync(this.#fd, lineOf({ event: 0, seq: acked, type: 'acked', text: '' }));
+    } catch {
+      this.#cutQuietly();
+    }
+  }
+
+  /** Removes what a failed write left. */
+  #cut(): void {
+    ftruncateSync(this.#fd, this.#map.bytes);
+    this.#torn = false;
+  }
+
+  /** Where this fails too, the next append repeats it; nothing is written behind a torn line. */
+  #cutQuietly(): void {
+    this.#torn = true;
+    try {
+      this.#cut();
+    } catch {
+      // The file system fails as a whole.
+    }
+  }
+
+  /** All is delivered. */
+  remove(): void {
+    this.#leave(unlinkQuietly);
+  }
+
+  /** No collector will ever take it: it is kept beside, where nobody tries again. */
+  setAside(): string {
+    const aside = `${this.#path}.refused`;
+    this.#leave((path) => renameSync(path, aside));
+    return aside;
+  }
+
+  #leave(work: (path: string) => void): void {
+    if (!this.#open) return;
+    this.#shut();
+    work(this.#path);
+    this.#release();
+  }
+
+  #shut(): void {
+    this.#open = false;
+    closeSync(this.#fd);
+    if (this.#reading !== null) closeSync(this.#reading);
+  }
+}
