@@ -15,27 +15,19 @@ interface Entry {
   size: number | null;
 }
 
-export interface ArtifactFold {
-  /** A folder that paths are shown relative to; the first one is what relative paths start from. */
-  base(cwd: string | null): void;
-  push(change: DataOf<'file_changed'>): void;
-  list(): Artifact[];
-  /** Paths beyond the limit. */
-  dropped(): number;
-}
-
-export function createArtifactFold(): ArtifactFold {
+export function createArtifactFold() {
   const bases: string[] = [];
   const entries = new Map<string, Entry>();
   let dropped = 0;
   let room: number = LIMITS.artifacts_chars_max;
   return {
-    base(cwd) {
+    /** A folder that paths are shown relative to; the first one is what relative paths start from. */
+    base(cwd: string | null): void {
       if (cwd === null || !isAbsolute(cwd)) return;
       const clean = cleanPath(cwd);
       if (!bases.includes(clean) && bases.length < 4) bases.push(clean);
     },
-    push({ path, operation, source, size }) {
+    push({ path, operation, source, size }: DataOf<'file_changed'>): void {
       const shown = shownPath(path, bases);
       let entry = entries.get(shown);
       if (entry === undefined) {
@@ -51,13 +43,14 @@ export function createArtifactFold(): ArtifactFold {
       if (source === 'git') entry.git = operation;
       else entry.tool = netEffect(entry.tool, operation);
     },
-    list: () => [...entries.values()].map(artifactOf).filter((item) => item !== null),
+    list: (): Artifact[] => [...entries.values()].map(artifactOf).filter((item) => item !== null),
+    /** Paths beyond the limit. */
     dropped: () => dropped,
   };
 }
 
 /** What two changes of one file amount to. */
-export function netEffect(
+function netEffect(
   before: FileOperation | 'none' | null,
   operation: FileOperation,
 ): FileOperation | 'none' {

@@ -3,6 +3,7 @@
  * its own within that of its caller; the result of the call that started it refers to it.
  */
 import { isoText } from '../lib/iso-time.ts';
+import { isMap } from '../lib/own.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import { known } from './agentv.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
@@ -17,7 +18,7 @@ export function* atifText(view: TranscriptView): Generator<string, void> {
 
 class Export {
   readonly #view: TranscriptView;
-  /** Indexes of messages, by the call whose sub-agent they are from. */
+  /** Indexes of messages, by the call that started the sub-agent they are from. */
   readonly #threads = new Map<string | null, number[]>([[null, []]]);
   readonly #written = new Set<string>();
 
@@ -44,7 +45,7 @@ class Export {
       yield `${at === 0 ? '' : ','}${JSON.stringify(stepOf(message, at + 1, new Set(own)))}`;
     }
     yield ']';
-    // A sub-agent whose call is not known belongs to the run.
+    // A sub-agent of an unknown call belongs to the run.
     if (parent === null) started.push(...this.#unclaimed());
     yield* this.#subs(started);
     if (parent === null) {
@@ -103,13 +104,12 @@ function stepOf(message: TranscriptMessage, step_id: number, subs: ReadonlySet<s
 function callOf(call: TranscriptCall): object {
   const { id: tool_call_id, name: function_name, input, native_name } = call;
   const { start_time_ms, end_time_ms, duration_ms } = call;
-  const named = typeof input === 'object' && input !== null && !Array.isArray(input);
   const whole = input === null ? {} : { input };
   const times = known({ start_time_ms, end_time_ms, duration_ms });
   return {
     tool_call_id,
     function_name,
-    arguments: named ? input : whole,
+    arguments: isMap(input) ? input : whole,
     extra: { native_name, ...times },
   };
 }

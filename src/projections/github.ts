@@ -1,5 +1,6 @@
 /** What GitHub Actions reads: annotations, as lines of output, and a step summary, as Markdown in a file. */
 import { forActions, forTerminal } from '../lib/foreign-text.ts';
+import { utf8Bytes } from '../lib/utf8.ts';
 
 export interface Annotation {
   level: 'error' | 'warning' | 'notice';
@@ -11,9 +12,9 @@ export interface Annotation {
 }
 
 /** Actions shows ten of each level a step; the rest is only in the log. */
-export const ANNOTATIONS_SHOWN_MAX = 10;
+const ANNOTATIONS_SHOWN_MAX = 10;
 /** Actions refuses a summary over 1 MiB. */
-export const SUMMARY_BYTES_MAX = 1024 * 1024;
+const SUMMARY_BYTES_MAX = 1024 * 1024;
 
 /** The log shows annotations as well: on a terminal, they are text like any other. */
 const escapeData = (text: string) =>
@@ -58,7 +59,7 @@ export function markdownText(text: string, chars_max = 300): string {
     .replace(/www\./gi, (found) => found.replace('.', '&#46;'));
 }
 
-export interface SummaryTable {
+interface SummaryTable {
   head: readonly string[];
   /** Cells in Markdown. */
   rows: readonly (readonly string[])[];
@@ -77,24 +78,20 @@ function tableText({ head, rows }: SummaryTable): string {
 }
 
 /** The summary as Markdown, cut between lines where it would be refused. */
-export function summaryMarkdown(
-  parts: readonly SummaryPart[],
-  bytes_max = SUMMARY_BYTES_MAX,
-): string {
+export function summaryMarkdown(parts: readonly SummaryPart[]): string {
   const blocks = parts.flatMap(({ title, text, table }) => [
     ...(title === undefined ? [] : [`## ${title}`]),
     ...(text === undefined ? [] : [text]),
     ...(table === undefined ? [] : [tableText(table)]),
   ]);
   const whole = `${blocks.join('\n\n')}\n`;
-  const encoder = new TextEncoder();
-  if (encoder.encode(whole).length <= bytes_max) return whole;
+  if (utf8Bytes(whole) <= SUMMARY_BYTES_MAX) return whole;
   const note = '\n\n… the rest is left out: a summary may have 1 MiB.\n';
-  let bytes = encoder.encode(note).length;
+  let bytes = utf8Bytes(note);
   const kept: string[] = [];
   for (const line of whole.split('\n')) {
-    bytes += encoder.encode(line).length + 1;
-    if (bytes > bytes_max) break;
+    bytes += utf8Bytes(line) + 1;
+    if (bytes > SUMMARY_BYTES_MAX) break;
     kept.push(line);
   }
   return kept.join('\n') + note;

@@ -58,12 +58,14 @@ export function lineOf(text: string, indent: number, style: HumanStyle): string 
   return oneLine(text, Math.max(10, style.width - indent), ellipsisOf(style));
 }
 
-/** The first lines of a text that have something to say. */
-export function headLines(text: string, most: number): { lines: string[]; more: number } {
+/** The first lines of a text that have something to say, cut to the width; where there are more, how many. */
+export function headLines(text: string, most: number, indent: number, style: HumanStyle): string[] {
   // Enough for the lines shown, however large the output is.
   const lines = text.slice(0, 64 * 1024).split('\n');
   const full = lines.filter((line) => line.trim() !== '');
-  return { lines: full.slice(0, most), more: Math.max(0, full.length - most) };
+  const shown = full.slice(0, most).map((line) => lineOf(line, indent, style));
+  const more = full.length - shown.length;
+  return more > 0 ? [...shown, `${ellipsisOf(style)} ${more} more`] : shown;
 }
 
 /** A unified diff as short coloured lines, without file headers. */

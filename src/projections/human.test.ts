@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMaker, type MakeEvent } from '../../test/build-events.ts';
+import { createMaker, EVENT_KINDS, type MakeEvent } from '../../test/build-events.ts';
 import { keptBytes, longText } from '../../test/kept-bytes.ts';
 import type { Event } from '../model/event.ts';
-import { EVENT_KINDS } from '../model/words.ts';
-import { type Colours, createHumanProjection, type HumanOptions } from './human.ts';
+import { type Colours, type HumanOptions, HumanProjection } from './human.ts';
 
 const tag = (name: string) => (text: string) => `<${name}>${text}</${name}>`;
 const plain = (text: string) => text;
@@ -26,7 +25,7 @@ const TAGGED: Colours = {
 };
 
 function print(events: readonly Event[], options: Partial<HumanOptions> = {}): string {
-  const { project } = createHumanProjection({
+  const human = new HumanProjection({
     colour: PLAIN,
     unicode: true,
     width: 60,
@@ -34,7 +33,7 @@ function print(events: readonly Event[], options: Partial<HumanOptions> = {}): s
     cwd: '/home/user/project',
     ...options,
   });
-  return events.map(project).join('');
+  return events.map((event) => human.project(event)).join('');
 }
 
 function failingRun(make: MakeEvent): Event[] {
@@ -270,7 +269,7 @@ test('no event lets a control character through', () => {
 test('of open calls with long texts little is kept', () => {
   const make = createMaker();
   const kept = keptBytes(() => {
-    const human = createHumanProjection({
+    const human = new HumanProjection({
       colour: PLAIN,
       unicode: true,
       width: 60,

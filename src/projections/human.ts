@@ -1,5 +1,5 @@
 /**
- * Canonical events → text for people, as the run goes on.
+ * Canonical events → text for people, while the run is going.
  * Contract: the returned texts, printed one after another, are the whole output; no foreign control character is in them.
  */
 import { callText } from '../lib/call-text.ts';
@@ -21,22 +21,17 @@ import {
   markOf,
   summaryText,
 } from './human-parts.ts';
-import { createTextStream } from './live/text-stream.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
+import { TextStream } from './text-stream.ts';
 import { warningOf } from './warnings.ts';
 
-export type { Colours, HumanStyle } from './human-parts.ts';
-export { summaryText } from './human-parts.ts';
+export type { Colours } from './human-parts.ts';
 
 export interface HumanOptions extends HumanStyle {
   /** Text as it comes, instead of whole messages. */
   stream: boolean;
   /** Paths inside it are shown relative to it. */
   cwd: string | null;
-}
-
-export interface HumanProjection {
-  /** The text to print for an event; '' where there is nothing to say. */
-  project(event: Event): string;
 }
 
 const OUTPUT_LINES_MAX = 6;
@@ -55,19 +50,14 @@ interface ShownCall {
   announced: boolean;
 }
 
-export function createHumanProjection(options: HumanOptions): HumanProjection {
-  const human = new Human(options);
-  return { project: (event) => human.project(event) };
-}
-
-class Human {
+export class HumanProjection {
   readonly #options: HumanOptions;
   readonly #calls = new OpenCalls<ShownCall>(
     ({ data }) => this.#shown(data),
     LIMITS.open_calls_max,
   );
   readonly #artifacts = createArtifactFold();
-  readonly #stream = createTextStream();
+  readonly #stream = new TextStream();
   /** The final output, as far as messages showed it. */
   readonly #text = new FinalText(LIMITS.final_output_chars_max);
   #warnings = 0;
@@ -77,6 +67,7 @@ class Human {
     this.#artifacts.base(options.cwd);
   }
 
+  /** The text to print for an event; '' where there is nothing to say. */
   project(event: Event): string {
     this.#text.push(event);
     if (event.kind === 'message_delta') {
@@ -200,9 +191,8 @@ class Human {
     const { colour } = this.#options;
     if (data.status === 'ok') return this.#diff(diff, indent);
     if (data.status !== 'error' && data.status !== 'timeout') return '';
-    const { lines, more } = headLines(data.output ?? '', OUTPUT_LINES_MAX);
-    const shown = lines.map((line) => this.#line(line, indent.length));
-    if (more > 0) shown.push(`${ellipsisOf(this.#options)} ${more} more`);
+    const { length } = indent;
+    const shown = headLines(data.output ?? '', OUTPUT_LINES_MAX, length, this.#options);
     return shown.map((line) => `${indent}${colour.dim(line)}\n`).join('');
   }
 
@@ -224,7 +214,7 @@ class Human {
     const text = warningOf(event);
     if (text === null) return '';
     this.#warnings += 1;
-    if (this.#warnings > LIMITS.outcome_warnings_max) return '';
+    if (this.#warnings > PROJECTION_LIMITS.outcome_warnings_max) return '';
     const paint = this.#options.colour[event.kind === 'provider_failed' ? 'red' : 'yellow'];
     return `${paint(`! ${this.#line(text, 2)}`)}\n`;
   }
@@ -234,7 +224,7 @@ class Human {
     const final = data.final_output.trim();
     // Messages have been printed already; only a final text that none showed is printed here.
     const text = final === '' || final === this.#text.value ? '' : `\n${forTerminal(final)}\n\n`;
-    const hidden = this.#warnings - LIMITS.outcome_warnings_max;
+    const hidden = this.#warnings - PROJECTION_LIMITS.outcome_warnings_max;
     const more = hidden > 0 ? `${colour.yellow(`! ${hidden} more warnings not shown`)}\n` : '';
     return `${text}${more}${summaryText(data, this.#artifacts.list(), this.#options)}`;
   }

@@ -1,9 +1,11 @@
 /** The calls of an outcome: pairs each call's events, in the order of first appearance, in bounded memory. */
+
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { OutcomeCall } from '../model/outcome.ts';
 import { OpenCalls } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
 
 /** What became known of a call after it was handed over; null: unchanged. */
 export interface CallPatch {
@@ -51,7 +53,7 @@ export class CallFold {
 
   /** Calls beyond those that the list has room for. */
   get unlisted(): number {
-    return this.#options.onCall ? 0 : Math.max(0, this.count - LIMITS.outcome_calls_max);
+    return this.#options.onCall ? 0 : Math.max(0, this.count - PROJECTION_LIMITS.outcome_calls_max);
   }
 
   push(event: Event): void {
@@ -74,7 +76,7 @@ export class CallFold {
       if (onCall !== undefined) {
         this.#open.delete(open.call_id);
         this.#settle(open, call);
-      } else if (open.index < LIMITS.outcome_calls_max) list[open.index] = call;
+      } else if (open.index < PROJECTION_LIMITS.outcome_calls_max) list[open.index] = call;
     }
     return list;
   }
@@ -117,7 +119,7 @@ export class CallFold {
     const { onCall } = this.#options;
     this.#settled.set(call_id, index);
     if (onCall !== undefined) onCall(call, index, open);
-    else if (index < LIMITS.outcome_calls_max) this.#done[index] = call;
+    else if (index < PROJECTION_LIMITS.outcome_calls_max) this.#done[index] = call;
     // As long as all are listed, all stay known.
     if (onCall === undefined && this.unlisted === 0) return;
     if (this.#settled.size >= LIMITS.settled_calls_max / 2) {

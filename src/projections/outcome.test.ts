@@ -5,9 +5,9 @@ import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import { type OutcomeCall, OutcomeSchema, type RunOutcome } from '../model/outcome.ts';
-import { createOutcomeFold, type OutcomeFold, type OutcomeOptions } from './outcome.ts';
+import { createOutcomeFold, type OutcomeOptions } from './outcome.ts';
 
-function fold(events: readonly Event[], options: OutcomeOptions = { keepIo: false }): OutcomeFold {
+function fold(events: readonly Event[], options: OutcomeOptions = { keepIo: false }) {
   const made = createOutcomeFold(options);
   for (const event of events) made.push(event);
   return made;

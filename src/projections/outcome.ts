@@ -15,15 +15,7 @@ import { createWarningFold } from './warnings.ts';
 
 export type { CallPatch, OutcomeOptions } from './outcome-calls.ts';
 
-export interface OutcomeFold {
-  push(event: Event): void;
-  /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` takes them too. */
-  finish(): RunOutcome;
-  /** Late changes of calls already given to `onCall`, by index. */
-  readonly patches: ReadonlyMap<number, CallPatch>;
-}
-
-export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
+export function createOutcomeFold(options: OutcomeOptions) {
   const run = new RunFold();
   const text = new FinalText(LIMITS.final_output_chars_max);
   const calls = new CallFold(options);
@@ -32,8 +24,9 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
   const warnings = createWarningFold();
   const facts: Facts = { run_id: '', first_ms: null, prompt: null, events: 0 };
   return {
-    patches: calls.patches,
-    push(event) {
+    /** Late changes of calls already given to `onCall`, by index. */
+    patches: calls.patches as ReadonlyMap<number, CallPatch>,
+    push(event: Event): void {
       run.push(event);
       text.push(event);
       calls.push(event);
@@ -44,7 +37,8 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
-    finish() {
+    /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` takes them too. */
+    finish(): RunOutcome {
       const end = run.finished?.data ?? null;
       const { session_id } = run.names;
       const tool_calls = calls.finish(end === null ? 'unknown' : 'cancelled');
@@ -130,8 +124,8 @@ function errorDetails(end: DataOf<'run_finished'> | null): RunOutcome['error_det
 }
 
 /** Events of a recording without times are all at 0. */
-function knownTime(at_ms: number | null): number | null {
-  return at_ms === null || at_ms <= 0 ? null : at_ms;
+export function knownTime(at_ms: number | null): number | null {
+  return at_ms !== null && at_ms > 0 ? at_ms : null;
 }
 
 function metricsOf(run: RunFold, facts: Facts, tool_calls_count: number): RunOutcome['metrics'] {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMaker, USAGE } from '../../test/build-events.ts';
+import { createMaker, EVENT_KINDS, USAGE } from '../../test/build-events.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { forJson } from '../lib/foreign-text.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
 import type { Event } from '../model/event.ts';
 import type { RunEvent } from '../model/run-event.ts';
-import { CONTENT_PREVIEW_MAX_BYTES, EVENT_KINDS } from '../model/words.ts';
+import { CONTENT_PREVIEW_MAX_BYTES } from '../model/words.ts';
 import { createRunEventProjection, preRunFinished, serialiseRunEvent } from './run-event.ts';
 
 function projectAll(events: readonly Event[], stream = false): RunEvent[] {

@@ -3,6 +3,9 @@
  * Contract: one record per mapped event, in order, `sequence` from 1 without a gap; every string is well-formed and
  * within CONTENT_PREVIEW_MAX_BYTES.
  */
+import { writableTime } from '../lib/iso-time.ts';
+import { own } from '../lib/own.ts';
+import { pick } from '../lib/pick.ts';
 import { cutUtf8, utf8Bytes, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import type { Completeness } from '../model/parts.ts';
@@ -23,9 +26,6 @@ const DECLARES_CUT: ReadonlySet<ExternalType> = new Set([
   'model_delta',
 ]);
 
-/** The last moment that RFC 3339 can write with four digits of year. */
-const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
 /** Beyond the declared keys: the program that was started, with the leading arguments that were asked for, where known. */
 function commandOf(config: DataOf<'run_started'>['config']): { command?: string[] } {
   const { program, command = [] } = config ?? {};
@@ -37,43 +37,26 @@ const TABLE: Table = {
   run_started: ({ data }) => ({
     type: 'run_started',
     data: {
-      agent: data.agent,
-      agent_version: data.agent_version,
-      model: data.model,
-      session_id: data.session_id,
-      cwd: data.cwd,
-      fingerprint: data.fingerprint,
+      ...pick(data, 'agent', 'agent_version', 'model', 'session_id', 'cwd', 'fingerprint'),
       ...commandOf(data.config),
     },
   }),
   step_started: ({ data }) => ({
     type: 'step_started',
-    data: {
-      step_id: data.step_id,
-      step_index: data.step_index,
-      allowed_tools: data.allowed_tools,
-      enforcement_mode: data.enforcement_mode,
-    },
+    data: pick(data, 'step_id', 'step_index', 'allowed_tools', 'enforcement_mode'),
   }),
   call_requested: ({ data }) => ({
     type: 'tool_call_detected',
     data: {
       tool_call_id: data.call_id,
-      tool: data.tool,
-      native_tool: data.native_tool,
+      ...pick(data, 'tool', 'native_tool'),
       parent_tool_call_id: data.parent_call_id,
       input_preview: jsonText(data.input),
     },
   }),
   call_decided: ({ data }) => ({
     type: 'tool_decision',
-    data: {
-      tool_call_id: data.call_id,
-      tool: data.tool,
-      decision: data.decision,
-      reason: data.reason,
-      source: data.source,
-    },
+    data: { tool_call_id: data.call_id, ...pick(data, 'tool', 'decision', 'reason', 'source') },
   }),
   call_started: ({ data }) => ({
     type: 'tool_exec_started',
@@ -83,11 +66,7 @@ const TABLE: Table = {
     type: 'tool_exec_finished',
     data: {
       tool_call_id: data.call_id,
-      tool: data.tool,
-      ok: data.ok,
-      status: data.status,
-      exit_code: data.exit_code,
-      duration_ms: data.duration_ms,
+      ...pick(data, 'tool', 'ok', 'status', 'exit_code', 'duration_ms'),
       content_preview: data.output,
     },
   }),
@@ -95,53 +74,27 @@ const TABLE: Table = {
     type: 'tool_retry',
     data: {
       tool_call_id: data.call_id,
-      tool: data.tool,
-      attempt: data.attempt,
-      max_retries: data.max_retries,
-      failure_class: data.failure_class,
-      action: data.action,
+      ...pick(data, 'tool', 'attempt', 'max_retries', 'failure_class', 'action'),
     },
   }),
   step_blocked: ({ data }) => ({
     type: 'step_blocked',
-    data: { reason: data.reason, tool: data.tool, step_id: data.step_id },
+    data: pick(data, 'reason', 'tool', 'step_id'),
   }),
   provider_retried: ({ data }) => ({
     type: 'provider_retry',
-    data: {
-      attempt: data.attempt,
-      max_attempts: data.max_attempts,
-      kind: data.kind,
-      status: data.status,
-      backoff_ms: data.backoff_ms,
-    },
+    data: pick(data, 'attempt', 'max_attempts', 'kind', 'status', 'backoff_ms'),
   }),
   provider_failed: ({ data }) => ({
     type: 'provider_error',
-    data: {
-      kind: data.kind,
-      status: data.status,
-      retryable: data.retryable,
-      message_short: data.message,
-    },
+    data: { ...pick(data, 'kind', 'status', 'retryable'), message_short: data.message },
   }),
   run_finished: ({ data }) => ({
     type: 'run_finished',
     data: {
-      exit_reason: data.exit_reason,
-      ok: data.ok,
-      final_output: data.final_output,
-      error: data.error,
-      session_id: data.session_id,
-      model: data.model,
-      usage: data.usage,
-      cost_usd: data.cost_usd,
-      duration_ms: data.duration_ms,
-      tool_calls: data.tool_calls,
-      terminal_evidence: data.terminal_evidence,
-      completeness: data.completeness,
-      agent_exit_code: data.agent_exit_code,
-      agent_signal: data.agent_signal,
+      ...pick(data, 'exit_reason', 'ok', 'final_output', 'error', 'session_id', 'model', 'usage'),
+      ...pick(data, 'cost_usd', 'duration_ms', 'tool_calls', 'terminal_evidence', 'completeness'),
+      ...pick(data, 'agent_exit_code', 'agent_signal'),
     },
   }),
   message_delta: ({ data }) => ({
@@ -150,25 +103,20 @@ const TABLE: Table = {
   }),
 };
 
-export interface RunEventProjection {
-  /** The external record of an event; null where the contract has none. */
-  project(event: Event): RunEvent | null;
-}
-
-export function createRunEventProjection(options: { stream: boolean }): RunEventProjection {
+/** `project` gives the external record of an event; null where the contract has none. */
+export function createRunEventProjection(options: { stream: boolean }) {
   let sequence = 0;
   return {
-    project(event) {
+    project(event: Event): RunEvent | null {
       if (event.kind === 'message_delta') {
         const { text, parent_call_id } = event.data;
         if (!options.stream || parent_call_id !== null || text === '') return null;
       }
-      const row = Object.hasOwn(TABLE, event.kind) ? TABLE[event.kind] : undefined;
+      // The table pairs each kind with its own event type; the union of rows cannot show that to the compiler.
+      const row = own(TABLE, event.kind) as ((event: Event) => Projected) | undefined;
       if (row === undefined) return null;
       sequence += 1;
-      // The table pairs each kind with its own event type; the union of rows cannot show that to the compiler.
-      const projected = (row as (event: Event) => Projected)(event);
-      return record(projected, { sequence, at_ms: event.at_ms, event });
+      return record(row(event), { sequence, at_ms: event.at_ms, event });
     },
   };
 }
@@ -224,17 +172,12 @@ function record(
   return {
     schema_version: RUN_EVENT_SCHEMA,
     sequence: at.sequence,
-    ts: timestamp(at.at_ms),
+    ts: new Date(writableTime(at.at_ms)).toISOString(),
     run_id: at.event.run_id,
     step: at.event.step,
     type,
     data: { ...cut, ...mark },
   } as RunEvent;
-}
-
-function timestamp(at_ms: number): string {
-  const safe = Number.isFinite(at_ms) ? Math.min(Math.max(at_ms, 0), LAST_MS) : 0;
-  return new Date(safe).toISOString();
 }
 
 function jsonText(input: unknown): string | null {

@@ -5,8 +5,9 @@
 import { LIMITS } from '../lib/limits.ts';
 import { type SkillAsked, skillsOfCall } from '../lib/skill-use.ts';
 import type { Event } from '../model/event.ts';
+import type { CallStatus } from '../model/words.ts';
 
-export interface SkillUse {
+interface SkillUse {
   skill: string;
   /** The call that shows the use; null where the agent only says so. */
   call_id: string | null;
@@ -15,19 +16,9 @@ export interface SkillUse {
   by: SkillAsked['by'] | 'agent_report';
 }
 
-export interface SkillFold {
-  push(event: Event): void;
-  /** Every use, in the order in which the skills were asked for. */
-  uses(): SkillUse[];
-  /** Names, each once, in the order of first use. */
-  names(): string[];
-  /** Uses, or calls that ask for one, beyond the limit. */
-  dropped(): number;
-}
-
-export function createSkillFold(): SkillFold {
+export function createSkillFold() {
   /** Calls that ask for a skill, by call id; few, as most calls do not. */
-  const asked = new Map<string, { seq: number; ok: boolean; skills: SkillAsked[] }>();
+  const asked = new Map<string, { seq: number; status: CallStatus | null; skills: SkillAsked[] }>();
   const reported: SkillUse[] = [];
   let dropped = 0;
   let room: number = LIMITS.skill_uses_chars_max;
@@ -39,36 +30,34 @@ export function createSkillFold(): SkillFold {
     else dropped += 1;
     return fit;
   };
-  const settle = (call_id: string, ok: boolean): void => {
-    const entry = asked.get(call_id);
-    if (entry !== undefined) entry.ok = ok;
-  };
   const uses = (): SkillUse[] => {
-    const byCall = [...asked].flatMap(([call_id, { seq, ok, skills }]) =>
-      ok ? skills.map(({ skill, by }) => ({ skill, call_id, seq, by })) : [],
+    const byCall = [...asked].flatMap(([call_id, { seq, status, skills }]) =>
+      status === 'ok' ? skills.map(({ skill, by }) => ({ skill, call_id, seq, by })) : [],
     );
     return [...byCall, ...reported].sort((a, b) => a.seq - b.seq);
   };
   return {
-    push(event) {
+    push(event: Event): void {
       if (event.kind === 'call_requested') {
         const skills = skillsOfCall(event.data);
         const { call_id } = event.data;
         const texts = [call_id, ...skills.map(({ skill }) => skill)];
         if (skills.length > 0 && fits(asked.size, texts))
-          asked.set(call_id, { seq: event.seq, ok: false, skills });
-      } else if (event.kind === 'call_finished') {
-        settle(event.data.call_id, event.data.status === 'ok');
-      } else if (event.kind === 'call_updated' && event.data.status !== null) {
-        settle(event.data.call_id, event.data.status === 'ok');
+          asked.set(call_id, { seq: event.seq, status: null, skills });
+      } else if (event.kind === 'call_finished' || event.kind === 'call_updated') {
+        const entry = asked.get(event.data.call_id);
+        if (entry !== undefined) entry.status = event.data.status ?? entry.status;
       } else if (event.kind === 'skill_used') {
         const { skill, call_id } = event.data;
         if (fits(reported.length, [skill, call_id]))
           reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
       }
     },
+    /** Every use, in the order in which the skills were asked for. */
     uses,
+    /** Names, each once, in the order of first use. */
     names: () => [...new Set(uses().map((use) => use.skill))],
+    /** Uses, or calls that ask for one, beyond the limit. */
     dropped: () => dropped,
   };
 }

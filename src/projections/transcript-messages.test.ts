@@ -1,7 +1,7 @@
 /** What is held of open messages is bounded, whatever an agent says; nothing that was said is lost. */
 import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
-import { LIMITS } from '../lib/limits.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
 import { MessageFold, type MessageHead } from './transcript-messages.ts';
 
 const charsOf = ({ content, thinking }: MessageHead) => content.length + (thinking?.length ?? 0);
@@ -28,7 +28,7 @@ test('sub-agents that never end are closed, those first that were silent for lon
     says('busy', 'y'.repeat(1 + (sub % 7)));
   }
   const begun = fold.count;
-  expect(begun - closed()).toBeLessThanOrEqual(LIMITS.open_speakers_max);
+  expect(begun - closed()).toBeLessThanOrEqual(PROJECTION_LIMITS.open_speakers_max);
   says('busy', 'z');
   // It was never closed: what it says is another message of its own, and the one before ends.
   expect(heads.at(begun - 1)?.parent_tool_call_id).toBe('busy');
@@ -45,7 +45,7 @@ test('the texts of all open sub-agents together are bounded', () => {
     fold.push(make('message_delta', { parent_call_id: `sub${sub}`, text }));
     fold.push(make('thinking_delta', { parent_call_id: `sub${sub}`, text }));
     const said = (sub + 1) * 2 * text.length;
-    expect(said - chars()).toBeLessThanOrEqual(LIMITS.open_speakers_chars_max);
+    expect(said - chars()).toBeLessThanOrEqual(PROJECTION_LIMITS.open_speakers_chars_max);
   }
   fold.finish();
   expect(chars()).toBe(400 * text.length);
@@ -59,7 +59,7 @@ test.each(['message_delta', 'message_finished', 'thinking_delta', 'thinking_fini
     const text = 'x'.repeat(1024 * 1024);
     for (let piece = 0; piece < 40; piece++) fold.push(make(kind, { message_id: 'm1', text }));
     fold.finish();
-    const most = LIMITS.transcript_message_chars_max + text.length + 40;
+    const most = PROJECTION_LIMITS.transcript_message_chars_max + text.length + 40;
     expect(heads.length).toBeGreaterThan(3);
     expect(Math.max(...heads.map(charsOf))).toBeLessThanOrEqual(most);
     expect(chars()).toBeGreaterThanOrEqual(40 * text.length);
@@ -69,7 +69,7 @@ test.each(['message_delta', 'message_finished', 'thinking_delta', 'thinking_fini
 test('the whole takes the place of its pieces, however long they were', () => {
   const make = createMaker();
   const { fold, heads } = watched();
-  const text = 'x'.repeat(LIMITS.transcript_message_chars_max);
+  const text = 'x'.repeat(PROJECTION_LIMITS.transcript_message_chars_max);
   fold.push(make('message_delta', { text }));
   fold.push(make('message_finished', { text }));
   fold.finish();

@@ -3,25 +3,29 @@
  * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held, and those
  * within limits: the rest of a longer message is in the next, and of too many sub-agents the one silent for longest is closed.
  */
-import { LIMITS } from '../lib/limits.ts';
+
 import type { DataOf, Event } from '../model/event.ts';
 import type { TranscriptMessage } from '../model/transcript.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
+import { knownTime } from './outcome.ts';
 
 /** A message without its calls, which are handed over apart as they end; `calls` are their indexes. */
 export type MessageHead = Omit<TranscriptMessage, 'index' | 'tool_calls'> & { calls: number[] };
 
 /** Takes a message as it ends; `place` counts in the order in which messages begin. */
-export type OnMessage = (head: MessageHead, place: number) => void;
+type OnMessage = (head: MessageHead, place: number) => void;
+
+/** `id`: some agents give thinking an id of its own. `draft`: pieces before their whole has come. */
+interface Part {
+  id: string | null;
+  draft: string;
+}
 
 interface Open {
   place: number;
   head: MessageHead;
-  /** Ids that text and thinking of this message have; some agents give thinking an id of its own. */
-  text_id: string | null;
-  thinking_id: string | null;
-  /** Pieces whose whole has not come yet. */
-  text_draft: string;
-  thinking_draft: string;
+  text: Part;
+  thinking: Part;
 }
 
 /** One speaker: the run's agent, or one sub-agent. */
@@ -41,20 +45,18 @@ export interface Moved {
 }
 
 const newThread = (parent: string | null): Thread => ({ parent, open: null, said: null, chars: 0 });
-const messageChars = ({ head, text_draft, thinking_draft }: Open) =>
-  head.content.length + (head.thinking ?? '').length + text_draft.length + thinking_draft.length;
-const isFull = (open: Open) => messageChars(open) >= LIMITS.transcript_message_chars_max;
+const messageChars = ({ head, text, thinking }: Open) =>
+  head.content.length + (head.thinking ?? '').length + text.draft.length + thinking.draft.length;
+const isFull = (open: Open) => messageChars(open) >= PROJECTION_LIMITS.transcript_message_chars_max;
 
 function threadChars({ parent, open, said }: Thread): number {
-  const texts = [parent, said?.id, said?.text, open?.text_id, open?.thinking_id];
+  const texts = [parent, said?.id, said?.text, open?.text.id, open?.thinking.id];
   const chars = texts.reduce((sum, text) => sum + (text ?? '').length, 0);
   return chars + (open === null ? 0 : messageChars(open));
 }
 
 const blank = (text: string) => !/\S/.test(text);
 const joined = (earlier: string, text: string) => (earlier === '' ? text : `${earlier}\n${text}`);
-/** A recording without times counts from 0. */
-export const knownTime = (at_ms: number): number | null => (at_ms > 0 ? at_ms : null);
 
 type Spoken = DataOf<'message_delta'>;
 
@@ -89,10 +91,10 @@ export class MessageFold {
         this.#close(this.#root);
         break;
       case 'message_delta':
-        this.#message(event, event.data, 'text').text_draft += event.data.text;
+        this.#message(event, event.data, 'text').text.draft += event.data.text;
         break;
       case 'thinking_delta':
-        this.#message(event, event.data, 'thinking').thinking_draft += event.data.text;
+        this.#message(event, event.data, 'thinking').thinking.draft += event.data.text;
         break;
       case 'message_finished':
         this.#said(event, event.data);
@@ -134,8 +136,8 @@ export class MessageFold {
     this.#sub_chars += chars - thread.chars;
     thread.chars = chars;
     for (const call_id of this.#subs.keys()) {
-      const many = this.#subs.size > LIMITS.open_speakers_max;
-      if (!many && this.#sub_chars <= LIMITS.open_speakers_chars_max) return;
+      const many = this.#subs.size > PROJECTION_LIMITS.open_speakers_max;
+      if (!many && this.#sub_chars <= PROJECTION_LIMITS.open_speakers_chars_max) return;
       this.endSub(call_id);
     }
   }
@@ -172,7 +174,7 @@ export class MessageFold {
   #spoke(event: Event, data: DataOf<'message_finished'>): void {
     const { message_id: id, text } = data;
     const thread = this.#thread(data.parent_call_id);
-    // An interrupted agent may tell its last whole message once more.
+    // An interrupted agent may repeat its last whole message.
     if (thread.said !== null && thread.said.id === id && thread.said.text === text) return;
     if (blank(text) && !this.#goesOn(thread.open, id, 'text')) return;
     const open = this.#message(event, data, 'text', true);
@@ -193,27 +195,25 @@ export class MessageFold {
     this.#beforeFill(event);
     const { message_id: id } = data;
     const before = this.#goesOn(thread.open, id, kind) ? thread.open : null;
-    if (before !== null && whole) before[`${kind}_draft`] = '';
+    if (before !== null && whole) before[kind].draft = '';
     if (before === null || isFull(before)) this.#close(thread);
     const open = thread.open ?? this.#open(thread, event);
-    if (kind === 'text') open.text_id = id ?? open.text_id;
-    else open.thinking_id = id ?? open.thinking_id;
+    open[kind].id = id ?? open[kind].id;
     return open;
   }
 
   /** A model speaks, and then calls: what is said after a call, or by another id, is another message. */
   #goesOn(open: Open | null, id: string | null, kind: 'text' | 'thinking'): boolean {
     if (open === null) return false;
-    if (id !== null && (id === open.text_id || id === open.thinking_id)) return true;
+    if (id !== null && (id === open.text.id || id === open.thinking.id)) return true;
     if (open.head.calls.length > 0 || open.head.content !== '') return false;
-    // Pieces of text: those without an id go on, those of another id do not.
-    return kind === 'thinking' || open.text_id === null || id === null;
+    // Pieces of text: those without an id continue it, those of another id do not.
+    return kind === 'thinking' || open.text.id === null || id === null;
   }
 
   #thread(parent: string | null): Thread {
     if (parent === null) return this.#root;
-    const known = this.#subs.get(parent);
-    const thread = known ?? newThread(parent);
+    const thread = this.#subs.get(parent) ?? newThread(parent);
     this.#subs.delete(parent);
     this.#subs.set(parent, thread);
     return thread;
@@ -221,8 +221,8 @@ export class MessageFold {
 
   #open(thread: Thread, event: Event): Open {
     const head = headOf('assistant', '', thread.parent, event);
-    const ids = { text_id: null, thinking_id: null };
-    thread.open = { place: this.count, head, ...ids, text_draft: '', thinking_draft: '' };
+    const parts = { text: { id: null, draft: '' }, thinking: { id: null, draft: '' } };
+    thread.open = { place: this.count, head, ...parts };
     this.count += 1;
     return thread.open;
   }
@@ -231,10 +231,10 @@ export class MessageFold {
     const { open } = thread;
     if (open === null) return;
     thread.open = null;
-    const { head, text_id, text_draft, thinking_draft } = open;
-    if (text_id !== null) thread.said = { id: text_id, text: head.content };
-    if (!blank(text_draft)) head.content = joined(head.content, text_draft);
-    if (!blank(thinking_draft)) head.thinking = joined(head.thinking ?? '', thinking_draft);
+    const { head, text, thinking } = open;
+    if (text.id !== null) thread.said = { id: text.id, text: head.content };
+    if (!blank(text.draft)) head.content = joined(head.content, text.draft);
+    if (!blank(thinking.draft)) head.thinking = joined(head.thinking ?? '', thinking.draft);
     this.#onMessage(head, open.place);
   }
 
@@ -245,7 +245,7 @@ export class MessageFold {
 
   /**
    * What the session file adds comes after the stream has ended. An answer is given when all calls are done, so that
-   * what is added stands before it.
+   * what is added comes before it.
    */
   #beforeFill({ raw }: Event): void {
     if (this.#filling || raw?.channel !== 'session' || this.#channel === 'session') return;

@@ -6,6 +6,7 @@ import { callText } from '../lib/call-text.ts';
 import { costText, countText, durationText, plural } from '../lib/figures.ts';
 import { isoText } from '../lib/iso-time.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
+import { tokensUsed } from '../model/run-fold.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import { diffLines, editDiff, ellipsisOf, type HumanStyle, markOf } from './human-parts.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
@@ -79,15 +80,12 @@ class Text {
   end(): string {
     const facts = this.#facts;
     const { token_usage: usage, completeness, cost_usd, duration_ms } = facts;
-    const known = [usage.input, usage.output, usage.cache_read, usage.cache_write].filter(
-      (figure) => figure !== null,
-    );
-    const total = known.reduce((sum, figure) => sum + figure, 0);
+    const tokens = tokensUsed(usage);
     const words = [
       this.#options.colour.bold(facts.exit_reason),
       plural(facts.steps, 'step'),
       plural(facts.tool_calls_count, 'call'),
-      known.length === 0 ? 'tokens unknown' : `${countText(total)} tokens`,
+      tokens === null ? 'tokens unknown' : `${countText(tokens)} tokens`,
       cost_usd === null ? 'cost unknown' : costText(cost_usd),
       duration_ms === null ? 'duration unknown' : durationText(duration_ms),
       this.#line(`record ${[completeness.grade, ...completeness.gaps].join(', ')}`),

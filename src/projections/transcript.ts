@@ -2,14 +2,15 @@
  * Events → Transcript (TR-1): what was asked, said and called, in order. The run's facts come from its outcome.
  * With a sink the fold keeps no finished message or call, so that memory stays flat for any number of events.
  */
+import { pick } from '../lib/pick.ts';
 import type { Event } from '../model/event.ts';
 import type { OutcomeCall, RunOutcome } from '../model/outcome.ts';
 import { RunFold } from '../model/run-fold.ts';
 import type { Transcript, TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import { EVAL_TEST_LABEL, IMPORTED_FILE_LABEL, TRANSCRIPT_SCHEMA } from '../model/words.ts';
-import { createOutcomeFold } from './outcome.ts';
+import { createOutcomeFold, knownTime } from './outcome.ts';
 import { CallFold, type CallPatch, type OpenCall } from './outcome-calls.ts';
-import { knownTime, MessageFold, type MessageHead, type Moved } from './transcript-messages.ts';
+import { MessageFold, type MessageHead, type Moved } from './transcript-messages.ts';
 
 export type { MessageHead, Moved } from './transcript-messages.ts';
 
@@ -35,21 +36,7 @@ export interface TranscriptSink {
   call(call: TranscriptCall, index: number): void;
 }
 
-export interface TranscriptFold {
-  push(event: Event): void;
-  /** Ends what is open. `outcome`: of the same events. */
-  finish(outcome: RunOutcome): TranscriptFacts;
-  /** Late changes of calls, by index. */
-  readonly patches: ReadonlyMap<number, CallPatch>;
-  /** Messages that belong elsewhere than they began. */
-  readonly moved: Moved | null;
-}
-
-export function createTranscriptFold(sink: TranscriptSink): TranscriptFold {
-  return new Fold(sink);
-}
-
-class Fold implements TranscriptFold {
+export class TranscriptFold {
   readonly #messages: MessageFold;
   readonly #calls: CallFold;
   readonly #run = new RunFold();
@@ -64,10 +51,12 @@ class Fold implements TranscriptFold {
     });
   }
 
+  /** Late changes of calls, by index. */
   get patches(): ReadonlyMap<number, CallPatch> {
     return this.#calls.patches;
   }
 
+  /** Messages that belong elsewhere than they began. */
   get moved(): Moved | null {
     return this.#messages.moved;
   }
@@ -85,46 +74,39 @@ class Fold implements TranscriptFold {
   }
 
   #ended(call: OutcomeCall, { call_id, reads, started_ms }: OpenCall): TranscriptCall {
-    const known = this.#at_ms > 0;
+    const end_time_ms = knownTime(this.#at_ms);
     return {
       id: call_id,
-      name: call.name,
-      native_name: call.native_name,
+      ...pick(call, 'name', 'native_name'),
       input: call.inputs ?? null,
       output: call.outputs ?? null,
-      status: call.status,
-      exit_code: call.exit_code,
+      ...pick(call, 'status', 'exit_code'),
       reads,
-      start_time_ms: knownTime(started_ms ?? 0),
-      end_time_ms: knownTime(this.#at_ms),
-      duration_ms: known ? call.duration_ms : null,
+      start_time_ms: knownTime(started_ms),
+      end_time_ms,
+      duration_ms: end_time_ms === null ? null : call.duration_ms,
     };
   }
 
+  /** Ends what is open. `outcome`: of the same events. */
   finish(outcome: RunOutcome): TranscriptFacts {
     this.#calls.finish(this.#run.finished === null ? 'unknown' : 'cancelled');
     this.#messages.finish();
     const { metrics, metadata } = outcome;
-    const start_time_ms = knownTime(metrics.start_time_ms ?? 0);
+    const start_time_ms = knownTime(metrics.start_time_ms);
     return {
       schema_version: TRANSCRIPT_SCHEMA,
       test_id: metadata.labels[EVAL_TEST_LABEL] ?? null,
-      run_id: outcome.run_id,
-      session_id: outcome.session_id,
-      agent: outcome.agent,
-      agent_version: outcome.agent_version,
+      ...pick(outcome, 'run_id', 'session_id', 'agent', 'agent_version'),
       target: this.#run.started?.data.config?.target ?? null,
       model: metrics.model_name,
-      success: outcome.success,
-      exit_reason: outcome.exit_reason,
-      terminal_evidence: outcome.terminal_evidence,
+      ...pick(outcome, 'success', 'exit_reason', 'terminal_evidence'),
       final_output: outcome.message,
       skills_used: outcome.skills_used,
       start_time_ms,
-      end_time_ms: knownTime(metrics.end_time_ms ?? 0),
+      end_time_ms: knownTime(metrics.end_time_ms),
       duration_ms: start_time_ms === null ? null : metrics.duration_ms,
-      steps: metrics.steps,
-      tool_calls_count: metrics.tool_calls_count,
+      ...pick(metrics, 'steps', 'tool_calls_count'),
       token_usage: metrics.tokens,
       cost_usd: metrics.cost,
       cost_source: metrics.cost_source,
@@ -149,7 +131,7 @@ export function transcriptOf(events: Iterable<Event>): Transcript {
   const heads: MessageHead[] = [];
   const calls: TranscriptCall[] = [];
   const outcomes = createOutcomeFold({ keepIo: false });
-  const fold = createTranscriptFold({
+  const fold = new TranscriptFold({
     message(head, place) {
       heads[place] = head;
     },
@@ -172,7 +154,7 @@ export function transcriptOf(events: Iterable<Event>): Transcript {
   return { ...facts, messages };
 }
 
-export function patchedCall(call: TranscriptCall, patch: CallPatch | undefined): TranscriptCall {
+function patchedCall(call: TranscriptCall, patch: CallPatch | undefined): TranscriptCall {
   if (patch === undefined) return call;
   return {
     ...call,

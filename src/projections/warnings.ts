@@ -1,52 +1,51 @@
 /** The warnings of an outcome (RO-6): retries, permission requests and refusals, problems with their lines, gaps. */
+
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
 
-export interface WarningFold {
-  push(event: Event): void;
-  add(text: string): void;
-  /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps come last and are never crowded out. */
-  list(gaps: readonly string[]): string[];
+interface Refused {
+  call_id: string | null;
+  tool: string | null;
 }
 
-export function createWarningFold(): WarningFold {
+export function createWarningFold() {
   const kept: string[] = [];
   let beyond = 0;
-  /** Open calls whose refusal has been said already. */
+  /** Open calls with a refusal that is among the warnings already. */
   const refused = new Set<string>();
   const add = (text: string): void => {
-    if (kept.length < LIMITS.outcome_warnings_max) kept.push(oneWarning(text));
+    if (kept.length < PROJECTION_LIMITS.outcome_warnings_max) kept.push(oneWarning(text));
     else beyond += 1;
   };
-  const refuse = (call_id: string | null, text: string): void => {
+  const refuse = ({ call_id, tool }: Refused, why: string | null): void => {
     if (call_id !== null) {
       if (refused.has(call_id)) return;
       if (refused.size < LIMITS.open_calls_max) refused.add(call_id);
     }
-    add(text);
+    add(`${tool ?? 'a call'} denied${said(': ', why)}`);
   };
   return {
-    add,
-    push(event) {
+    push(event: Event): void {
       if (event.kind === 'call_decided' && event.data.decision === 'deny') {
-        refuse(event.data.call_id, refusal(event.data.tool, event.data.reason));
+        refuse(event.data, event.data.reason);
       } else if (event.kind === 'permission_answered' && event.data.decision === 'deny') {
-        refuse(event.data.call_id, refusal(event.data.tool, event.data.source));
+        refuse(event.data, event.data.source);
       } else if (event.kind === 'call_finished') {
-        const { call_id, status, tool } = event.data;
-        if (status === 'denied') refuse(call_id, refusal(tool, null));
-        refused.delete(call_id);
+        if (event.data.status === 'denied') refuse(event.data, null);
+        refused.delete(event.data.call_id);
       } else {
         const text = warningOf(event);
         if (text !== null) add(text);
       }
     },
-    list(gaps) {
+    /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps come last and are never crowded out. */
+    list(gaps: readonly string[]): string[] {
       const named = gaps
-        .slice(0, LIMITS.outcome_warnings_max)
+        .slice(0, PROJECTION_LIMITS.outcome_warnings_max)
         .map((gap) => oneWarning(`gap: ${gap}`));
-      const room = LIMITS.outcome_warnings_max - named.length;
+      const room = PROJECTION_LIMITS.outcome_warnings_max - named.length;
       const more = beyond + Math.max(0, kept.length - room) + (gaps.length - named.length);
       const list = [...kept.slice(0, room), ...named];
       return more > 0 ? [...list, `… and ${more} more`] : list;
@@ -90,10 +89,6 @@ function problemText({ raw, data }: EventOf<'problem'>): string {
   return `${where}${data.code}${data.detail === '' ? '' : `: ${data.detail}`}`;
 }
 
-function refusal(tool: string | null, why: string | null): string {
-  return `${tool ?? 'a call'} denied${said(': ', why)}`;
-}
-
 function said(before: string, value: string | number | null): string {
   return value === null || value === '' ? '' : `${before}${value}`;
 }
@@ -103,6 +98,6 @@ function oneWarning(text: string): string {
   const line = wellFormed(text)
     .replace(/[\t\n\v\f\r ]+/g, ' ')
     .replace(/^ | $/g, '');
-  const cut = cutUtf8(line, LIMITS.warning_bytes_max);
+  const cut = cutUtf8(line, PROJECTION_LIMITS.warning_bytes_max);
   return cut.length < line.length ? `${cut}…` : line;
 }

@@ -2,7 +2,9 @@
  * Calls that are open: what they are called on the wire, and what falls due for them (LP-4, LP-6).
  * Contract: memory is bounded; what is due comes out in the order of time.
  */
+import { dropOldest } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { PROJECTION_LIMITS } from '../limits.ts';
 import type { Args } from './data.ts';
 
 export interface OpenCall {
@@ -22,7 +24,7 @@ export interface OpenCall {
   reason: string | null;
 }
 
-export type Due = { at_ms: number; call: OpenCall } & (
+type Due = { at_ms: number; call: OpenCall } & (
   | { what: 'status'; last: boolean }
   | { what: 'timeout' | 'abandoned' }
 );
@@ -42,7 +44,7 @@ export class LiveCalls {
   /** Answered by us in the agent's place: its own answer may still come. */
   readonly #given_up = new Map<string, string>();
   /** Nothing is due before; may be too early, never too late. */
-  #due_ms = Number.POSITIVE_INFINITY;
+  #due_ms = Infinity;
   /** Statuses that were due and not made. */
   left_out = 0;
 
@@ -55,7 +57,7 @@ export class LiveCalls {
   }
 
   get due_ms(): number | null {
-    return this.#open.size === 0 || this.#due_ms === Number.POSITIVE_INFINITY ? null : this.#due_ms;
+    return this.#open.size === 0 || this.#due_ms === Infinity ? null : this.#due_ms;
   }
 
   all(): OpenCall[] {
@@ -64,8 +66,7 @@ export class LiveCalls {
 
   /** The oldest one. */
   first(): OpenCall | undefined {
-    for (const call of this.#open.values()) return call;
-    return undefined;
+    return this.#open.values().next().value;
   }
 
   get(call_id: string): OpenCall | undefined {
@@ -96,7 +97,7 @@ export class LiveCalls {
     this.#due_ms = Math.min(this.#due_ms, this.#dueOf(call));
   }
 
-  /** It was heard of; `told`: and those who listen, too. */
+  /** A sign of life; `told`: its listeners got it too. */
   alive(call: OpenCall, at_ms: number, told: boolean): void {
     call.alive_ms = at_ms;
     const first_ms = call.requested_ms + LIMITS.live_status_first_ms;
@@ -107,13 +108,9 @@ export class LiveCalls {
   close(call: OpenCall, by_us: boolean): void {
     this.#open.delete(call.call_id);
     if (this.#natives.get(call.native_call_id) === call) this.#natives.delete(call.native_call_id);
-    if (by_us) {
-      this.#given_up.set(call.call_id, call.id);
-      forget(this.#given_up, LIMITS.live_open_calls_max);
-      return;
-    }
-    this.#answered.set(call.call_id, call.id);
-    forget(this.#answered, LIMITS.calls_remembered_max);
+    (by_us ? this.#given_up : this.#answered).set(call.call_id, call.id);
+    dropOldest(this.#given_up, LIMITS.live_open_calls_max);
+    dropOldest(this.#answered, LIMITS.calls_remembered_max);
   }
 
   /** The agent's own answer came after ours. */
@@ -129,10 +126,10 @@ export class LiveCalls {
   take(now_ms: number): Due[] {
     if (now_ms < this.#due_ms) return [];
     const due: Due[] = [];
-    this.#due_ms = Number.POSITIVE_INFINITY;
+    this.#due_ms = Infinity;
     for (const call of this.#open.values()) {
       const end = this.#endOf(call);
-      const over = end !== null && end.at_ms <= now_ms;
+      const over = end.at_ms <= now_ms;
       const until_ms = over ? end.at_ms - 1 : now_ms;
       this.#statuses(call, until_ms, due);
       if (over) due.push({ ...end, call });
@@ -143,43 +140,35 @@ export class LiveCalls {
 
   #statuses(call: OpenCall, until_ms: number, due: Due[]): void {
     while (call.status_due_ms <= until_ms) {
-      if (due.length >= LIMITS.live_statuses_at_once_max) {
+      if (due.length >= PROJECTION_LIMITS.live_statuses_at_once_max) {
         const rest = Math.floor((until_ms - call.status_due_ms) / LIMITS.live_status_every_ms) + 1;
         this.left_out += rest;
         call.status_due_ms += rest * LIMITS.live_status_every_ms;
         return;
       }
       call.made_statuses += 1;
-      const last = call.made_statuses >= LIMITS.live_made_statuses_max;
+      const last = call.made_statuses >= PROJECTION_LIMITS.live_made_statuses_max;
       due.push({ at_ms: call.status_due_ms, call, what: 'status', last });
-      call.status_due_ms = last
-        ? Number.POSITIVE_INFINITY
-        : call.status_due_ms + LIMITS.live_status_every_ms;
+      call.status_due_ms = last ? Infinity : call.status_due_ms + LIMITS.live_status_every_ms;
     }
   }
 
-  #endOf(call: OpenCall): { at_ms: number; what: 'timeout' | 'abandoned' } | null {
+  /** Where it has no end of its own, it is never. */
+  #endOf(call: OpenCall): { at_ms: number; what: 'timeout' | 'abandoned' } {
     const { call_timeout_ms, abandoned_ms } = this.#times;
-    const timeout = call_timeout_ms === null ? null : call.requested_ms + call_timeout_ms;
-    const abandoned = abandoned_ms === null ? null : call.alive_ms + abandoned_ms;
-    if (timeout !== null && (abandoned === null || timeout <= abandoned))
-      return { at_ms: timeout, what: 'timeout' };
-    return abandoned === null ? null : { at_ms: abandoned, what: 'abandoned' };
+    const timeout = call.requested_ms + (call_timeout_ms ?? Infinity);
+    const abandoned = call.alive_ms + (abandoned_ms ?? Infinity);
+    return timeout <= abandoned
+      ? { at_ms: timeout, what: 'timeout' }
+      : { at_ms: abandoned, what: 'abandoned' };
   }
 
   #dueOf(call: OpenCall): number {
-    return Math.min(call.status_due_ms, this.#endOf(call)?.at_ms ?? Number.POSITIVE_INFINITY);
+    return Math.min(call.status_due_ms, this.#endOf(call).at_ms);
   }
 }
 
-function forget(map: Map<string, string>, most: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= most) return;
-    map.delete(oldest);
-  }
-}
-
-/** With the session's it must fit into an id of the protocol; both ends and the length tell long ones apart. */
+/** With the session's it must fit into an id of the protocol; both ends and the length distinguish long ones. */
 function shortId(id: string): string {
   const half = Math.floor(LIMITS.live_id_chars_max / 4);
   if (id.length <= half * 2) return id;

@@ -2,15 +2,17 @@
 
 import { checkValue } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { own } from '../../lib/own.ts';
+import { isMap, own } from '../../lib/own.ts';
+import { pick } from '../../lib/pick.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { DataOf, EventOf } from '../../model/event.ts';
 import type { CallStatus } from '../../model/words.ts';
+import { PROJECTION_LIMITS } from '../limits.ts';
 import type { DataAndMore } from './writer.ts';
 
 /** What one long value may take of a message. */
 const BYTES_MAX = LIMITS.live_message_bytes_max - 64 * 1024;
-/** A call's arguments stand this deep in a message, also wrapped and within a confirmation's request. */
+/** A call's arguments are this deep in a message, also wrapped and within a confirmation's request. */
 const ARGS_DEPTH = 4;
 /** A text that says something in passing; two of them fit into a message however they are escaped. */
 const PASSING_CHARS_MAX = 400_000;
@@ -21,26 +23,25 @@ export interface Args {
   args: Record<string, unknown>;
   /** How `args` holds an input that is no object, nests too deep or is too long for a message; null: as it was. */
   args_wrapped: 'value' | 'json' | 'parts' | null;
-  /** The input's JSON, to be told in parts behind the request. */
+  /** The input's JSON, to be sent in parts behind the request. */
   rest: string | null;
 }
 
 /** Whether a JSON string of this text is too long for one message. */
 export function tooLong(text: string): boolean {
   // Six bytes a character are the most that JSON makes of one.
-  if (text.length <= LIMITS.live_part_chars_max) return false;
+  if (text.length <= PROJECTION_LIMITS.live_part_chars_max) return false;
   return utf8Bytes(JSON.stringify(text)) > BYTES_MAX;
 }
 
 export function argsOf(input: unknown): Args {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const found = { too_deep: false, lossy_number: false };
   checkValue(input, LIMITS.depth_max - ARGS_DEPTH, found);
   const json = JSON.stringify(input) ?? 'null';
   if (found.too_deep ? tooLong(json) : utf8Bytes(json) > BYTES_MAX)
     return { args: {}, args_wrapped: 'parts', rest: json };
   if (found.too_deep) return { args: { json }, args_wrapped: 'json', rest: null };
-  if (isObject) return { args: input as Record<string, unknown>, args_wrapped: null, rest: null };
+  if (isMap(input)) return { args: input, args_wrapped: null, rest: null };
   return { args: { value: input ?? null }, args_wrapped: 'value', rest: null };
 }
 
@@ -58,17 +59,16 @@ export function passing(fields: Readonly<Record<string, unknown>>): Record<strin
 }
 
 export function sessionStart(data: DataOf<'run_started'>): DataAndMore<'session_start'> {
-  const { agent_version, model, cwd, fingerprint, config } = data;
+  const { config } = data;
   return {
     agent: data.agent || 'unknown',
-    model,
-    cwd,
+    ...pick(data, 'model', 'cwd'),
     parent_session_id: null,
     labels: config?.labels ?? null,
-    agent_version,
+    agent_version: data.agent_version,
     agent_session_id: data.session_id,
     resumed_session_id: config?.resume ?? null,
-    fingerprint,
+    fingerprint: data.fingerprint,
     ...passing({ prompt: data.prompt }),
   };
 }
@@ -82,24 +82,15 @@ export function sessionEnd(
     reason: data.error === null ? null : data.error.slice(0, PASSING_CHARS_MAX),
     totals: {
       tokens: data.usage,
-      cost_usd: data.cost_usd,
-      cost_source: data.cost_source,
+      ...pick(data, 'cost_usd', 'cost_source'),
       calls: data.tool_calls,
-      steps: data.steps,
-      duration_ms: data.duration_ms,
-      provider_retries: data.provider_retries,
-      provider_errors: data.provider_errors,
-      redactions: data.redactions,
+      ...pick(data, 'steps', 'duration_ms', 'provider_retries', 'provider_errors', 'redactions'),
       ...counted,
     },
-    ok: data.ok,
-    model: data.model,
+    ...pick(data, 'ok', 'model'),
     agent_session_id: data.session_id,
-    agent_exit_code: data.agent_exit_code,
-    agent_signal: data.agent_signal,
-    terminal_evidence: data.terminal_evidence,
-    completeness: data.completeness,
-    digest: data.digest,
+    ...pick(data, 'agent_exit_code', 'agent_signal'),
+    ...pick(data, 'terminal_evidence', 'completeness', 'digest'),
     ...passing({ final_output: data.final_output }),
   };
 }
@@ -133,13 +124,12 @@ export function responseOf(
 }
 
 export function providerError(data: DataOf<'provider_failed'>): DataAndMore<'error'> {
-  const { kind, status, retryable } = data;
   return {
     error_code: 'PROVIDER_ERROR',
     message: data.message.slice(0, PASSING_CHARS_MAX) || 'the provider failed',
-    details: { kind, status, retryable },
+    details: pick(data, 'kind', 'status', 'retryable'),
     severity: 'error',
-    retriable: retryable ?? false,
+    retriable: data.retryable ?? false,
   };
 }
 
@@ -157,14 +147,7 @@ export function captureProblem({ data, raw }: EventOf<'problem'>): DataAndMore<'
   return {
     error_code: 'CAPTURE_PROBLEM',
     message: data.detail.slice(0, PASSING_CHARS_MAX) || data.code,
-    details: {
-      stage: data.stage,
-      code: data.code,
-      bytes: data.bytes,
-      sha256: data.sha256,
-      excerpt: data.excerpt,
-      raw,
-    },
+    details: { ...pick(data, 'stage', 'code', 'bytes', 'sha256', 'excerpt'), raw },
     severity: 'warning',
     retriable: false,
   };

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createMaker } from '../../../test/build-events.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import type { HumanStyle } from '../human-parts.ts';
-import { createLiveHuman, type SeenMessage } from './human.ts';
-import { createLiveProjector } from './live.ts';
+import { LiveHuman, type SeenMessage } from './human.ts';
+import { LiveProjector } from './live.ts';
 
 const plain = (text: string) => text;
 const colour = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
@@ -13,8 +13,8 @@ const style: HumanStyle = { colour, unicode: false, width: 80 };
 test('a session as people read it: time, session, what happened', () => {
   const make = createMaker();
   const at = (at_ms: number) => ({ at_ms });
-  const live = createLiveProjector({ session_id: 'r_abcdef', call_timeout_ms: null, trace: null });
-  const human = createLiveHuman(style);
+  const live = new LiveProjector({ session_id: 'r_abcdef', call_timeout_ms: null, trace: null });
+  const human = new LiveHuman(style);
   const events = [
     make('run_started', {}, at(0)),
     make('thinking_finished', { text: 'what now' }, at(1)),
@@ -83,7 +83,7 @@ test('whatever a sender says, every line is harmless and has an end', () => {
   });
   fc.assert(
     fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
-      const human = createLiveHuman(style);
+      const human = new LiveHuman(style);
       for (const one of messages) {
         const text = human.project(one);
         expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u);

@@ -5,6 +5,7 @@
 
 import { callText } from '../../lib/call-text.ts';
 import { costText, countText, durationText, plural } from '../../lib/figures.ts';
+import { wordOf as text } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
@@ -18,16 +19,6 @@ export interface SeenMessage {
   data: Record<string, unknown>;
 }
 
-export interface LiveHuman {
-  /** '' where there is nothing to say. */
-  project(message: SeenMessage): string;
-}
-
-export function createLiveHuman(style: HumanStyle): LiveHuman {
-  const view = new View(style);
-  return { project: (message) => view.project(message) };
-}
-
 interface Call {
   what: string;
   at_ms: number;
@@ -39,13 +30,13 @@ const TEXT_LINES_MAX = 20;
 const TEXT_CHARS_MAX = 64 * 1024;
 const SESSION_CHARS = 6;
 const TIME_CHARS = 12;
+const HEAD_CHARS = TIME_CHARS + SESSION_CHARS + 4;
 
-const text = (value: unknown) => (typeof value === 'string' ? value : '');
 const fields = (value: unknown) =>
   (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
 
 /** A line's content: what it says, in which colour. */
-type Line = (view: View, message: SeenMessage) => string[];
+type Line = (view: LiveHuman, message: SeenMessage) => string[];
 
 const LINES: Readonly<Record<string, Line>> = {
   session_start: (view, { data }) => {
@@ -88,7 +79,7 @@ const LINES: Readonly<Record<string, Line>> = {
 /** Said elsewhere, or of no interest while one watches. */
 const QUIET_NEWS: ReadonlySet<string> = new Set(['session_started', 'usage_reported']);
 
-class View {
+export class LiveHuman {
   readonly style: HumanStyle;
   readonly #calls = new Map<string, Call>();
   readonly #texts = new Map<string, { type: string; text: string }>();
@@ -97,6 +88,7 @@ class View {
     this.style = style;
   }
 
+  /** '' where there is nothing to say. */
   project(message: SeenMessage): string {
     const make = own(LINES, message.type);
     if (make === undefined) return '';
@@ -112,7 +104,7 @@ class View {
 
   /** Harmless, and short enough for what is left of the screen's line. */
   line(foreign: string, used = 0): string {
-    return lineOf(foreign, TIME_CHARS + SESSION_CHARS + 4 + used, this.style);
+    return lineOf(foreign, HEAD_CHARS + used, this.style);
   }
 
   #keyOf({ session_id, data }: SeenMessage): string {
@@ -163,14 +155,10 @@ class View {
     const { dim } = this.style.colour;
     const tail = notes.length === 0 ? '' : ` ${dim(`(${this.line(notes.join(', '))})`)}`;
     const first = `${mark} ${this.line(what, notes.join(', ').length + 3)}${tail}`;
-    return failed ? [first, ...this.#output(text(told.output) || text(told.message))] : [first];
-  }
-
-  #output(output: string): string[] {
-    const { lines, more } = headLines(output, OUTPUT_LINES_MAX);
-    const shown = lines.map((line) => this.line(line, 2));
-    if (more > 0) shown.push(`${ellipsisOf(this.style)} ${more} more`);
-    return shown.map((line) => this.style.colour.dim(`  ${line}`));
+    if (!failed) return [first];
+    const output = text(told.output) || text(told.message);
+    const shown = headLines(output, OUTPUT_LINES_MAX, HEAD_CHARS + 2, this.style);
+    return [first, ...shown.map((line) => dim(`  ${line}`))];
   }
 
   begin(message: SeenMessage): string[] {
@@ -195,9 +183,8 @@ class View {
     if (whole.trim() === '') return [];
     const { dim } = this.style.colour;
     if (block?.type !== 'text') return [dim(this.line(`${block?.type ?? 'text'}: ${whole}`))];
-    const { lines, more } = headLines(whole, TEXT_LINES_MAX);
-    const shown = lines.map((line) => this.line(line));
-    return more > 0 ? [...shown, dim(`${ellipsisOf(this.style)} ${more} more`)] : shown;
+    const shown = headLines(whole, TEXT_LINES_MAX, HEAD_CHARS, this.style);
+    return shown.map((line, at) => (at < TEXT_LINES_MAX ? line : dim(line)));
   }
 
   end(data: Record<string, unknown>): string {

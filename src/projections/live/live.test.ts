@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMaker, type MakeEvent } from '../../../test/build-events.ts';
+import { createMaker, EVENT_KINDS, type MakeEvent } from '../../../test/build-events.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import {
   type Data,
@@ -14,14 +14,14 @@ import { LIMITS } from '../../lib/limits.ts';
 import { readText } from '../../live/protocol/messages.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveMessage } from '../../model/live.ts';
-import { EVENT_KINDS } from '../../model/words.ts';
-import { createLiveProjector, type LiveProjectorOptions } from './live.ts';
+import { PROJECTION_LIMITS } from '../limits.ts';
+import { LiveProjector, type LiveProjectorOptions } from './live.ts';
 
 const session_id = 'r_1';
 const T0 = 1_000_000;
 
 function projector(options: Partial<LiveProjectorOptions> = {}) {
-  return createLiveProjector({ session_id, call_timeout_ms: null, trace: null, ...options });
+  return new LiveProjector({ session_id, call_timeout_ms: null, trace: null, ...options });
 }
 
 function run(events: readonly Event[], options: Partial<LiveProjectorOptions> = {}): LiveMessage[] {
@@ -248,7 +248,7 @@ verifies('LP-5', 'ids: one correlation id a call, also where an agent uses an id
   const ids = messages.map(({ correlation_id }) => correlation_id).filter((id) => id !== null);
   expect([...new Set(ids)]).toEqual(['r_1/c1', 'r_1/c1#2', 'r_1/c1#3']);
   expect(messages.every((message) => message.trace === trace)).toBe(true);
-  const other = createLiveProjector({ session_id: 'r_2', call_timeout_ms: null, trace: null });
+  const other = new LiveProjector({ session_id: 'r_2', call_timeout_ms: null, trace: null });
   other.push(make('run_started'));
   expect(other.push(make('call_requested'))[0]?.correlation_id).toBe('r_2/c1');
 });
@@ -358,10 +358,14 @@ verifies('LP-6', 'a recording that leaps over days tells bounded many statuses a
   );
   const end = make('run_finished', {}, at(30 * day));
   const one = run([make('run_started', {}, at(0)), calls[0] as Event, end], { abandoned_ms: null });
-  expect(dataOf(one, 'tool_execution_status')).toHaveLength(LIMITS.live_made_statuses_max);
+  expect(dataOf(one, 'tool_execution_status')).toHaveLength(
+    PROJECTION_LIMITS.live_made_statuses_max,
+  );
   expect(dataOf(one, 'tool_execution_status').at(-1)?.details.note).toBeDefined();
   const many = run([make('run_started', {}, at(0)), ...calls, end], { abandoned_ms: null });
-  expect(dataOf(many, 'tool_execution_status')).toHaveLength(LIMITS.live_statuses_at_once_max);
+  expect(dataOf(many, 'tool_execution_status')).toHaveLength(
+    PROJECTION_LIMITS.live_statuses_at_once_max,
+  );
   expect(dataOf(many, 'session_end')[0]?.totals.statuses_left_out).toBeGreaterThan(0);
   expect(faultsOf(many, session_id)).toEqual([]);
 });

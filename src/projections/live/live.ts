@@ -25,27 +25,13 @@ export interface LiveProjectorOptions {
   /** A call that runs longer is answered with TOOL_TIMEOUT; null: no limit. */
   call_timeout_ms: number | null;
   trace: Trace;
-  /** A call not heard of for so long is given up; null: never, as in a recording, which tells how it ended. */
+  /** A call not heard of for this time is given up; null: never, as in a recording, which has its end. */
   abandoned_ms?: number | null;
 }
 
-export interface LiveProjector {
-  push(event: Event): LiveMessage[];
-  /** What has fallen due by now. */
-  tick(now_ms: number): LiveMessage[];
-  /** When `tick` is wanted next; null: not before the next event. It may have nothing to say then. */
-  readonly due_ms: number | null;
-  /** A message that an earlier projector of the session made behind the events pushed so far: this one goes on after it. */
-  restore(message: LiveMessage): void;
-}
+type Handlers = { [K in Event['kind']]?: (to: LiveProjector, event: EventOf<K>) => void };
 
-export function createLiveProjector(options: LiveProjectorOptions): LiveProjector {
-  return new Projection(options);
-}
-
-type Handlers = { [K in Event['kind']]?: (to: Projection, event: EventOf<K>) => void };
-
-/** Kinds that are neither here nor in SILENT are told by the status of their open call, else as news. */
+/** Kinds that are neither here nor in SILENT are reported by the status of their open call, else as news. */
 const HANDLERS: Handlers = {
   session_started: (to, { kind, data }) => {
     to.texts.model = data.model ?? to.texts.model;
@@ -80,7 +66,7 @@ const SILENT: ReadonlySet<string> = new Set(['step_started', 'step_finished', 'a
 /** A message of which nothing is open ends with these. */
 const PAUSES: ReadonlySet<string> = new Set(['step_started', 'step_finished', 'run_finished']);
 
-class Projection implements LiveProjector {
+export class LiveProjector {
   readonly #writer: LiveWriter;
   readonly texts: LiveTexts;
   readonly tools: LiveTools;
@@ -97,6 +83,7 @@ class Projection implements LiveProjector {
     this.tools = new LiveTools(this.#writer, { call_timeout_ms, abandoned_ms }, news);
   }
 
+  /** When `tick` is wanted next; null: not before the next event. It may have nothing to say then. */
   get due_ms(): number | null {
     return this.#state === 'open' ? this.tools.due_ms : null;
   }
@@ -111,11 +98,13 @@ class Projection implements LiveProjector {
     return this.#writer.take();
   }
 
+  /** What has fallen due by now. */
   tick(now_ms: number): LiveMessage[] {
     if (this.#state === 'open') this.tools.fallDue(now_ms);
     return this.#writer.take();
   }
 
+  /** A message that an earlier projector of the session made behind the events pushed so far: this one continues after it. */
   restore(message: LiveMessage): void {
     this.#writer.goOnAfter(message, Date.parse(message.timestamp));
     if (message.type === 'session_end') this.#state = 'ended';
@@ -135,7 +124,7 @@ class Projection implements LiveProjector {
     if (PAUSES.has(event.kind)) this.texts.pause(null);
     const { parent_call_id } = event.data as { parent_call_id?: string | null };
     if (parent_call_id != null) this.tools.heardOf(parent_call_id);
-    const handler = HANDLERS[event.kind] as ((to: Projection, event: Event) => void) | undefined;
+    const handler = HANDLERS[event.kind] as ((to: LiveProjector, event: Event) => void) | undefined;
     if (handler !== undefined) handler(this, event);
     else if (!SILENT.has(event.kind)) this.#other(event);
   }
@@ -147,7 +136,7 @@ class Projection implements LiveProjector {
     else this.tools.status(call, 'running', { details: { kind, ...passing({ ...data }) } });
   }
 
-  /** Linked to the message before it: what led to it, as far as anybody can tell. */
+  /** Linked to the message before it: what led to it, as far as anybody knows. */
   error(data: DataAndMore<'error'>): void {
     this.#errors += 1;
     const { correlation_id = null, message_id = null, seq = null } = this.#writer.last ?? {};

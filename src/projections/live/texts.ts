@@ -6,6 +6,7 @@
 import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf } from '../../model/event.ts';
 import { Pieces, sameMessage } from '../../model/run-fold.ts';
+import { PROJECTION_LIMITS } from '../limits.ts';
 import type { LiveWriter } from './writer.ts';
 
 type BlockType = 'text' | 'thinking';
@@ -32,8 +33,8 @@ const noPieces = () => new Pieces(LIMITS.line_bytes_max);
 
 /** A text in pieces that fit into a message each. */
 export function* partsOf(text: string): Generator<string> {
-  for (let at = 0; at < text.length; at += LIMITS.live_part_chars_max)
-    yield text.slice(at, at + LIMITS.live_part_chars_max);
+  for (let at = 0; at < text.length; at += PROJECTION_LIMITS.live_part_chars_max)
+    yield text.slice(at, at + PROJECTION_LIMITS.live_part_chars_max);
 }
 
 export class LiveTexts {
@@ -162,12 +163,12 @@ export class LiveTexts {
       if (message.open === type) this.#stopBlock(message, {});
       return;
     }
-    if (text.length <= LIMITS.live_part_chars_max) {
+    if (text.length <= PROJECTION_LIMITS.live_part_chars_max) {
       this.#block(message, type);
       this.#stopBlock(message, { text });
       return;
     }
-    // Too long for one message: told again from its beginning, in a block of its own.
+    // Too long for one message: sent again from its beginning, in a block of its own.
     this.#stopBlock(message, { replaced: true });
     this.#write(message, type, text);
     this.#stopBlock(message, {});

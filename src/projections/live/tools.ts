@@ -12,14 +12,9 @@ type Told = Pick<Status, 'progress' | 'details'>;
 /** Tells what a call's own messages cannot. */
 export type News = (kind: Event['kind'], data: object) => void;
 
-interface NewCall {
-  call_id: string;
-  native_call_id: string;
-  tool: string;
+type NewCall = Pick<DataOf<'call_requested'>, 'call_id' | 'native_call_id' | 'tool' | 'input'> & {
   native_tool: string | null;
-  input: unknown;
-  parent_call_id: string | null;
-}
+};
 
 const DECIDED: Record<Decision, Status['status']> = {
   allow: 'running',
@@ -176,7 +171,7 @@ export class LiveTools {
     const call = this.#calls.get(call_id);
     if (call !== undefined || this.#calls.answered(call_id) !== undefined) return call;
     const named = { call_id, native_call_id: call_id, tool, native_tool: null };
-    return this.#open({ ...named, input: {}, parent_call_id: null }, { inferred: true });
+    return this.#open({ ...named, input: {} }, { inferred: true });
   }
 
   #open(data: NewCall, more: Record<string, unknown>): OpenCall {
@@ -188,8 +183,8 @@ export class LiveTools {
     const args = argsOf(data.input);
     const now = this.#writer.at_ms;
     const call: OpenCall = {
-      ...{ id, call_id, native_call_id, tool, native_tool, args },
-      ...{ requested_ms: now, alive_ms: now, made_statuses: 0, reason: null },
+      ...{ id, call_id, native_call_id, tool, native_tool, args, reason: null },
+      ...{ requested_ms: now, alive_ms: now, made_statuses: 0 },
       status_due_ms: now + LIMITS.live_status_first_ms,
     };
     this.#calls.add(call);

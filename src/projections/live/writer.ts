@@ -1,15 +1,13 @@
 /** The envelope of live messages: numbers, times, ids (LP-3, LP-5). */
+import { writableTime } from '../../lib/iso-time.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import { ACKED_TYPES, type LiveType, type TIME_SOURCES } from '../../model/live-words.ts';
 
-export type TimeSource = (typeof TIME_SOURCES)[number];
+type TimeSource = (typeof TIME_SOURCES)[number];
 export type Trace = LiveMessage['trace'];
 /** `data` of a type, and what more there is to say: fields that are not listed are passed on. */
 export type DataAndMore<T extends LiveType> = LiveDataOf<T> & Record<string, unknown>;
-
-/** The last moment that four digits of year can write. */
-const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const SOURCES: Record<Event['at_source'], TimeSource> = {
   native: 'agent',
@@ -18,58 +16,42 @@ const SOURCES: Record<Event['at_source'], TimeSource> = {
 };
 
 export class LiveWriter {
+  /** The message written last, its number, and the moment of the next. */
+  last: LiveMessage | null = null;
+  seq = 0;
+  at_ms = 0;
   readonly #session_id: string;
   readonly #trace: Trace;
   #made: LiveMessage[] = [];
-  #seq = 0;
-  #at_ms = 0;
   #source: TimeSource = 'capture';
-  #last: LiveMessage | null = null;
 
   constructor(session_id: string, trace: Trace) {
     this.#session_id = session_id;
     this.#trace = trace;
   }
 
-  get seq(): number {
-    return this.#seq;
-  }
-
-  get at_ms(): number {
-    return this.#at_ms;
-  }
-
-  /** The message written last. */
-  get last(): LiveMessage | null {
-    return this.#last;
-  }
-
-  correlationOf(call_id: string): string {
-    return `${this.#session_id}/${call_id}`;
-  }
-
   /** What is written from now on happened then. */
   moment(at_ms: number, source: Event['at_source']): void {
-    const safe = Number.isFinite(at_ms) ? Math.min(Math.max(at_ms, 0), LAST_MS) : 0;
-    this.#source = safe < this.#at_ms ? 'clamped' : SOURCES[source];
-    this.#at_ms = Math.max(this.#at_ms, safe);
+    const safe = writableTime(at_ms);
+    this.#source = safe < this.at_ms ? 'clamped' : SOURCES[source];
+    this.at_ms = Math.max(this.at_ms, safe);
   }
 
   /** `call_id`: of the call that it belongs to, null for none. */
   write<T extends LiveType>(type: T, data: DataAndMore<T>, call_id: string | null = null): void {
-    this.#seq += 1;
+    this.seq += 1;
     const message: LiveMessage<T> = {
       type,
-      timestamp: new Date(this.#at_ms).toISOString(),
+      timestamp: new Date(this.at_ms).toISOString(),
       session_id: this.#session_id,
-      correlation_id: call_id === null ? null : this.correlationOf(call_id),
-      message_id: `${this.#session_id}-${this.#seq}`,
-      seq: this.#seq,
+      correlation_id: call_id === null ? null : `${this.#session_id}/${call_id}`,
+      message_id: `${this.#session_id}-${this.seq}`,
+      seq: this.seq,
       ack_required: ACKED_TYPES.has(type),
       trace: this.#trace,
       data: { ...data, time_source: this.#source },
     };
-    this.#last = message as LiveMessage;
+    this.last = message as LiveMessage;
     this.#made.push(message as LiveMessage);
   }
 
@@ -81,8 +63,8 @@ export class LiveWriter {
 
   /** Goes on behind a message that an earlier writer of the session made. */
   goOnAfter(message: LiveMessage, at_ms: number): void {
-    this.#seq = Math.max(this.#seq, message.seq ?? 0);
-    this.#at_ms = Math.max(this.#at_ms, at_ms);
-    this.#last = message;
+    this.seq = Math.max(this.seq, message.seq ?? 0);
+    this.at_ms = Math.max(this.at_ms, at_ms);
+    this.last = message;
   }
 }

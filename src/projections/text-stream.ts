@@ -1,0 +1,65 @@
+/**
+ * Text that comes in pieces, made harmless piece by piece.
+ * The last character of a piece may continue in the next one (half a surrogate pair, an emoji, CR before LF): it waits for it.
+ */
+import { LIMITS } from '../lib/limits.ts';
+import { forTerminal } from '../lib/terminal-text.ts';
+import type { DataOf } from '../model/event.ts';
+import { SpokenText } from '../model/run-fold.ts';
+
+/** Longer than any emoji, so that looking for a character's beginning has a bound. */
+const HELD_UNITS_MAX = 64;
+const segmenter = new Intl.Segmenter();
+
+export class TextStream {
+  readonly #spoken = new SpokenText(LIMITS.line_bytes_max);
+  #held = '';
+  #line_open = false;
+
+  /** What can be printed now. A piece of another message begins on a new line. */
+  push(piece: DataOf<'message_delta'>): string {
+    if (piece.text === '') return '';
+    const before = this.#spoken.piece(piece) ? this.endLine() : '';
+    const whole = this.#held + piece.text;
+    const from = unfinishedFrom(whole);
+    this.#held = whole.slice(from);
+    return before + this.#print(whole.slice(0, from));
+  }
+
+  /** What was held back, and a line end if the cursor is within a line. */
+  endLine(): string {
+    const rest = this.#print(this.#held);
+    const end = this.#line_open ? '\n' : '';
+    this.#held = '';
+    this.#line_open = false;
+    return rest + end;
+  }
+
+  /**
+   * The end of a message: what its pieces did not bring of it, and a line end; null when none of it was printed.
+   * Pieces can be missing at the end where the agent or the recorder holds text back.
+   */
+  finishMessage(message: DataOf<'message_finished'>): string | null {
+    const rest = this.#spoken.whole(message);
+    if (rest === null) return null;
+    this.#held += rest;
+    return this.endLine();
+  }
+
+  #print(text: string): string {
+    const safe = forTerminal(text);
+    if (safe !== '') this.#line_open = !safe.endsWith('\n');
+    return safe;
+  }
+}
+
+/** Where the last character begins, if it may still grow; else the end. */
+function unfinishedFrom(text: string): number {
+  const last = text.charCodeAt(text.length - 1);
+  const settled = last === 10 || last === 9 || (last >= 32 && last < 127);
+  if (Number.isNaN(last) || settled) return text.length;
+  const start = Math.max(0, text.length - HELD_UNITS_MAX);
+  let from = text.length;
+  for (const { index } of segmenter.segment(text.slice(start))) from = start + index;
+  return from;
+}
