@@ -1,17 +1,13 @@
 /** Two evals of the same tests: what got better, worse, dearer, slower. */
-import { type EvalRow, summarise, type TestSummary } from './results.ts';
+import { type EvalRow, mean, summarise, type TestSummary } from './results.ts';
 
-export const CHANGES = ['worse', 'better', 'dearer', 'slower', 'cheaper', 'faster'] as const;
-export type Change = (typeof CHANGES)[number];
+const CHANGES = ['worse', 'better', 'dearer', 'slower', 'cheaper', 'faster'] as const;
+type Change = (typeof CHANGES)[number];
 
-export interface Figures {
-  verdict: string;
-  pass_rate: number;
-  score: number;
-  cost_usd: number | null;
-  duration_ms: number | null;
-  tokens: number | null;
-}
+export type Figures = Pick<
+  TestSummary,
+  'verdict' | 'pass_rate' | 'score' | 'cost_usd' | 'duration_ms' | 'tokens'
+>;
 
 export interface Compared {
   id: string;
@@ -28,23 +24,17 @@ export interface Comparison {
   regression: boolean;
 }
 
-/** A cost or time must move by this share to be told: runs of the same thing differ. */
+/** A cost or time must move by this share to be reported: runs of the same thing differ. */
 const NOISE = 0.1;
 const EPSILON = 1e-9;
 
-const average = (figures: readonly (number | null)[]) =>
-  figures.includes(null)
-    ? null
-    : (figures as number[]).reduce((sum, one) => sum + one, 0) / figures.length;
-
-/** A test may have been graded on several runs: their mean stands for it. */
+/** A test may have been graded on several runs: their mean is compared. */
 function figuresOf(group: readonly TestSummary[]): Figures {
-  const of = (name: 'cost_usd' | 'duration_ms' | 'tokens') =>
-    average(group.map((one) => one[name]));
+  const of = (name: Exclude<keyof Figures, 'verdict'>) => mean(group.map((one) => one[name]));
   return {
     verdict: group.every(({ verdict }) => verdict === 'pass') ? 'pass' : 'fail',
-    pass_rate: average(group.map((one) => one.pass_rate)) as number,
-    score: average(group.map((one) => one.score)) as number,
+    pass_rate: of('pass_rate') as number,
+    score: of('score') as number,
     cost_usd: of('cost_usd'),
     duration_ms: of('duration_ms'),
     tokens: of('tokens'),

@@ -35,24 +35,15 @@ export interface EvalRow {
   steps: number | null;
 }
 
-export interface TestSummary {
-  id: string;
-  eval: string;
-  line: number;
-  target: string | null;
-  transcript: string | null;
-  transcript_line: number | null;
-  verdict: Verdict;
-  score: number;
+type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
+type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
+
+/** `assertions`, `error` and the place of the run that says most: the first that failed, else the last. */
+export interface TestSummary
+  extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error'> {
   /** Share of the runs that passed. */
   pass_rate: number;
-  runs: { run_id: string | null; verdict: Verdict; score: number }[];
-  /** Of the run that tells most: the first that failed, else the last. */
-  assertions: AssertionResult[];
-  error: string | null;
-  duration_ms: number | null;
-  cost_usd: number | null;
-  tokens: number | null;
+  runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
 }
 
 export interface EvalReport {
@@ -62,7 +53,7 @@ export interface EvalReport {
   exit_code: number;
 }
 
-const mean = (figures: readonly (number | null)[]): number | null =>
+export const mean = (figures: readonly (number | null)[]): number | null =>
   figures.includes(null) || figures.length === 0
     ? null
     : (figures as number[]).reduce((sum, figure) => sum + figure, 0) / figures.length;
@@ -77,16 +68,14 @@ const PASSES: Record<Repeat['strategy'], (rows: readonly EvalRow[], rate: number
 
 function summaryOf(rows: readonly EvalRow[]): TestSummary {
   const [first] = rows as [EvalRow];
+  const { id, eval: file, line, target } = first;
   const telling = rows.find(({ verdict }) => verdict === 'fail') ?? (rows.at(-1) as EvalRow);
   const pass_rate = rows.filter(({ verdict }) => verdict === 'pass').length / rows.length;
   // A test of which runs are missing has not passed.
   const whole = first.transcript !== null || rows.length >= first.repeats;
   const passed = whole && PASSES[first.strategy](rows, pass_rate);
   return {
-    id: first.id,
-    eval: first.eval,
-    line: first.line,
-    target: first.target,
+    ...{ id, eval: file, line, target },
     transcript: telling.transcript,
     transcript_line: telling.transcript_line,
     verdict: passed ? 'pass' : 'fail',

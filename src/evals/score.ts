@@ -2,16 +2,17 @@
 import { own } from '../lib/own.ts';
 import type { Transcript } from '../model/transcript.ts';
 import { GRADERS } from './graders/registry.ts';
-import type {
-  Assertion,
-  AssertionResult,
-  EvalTest,
-  Grade,
-  GradeContext,
-  Tools,
-  Verdict,
+import {
+  type Assertion,
+  type AssertionResult,
+  broken,
+  type EvalTest,
+  type Grade,
+  type GradeContext,
+  type Tools,
+  type Verdict,
+  weightedScore,
 } from './types.ts';
-import { weightedScore } from './weights.ts';
 
 export interface TestGrade {
   verdict: Verdict;
@@ -72,7 +73,6 @@ async function gradeSafely(assertion: Assertion, context: GradeContext): Promise
     if (kind === undefined) throw new Error(`there is no grader ${assertion.type}`);
     return await kind.grade(assertion.options, context);
   } catch (error) {
-    const reason = `the grader failed: ${(error as Error).message}`;
-    return { score: 0, reason, evidence: [], broken: true };
+    return broken(`the grader failed: ${(error as Error).message}`);
   }
 }

@@ -25,18 +25,12 @@ export interface Grade {
   assertions?: AssertionResult[];
 }
 
-export interface AssertionResult {
+export interface AssertionResult extends Grade {
   type: string;
   name: string;
   verdict: Verdict;
-  score: number;
-  reason: string;
-  evidence: Evidence[];
   weight: number;
   required: boolean;
-  /** The grader could not judge. */
-  broken?: true;
-  assertions?: AssertionResult[];
 }
 
 /** Of an assertion, what belongs to its type. */
@@ -151,3 +145,10 @@ export const fact = (text: string, passed: boolean, call_id: string | null = nul
 });
 
 export const broken = (reason: string): Grade => ({ score: 0, reason, evidence: [], broken: true });
+
+/** The weighted mean. Without any weight: nothing is asserted, which is no success. */
+export function weightedScore(parts: readonly { score: number; weight: number }[]): number {
+  const weight = parts.reduce((sum, part) => sum + part.weight, 0);
+  if (weight === 0) return 0;
+  return parts.reduce((sum, part) => sum + part.score * part.weight, 0) / weight;
+}

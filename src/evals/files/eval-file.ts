@@ -36,14 +36,12 @@ const target: Read<string> = (value, place) => {
 const none = is.unused('has no effect: targets of tacho.yaml say where and how an agent runs');
 const data = is.anything;
 
+const alike = <N extends string, R>(read: R, ...names: N[]) =>
+  Object.fromEntries(names.map((name) => [name, read])) as Record<N, R>;
+
 const WORKSPACE = {
   template: is.text,
-  path: none,
-  isolation: none,
-  repos: none,
-  hooks: none,
-  mode: none,
-  docker: none,
+  ...alike(none, 'path', 'isolation', 'repos', 'hooks', 'mode', 'docker'),
 } satisfies Fields;
 /** A folder, or a map that names one as its template. */
 const workspace: Read<string | undefined> = (value, place) =>
@@ -51,14 +49,9 @@ const workspace: Read<string | undefined> = (value, place) =>
 
 const EXECUTION = {
   target,
-  targets: none,
   skip_defaults: is.flag,
   threshold: is.ratio,
-  workers: none,
-  cache: none,
-  budget_usd: none,
-  fail_on_error: none,
-  trials: none,
+  ...alike(none, 'targets', 'workers', 'cache', 'budget_usd', 'fail_on_error', 'trials'),
 } satisfies Fields;
 const RUN = {
   threshold: is.ratio,
@@ -67,31 +60,19 @@ const RUN = {
   budget_usd: none,
 } satisfies Fields;
 const SHARED = {
-  input: data,
+  ...RUN,
   assertions: is.optional(is.anything, ...ASSERTIONS.slice(1)),
-  threshold: is.ratio,
-  repeat,
-  timeout_seconds: is.over0(),
   target,
   execution: is.mapOf(EXECUTION),
-  input_files: none,
   workspace,
   metadata: is.map,
-  tags: data,
-  suite: data,
-  preprocessors: none,
-  budget_usd: none,
+  ...alike(data, 'input', 'tags', 'suite', 'description'),
+  ...alike(none, 'input_files', 'preprocessors'),
 } satisfies Fields;
 const TESTS = ['tests', 'cases', 'eval_cases', 'evalcases'];
 const FILE = {
   ...SHARED,
-  name: data,
-  description: data,
-  version: data,
-  author: data,
-  license: data,
-  requires: data,
-  category: data,
+  ...alike(data, 'name', 'version', 'author', 'license', 'requires', 'category'),
   tests: is.required(is.anything, ...TESTS.slice(1)),
   grader: is.mapOf(MODEL_FIELDS),
   prompts: is.when(
@@ -104,14 +85,11 @@ const FILE = {
 const TEST = {
   ...SHARED,
   id: is.required(is.written(is.text)),
-  description: data,
   criteria: is.optional(is.text, 'expected_outcome'),
   expected_output: data,
   run: is.mapOf(RUN),
   vars: is.map,
-  conversation_id: none,
-  depends_on: none,
-  on_dependency_failure: none,
+  ...alike(none, 'conversation_id', 'depends_on', 'on_dependency_failure'),
 } satisfies Fields;
 
 /** As it is spelt in the file, for its place. */

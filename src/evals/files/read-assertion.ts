@@ -71,12 +71,7 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
 }
 
 /** Options with what the file gives for all, members read, and names of files made whole. */
-function optionsOf(
-  type: string,
-  given: Record<string, unknown>,
-  place: Place,
-  suite: Suite,
-): Record<string, unknown> {
+function optionsOf(type: string, given: Record<string, unknown>, place: Place, suite: Suite) {
   const { files, source } = suite;
   if (own(GRADERS, type)?.members) {
     const { assertions, ...rest } = given;

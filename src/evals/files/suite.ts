@@ -1,7 +1,7 @@
 /** What is known while an eval file is read. */
 
 import type { Report, Source } from '../../lib/schema/mistakes.ts';
-import type { Assertion, Message, Repeat } from '../types.ts';
+import type { EvalTest } from '../types.ts';
 
 /** Files that an eval file names. */
 export interface Files {
@@ -11,19 +11,21 @@ export interface Files {
   folder(from: string, name: string | undefined): string;
 }
 
+type Shared =
+  | 'threshold'
+  | 'repeat'
+  | 'target'
+  | 'timeout_ms'
+  | 'workspace'
+  | 'input'
+  | 'assertions';
+
 /** What holds for a whole file. */
-export interface Suite {
+export interface Suite extends Pick<EvalTest, Shared> {
   source: Source;
   files: Files;
   report: Report;
-  threshold: number;
-  repeat: Repeat;
-  target: string | null;
-  timeout_ms: number | null;
-  workspace: string | null;
-  input: readonly Message[];
   /** For tests without an input of their own. */
   prompt: unknown;
-  assertions: readonly Assertion[];
   model: Readonly<Record<string, unknown>>;
 }

@@ -16,7 +16,7 @@ export function argsMatch(expected: unknown, actual: unknown, how: ArgsMatch): b
     .every(({ wanted, path }) => equal(wanted, valueAt(actual, path)));
 }
 
-export function equal(a: unknown, b: unknown): boolean {
+function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, i) => equal(item, b[i]));

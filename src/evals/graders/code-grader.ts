@@ -1,8 +1,8 @@
 /** `code-grader`: any command, told of the run on stdin, answers with a score on stdout (EV-7). */
 import { isoText } from '../../lib/iso-time.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { isMap } from '../../lib/own.ts';
 import type { Transcript, TranscriptMessage } from '../../model/transcript.ts';
+import { EVAL_LIMITS } from '../limits.ts';
 import {
   broken,
   type CommandResult,
@@ -30,7 +30,7 @@ function messageOf({ role, content, tool_calls }: TranscriptMessage) {
 }
 
 /** What the command reads; the names are those of the graders that people have already. */
-export function payloadOf(test: EvalTest, transcript: Transcript, config: unknown): unknown {
+function payloadOf(test: EvalTest, transcript: Transcript, config: unknown): unknown {
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
   const counts = new Map<string, number>();
   for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -67,7 +67,7 @@ function factsOf(list: unknown): Evidence[] {
   if (!Array.isArray(list)) return [];
   return list
     .filter(isMap)
-    .slice(0, LIMITS.evidence_max)
+    .slice(0, EVAL_LIMITS.evidence_max)
     .map(({ text, passed, evidence }) => {
       const more = typeof evidence === 'string' && evidence !== '' ? ` (${evidence})` : '';
       return fact(`${String(text ?? '')}${more}`, passed === true);
@@ -103,7 +103,7 @@ function verdictOf({ failure, code, stdout, stderr }: CommandResult): Grade {
 export const timeOf = ({ timeout_ms, timeout_seconds }: Options): number =>
   (timeout_ms as number | undefined) ??
   (timeout_seconds === undefined
-    ? LIMITS.grader_ms_default
+    ? EVAL_LIMITS.grader_ms_default
     : Math.round((timeout_seconds as number) * 1000));
 
 export const codeGrader: Grader = async (options, { test, transcript, tools }) => {

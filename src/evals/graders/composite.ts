@@ -1,10 +1,15 @@
 /** `composite`: several assertions as one (EV-8). */
-import { type Assertion, type AssertionResult, fact, type Grade, type Grader } from '../types.ts';
-import { weightedScore } from '../weights.ts';
+import {
+  type Assertion,
+  type AssertionResult,
+  fact,
+  type Grader,
+  weightedScore,
+} from '../types.ts';
 
 export const AGGREGATORS = ['weighted_average', 'threshold'] as const;
 
-export interface Aggregator {
+interface Aggregator {
   type: (typeof AGGREGATORS)[number];
   /** By the members' names; goes before their own weights. */
   weights?: Readonly<Record<string, number>>;
@@ -23,7 +28,7 @@ function meanOf(results: readonly AssertionResult[], { weights = {} }: Aggregato
   return weightedScore(results.map((one) => ({ score: one.score, weight: weightOf(one) })));
 }
 
-export const composite: Grader = async (options, { grade }): Promise<Grade> => {
+export const composite: Grader = async (options, { grade }) => {
   const { members, aggregator = { type: 'weighted_average' } } = options as {
     members: readonly Assertion[];
     aggregator?: Aggregator;

@@ -1,7 +1,9 @@
 /** `llm-grader`: a rubric judged by a model (EV-7). What the run said is data for the judge, never an instruction. */
-import { LIMITS } from '../../lib/limits.ts';
+
+import { jsonIn } from '../../lib/json.ts';
 import { isMap } from '../../lib/own.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import { EVAL_LIMITS } from '../limits.ts';
 import {
   broken,
   type EvalTest,
@@ -10,8 +12,8 @@ import {
   type Grader,
   type ModelRequest,
   type Tools,
+  weightedScore,
 } from '../types.ts';
-import { weightedScore } from '../weights.ts';
 import { gradeOfAnswer, timeOf } from './code-grader.ts';
 
 export const MODEL_APIS = ['openai', 'anthropic'] as const;
@@ -48,20 +50,16 @@ function runText(transcript: Transcript, safe: Tools['safe']): string {
     ),
   ]);
   const text = lines.join('\n');
-  const kept = text.length > LIMITS.judged_chars_max ? text.slice(-LIMITS.judged_chars_max) : text;
+  const kept =
+    text.length > EVAL_LIMITS.judged_chars_max ? text.slice(-EVAL_LIMITS.judged_chars_max) : text;
   const cut = kept.length < text.length ? '[the beginning is left out]\n' : '';
-  return `<run ended="${exit_reason}">\n${cut}${fenced(kept)}\n</run>\n<final_text>\n${fenced(head(final_output, LIMITS.judged_chars_max))}\n</final_text>`;
+  return `<run ended="${exit_reason}">\n${cut}${fenced(kept)}\n</run>\n<final_text>\n${fenced(head(final_output, EVAL_LIMITS.judged_chars_max))}\n</final_text>`;
 }
 
 /** The run cannot close its own fence. */
 const fenced = (text: string) => text.replaceAll(/<(\/?)(run|final_text)/gi, '<$1_$2');
 
-export function promptOf(
-  test: EvalTest,
-  run: string,
-  items: readonly RubricItem[],
-  more: string | null,
-): string {
+function promptOf(test: EvalTest, run: string, items: readonly RubricItem[], more: string | null) {
   const task = test.input.map(({ content }) => content).join('\n');
   const expected =
     test.expected_output == null ? '' : `\nExpected: ${JSON.stringify(test.expected_output)}\n`;
@@ -71,19 +69,10 @@ export function promptOf(
 }
 
 /** The first JSON object in a model's answer, which may be wrapped in words or a code fence. */
-function jsonIn(text: string): unknown {
-  const from = text.indexOf('{');
-  const to = text.lastIndexOf('}');
-  if (from < 0 || to < from) return undefined;
-  try {
-    return JSON.parse(text.slice(from, to + 1));
-  } catch {
-    return undefined;
-  }
-}
+const answerIn = (text: string) => jsonIn(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
 
 export function gradeOfJudgement(text: string, items: readonly RubricItem[]): Grade {
-  const answer = jsonIn(text);
+  const answer = answerIn(text);
   if (!isMap(answer))
     return broken(`the model answered without JSON: ${JSON.stringify(text.slice(0, 200))}`);
   if (!Array.isArray(answer.checks)) return gradeOfAnswer(answer);
@@ -109,28 +98,35 @@ export function gradeOfJudgement(text: string, items: readonly RubricItem[]): Gr
 
 const RETRIES = 2;
 
+interface LlmOptions extends Partial<ModelRequest> {
+  criteria?: string;
+  rubrics?: RubricItem[];
+  max_retries?: number;
+}
+
 export const llmGrader: Grader = async (options, { test, transcript, tools }) => {
-  const { criteria = test.criteria, prompt = null } = options as {
-    criteria?: string;
-    prompt?: string;
-  };
-  const rubrics = (options.rubrics as RubricItem[] | undefined) ?? [];
+  const {
+    criteria = test.criteria,
+    rubrics = [],
+    prompt = null,
+    model,
+    ...given
+  } = options as LlmOptions;
   const listed = rubrics.length > 0 || criteria === null ? rubrics : [{ outcome: criteria }];
   if (listed.length === 0) return broken('there are no criteria to judge by');
   const items = listed.map((item, i) => ({ ...item, id: item.id ?? `c${i + 1}` }));
-  if (options.model === undefined)
+  if (model === undefined)
     return broken('no model to judge with: set model, or TACHO_GRADER_MODEL');
-  const request: ModelRequest = {
-    api: (options.api as ModelRequest['api'] | undefined) ?? 'openai',
-    base_url: (options.base_url as string | undefined) ?? null,
-    model: options.model as string,
-    api_key_env: (options.api_key_env as string | undefined) ?? null,
+  const { text, failure } = await tools.ask({
+    api: given.api ?? 'openai',
+    base_url: given.base_url ?? null,
+    model,
+    api_key_env: given.api_key_env ?? null,
     system: SYSTEM,
     prompt: promptOf(test, runText(transcript, tools.safe), items, prompt),
-    temperature: (options.temperature as number | undefined) ?? null,
+    temperature: given.temperature ?? null,
     timeout_ms: timeOf(options),
-    retries: (options.max_retries as number | undefined) ?? RETRIES,
-  };
-  const { text, failure } = await tools.ask(request);
+    retries: given.max_retries ?? RETRIES,
+  });
   return failure === null ? gradeOfJudgement(text, items) : broken(failure);
 };

@@ -4,8 +4,8 @@ import { type Evidence, fact, type Grade, type Grader, type Options } from '../t
 
 type Figure = (transcript: Transcript) => number | null;
 
-/** All tokens, as a run's outcome counts them. */
-const totalTokens: Figure = ({ token_usage: { input, output, cache_read, cache_write } }) =>
+/** All tokens; null where what the model read or wrote is not known. */
+export const totalTokens: Figure = ({ token_usage: { input, output, cache_read, cache_write } }) =>
   input === null || output === null
     ? null
     : input + output + (cache_read ?? 0) + (cache_write ?? 0);
@@ -14,6 +14,8 @@ interface Limit {
   what: string;
   figure: Figure;
 }
+/** Option → the figure it limits. */
+type Limits = Readonly<Record<string, Limit>>;
 
 const calls: Limit = { what: 'tool calls', figure: (run) => run.tool_calls_count };
 const steps: Limit = { what: 'steps', figure: (run) => run.steps };
@@ -21,8 +23,7 @@ const tokens: Limit = { what: 'tokens', figure: totalTokens };
 const cost: Limit = { what: 'cost in USD', figure: (run) => run.cost_usd };
 const duration: Limit = { what: 'duration in ms', figure: (run) => run.duration_ms };
 
-/** Option → the figure it limits. */
-export const EXECUTION_LIMITS: Readonly<Record<string, Limit>> = {
+export const EXECUTION_LIMITS: Limits = {
   max_tool_calls: calls,
   max_steps: steps,
   max_llm_calls: steps,
@@ -30,19 +31,15 @@ export const EXECUTION_LIMITS: Readonly<Record<string, Limit>> = {
   max_cost_usd: cost,
   max_duration_ms: duration,
 };
-export const COST_LIMITS: Readonly<Record<string, Limit>> = { budget: cost };
-export const LATENCY_LIMITS: Readonly<Record<string, Limit>> = { threshold: duration };
-export const TOKEN_LIMITS: Readonly<Record<string, Limit>> = {
+export const COST_LIMITS: Limits = { budget: cost };
+export const LATENCY_LIMITS: Limits = { threshold: duration };
+export const TOKEN_LIMITS: Limits = {
   max_total: tokens,
   max_input: { what: 'input tokens', figure: (run) => run.token_usage.input },
   max_output: { what: 'output tokens', figure: (run) => run.token_usage.output },
 };
 
-function checkLimits(
-  limits: Readonly<Record<string, Limit>>,
-  options: Options,
-  transcript: Transcript,
-): Evidence[] {
+function checkLimits(limits: Limits, options: Options, transcript: Transcript): Evidence[] {
   return Object.entries(limits)
     .filter(([name]) => options[name] !== undefined)
     .map(([name, { what, figure }]) => {
@@ -52,8 +49,6 @@ function checkLimits(
       return fact(`${what}: ${value}, limit ${most}`, value <= most);
     });
 }
-
-type Limits = Readonly<Record<string, Limit>>;
 
 /** Whether a limit is set on a figure that is not known: such an assertion never passes, also not when negated. */
 const unknownIn = (limits: Limits, options: Options, transcript: Transcript): boolean =>
@@ -68,7 +63,7 @@ function gradeOf(evidence: Evidence[], unknown: boolean): Grade {
 }
 
 export const limitGrader =
-  (limits: Readonly<Record<string, Limit>>): Grader =>
+  (limits: Limits): Grader =>
   (options, { transcript }) =>
     gradeOf(checkLimits(limits, options, transcript), unknownIn(limits, options, transcript));
 

@@ -32,6 +32,7 @@ export interface GraderKind {
 
 const figure = is.figure(0);
 const scalar = is.written(is.text);
+const none = is.unused('has no effect');
 
 const texts = is.filled(is.texts);
 
@@ -88,8 +89,8 @@ const RUBRIC: Fields = {
   outcome: is.required(is.text, 'criteria', 'expected_outcome', 'description'),
   weight: figure,
   required: is.flag,
-  min_score: is.unused('has no effect'),
-  operator: is.unused('has no effect'),
+  min_score: none,
+  operator: none,
 };
 
 /** Of a judging model; an eval file may give them for all its graders. */
@@ -117,20 +118,20 @@ const LLM_FIELDS: Fields = {
   criteria: is.text,
   rubrics,
   target: is.unused('has no effect: name the model with api, base_url and model'),
-  config: is.unused('has no effect'),
-  max_steps: is.unused('has no effect'),
-  preprocessors: is.unused('has no effect'),
+  config: none,
+  max_steps: none,
+  preprocessors: none,
   ...MODEL_FIELDS,
 };
 
 const { criteria: _criteria, ...LLM_FIELDS_BUT_CRITERIA } = LLM_FIELDS;
 
+const textKinds = (types: readonly string[], fields: Fields): Record<string, GraderKind> =>
+  Object.fromEntries(types.map((type) => [type, { fields, grade: textGrader(type) }]));
+
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'skill-trigger': {
-    fields: {
-      skill: is.required(is.text, 'skill_name'),
-      should_trigger: is.flag,
-    },
+    fields: { skill: is.required(is.text, 'skill_name'), should_trigger: is.flag },
     grade: skillTrigger,
   },
   'tool-trajectory': {
@@ -171,21 +172,8 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
     grade: limitGrader(TOKEN_LIMITS),
     check: needsOne,
   },
-  ...Object.fromEntries(
-    TEXT_TYPES.map((type) => [
-      type,
-      { fields: { value: is.required(scalar) }, grade: textGrader(type) },
-    ]),
-  ),
-  ...Object.fromEntries(
-    TEXTS_TYPES.map((type) => [
-      type,
-      {
-        fields: { value: is.required(texts, 'values') },
-        grade: textGrader(type),
-      },
-    ]),
-  ),
+  ...textKinds(TEXT_TYPES, { value: is.required(scalar) }),
+  ...textKinds(TEXTS_TYPES, { value: is.required(texts, 'values') }),
   regex: {
     fields: { value: is.required(is.text, 'pattern'), flags: is.text },
     grade: regex,
@@ -199,17 +187,14 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
       env: texts,
       config: is.anything,
       target: is.unused('has no effect: a grader calls its own model'),
-      preprocessors: is.unused('has no effect'),
+      preprocessors: none,
       ...SECONDS,
     },
     grade: codeGrader,
   },
   'llm-grader': { fields: LLM_FIELDS, grade: llmGrader },
   rubrics: {
-    fields: {
-      ...LLM_FIELDS_BUT_CRITERIA,
-      rubrics: is.required(rubrics, 'criteria'),
-    },
+    fields: { ...LLM_FIELDS_BUT_CRITERIA, rubrics: is.required(rubrics, 'criteria') },
     grade: llmGrader,
   },
   composite: {

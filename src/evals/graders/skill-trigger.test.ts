@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { call, transcript } from '../../../test/build-transcript.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { grade } from '../../../test/grade.ts';
+import { AGENT_IDS } from '../../agents/registry.ts';
 import type { TranscriptCall } from '../../model/transcript.ts';
 
 const trigger = (skill: string, should_trigger?: boolean) => ({
@@ -95,9 +96,7 @@ describe('skill-trigger', () => {
 });
 
 verifies('EV-1', 'no grader names an agent, and graders read transcripts only', () => {
-  const agents = readdirSync(join(import.meta.dirname, '../../agents'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'demo')
-    .map(({ name }) => name);
+  const agents = AGENT_IDS.filter((id) => id !== 'demo');
   const names = new RegExp(`\\b(${agents.join('|')})\\b`, 'i');
   const sources = readdirSync(import.meta.dirname)
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))

@@ -1,6 +1,6 @@
 /** Graders of the final text (EV-6). */
 import { own } from '../../lib/own.ts';
-import { fact, type Grade, type GradeContext, type Grader, type Tools } from '../types.ts';
+import { broken, fact, type Grade, type GradeContext, type Grader, type Tools } from '../types.ts';
 
 type Holds = (output: string, value: never) => boolean;
 
@@ -58,6 +58,6 @@ export const regex: Grader = async (options, context) => {
   const { transcript, tools } = context;
   const { value, flags = '' } = options as { value: string; flags?: string };
   const { matched, failure } = await tools.matches(value, flags, transcript.final_output);
-  if (failure !== null) return { score: 0, reason: failure, evidence: [], broken: true };
+  if (failure !== null) return broken(failure);
   return gradeOf(matched, `regex ${shown(value, tools)}`, context);
 };

@@ -1,40 +1,40 @@
 /** Which expected step is which call: the best assignment, never the first that offers itself. */
 
-/** Points of a step for a call: 0 when they do not fit. */
-export type Points = (step: number, call: number) => number;
+export interface Sides {
+  steps: readonly unknown[];
+  calls: readonly unknown[];
+  /** Points of a step for a call: 0 when they do not fit. */
+  points(step: number, call: number): number;
+  /** The points that a step can have. */
+  full(step: number): number;
+}
 
 /** Step → call, or -1. */
 export type Assignment = Int32Array;
 
-/** In order, with gaps: the assignment with the most points. `full`: the points a step can have. */
-export function matchInOrder(
-  steps: number,
-  calls: number,
-  points: Points,
-  full: (step: number) => number,
-): Assignment {
-  return firstFit(steps, calls, points, full) ?? bestFit(steps, calls, points);
-}
+const none = (steps: number): Assignment => new Int32Array(steps).fill(-1);
+
+/** In order, with gaps: the assignment with the most points. */
+export const matchInOrder = (sides: Sides): Assignment => firstFit(sides) ?? bestFit(sides);
 
 /** Every step at its first place with full points: then nothing can be better. */
-function firstFit(
-  steps: number,
-  calls: number,
-  points: Points,
-  full: (step: number) => number,
-): Assignment | null {
-  const found: Assignment = new Int32Array(steps).fill(-1);
+function firstFit({ steps: { length: steps }, calls, points, full }: Sides): Assignment | null {
+  const found = none(steps);
   let call = 0;
   for (let step = 0; step < steps; step++) {
-    while (call < calls && points(step, call) < full(step)) call += 1;
-    if (call === calls) return null;
+    while (call < calls.length && points(step, call) < full(step)) call += 1;
+    if (call === calls.length) return null;
     found[step] = call;
     call += 1;
   }
   return found;
 }
 
-function bestFit(steps: number, calls: number, points: Points): Assignment {
+function bestFit({
+  steps: { length: steps },
+  calls: { length: calls },
+  points,
+}: Sides): Assignment {
   const width = calls + 1;
   // best[step * width + call]: the most points that steps from `step` on can have from calls from `call` on.
   const best = new Uint32Array((steps + 1) * width);
@@ -46,7 +46,7 @@ function bestFit(steps: number, calls: number, points: Points): Assignment {
       best[step * width + call] = Math.max(at(step + 1, call), at(step, call + 1), taken);
     }
   }
-  const found: Assignment = new Int32Array(steps).fill(-1);
+  const found = none(steps);
   for (let step = 0, call = 0; step < steps && call < calls; ) {
     const own = points(step, call);
     if (own > 0 && at(step, call) === own + at(step + 1, call + 1)) found[step++] = call++;
@@ -57,14 +57,11 @@ function bestFit(steps: number, calls: number, points: Points): Assignment {
 }
 
 /** In any order, each call for one step: as many steps as can be, those with full points first. */
-export function matchAnyOrder(
-  steps: number,
-  calls: number,
-  points: Points,
-  full: (step: number) => number,
-): Assignment {
-  const found: Assignment = new Int32Array(steps).fill(-1);
-  const taken = new Int32Array(calls).fill(-1);
+export function matchAnyOrder(sides: Sides): Assignment {
+  const { points, full } = sides;
+  const [steps, calls] = [sides.steps.length, sides.calls.length];
+  const found = none(steps);
+  const taken = none(calls);
   const fitting = (least: (step: number) => number) =>
     Array.from({ length: steps }, (_, step) => {
       const list: number[] = [];
@@ -90,11 +87,7 @@ interface Matching {
 }
 
 /** Gives the step a call, moving others to another of theirs where that helps. */
-function makeRoom(
-  step: number,
-  lists: readonly (readonly number[])[],
-  matching: Matching,
-): boolean {
+function makeRoom(step: number, lists: readonly (readonly number[])[], matching: Matching) {
   const { found, taken, seen } = matching;
   for (const call of lists[step] as readonly number[]) {
     if (seen.has(call)) continue;

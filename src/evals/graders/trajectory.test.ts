@@ -154,6 +154,12 @@ describe('matching', () => {
     maxLength: 4,
   });
   const width = (table: number[][]) => Math.min(...table.map((row) => row.length));
+  const sides = (table: number[][], full: number) => ({
+    steps: table,
+    calls: Array.from({ length: width(table) }),
+    points: (step: number, at: number) => table[step]![at]!,
+    full: () => full,
+  });
   const total = (table: number[][], found: Int32Array) =>
     [...found].reduce((sum, at, step) => sum + (at < 0 ? 0 : table[step]![at]!), 0);
   /** Every assignment there is, tried. */
@@ -171,8 +177,7 @@ describe('matching', () => {
   test('in order, nothing is better than what is found', () => {
     fc.assert(
       fc.property(cases, (table) => {
-        const points = (step: number, at: number) => table[step]![at]!;
-        const found = matchInOrder(table.length, width(table), points, () => 2);
+        const found = matchInOrder(sides(table, 2));
         const used = [...found].filter((at) => at >= 0);
         expect(used).toEqual([...new Set(used)].sort((a, b) => a - b));
         expect(total(table, found)).toBe(best(table, 0, [], true));
@@ -184,8 +189,7 @@ describe('matching', () => {
     fc.assert(
       fc.property(cases, (table) => {
         const ones = table.map((row) => row.map((points) => Math.min(points, 1)));
-        const points = (step: number, at: number) => ones[step]![at]!;
-        const found = matchAnyOrder(ones.length, width(ones), points, () => 1);
+        const found = matchAnyOrder(sides(ones, 1));
         const used = [...found].filter((at) => at >= 0);
         expect(new Set(used).size).toBe(used.length);
         expect(total(ones, found)).toBe(best(ones, 0, [], false));

@@ -1,15 +1,15 @@
 /** `tool-trajectory`: whether the calls are those that were expected (EV-4). */
 import { callText } from '../../lib/call-text.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import type { TranscriptCall } from '../../model/transcript.ts';
+import { EVAL_LIMITS } from '../limits.ts';
 import { broken, type Evidence, fact, type Grade, type Grader, type Tools } from '../types.ts';
 import { type ArgsMatch, argsMatch } from './args-match.ts';
-import { type Assignment, matchAnyOrder, matchInOrder, type Points } from './trajectory-match.ts';
+import { type Assignment, matchAnyOrder, matchInOrder, type Sides } from './trajectory-match.ts';
 
 export const TRAJECTORY_MODES = ['exact', 'in_order', 'any_order', 'superset', 'subset'] as const;
 type Mode = (typeof TRAJECTORY_MODES)[number];
 
-export interface Step {
+interface Step {
   tool: string;
   args?: unknown;
   args_match?: ArgsMatch;
@@ -26,7 +26,7 @@ interface Trajectory {
 
 const TEXT_CHARS_MAX = 80;
 
-class Comparison {
+class Comparison implements Sides {
   readonly calls: readonly TranscriptCall[];
   readonly steps: readonly Step[];
   readonly #how: ArgsMatch;
@@ -58,7 +58,7 @@ class Comparison {
     return argsMatch(step.args, call.input, step.args_match ?? this.#how);
   }
 
-  readonly points: Points = (at, index) => {
+  readonly points = (at: number, index: number) => {
     const step = this.steps[at] as Step;
     const call = this.calls[index] as TranscriptCall;
     if (!this.fits(step, call)) return 0;
@@ -103,14 +103,12 @@ function minimumFacts(minimums: Trajectory['minimums'], calls: readonly Transcri
   });
 }
 
-const anyOrder = (one: Comparison): Evidence[] =>
-  one.evidenceOf(matchAnyOrder(one.steps.length, one.calls.length, one.points, one.full));
+const anyOrder = (one: Comparison): Evidence[] => one.evidenceOf(matchAnyOrder(one));
 
 const COMPARE: Record<Mode, (one: Comparison) => Evidence[]> = {
   any_order: anyOrder,
   superset: anyOrder,
-  in_order: (one) =>
-    one.evidenceOf(matchInOrder(one.steps.length, one.calls.length, one.points, one.full)),
+  in_order: (one) => one.evidenceOf(matchInOrder(one)),
   exact: (one) => {
     const places = Int32Array.from(one.steps, (step, at) => {
       const call = one.calls[at];
@@ -137,14 +135,14 @@ function gradeOf(evidence: Evidence[]): Grade {
   return {
     score,
     reason: first === undefined ? 'the calls are as expected' : `${first.text}${more}`,
-    evidence: evidence.slice(0, LIMITS.evidence_max),
+    evidence: evidence.slice(0, EVAL_LIMITS.evidence_max),
   };
 }
 
 export const toolTrajectory: Grader = (options, { transcript, tools }) => {
   const trajectory = { expected: [], minimums: {}, ...options } as unknown as Trajectory;
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
-  if (calls.length * trajectory.expected.length > LIMITS.trajectory_cells_max)
+  if (calls.length * trajectory.expected.length > EVAL_LIMITS.trajectory_cells_max)
     return broken(
       `${calls.length} calls and ${trajectory.expected.length} expected ones are more than can be compared`,
     );
