@@ -1,12 +1,9 @@
-/** The calls of a stream: which are open, which were answered, and whose correlation id is whose. */
+/** The calls of a stream: which are open, which were answered, and which call has which correlation id. */
 import { LIMITS } from '../lib/limits.ts';
 import type { Call, Item, Session, TrackerCounts } from './tracked.ts';
-import type { Message } from './types.ts';
+import { type Message, placeOf } from './types.ts';
 
 const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
-
-export const charsOf = (call_id: string, { correlation_id, trace }: Call) =>
-  call_id.length + correlation_id.length + (trace?.length ?? 0);
 
 export class CallBook {
   /** Answered calls that are remembered, oldest first. */
@@ -72,7 +69,7 @@ export class CallBook {
       call_id: message.data.call_id as string,
       correlation_id: message.correlation_id as string,
       trace: message.trace?.traceparent ?? null,
-      place: { line: item.line, session_id: item.session_id, seq: item.seq },
+      place: placeOf(item),
       requested_ms: item.at_ms,
       sign_ms: item.at_ms,
       longest_ms: 0,

@@ -4,7 +4,8 @@ import { judged, type Line, type Stream, stream } from '../../test/build-live.ts
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { readText } from '../live/protocol/messages.ts';
-import { createJudge } from './judge.ts';
+import { Judge } from './judge.ts';
+import { CONFORMANCE_LIMITS } from './limits.ts';
 import { LIVE_RULES } from './rules.ts';
 import { isSampled } from './sample.ts';
 
@@ -69,7 +70,7 @@ verifies(
       threshold: 1,
       verdict: 'failed',
     });
-    expect(rule?.failures).toHaveLength(LIMITS.conformance_failures_max);
+    expect(rule?.failures).toHaveLength(CONFORMANCE_LIMITS.failures_max);
     expect(rule?.failures[0]).toEqual({
       line: 2,
       session_id: 's1',
@@ -149,7 +150,7 @@ verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and 
 
 /** A judge of a live stream, and how lines of a sender are pushed to it. */
 function live() {
-  const judge = createJudge({ live: true });
+  const judge = new Judge({ live: true });
   let line = 0;
   const push = (sender: string, { lines }: { lines: Line[] }) => {
     for (const { text } of lines.splice(0)) judge.push({ ...readText(text), line: ++line, sender });
@@ -202,12 +203,12 @@ test('live, of the sessions that nobody sends for the one that was silent longes
   push('a', made.say('message_stop', {}));
   made.session = 'new';
   push('b', made.start());
-  expect(['s0', 's1', 's2', 'new'].filter(judge.isOpen)).toEqual(['new']);
+  expect(['s0', 's1', 's2', 'new'].filter((id) => judge.isOpen(id))).toEqual(['new']);
   push('b', made.end());
   expect(judge.isOpen('new')).toBe(false);
   // Of a session that is not known, nobody can say that it is open.
   for (const id of ['s0', 's1', 's2']) judge.hold(id, true);
-  expect(['s0', 's1', 's2'].filter(judge.isOpen)).toEqual(['s0', 's2']);
+  expect(['s0', 's1', 's2'].filter((id) => judge.isOpen(id))).toEqual(['s0', 's2']);
 });
 
 verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', () => {
@@ -349,7 +350,7 @@ test('a message in conflict with an earlier one fails as that, and nothing else 
 });
 
 test('sessions that have ended make room for others', () => {
-  const judge = createJudge();
+  const judge = new Judge();
   const made = stream();
   for (let at = 0; at < 3 * LIMITS.live_sessions_max; at++) {
     made.session = `s${at}`;

@@ -1,6 +1,6 @@
 /** The rules on records of runs and on transcripts: each by records that it passes and records that it fails. */
 import { describe, expect, test } from 'vitest';
-import { createRecordJudge, type RecordLine, type RecordRule } from './records.ts';
+import { RecordJudge, type RecordLine, type RecordRule } from './records.ts';
 import { RUN_EVENT_RULES } from './run-event-rules.ts';
 import { TRANSCRIPT_RULES } from './transcript-rules.ts';
 
@@ -14,7 +14,7 @@ const lineOf = (value: Fields | string, at: number): RecordLine => ({
 });
 
 function verdictOf(rules: readonly RecordRule[], id: string, values: readonly (Fields | string)[]) {
-  const judge = createRecordJudge('test', rules);
+  const judge = new RecordJudge('test', rules);
   for (const [at, value] of values.entries()) judge.push(lineOf(value, at));
   return judge.report().rules.find((rule) => rule.id === id)?.verdict;
 }

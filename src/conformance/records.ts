@@ -1,6 +1,6 @@
-/** Judging files of other records, a line each, by rules of the same form as the live protocol's. */
-import { type OnFailure, overall, RuleTally } from './tally.ts';
-import type { Place, Report, RuleInfo, Tally } from './types.ts';
+/** Judging files of other records, one per line, by rules of the same form as the live protocol's. */
+import { reportOf, Tally } from './tally.ts';
+import { NOWHERE, type Place, type Report, type RuleInfo } from './types.ts';
 
 /** A line of a file as it was read. */
 export interface RecordLine {
@@ -17,47 +17,33 @@ export interface RecordRule extends RuleInfo {
   create(tally: Tally): { push(line: RecordLine): void; end?(): void };
 }
 
-export interface RecordJudge {
-  push(line: RecordLine): void;
-  report(): Report;
-}
+export const lineAt = (line: number): Place => ({ ...NOWHERE, line });
 
-export const placeOf = (line: number | null): Place => ({ line, session_id: null, seq: null });
+export class RecordJudge {
+  readonly #format: string;
+  readonly #rules;
+  #lines = 0;
+  #faulty = 0;
 
-export function createRecordJudge(
-  format: string,
-  rules: readonly RecordRule[],
-  onFailure?: OnFailure,
-): RecordJudge {
-  const all = rules.map((rule) => {
-    const tally = new RuleTally(rule, onFailure);
-    return { rule, tally, state: rule.create(tally) };
-  });
-  let lines = 0;
-  let faulty = 0;
-  return {
-    push(line) {
-      lines += 1;
-      if (line.fault !== null || line.schema_fault !== null) faulty += 1;
-      for (const { state } of all) state.push(line);
-    },
-    report() {
-      for (const { state } of all) state.end?.();
-      const reports = all.map(({ rule, tally }) => tally.report(rule.nothing, []));
-      return {
-        format,
-        verdict: overall(reports),
-        lines,
-        messages: lines - faulty,
-        faulty,
-        sessions: 0,
-        open_calls: 0,
-        duplicates: 0,
-        over_limits: [],
-        rules: reports,
-      };
-    },
-  };
+  constructor(format: string, rules: readonly RecordRule[]) {
+    this.#format = format;
+    this.#rules = rules.map((rule) => {
+      const tally = new Tally(rule);
+      return { rule, tally, state: rule.create(tally) };
+    });
+  }
+
+  push(line: RecordLine): void {
+    this.#lines += 1;
+    if (line.fault !== null || line.schema_fault !== null) this.#faulty += 1;
+    for (const { state } of this.#rules) state.push(line);
+  }
+
+  report(): Report {
+    for (const { state } of this.#rules) state.end?.();
+    const reports = this.#rules.map(({ rule, tally }) => tally.report(rule.nothing, []));
+    return reportOf(this.#format, { lines: this.#lines, faulty: this.#faulty }, reports);
+  }
 }
 
 /** Every line is a JSON object. */
@@ -66,7 +52,7 @@ export const linesRule = (info: Pick<RuleInfo, 'id' | 'section'>): RecordRule =>
   title: 'every line is a JSON object',
   threshold: 1,
   nothing: 'there is no line',
-  create: (tally) => ({ push: ({ line, fault }) => tally.judge(placeOf(line), fault) }),
+  create: (tally) => ({ push: ({ line, fault }) => tally.judge(lineAt(line), fault) }),
 });
 
 /** A rule on each record that could be read; `wrong` gives undefined where there is nothing to check. */
@@ -79,9 +65,7 @@ export const eachRecord = (
     const wrong = start();
     return {
       push({ value, line }) {
-        if (value === null) return;
-        const why = wrong(value, line);
-        if (why !== undefined) tally.judge(placeOf(line), why);
+        if (value !== null) tally.judge(lineAt(line), wrong(value, line));
       },
     };
   },
@@ -94,7 +78,7 @@ export const schemaRule = (info: Pick<RuleInfo, 'id' | 'section'>): RecordRule =
   nothing: 'there is no record',
   create: (tally) => ({
     push({ line, value, schema_fault }) {
-      if (value !== null) tally.judge(placeOf(line), schema_fault);
+      if (value !== null) tally.judge(lineAt(line), schema_fault);
     },
   }),
 });

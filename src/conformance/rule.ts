@@ -1,13 +1,14 @@
 /** What a rule is: a criterion, the messages it looks at, and a small state machine over them. */
-import type { Against } from './sent-stream.ts';
+import type { SentStream } from './sent-stream.ts';
+import type { Tally } from './tally.ts';
 import type { Item, Session, TrackerCounts } from './tracked.ts';
-import type { RuleInfo, Tally } from './types.ts';
+import type { RuleInfo } from './types.ts';
 
 /** What is known beside the stream itself. */
 export interface Evidence {
   /** The stream as it was sent. */
-  against: Against | null;
-  /** The stream goes on: what is open is open, not failed. */
+  against: SentStream | null;
+  /** The stream continues: what is open is open, not failed. */
   live: boolean;
   /** Transport → whether the suite over it passed; null: nobody ran it. */
   transports: Readonly<Record<string, boolean>> | null;
@@ -21,7 +22,7 @@ export interface RuleState {
   memory?(bytes: number): void;
   /** A session is let go, or the stream has ended. */
   close?(session: Session): void;
-  /** The stream has ended; never called while it goes on. */
+  /** The stream has ended; never called while it continues. */
   end?(): void;
   /** Why nothing was judged, where it is not simply that nothing of the kind came. */
   nothing?(): string;
@@ -36,6 +37,9 @@ export interface Rule extends RuleInfo {
   readonly nothing: string;
   create(tally: Tally, evidence: Evidence): RuleState;
 }
+
+/** A rule before it has a section; all that is checked has to hold, unless it says otherwise. */
+export type SectionRule = Omit<Rule, 'section' | 'threshold'> & { threshold?: number };
 
 /** Whether a request of the session may have come that is not known. */
 export const missesCalls = ({ joined }: Session, { calls_over }: TrackerCounts) =>

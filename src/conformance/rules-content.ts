@@ -1,16 +1,13 @@
 /** Criteria 2.1–2.4: what arrives is what was there, whole, of the right types, readable. */
 import { LIVE_TYPES } from '../model/live-words.ts';
-import type { Rule } from './rule.ts';
+import type { SectionRule } from './rule.ts';
 import type { Item } from './tracked.ts';
 
-const section = 'Content accuracy';
 const SOURCE_MISSING = 'the stream as it was sent is not known: give it with --against';
 
-const integrity: Rule = {
+const integrity: SectionRule = {
   id: '2.1',
   title: 'content is what was sent',
-  section,
-  threshold: 1,
   types: null,
   nothing: SOURCE_MISSING,
   create(tally, { against, live }) {
@@ -50,11 +47,9 @@ const isNull = ({ fault }: Item) => fault?.details.received_type === 'null';
 const fieldRule = (
   { id, title }: { id: string; title: string },
   isFault: (item: Item) => boolean,
-): Rule => ({
+): SectionRule => ({
   id,
   title,
-  section,
-  threshold: 1,
   types: LIVE_TYPES,
   nothing: 'there is no message of a known type',
   create: (tally) => ({
@@ -109,17 +104,15 @@ function encodingFault({ fault, text, message }: Item): string | null {
   return text.includes('"base64"') ? badBase64(message?.data) : null;
 }
 
-const encoding: Rule = {
+const encoding: SectionRule = {
   id: '2.4',
   title: 'lines are UTF-8 and JSON, bytes are base64',
-  section,
-  threshold: 1,
   types: null,
   nothing: 'there is no line',
   create: (tally) => ({ push: (item) => tally.judge(item, encodingFault(item)) }),
 };
 
-export const CONTENT_RULES: readonly Rule[] = [
+export const CONTENT_RULES: readonly SectionRule[] = [
   integrity,
   fieldRule(
     { id: '2.2', title: 'required fields are there' },

@@ -1,10 +1,9 @@
 /** Criteria 4.1–4.4: what belongs together says so. */
 import { own } from '../lib/own.ts';
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
-import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
+import { FOLLOWING_TYPES, missesCalls, type SectionRule } from './rule.ts';
 import type { Call, Item, Session } from './tracked.ts';
-
-const section = 'Correlation';
+import type { Message } from './types.ts';
 
 function mispaired({ message, call, session, at_ms }: Item): string | null {
   if (call === null || message === null) return null;
@@ -15,11 +14,9 @@ function mispaired({ message, call, session, at_ms }: Item): string | null {
   return session?.ended ? 'after the end of its session' : null;
 }
 
-const pairing: Rule = {
+const pairing: SectionRule = {
   id: '4.1',
   title: 'every request has its response',
-  section,
-  threshold: 1,
   types: ['tool_call_request', 'tool_call_response', 'session_end'],
   nothing: 'no call has been answered, and none should have been',
   create(tally, { sessions, counts }) {
@@ -52,23 +49,21 @@ function contaminated({ owner, session }: Item): string | null {
   return `correlation_id ${owner.correlation_id} belongs to session ${owner.session_id}`;
 }
 
-function stateFault({ data }: NonNullable<Item['message']>, session: Session): string | null {
+function stateFault({ data }: Message, session: Session): string | null {
   const gone = (data.open_calls as string[]).find((call_id) => !session.calls.has(call_id));
   if (gone !== undefined) return `session_state calls ${gone} open, and it is not`;
   return data.status === 'active' ? null : `session_state says ${data.status} before session_end`;
 }
 
-const consistency: Rule = {
+const consistency: SectionRule = {
   id: '4.2',
   title: 'sessions are whole: start, messages, end',
-  section,
-  threshold: 1,
   types: AGENT_MESSAGE_TYPES,
   nothing: 'there is no message of a session',
   create(tally, { sessions, counts }) {
-    function wrong(item: Item): string | null {
+    function wrong(item: Item): string | null | undefined {
       const { message, session } = item;
-      if (message === null || session === null) return null;
+      if (message === null || session === null) return undefined;
       if (session.ended) return 'after the end of its session';
       if (message.type === 'session_start')
         return session.started ? 'a second session_start' : null;
@@ -82,9 +77,7 @@ const consistency: Rule = {
       return contaminated(item);
     }
     return {
-      push(item) {
-        if (item.message !== null && item.session !== null) tally.judge(item, wrong(item));
-      },
+      push: (item) => tally.judge(item, wrong(item)),
       end() {
         for (const { id, last_seq, ended } of sessions.values())
           if (!ended)
@@ -116,35 +109,29 @@ function traceFault({ message, call }: Item): string | null {
   return 'the trace is not that of its request';
 }
 
-const components: Rule = {
+const components: SectionRule = {
   id: '4.3',
   title: 'correlation ids are one to a call, traces are kept',
-  section,
-  threshold: 1,
   types: ['tool_call_request', ...FOLLOWING_TYPES],
   nothing: 'there are no calls',
-  create(tally) {
-    function wrong(item: Item): string | null {
-      const { message, call, owner, session } = item;
-      const is_request = message?.type === 'tool_call_request';
-      if (is_request && owner !== null)
-        return `correlation_id ${owner.correlation_id} is that of call ${owner.call_id} of session ${owner.session_id}`;
-      if (!is_request && owner !== null && owner.session_id === session?.id) {
-        const call_id = message?.data.call_id;
-        if (owner.call_id !== call_id)
-          return `correlation_id ${owner.correlation_id} is that of call ${owner.call_id}, not of ${call_id}`;
-      }
-      if (!is_request && call !== null && call.correlation_id !== message?.correlation_id)
-        return `call ${call.call_id} has two correlation ids`;
-      return traceFault(item);
-    }
-    return {
-      push(item) {
-        if (item.message !== null && item.session !== null) tally.judge(item, wrong(item));
-      },
-    };
-  },
+  create: (tally) => ({ push: (item) => tally.judge(item, linkFault(item)) }),
 };
+
+const holderOf = ({ correlation_id, call_id }: Call) =>
+  `correlation_id ${correlation_id} is that of call ${call_id}`;
+
+function linkFault(item: Item): string | null | undefined {
+  const { message, call, owner, session } = item;
+  if (message === null || session === null) return undefined;
+  if (message.type === 'tool_call_request')
+    return owner === null ? traceFault(item) : `${holderOf(owner)} of session ${owner.session_id}`;
+  const { call_id } = message.data;
+  if (owner?.session_id === session.id && owner.call_id !== call_id)
+    return `${holderOf(owner)}, not of ${call_id}`;
+  if (call !== null && call.correlation_id !== message.correlation_id)
+    return `call ${call.call_id} has two correlation ids`;
+  return traceFault(item);
+}
 
 /** Of the connection, not of a message. */
 const UNCAUSED =
@@ -155,8 +142,10 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   INVALID_NDJSON_FORMAT: 'problematic_line',
 };
 
-function unlinked(item: Item, sessions: ReadonlyMap<string, Session>): string | null {
-  const { data, session_id } = item.message as NonNullable<Item['message']>;
+function unlinked(
+  { data, session_id }: Message,
+  sessions: ReadonlyMap<string, Session>,
+): string | null {
   const { correlation_id, message_id, seq } = (data.caused_by ?? {}) as Record<string, unknown>;
   if (correlation_id == null && message_id == null && seq == null) {
     const field = own(UNREADABLE, String(data.error_code));
@@ -170,22 +159,18 @@ function unlinked(item: Item, sessions: ReadonlyMap<string, Session>): string | 
   return null;
 }
 
-const errors: Rule = {
+const errors: SectionRule = {
   id: '4.4',
   title: 'errors name what led to them',
-  section,
-  threshold: 1,
   types: ['error'],
   nothing: 'there is no error that a message led to',
-  create(tally, { sessions }) {
-    return {
-      push(item) {
-        const { message } = item;
-        if (message === null || UNCAUSED.test(message.data.error_code as string)) return;
-        tally.judge(item, unlinked(item, sessions) ?? foreign(item));
-      },
-    };
-  },
+  create: (tally, { sessions }) => ({
+    push(item) {
+      const { message } = item;
+      if (message === null || UNCAUSED.test(message.data.error_code as string)) return;
+      tally.judge(item, unlinked(message, sessions) ?? foreign(item));
+    },
+  }),
 };
 
 function foreign({ owner, session_id }: Item): string | null {
@@ -193,4 +178,4 @@ function foreign({ owner, session_id }: Item): string | null {
   return `it is of session ${session_id}, its cause of session ${owner.session_id}`;
 }
 
-export const CORRELATION_RULES: readonly Rule[] = [pairing, consistency, components, errors];
+export const CORRELATION_RULES: readonly SectionRule[] = [pairing, consistency, components, errors];

@@ -1,11 +1,10 @@
 /** Criteria 1.1–1.5: each type of message has what it needs. */
-import { LIMITS } from '../lib/limits.ts';
-import { LIVE_TYPES } from '../model/live-words.ts';
-import { type Evidence, missesCalls, type Rule } from './rule.ts';
-import type { Item } from './tracked.ts';
-import type { Place } from './types.ts';
 
-const section = 'Message types';
+import { LIVE_TYPES } from '../model/live-words.ts';
+import { CONFORMANCE_LIMITS } from './limits.ts';
+import { type Evidence, missesCalls, type SectionRule } from './rule.ts';
+import type { Item } from './tracked.ts';
+import { type Message, type Place, placeOf } from './types.ts';
 
 /** Why a message that belongs to a call does not fit to its request; null: it does, or its request is not known. */
 function misfit({ message, call, session }: Item, { counts }: Evidence): string | null {
@@ -21,11 +20,9 @@ function misfit({ message, call, session }: Item, { counts }: Evidence): string 
 const typeRule = (
   { id, title, type }: { id: string; title: string; type: string },
   more: (item: Item, evidence: Evidence) => string | null,
-): Rule => ({
+): SectionRule => ({
   id,
   title,
-  section,
-  threshold: 1,
   types: [type],
   nothing: `there is no ${type}`,
   create: (tally, evidence) => ({
@@ -57,11 +54,9 @@ interface Waiting {
 }
 
 /** Every message of an unknown type is answered with an error that names it. */
-const unknownTypes: Rule = {
+const unknownTypes: SectionRule = {
   id: '1.5',
   title: 'unknown types are answered',
-  section,
-  threshold: 1,
   types: null,
   nothing: NO_UNKNOWN,
   create(tally, { live }) {
@@ -70,7 +65,7 @@ const unknownTypes: Rule = {
     /** Whether the stream has answers at all. */
     let answers = false;
 
-    function answered({ data }: NonNullable<Item['message']>): void {
+    function answered({ data }: Message): void {
       if (!UNKNOWN_CODES.has(data.error_code)) return;
       const cause = (data.caused_by ?? {}) as Record<string, unknown>;
       const at = waiting.findIndex(({ place, message_id }) =>
@@ -95,9 +90,8 @@ const unknownTypes: Rule = {
           answers ||= message.type === 'ack' || message.type === 'handshake_response';
           if (message.type === 'error') answered(message);
         } else if (type !== null && !KNOWN.has(type)) {
-          if (waiting.length >= LIMITS.conformance_waiting_max) settle();
-          const { line, session_id, seq } = item;
-          waiting.push({ place: { line, session_id, seq }, message_id: item.raw?.message_id });
+          if (waiting.length >= CONFORMANCE_LIMITS.waiting_max) settle();
+          waiting.push({ place: placeOf(item), message_id: item.raw?.message_id });
         }
       },
       end: settle,
@@ -112,7 +106,7 @@ const unknownTypes: Rule = {
   },
 };
 
-export const MESSAGE_RULES: readonly Rule[] = [
+export const MESSAGE_RULES: readonly SectionRule[] = [
   typeRule(
     { id: '1.1', title: 'tool_call_request is complete', type: 'tool_call_request' },
     () => null,

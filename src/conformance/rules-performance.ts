@@ -1,9 +1,9 @@
 /** Criteria 5.1–5.2: what only hours and meters can show. */
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
-import type { Rule } from './rule.ts';
+import type { SectionRule } from './rule.ts';
 import { delayOf } from './rules-timing.ts';
+import { NOWHERE } from './types.ts';
 
-const section = 'Performance';
 const MINUTE_MS = 60_000;
 /** 100 a second, less one of a hundred that may arrive on the other side of the minute's edge. */
 const EVENTS_A_MINUTE = 99 * 60;
@@ -27,11 +27,9 @@ function stretchFault({ events, late, lost }: Stretch): string | null {
   return `${(share * 100).toFixed(1)} % of the events took over ${LATE_MS} ms`;
 }
 
-const throughput: Rule = {
+const throughput: SectionRule = {
   id: '5.1',
   title: '100 events a second for an hour',
-  section,
-  threshold: 1,
   types: AGENT_MESSAGE_TYPES,
   nothing: 'when the messages arrived is not known',
   create(tally) {
@@ -51,7 +49,7 @@ const throughput: Rule = {
       } else stretch = nothingYet();
       longest = Math.max(longest, stretch.minutes);
       if (stretch.minutes === MINUTES) {
-        tally.judge({ line: null, session_id: null, seq: null }, stretchFault(stretch));
+        tally.judge(NOWHERE, stretchFault(stretch));
         stretch = nothingYet();
       }
       if (next !== minute + 1) stretch = nothingYet();
@@ -91,13 +89,10 @@ const SAMPLES_MIN = 10;
 const GROWTH_MAX = 1.25;
 /** Below it, what changes is the garbage collector's rhythm. */
 const GROWTH_BYTES_MIN = 8 * 1024 * 1024;
-const NOWHERE = { line: null, session_id: null, seq: null };
 
-const memory: Rule = {
+const memory: SectionRule = {
   id: '5.2',
   title: 'at most 50 MB more memory, and no growth',
-  section,
-  threshold: 1,
   types: [],
   nothing: 'a stream does not show memory: the collector and the benchmark measure it',
   create(tally) {
@@ -124,4 +119,4 @@ const memory: Rule = {
   },
 };
 
-export const PERFORMANCE_RULES: readonly Rule[] = [throughput, memory];
+export const PERFORMANCE_RULES: readonly SectionRule[] = [throughput, memory];

@@ -1,11 +1,10 @@
 /** Criteria 7.1–7.2: the protocol as a whole. */
 import { LIVE_TYPES, LIVE_VERSION } from '../model/live-words.ts';
-import type { Rule } from './rule.ts';
+import type { SectionRule } from './rule.ts';
 import type { Item } from './tracked.ts';
+import { type Message, NOWHERE } from './types.ts';
 
-const section = 'Conformance';
-
-function handshakeFault({ type, data }: NonNullable<Item['message']>): string | null {
+function handshakeFault({ type, data }: Message): string | null {
   const info = data.server_info as { protocol_version?: unknown } | undefined;
   const version = type === 'handshake_request' ? data.version : info?.protocol_version;
   if (version !== LIVE_VERSION) return `the version is ${version}, not ${LIVE_VERSION}`;
@@ -15,7 +14,7 @@ function handshakeFault({ type, data }: NonNullable<Item['message']>): string | 
 }
 
 /** Whether the handshake offers types of messages at all, and which one it lacks. */
-function offerOf({ data }: NonNullable<Item['message']>): {
+function offerOf({ data }: Message): {
   offers: boolean;
   lacks: string | null;
 } {
@@ -38,18 +37,16 @@ function orderFault({ standing, seq, expected_seq }: Item): string | null {
   }
 }
 
-const compliance: Rule = {
+const compliance: SectionRule = {
   id: '7.1',
   title: 'every line is a message of the protocol, in order',
-  section,
-  threshold: 1,
   types: null,
   nothing: 'there is no line',
   create(tally, { live }) {
     let handshakes = 0;
     let offers = 0;
 
-    function shaken(message: NonNullable<Item['message']>): string | null {
+    function shaken(message: Message): string | null {
       handshakes += 1;
       const fault = handshakeFault(message);
       if (fault !== null || message.type === 'handshake_request') return fault;
@@ -79,11 +76,9 @@ const compliance: Rule = {
 
 const TRANSPORTS = ['stdio', 'tcp', 'pipe'];
 
-const integration: Rule = {
+const integration: SectionRule = {
   id: '7.2',
   title: 'the same on every transport',
-  section,
-  threshold: 1,
   types: [],
   nothing: 'a stream shows one transport at most: the test suite runs over all of them',
   create(tally, { transports }) {
@@ -94,11 +89,11 @@ const integration: Rule = {
         for (const name of TRANSPORTS) {
           const held = transports[name];
           const why = held === undefined ? `${name} was not tried` : `${name} failed`;
-          tally.judge({ line: null, session_id: null, seq: null }, held === true ? null : why);
+          tally.judge(NOWHERE, held === true ? null : why);
         }
       },
     };
   },
 };
 
-export const PROTOCOL_RULES: readonly Rule[] = [compliance, integration];
+export const PROTOCOL_RULES: readonly SectionRule[] = [compliance, integration];

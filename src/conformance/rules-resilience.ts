@@ -1,18 +1,15 @@
 /** Criteria 6.1–6.2: a failure stays where it is, and nothing is lost. */
 import { ACKED_TYPES, AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
-import type { Rule } from './rule.ts';
+import type { SectionRule } from './rule.ts';
 import type { Item, Session } from './tracked.ts';
-import type { Place } from './types.ts';
+import { type Message, type Place, placeOf } from './types.ts';
 
-const section = 'Error resilience';
 /** How a session ends that was brought down. */
 const BROUGHT_DOWN = /^(fail|error|crash|lost|abort|agent_error)/i;
 
-const survival: Rule = {
+const survival: SectionRule = {
   id: '6.1',
   title: 'sessions survive the failure of a tool',
-  section,
-  threshold: 1,
   types: AGENT_MESSAGE_TYPES,
   nothing: 'no tool failed',
   create(tally, { live }) {
@@ -23,7 +20,7 @@ const survival: Rule = {
       const place = waiting.get(session.id);
       if (place === undefined) return;
       waiting.delete(session.id);
-      const { type, data } = item.message as NonNullable<Item['message']>;
+      const { type, data } = item.message as Message;
       const down = type === 'session_end' && BROUGHT_DOWN.test(data.status as string);
       tally.judge(place, down ? `the session ended with it: ${data.status}` : null);
     }
@@ -37,13 +34,12 @@ const survival: Rule = {
         const failed = message.data.error != null;
         if (call?.failed && !failed)
           tally.judge(item, `call ${call.call_id} failed, and its response has a result`);
-        const { line, session_id, seq } = item;
-        if (failed && !session.ended) waiting.set(session.id, { line, session_id, seq });
+        if (failed && !session.ended) waiting.set(session.id, placeOf(item));
       },
       close(session) {
         const place = waiting.get(session.id);
         waiting.delete(session.id);
-        // Live, one that is let go may still go on.
+        // Live, one that is let go may still continue.
         if (place !== undefined && !live)
           tally.judge(place, 'nothing came after it, not even session_end');
       },
@@ -51,14 +47,12 @@ const survival: Rule = {
   },
 };
 
-const isCritical = ({ type, ack_required }: NonNullable<Item['message']>) =>
+const isCritical = ({ type, ack_required }: Message) =>
   ack_required === true || ACKED_TYPES.has(type);
 
-const lossPrevention: Rule = {
+const lossPrevention: SectionRule = {
   id: '6.2',
   title: 'critical messages are acknowledged, none is lost',
-  section,
-  threshold: 1,
   types: null,
   nothing: 'there is no critical message',
   create(tally, { live }) {
@@ -66,16 +60,7 @@ const lossPrevention: Rule = {
     /** By session: how far it is acknowledged, and the last critical message. */
     const sessions = new Map<string, { acked: number; last: Place | null; unacked: number }>();
 
-    function stateOf(id: string) {
-      let state = sessions.get(id);
-      if (state === undefined) {
-        state = { acked: 0, last: null, unacked: 0 };
-        sessions.set(id, state);
-      }
-      return state;
-    }
-
-    function acknowledge({ data }: NonNullable<Item['message']>, item: Item): void {
+    function acknowledge({ data }: Message, item: Item): void {
       acks += 1;
       if (data.durable !== true) tally.judge(item, 'it acknowledges what is not stored durably');
       for (const { session_id, seq } of data.acked as { session_id: string; seq: number }[]) {
@@ -96,10 +81,11 @@ const lossPrevention: Rule = {
         if (!isCritical(message)) return;
         const refused = message.ack_required === false;
         tally.judge(item, refused ? `${message.type} does not ask for an acknowledgement` : null);
-        const state = stateOf(session.id);
+        const state = sessions.get(session.id) ?? { acked: 0, last: null, unacked: 0 };
+        sessions.set(session.id, state);
         if (seq <= state.acked) return;
         state.unacked += 1;
-        state.last = { line: item.line, session_id: item.session_id, seq };
+        state.last = placeOf(item);
       },
       close({ id, missing, last_seq }) {
         const state = sessions.get(id);
@@ -115,4 +101,4 @@ const lossPrevention: Rule = {
   },
 };
 
-export const RESILIENCE_RULES: readonly Rule[] = [survival, lossPrevention];
+export const RESILIENCE_RULES: readonly SectionRule[] = [survival, lossPrevention];

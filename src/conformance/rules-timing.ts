@@ -3,20 +3,17 @@
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { LIVE_TYPES } from '../model/live-words.ts';
-import { FOLLOWING_TYPES, missesCalls, type Rule } from './rule.ts';
+import { FOLLOWING_TYPES, missesCalls, type SectionRule } from './rule.ts';
 import { blockOf } from './sessions.ts';
 import type { Call, Item } from './tracked.ts';
 
-const section = 'Timing';
 const NO_ARRIVALS = 'when the messages arrived is not known';
 /** Types whose own time is compared with that of their arrival: they are sent at once, whatever else waits. */
 const CLOCK_TYPES: ReadonlySet<string> = new Set(['handshake_request', 'heartbeat']);
 
-const timestamps: Rule = {
+const timestamps: SectionRule = {
   id: '3.1',
   title: 'timestamps are exact and do not go back',
-  section,
-  threshold: 1,
   types: LIVE_TYPES,
   nothing: 'there is no message of a known type',
   create(tally) {
@@ -66,10 +63,9 @@ export function delayOf({ message, received_ms, at_ms }: Item): number | null {
   return message === null || received_ms === null ? null : received_ms - at_ms;
 }
 
-const latency: Rule = {
+const latency: SectionRule = {
   id: '3.2',
   title: 'events arrive in time',
-  section,
   threshold: 0.95,
   types: LIVE_TYPES,
   nothing: NO_ARRIVALS,
@@ -90,11 +86,9 @@ const latency: Rule = {
 
 const CONTENT_TYPES = ['content_block_delta', 'content_block_stop', 'message_stop'];
 
-const order: Rule = {
+const order: SectionRule = {
   id: '3.3',
   title: 'causes precede effects',
-  section,
-  threshold: 1,
   types: ['tool_call_request', ...FOLLOWING_TYPES, ...CONTENT_TYPES],
   nothing: 'there are no calls and no content blocks',
   create(tally, { counts }) {
@@ -124,12 +118,7 @@ const order: Rule = {
           : `no tool_call_request of ${data.call_id} before`;
       return call.answered ? `the call ${call.call_id} has been answered already` : null;
     }
-    return {
-      push(item) {
-        const why = wrong(item);
-        if (why !== undefined) tally.judge(item, why);
-      },
-    };
+    return { push: (item) => tally.judge(item, wrong(item)) };
   },
 };
 
@@ -146,11 +135,9 @@ function silence(call: Call, until_ms: number): string | null {
   return null;
 }
 
-const signsOfLife: Rule = {
+const signsOfLife: SectionRule = {
   id: '3.4',
   title: 'long calls give signs of life',
-  section,
-  threshold: 1,
   types: ['tool_call_response', 'session_end'],
   nothing: 'no call ran longer than 5 s',
   create(tally, { sessions }) {
@@ -173,4 +160,4 @@ const signsOfLife: Rule = {
   },
 };
 
-export const TIMING_RULES: readonly Rule[] = [timestamps, latency, order, signsOfLife];
+export const TIMING_RULES: readonly SectionRule[] = [timestamps, latency, order, signsOfLife];

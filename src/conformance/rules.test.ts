@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { handshake, judged, START_MS, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { readText } from '../live/protocol/messages.ts';
-import { createJudge, type JudgeOptions } from './judge.ts';
+import { Judge, type JudgeOptions } from './judge.ts';
 import { LIVE_RULES } from './rules.ts';
-import { createAgainst } from './sent-stream.ts';
+import { SentStream } from './sent-stream.ts';
 import type { Report } from './types.ts';
 
 /** What is judged: a stream with its options, or a whole report. */
@@ -28,7 +28,7 @@ function sentAndReceived(change: (text: string) => string | null): [Stream, Judg
     const kept = change(text);
     if (kept !== null) received.raw(kept);
   }
-  const against = createAgainst();
+  const against = new SentStream();
   for (const { text } of sent.lines) {
     const read = readText(text);
     if (read.fault === null) against.add(read.message);
@@ -45,7 +45,7 @@ const arriving = (delay_ms: number, build: (made: Stream) => Stream) => {
 /** Messages that were never text: an hour of them. */
 function hour(minutes: number, late: (at: number) => boolean, skip = 0): () => Report {
   return () => {
-    const judge = createJudge();
+    const judge = new Judge();
     let seq = 0;
     for (let at = 0; at < minutes * 6_000 + 100; at++) {
       seq += at === skip && skip > 0 ? 2 : 1;
@@ -66,7 +66,7 @@ function hour(minutes: number, late: (at: number) => boolean, skip = 0): () => R
 }
 
 const withMemory = (samples: readonly number[]) => () => {
-  const judge = createJudge();
+  const judge = new Judge();
   for (const { text } of plain().lines) judge.push({ ...readText(text), line: 1 });
   for (const megabytes of samples) judge.memory(megabytes * 1024 * 1024);
   return judge.report();

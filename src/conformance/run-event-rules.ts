@@ -2,12 +2,15 @@
 
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
-import { eachRecord, linesRule, placeOf, type RecordRule, schemaRule } from './records.ts';
+import { utf8Bytes } from '../lib/utf8.ts';
+import { CONTENT_PREVIEW_MAX_BYTES } from '../model/words.ts';
+import { CONFORMANCE_LIMITS } from './limits.ts';
+import { eachRecord, lineAt, linesRule, type RecordRule, schemaRule } from './records.ts';
 
 const section = 'Run events';
 const NO_RECORD = 'there is no record';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const STRING_BYTES_MAX = 4096;
+const STRING_BYTES_MAX = CONTENT_PREVIEW_MAX_BYTES;
 
 const rule = (id: string, title: string, nothing = NO_RECORD) => ({
   id,
@@ -17,19 +20,12 @@ const rule = (id: string, title: string, nothing = NO_RECORD) => ({
   nothing,
 });
 
-/** Bytes that text takes as UTF-8. */
-function bytesOf(text: string): number {
-  if (text.length * 3 <= STRING_BYTES_MAX) return 0;
-  let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) as number;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
-}
-
+/** Bytes of the first string that is too long; null: there is none. */
 function longString(value: unknown, depth = 0): number | null {
-  if (typeof value === 'string') return bytesOf(value) > STRING_BYTES_MAX ? bytesOf(value) : null;
+  if (typeof value === 'string') {
+    const bytes = utf8Bytes(value);
+    return bytes > STRING_BYTES_MAX ? bytes : null;
+  }
   if (typeof value !== 'object' || value === null || depth > LIMITS.depth_max) return null;
   for (const item of Object.values(value)) {
     const found = longString(item, depth + 1);
@@ -66,15 +62,15 @@ const calls: RecordRule = {
         const stage = own(STAGES, String(value?.type));
         if (stage === undefined) return;
         const call = String((value?.data as Record<string, unknown> | null)?.tool_call_id);
-        tally.judge(placeOf(line), wrong(call, stage, String(value?.type)));
+        tally.judge(lineAt(line), wrong(call, stage, String(value?.type)));
         // Answered ones are remembered as long as there is room.
-        if (stages.size >= LIMITS.conformance_calls_max) forgetOne(stages);
+        if (stages.size >= CONFORMANCE_LIMITS.calls_max) forgetOne(stages);
         stages.set(call, { stage: Math.max(stage, stages.get(call)?.stage ?? 0), line });
       },
       end() {
         for (const [call, { stage, line }] of stages)
           if (stage === STAGES.tool_exec_started)
-            tally.judge(placeOf(line), `call ${call} was started and never finished`);
+            tally.judge(lineAt(line), `call ${call} was started and never finished`);
       },
     };
   },
@@ -98,16 +94,16 @@ const lastRecord: RecordRule = {
         lines = line;
         if (finished !== null) {
           const what = value === null ? 'a line' : String(value.type);
-          tally.judge(placeOf(line), `${what} after run_finished (line ${finished})`);
+          tally.judge(lineAt(line), `${what} after run_finished (line ${finished})`);
         } else if (value?.type === 'run_finished') {
           finished = line;
           const { ok, exit_reason } = (value.data ?? {}) as Record<string, unknown>;
           const fits = ok === (exit_reason === 'ok');
-          tally.judge(placeOf(line), fits ? null : `ok is ${ok} with exit_reason ${exit_reason}`);
+          tally.judge(lineAt(line), fits ? null : `ok is ${ok} with exit_reason ${exit_reason}`);
         }
       },
       end() {
-        if (finished === null && lines > 0) tally.judge(placeOf(lines), 'there is no run_finished');
+        if (finished === null && lines > 0) tally.judge(lineAt(lines), 'there is no run_finished');
       },
     };
   },

@@ -5,7 +5,7 @@
  */
 import { fnv1a, mixed } from './hash.ts';
 
-export const SAMPLE_OF = 100;
+const SAMPLE_OF = 100;
 
 export function isSampled(session_id: string, seq: number): boolean {
   return mixed(fnv1a(`${session_id}:${seq}`)) % SAMPLE_OF === 0;

@@ -2,22 +2,20 @@
  * What the stream has said so far: sessions, their open calls and content blocks, who has which correlation id.
  * Contract: memory is bounded; what goes over a limit is left out and counted, and the rules do not judge it.
  */
-import { isoTime } from '../lib/iso-time.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { Room, RoomMap } from '../lib/room.ts';
+import { Room } from '../lib/room.ts';
+import { CALL_MESSAGE_TYPES } from '../model/live-words.ts';
+import { CallBook } from './calls.ts';
+import { CONFORMANCE_LIMITS } from './limits.ts';
 import {
-  CALL_MESSAGE_TYPES,
-  CLIENT_MESSAGE_TYPES,
-  CONTROL_MESSAGE_TYPES,
-} from '../model/live-words.ts';
-import { CallBook, charsOf } from './calls.ts';
-import { createSeen } from './dedup-window.ts';
-import type { Item, Sender, SeqStanding, Session, TrackerCounts } from './tracked.ts';
+  type Item,
+  itemOf,
+  type Sender,
+  type SeqStanding,
+  Session,
+  type TrackerCounts,
+} from './tracked.ts';
 import type { Message, StreamLine } from './types.ts';
-
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
-const number = (value: unknown) =>
-  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 
 export interface TrackerOptions {
   /** Called once for a session that is let go. */
@@ -45,7 +43,7 @@ export class Tracker {
   };
   readonly #calls = new CallBook(this.counts);
   readonly #room = new Room({
-    count: LIMITS.conformance_calls_max,
+    count: CONFORMANCE_LIMITS.calls_max,
     chars: LIMITS.live_call_chars_max,
   });
   /** Those of the sessions that are known. */
@@ -124,7 +122,7 @@ export class Tracker {
     if (left !== undefined) this.#letGo(left);
   }
 
-  /** One that has not ended is not judged: it may go on. */
+  /** One that has not ended is not judged: it may continue. */
   #letGo(session: Session): void {
     const { id, ended, sender, blocks, texts } = session;
     if (!ended) this.counts.sessions_dropped += 1;
@@ -150,9 +148,10 @@ export class Tracker {
   }
 
   #sessionOf({ at_ms, sender: from }: Item, id: string, seq: number): Session | null {
+    const { joins } = this.#options;
     const known = this.sessions.get(id);
     if (known !== undefined) {
-      if (!this.#options.joins) return known;
+      if (!joins) return known;
       // In the order of their last messages.
       this.sessions.delete(id);
       this.sessions.set(id, known);
@@ -163,24 +162,7 @@ export class Tracker {
       return null;
     }
     const sender = this.#senderOf(from);
-    const session: Session = {
-      id,
-      sender,
-      joined: this.#options.joins && seq > 1,
-      held: true,
-      first_seq: seq,
-      last_seq: seq - 1,
-      highest_seq: seq - 1,
-      last_ms: at_ms,
-      started: false,
-      ended: false,
-      missing: this.#options.joins ? 0 : seq - 1,
-      messages: 0,
-      seen: createSeen(),
-      calls: new RoomMap(sender.room, charsOf),
-      blocks: new RoomMap(sender.room),
-      texts: new RoomMap(sender.room),
-    };
+    const session = new Session(id, sender, { seq, at_ms, joins });
     this.sessions.set(id, session);
     this.counts.sessions += 1;
     return session;
@@ -221,32 +203,4 @@ function correlationOf({ message, raw }: Item): string {
   const cause = message?.type === 'error' ? (message.data.caused_by as Message | null) : null;
   const id = cause?.correlation_id ?? raw?.correlation_id;
   return typeof id === 'string' ? id : '';
-}
-
-/** Messages of clients and of connections: a `seq` in them does not count the messages of a session. */
-const UNNUMBERED: ReadonlySet<unknown> = new Set(
-  [...CLIENT_MESSAGE_TYPES, ...CONTROL_MESSAGE_TYPES].filter((type) => type !== 'error'),
-);
-
-function itemOf(line: StreamLine): Item {
-  const { fault, message } = line;
-  const raw = message as Record<string, unknown> | null;
-  return {
-    line: line.line,
-    session_id: text(raw?.session_id),
-    seq: UNNUMBERED.has(raw?.type) ? null : number(raw?.seq),
-    text: line.text,
-    fault,
-    message: fault === null ? (message as Message) : null,
-    raw,
-    type: text(raw?.type),
-    received_ms: line.received_ms ?? null,
-    sender: line.sender ?? '',
-    at_ms: fault === null ? (isoTime(line.message.timestamp) as number) : Number.NaN,
-    session: null,
-    standing: 'none',
-    expected_seq: 0,
-    call: null,
-    owner: null,
-  };
 }

@@ -1,13 +1,21 @@
 /** Counting: what was checked, what failed, and the first failures. */
-import { LIMITS } from '../lib/limits.ts';
-import type { Failure, Place, RuleInfo, RuleReport, Tally, Verdict } from './types.ts';
+import { CONFORMANCE_LIMITS } from './limits.ts';
+import {
+  type Failure,
+  type Place,
+  placeOf,
+  type Report,
+  type RuleInfo,
+  type RuleReport,
+  type Verdict,
+} from './types.ts';
 
 export type OnFailure = (rule: RuleInfo, failure: Failure) => void;
 
-export class RuleTally implements Tally {
-  checked = 0;
-  failed = 0;
-  readonly failures: Failure[] = [];
+export class Tally {
+  #checked = 0;
+  #failed = 0;
+  readonly #failures: Failure[] = [];
   readonly #rule: RuleInfo;
   readonly #onFailure: OnFailure | undefined;
 
@@ -16,32 +24,29 @@ export class RuleTally implements Tally {
     this.#onFailure = onFailure;
   }
 
-  judge({ line, session_id, seq }: Place, why: string | null): void {
-    this.checked += 1;
+  /** `why` says what is wrong with it; null: nothing, undefined: there was nothing to check. */
+  judge(place: Place, why: string | null | undefined): void {
+    if (why === undefined) return;
+    this.#checked += 1;
     if (why === null) return;
-    this.failed += 1;
-    const failure = { line, session_id, seq, why };
-    if (this.failures.length < LIMITS.conformance_failures_max) this.failures.push(failure);
+    this.#failed += 1;
+    const failure = { ...placeOf(place), why };
+    if (this.#failures.length < CONFORMANCE_LIMITS.failures_max) this.#failures.push(failure);
     this.#onFailure?.(this.#rule, failure);
   }
 
   /** `nothing`: why there is no verdict when nothing was checked. */
   report(nothing: string, unjudged: readonly string[]): RuleReport {
     const { id, title, section, threshold } = this.#rule;
-    const rate = this.checked === 0 ? null : (this.checked - this.failed) / this.checked;
+    const [checked, failed] = [this.#checked, this.#failed];
+    const rate = checked === 0 ? null : (checked - failed) / checked;
     const verdict = verdictOf(rate, threshold);
+    const is_judged = verdict !== 'not judged';
     return {
-      id,
-      title,
-      section,
-      threshold,
-      checked: this.checked,
-      failed: this.failed,
-      rate,
-      verdict,
-      reason: verdict === 'not judged' ? nothing : null,
-      unjudged: verdict === 'not judged' ? [] : [...unjudged],
-      failures: [...this.failures],
+      ...{ id, title, section, threshold, checked, failed, rate, verdict },
+      reason: is_judged ? null : nothing,
+      unjudged: is_judged ? [...unjudged] : [],
+      failures: [...this.#failures],
     };
   }
 }
@@ -52,7 +57,19 @@ function verdictOf(rate: number | null, threshold: number): Verdict {
 }
 
 /** One verdict on all rules: nothing that was not judged makes a pass. */
-export function overall(rules: readonly { verdict: Verdict }[]): Verdict {
+function overall(rules: readonly RuleReport[]): Verdict {
   if (rules.some(({ verdict }) => verdict === 'failed')) return 'failed';
   return rules.some(({ verdict }) => verdict === 'passed') ? 'passed' : 'not judged';
+}
+
+/** `counted`: what a stream of messages has beside lines. */
+export function reportOf(
+  format: string,
+  { lines, faulty }: { lines: number; faulty: number },
+  rules: RuleReport[],
+  counted: Partial<Pick<Report, 'sessions' | 'open_calls' | 'duplicates' | 'over_limits'>> = {},
+): Report {
+  const { sessions = 0, open_calls = 0, duplicates = 0, over_limits = [] } = counted;
+  const stream = { lines, messages: lines - faulty, faulty, sessions, open_calls, duplicates };
+  return { format, verdict: overall(rules), ...stream, over_limits, rules };
 }

@@ -4,7 +4,7 @@ import { eachRecord, linesRule, type RecordLine, type RecordRule, schemaRule } f
 
 const section = 'Transcripts';
 
-/** Checks a transcript whose form holds. */
+/** Checks a transcript that has the form of its schema. */
 const eachTranscript = (
   id: string,
   title: string,

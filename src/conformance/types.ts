@@ -2,7 +2,7 @@
 import type { WireMessage } from '../model/live.ts';
 
 /** What is wrong with a line, as its reader found it. */
-export interface LineFault {
+interface LineFault {
   code: string;
   /** `data.call_id`; null where no one field is to blame. */
   field: string | null;
@@ -10,7 +10,7 @@ export interface LineFault {
   details: Record<string, unknown>;
 }
 
-/** A message whose fields hold; of any type, also of one that is not known here. */
+/** A message without a fault; of any type, also of one that is not known here. */
 export type Message = Omit<WireMessage, 'type'> & { type: string };
 
 /** One line as it was read. */
@@ -28,12 +28,15 @@ export type StreamLine = {
   | { fault: LineFault; message: Record<string, unknown> | null }
 );
 
-/** Where a failure stands. */
+/** Where a failure is. */
 export interface Place {
   line: number | null;
   session_id: string | null;
   seq: number | null;
 }
+
+export const NOWHERE: Place = { line: null, session_id: null, seq: null };
+export const placeOf = ({ line, session_id, seq }: Place): Place => ({ line, session_id, seq });
 
 export interface Failure extends Place {
   why: string;
@@ -62,14 +65,6 @@ export interface RuleReport extends RuleInfo {
   unjudged: string[];
   /** The first failures; `failed` counts all. */
   failures: Failure[];
-}
-
-/** Counts what a rule finds. */
-export interface Tally {
-  /** One thing was checked; `why` says what is wrong with it, null: nothing. */
-  judge(place: Place, why: string | null): void;
-  readonly checked: number;
-  readonly failed: number;
 }
 
 export interface Report {
