@@ -2,28 +2,16 @@
 import { expect, test } from 'vitest';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
 import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './collector/auth.ts';
-import {
-  causeOf,
-  errorCodeOf,
-  errorMessage,
-  LIVE_ERRORS,
-  type LiveErrorCode,
-} from './protocol/errors.ts';
+import { causeOf, errorMessage, LIVE_ERRORS, type LiveErrorCode } from './protocol/errors.ts';
 import { cutBeforeHandshake } from './transports/pipe-handshake.ts';
 
 test('every error code makes a message that the schema of errors takes', () => {
   for (const code of Object.keys(LIVE_ERRORS) as LiveErrorCode[]) {
-    const options = { now: 0, message_id: 'm', details: { a: 1 }, session_id: 's' };
+    const options = { at_ms: 0, message_id: 'm', details: { a: 1 }, session_id: 's' };
     const made = errorMessage(code, 'why', options);
     expect([code, LIVE_CHECKS.error?.(made)]).toEqual([code, true]);
     expect(made.timestamp).toBe('1970-01-01T00:00:00.000Z');
   }
-});
-
-test('what others call an unknown type is the same code, and an unknown code is none', () => {
-  expect(errorCodeOf('UNKNOWN_MESSAGE_TYPE')).toBe('INVALID_MESSAGE_TYPE');
-  expect(errorCodeOf('AUTH_FAILED')).toBe('AUTH_FAILED');
-  expect(errorCodeOf('toString')).toBe(null);
 });
 
 test('an error is linked to what caused it as far as that could be read', () => {
@@ -54,6 +42,24 @@ test('a token is known whole, until it expires', () => {
   expect(refusalOf(grant, 'send', 's')).toBe(null);
   expect(refusalOf(grant, 'send', 't')).toMatch(/session/);
   expect(refusalOf(grant, 'inject', 's')).toMatch(/inject/);
+});
+
+test('an unknown field in a token file is refused with its place: misspelt, it would grant more', () => {
+  const token = { token: 'a', permissions: ['send'] };
+  const refusal = (file: object) => {
+    try {
+      return parseTokens(JSON.stringify(file), 'F');
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(refusal({ tokens: [{ ...token, session: ['s'], expires: '2026' }], note: 1 })).toBe(
+    [
+      'F:1:48: tokens[0].session is no known field; did you mean sessions?',
+      'F:1:64: tokens[0].expires is no known field; known are token, permissions, expires_at, sessions',
+      'F:1:83: note is no known field; known are tokens',
+    ].join('\n'),
+  );
 });
 
 test('a handshake is found behind the torn line of a writer that was killed', () => {

@@ -12,8 +12,8 @@ import {
   message,
   request,
 } from '../../test/live-client.ts';
-import { type Collector, createCollector } from './collector/collector.ts';
-import type { CollectorLimits, StoredMessage } from './collector/hub.ts';
+import { Collector } from './collector/collector.ts';
+import type { CollectorLimits, StoredMessage } from './collector/options.ts';
 
 interface Running {
   collector: Collector;
@@ -38,7 +38,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
   const read: string[] = [];
   const disk = { full: false };
   const stored = new Map<string, StoredMessage[]>();
-  const collector = createCollector({
+  const collector = new Collector({
     journal: {
       async append(entries) {
         if (disk.full) throw new Error('no space is left');

@@ -3,7 +3,7 @@
  * that only the owner can reach finds a place, whatever others do (LP-15).
  */
 import type { Wire } from '../transports/listener.ts';
-import { type Connection, complain, countLimit, type Hub } from './hub.ts';
+import type { Connection } from './hub.ts';
 
 /** Places for peers on transports that others can reach: some are kept for the private ones. */
 export const othersMax = (places: number, kept: number) => places - Math.min(kept, places >> 2);
@@ -18,36 +18,31 @@ export function isCrowded(takers: readonly Wire[], places: number, kept: number)
 }
 
 /** Null: the connection may stay. Where there is no room, the oldest that has not said hello goes first. */
-export function refusalOf(hub: Hub, connection: Connection): string | null {
+export function refusalOf(connection: Connection): string | null {
+  const { hub } = connection;
   if (hub.stopping) return 'the collector is about to end: try again later';
   const { connections_max, private_connections, ungreeted_max } = hub.limits;
-  const open = [...hub.connections].filter(
-    ({ phase }) => phase !== 'closing' && phase !== 'closed',
-  );
+  const all = [...hub.connections];
   // The new one is the last of them.
-  const full = isCrowded(
-    open.map(({ wire }) => wire),
-    connections_max,
-    private_connections,
-  );
-  const silent = [...hub.connections].filter(
+  const open = all.filter(({ is_over }) => !is_over).map(({ wire }) => wire);
+  const full = isCrowded(open, connections_max, private_connections);
+  const silent = all.filter(
     ({ phase, wire }) => phase === 'new' && wire.private === connection.wire.private,
   );
   const [oldest = connection] = silent;
   if (full && oldest === connection)
     return `${connections_max} connections are open: try again later`;
   const strangers = connection.wire.private ? 0 : silent.length;
-  if (full || strangers > ungreeted_max) drop(hub, oldest);
+  if (full || strangers > ungreeted_max) drop(oldest);
   return null;
 }
 
-function drop(hub: Hub, connection: Connection): void {
-  countLimit(hub, 'ungreeted_max');
-  complain(hub, connection, 'CAPACITY_EXHAUSTED', {
-    message: 'too many connections wait for a handshake: this was the oldest of them',
-    details: { max_capacity: hub.limits.ungreeted_max },
-  });
+function drop(connection: Connection): void {
+  const { hub, wire } = connection;
+  hub.countLimit('ungreeted_max');
+  const why = 'too many connections wait for a handshake: this was the oldest of them';
+  const details = { max_capacity: hub.limits.ungreeted_max };
+  connection.complain('CAPACITY_EXHAUSTED', why, { details });
   connection.phase = 'closing';
-  const { stream } = connection.wire;
-  stream.end(() => stream.destroy());
+  wire.stream.end(() => wire.stream.destroy());
 }

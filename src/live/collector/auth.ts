@@ -64,7 +64,7 @@ const TOKEN = {
   expires_at: is.orNull(expiry),
   sessions: is.orNull(is.listOf(is.text, 'must be a list of session ids')),
 };
-const TOKENS = is.filled(is.listOf(is.mapOf(TOKEN, { open: true })));
+const TOKENS = is.filled(is.listOf(is.mapOf(TOKEN)));
 const FILE = { tokens: is.required(TOKENS) };
 
 /** One bare token, or `{ "tokens": [{ "token", "permissions", "expires_at", "sessions" }] }`. */
@@ -77,7 +77,7 @@ export function parseTokens(text: string, path: string): Tokens {
   }
   const source = readJson(path, text.replace(/^\ufeff/, ''));
   const report = new Report(STAGE);
-  const { tokens } = is.mapOf(FILE, { open: true })(source.value, report.open(source));
+  const { tokens } = is.mapOf(FILE)(source.value, report.open(source));
   report.end();
   return tokens.map(({ token, permissions, expires_at = null, sessions = null }) => ({
     hash: hashOf(token),

@@ -1,60 +1,53 @@
 /**
- * The collector: takes connections, keeps what agents send, tells subscribers. It knows no transport and no file.
+ * The collector: takes connections, keeps what agents send, informs subscribers. It knows no transport and no file.
  * Contract: a message is acknowledged only after the journal has it; whatever one peer does touches no other (LP-15).
  */
 
-import { LIMITS } from '../../lib/limits.ts';
 import type { Wire } from '../transports/listener.ts';
 import { hasExpired } from './auth.ts';
+import { flushAcks } from './commit.ts';
 import { farewell, openConnection } from './connection.ts';
-import {
-  type CollectorOptions,
-  type Connection,
-  type Counters,
-  complain,
-  createHub,
-  type Hub,
-  hasRoom,
-  messageOf,
-  sayIfRoom,
-} from './hub.ts';
-import { flushAcks } from './intake.ts';
+import { type Connection, Hub } from './hub.ts';
+import type { CollectorOptions } from './options.ts';
 import { abandonCalls } from './sessions.ts';
 
-export type { Board, CollectorOptions, LiveReader } from './hub.ts';
+export class Collector {
+  readonly #hub: Hub;
+  readonly #timer: NodeJS.Timeout;
 
-export interface Collector {
-  accept(wire: Wire): void;
-  readonly counters: Counters;
+  constructor(options: CollectorOptions) {
+    const hub = new Hub(options);
+    const every_ms = Math.min(1_000, hub.limits.heartbeat_ms / 4);
+    let looked_ms = hub.elapsed();
+    this.#hub = hub;
+    this.#timer = setInterval(() => {
+      const now = hub.elapsed();
+      look(hub, Math.max(0, now - looked_ms - every_ms));
+      looked_ms = now;
+    }, every_ms).unref();
+  }
+
+  accept(wire: Wire): void {
+    openConnection(this.#hub, wire);
+  }
+
+  get counters(): Hub['counters'] {
+    return this.#hub.counters;
+  }
+
   /** Connections now open. */
-  readonly open: number;
-  /** Reads nothing more; waits for what is with the journal, acknowledges it, and says goodbye. */
-  stop(): Promise<void>;
-}
+  get open(): number {
+    return this.#hub.connections.size;
+  }
 
-export function createCollector(options: CollectorOptions): Collector {
-  const hub = createHub(options);
-  const every_ms = Math.min(1_000, hub.limits.heartbeat_ms / 4);
-  let looked_ms = options.clock.elapsed();
-  const timer = setInterval(() => {
-    const now = options.clock.elapsed();
-    look(hub, Math.max(0, now - looked_ms - every_ms));
-    looked_ms = now;
-  }, every_ms);
-  timer.unref();
-  return {
-    accept: (wire) => openConnection(hub, wire),
-    counters: hub.counters,
-    get open() {
-      return hub.connections.size;
-    },
-    async stop() {
-      hub.stopping = true;
-      clearInterval(timer);
-      if (hub.long_lines_timer !== null) clearInterval(hub.long_lines_timer);
-      await Promise.all([...hub.connections].map((connection) => dismiss(hub, connection)));
-    },
-  };
+  /** Reads nothing more; waits for what is with the journal, acknowledges it, and says goodbye. */
+  async stop(): Promise<void> {
+    const { connections, long_lines_timer } = this.#hub;
+    this.#hub.stopping = true;
+    clearInterval(this.#timer);
+    if (long_lines_timer !== null) clearInterval(long_lines_timer);
+    await Promise.all([...connections].map(dismiss));
+  }
 }
 
 /**
@@ -64,43 +57,40 @@ export function createCollector(options: CollectorOptions): Collector {
 function look(hub: Hub, late_ms: number): void {
   for (const connection of hub.connections) {
     connection.heard_ms += late_ms;
-    lookAt(hub, connection);
+    lookAt(connection);
   }
   abandonCalls(hub);
 }
 
-function lookAt(hub: Hub, connection: Connection): void {
-  const { clock } = hub.options;
-  const { heartbeat_ms, heartbeats_missed_max, hello_ms } = hub.limits;
-  const now = clock.elapsed();
+function lookAt(connection: Connection): void {
+  const { hub, wire } = connection;
+  const { heartbeat_ms, heartbeats_missed_max, hello_ms, hangup_ms } = hub.limits;
+  const now = hub.elapsed();
   if (connection.phase === 'closing') {
-    if (now - connection.closing_ms > LIMITS.live_hangup_ms) connection.wire.stream.destroy();
+    if (now - connection.closing_ms > hangup_ms) wire.stream.destroy();
   } else if (connection.phase === 'new') {
     if (now - connection.opened_ms <= hello_ms) return;
-    const message = `no handshake within ${hello_ms} ms`;
-    complain(hub, connection, 'CONNECTION_TIMEOUT', { message });
-    farewell(hub, connection);
-  } else if (hasExpired(connection.grant, clock.now())) {
-    complain(hub, connection, 'AUTH_FAILED', {
-      message: 'the token of this connection has expired',
-    });
-    farewell(hub, connection);
+    connection.complain('CONNECTION_TIMEOUT', `no handshake within ${hello_ms} ms`);
+    farewell(connection);
+  } else if (hasExpired(connection.grant, hub.options.clock.now())) {
+    connection.complain('AUTH_FAILED', 'the token of this connection has expired');
+    farewell(connection);
   } else if (
     // One that is not read for want of room on our side may well live; one that does not read is gone.
-    !(connection.paused && hasRoom(hub, connection)) &&
+    !(connection.paused && connection.has_room) &&
     now - connection.heard_ms > heartbeat_ms * heartbeats_missed_max
   ) {
-    const message = `nothing was heard for ${heartbeats_missed_max} heartbeats`;
+    const why = `nothing was heard for ${heartbeats_missed_max} heartbeats`;
     const details = { timeout_duration_ms: heartbeat_ms * heartbeats_missed_max };
-    complain(hub, connection, 'CONNECTION_TIMEOUT', { message, details });
-    connection.wire.stream.destroy();
+    connection.complain('CONNECTION_TIMEOUT', why, { details });
+    wire.stream.destroy();
   } else if (now - connection.beat_ms >= heartbeat_ms) {
     connection.beat_ms = now;
-    sayIfRoom(hub, connection, messageOf(hub, 'heartbeat', {}));
+    connection.sayIfRoom(hub.messageOf('heartbeat', {}));
   }
 }
 
-async function dismiss(hub: Hub, connection: Connection): Promise<void> {
+async function dismiss(connection: Connection): Promise<void> {
   const { stream } = connection.wire;
   const closed = new Promise<void>((resolve) => {
     if (stream.closed) resolve();
@@ -108,9 +98,9 @@ async function dismiss(hub: Hub, connection: Connection): Promise<void> {
   });
   stream.pause();
   while (connection.pending > 0) await new Promise((resolve) => setImmediate(resolve));
-  flushAcks(hub, connection);
-  farewell(hub, connection);
-  const hang = setTimeout(() => stream.destroy(), LIMITS.live_hangup_ms / 4);
+  flushAcks(connection);
+  farewell(connection);
+  const hang = setTimeout(() => stream.destroy(), connection.hub.limits.hangup_ms / 4);
   await closed;
   clearTimeout(hang);
 }

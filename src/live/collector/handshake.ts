@@ -1,19 +1,12 @@
-/** The first message of a connection: who it is, what it may do, where a session goes on. */
+/** The first message of a connection: who it is, what it may do, where a session continues. */
 import type { LiveDataOf } from '../../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../../model/live-words.ts';
 import type { LiveErrorCode } from '../protocol/errors.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import { FULL_GRANT, type Grant, grantFor, refusalOf } from './auth.ts';
-import {
-  type Arrival,
-  type Connection,
-  countLimit,
-  type Hub,
-  LIVE_SOURCE,
-  messageOf,
-  say,
-} from './hub.ts';
+import type { Arrival, Connection } from './hub.ts';
 import { judge } from './judging.ts';
+import { LIVE_SOURCE } from './options.ts';
 import { claim } from './sessions.ts';
 import { compareClocks } from './skew.ts';
 
@@ -29,16 +22,16 @@ type Request = LiveDataOf<'handshake_request'>;
  * A handshake on a connection that is open resumes one more session: what the peer may do and send stays as it is.
  */
 export async function greet(
-  hub: Hub,
   connection: Connection,
   arrival: Arrival,
   again: boolean,
 ): Promise<boolean> {
+  const { hub } = connection;
   const { message } = arrival;
   const request = message.data as Request;
   const answer = (more: Partial<LiveDataOf<'handshake_response'>>) =>
-    respond(hub, connection, message, more);
-  const grant = grantOf(hub, connection, request);
+    respond(connection, message, more);
+  const grant = grantOf(connection, request);
   if ('error_code' in grant) {
     answer({ success: false, error: { ...grant } });
     return false;
@@ -48,7 +41,7 @@ export async function greet(
     connection.role = request.role;
     connection.credits = hub.limits.credits;
   }
-  const resumed = await resume(hub, connection, request);
+  const resumed = await resume(connection, request);
   if (typeof resumed === 'object' && resumed !== null) {
     answer({ success: false, error: { ...resumed } });
     return false;
@@ -56,19 +49,19 @@ export async function greet(
   const given = message.session_id || null;
   const session_id = request.resume?.session_id ?? given ?? hub.options.newSessionId();
   // It is the connection's: it may name a session that is not the peer's.
-  judge(hub, connection, { ...arrival, message: { ...message, session_id: '' } });
+  judge(connection, { ...arrival, message: { ...message, session_id: '' } });
   answer({ success: true, session_id, resume_from_seq: resumed });
-  compareClocks(hub, connection, message);
+  compareClocks(connection, message);
   return true;
 }
 
-function grantOf({ options }: Hub, { wire }: Connection, request: Request): Grant | Refusal {
+function grantOf({ hub, wire }: Connection, request: Request): Grant | Refusal {
   if (!/^1(\.\d+)?$/.test(request.version))
     return {
       error_code: 'INVALID_MESSAGE_FORMAT',
       message: `version ${request.version.slice(0, 20)} is not spoken here: use ${LIVE_VERSION}`,
     };
-  const { tokens, clock } = options;
+  const { tokens, clock } = hub.options;
   const token = request.token ?? '';
   if (tokens === null || (wire.private && token === '')) return FULL_GRANT;
   const grant = grantFor(tokens, token, clock.now());
@@ -78,20 +71,17 @@ function grantOf({ options }: Hub, { wire }: Connection, request: Request): Gran
 }
 
 /** The number that the next message has to have; null when nothing is resumed. */
-async function resume(
-  hub: Hub,
-  connection: Connection,
-  request: Request,
-): Promise<number | null | Refusal> {
+async function resume(connection: Connection, request: Request): Promise<number | null | Refusal> {
+  const { hub } = connection;
   const wanted = request.resume ?? null;
   if (wanted === null) return null;
   // A client's second handshake as an agent takes no session over.
   if ([request.role, connection.role].includes('client')) return wanted.last_seq + 1;
   const refused = refusalOf(connection.grant, 'send', wanted.session_id);
   if (refused !== null) return { error_code: 'AUTH_FAILED', message: refused };
-  const claimed = claim(hub, connection, wanted.session_id, { take_over: true });
+  const claimed = claim(connection, wanted.session_id, { take_over: true });
   if ('full' in claimed) {
-    countLimit(hub, 'sessions_max');
+    hub.countLimit('sessions_max');
     return { error_code: 'CAPACITY_EXHAUSTED', message: claimed.full.message };
   }
   try {
@@ -106,11 +96,11 @@ async function resume(
 const FEATURES = ['ack', 'resume', 'subscribe', 'flow_control', 'input', ...LIVE_TYPES];
 
 function respond(
-  hub: Hub,
   connection: Connection,
   { message_id = null }: WireMessage,
   more: Partial<LiveDataOf<'handshake_response'>>,
 ): void {
+  const { hub } = connection;
   const { limits, options } = hub;
   const data: LiveDataOf<'handshake_response'> = {
     success: false,
@@ -126,5 +116,5 @@ function respond(
   };
   const ids = { session_id: data.session_id ?? null, correlation_id: message_id };
   if (more.error) options.board?.refused(more.error.error_code as LiveErrorCode);
-  say(hub, connection, messageOf(hub, 'handshake_response', data, ids), data.success);
+  connection.say(hub.messageOf('handshake_response', data, ids), data.success);
 }

@@ -3,13 +3,13 @@
  * gigabytes: only some long lines are read at a time, the others wait with what they have.
  * Contract: whoever waits gets a place in turn, because one that stalls loses it; places for private transports are kept free.
  */
-import { LIMITS } from '../../lib/limits.ts';
-import { type Connection, complain, countLimit, type Hub, type LongLine } from './hub.ts';
+import type { Connection, Hub, LongLine } from './hub.ts';
 
-const isLong = ({ lines }: Connection) => lines.held > LIMITS.live_short_line_bytes;
+const isLong = ({ hub, lines }: Connection) => lines.held > hub.limits.short_line_bytes;
 
 /** To be called when a connection has brought something, or has gone. Returns those that may be read again. */
-export function placeLine(hub: Hub, connection: Connection): Connection[] {
+export function placeLine(connection: Connection): Connection[] {
+  const { hub } = connection;
   const { long_lines, long_lines_waiting } = hub;
   const place = long_lines.get(connection);
   const open = connection.phase === 'open' || connection.phase === 'greeting';
@@ -17,7 +17,7 @@ export function placeLine(hub: Hub, connection: Connection): Connection[] {
     long_lines_waiting.delete(connection);
     return long_lines.delete(connection) ? admit(hub) : [];
   }
-  const now_ms = hub.options.clock.elapsed();
+  const now_ms = hub.elapsed();
   if (place !== undefined) {
     place.heard_ms = now_ms;
     place.bytes = connection.lines.held;
@@ -27,35 +27,30 @@ export function placeLine(hub: Hub, connection: Connection): Connection[] {
   long_lines_waiting.add(connection);
   const admitted = admit(hub);
   if (!long_lines_waiting.has(connection)) return admitted;
-  countLimit(hub, 'long_lines_max');
+  hub.countLimit('long_lines_max');
   if (long_lines_waiting.size > hub.limits.long_lines_waiting_max) {
-    countLimit(hub, 'long_lines_waiting_max');
+    hub.countLimit('long_lines_waiting_max');
     long_lines_waiting.delete(connection);
-    refuseLine(hub, connection, 'too many long lines wait to be read');
+    refuseLine(connection, 'too many long lines wait to be read');
   }
   return admitted;
 }
 
 /** The line is read on and dropped; the connection stays. */
-function refuseLine(hub: Hub, connection: Connection, why: string): void {
+function refuseLine(connection: Connection, why: string): void {
   const received_bytes = connection.lines.held;
   connection.lines.giveUp();
   connection.line_refused = true;
-  complain(hub, connection, 'CAPACITY_EXHAUSTED', {
-    message: `${why}: the line is dropped, send it again`,
-    retriable: true,
-    details: { received_bytes, max_capacity: hub.limits.long_lines_max },
-  });
+  const details = { received_bytes, max_capacity: connection.hub.limits.long_lines_max };
+  const said = `${why}: the line is dropped, send it again`;
+  connection.complain('CAPACITY_EXHAUSTED', said, { retriable: true, details });
 }
-
-export const waitsForPlace = ({ long_lines_waiting }: Hub, connection: Connection) =>
-  long_lines_waiting.has(connection);
 
 /** Gives places to those that wait, in turn. */
 function admit(hub: Hub): Connection[] {
   const { long_lines, long_lines_waiting, limits } = hub;
   const others_max = Math.max(1, limits.long_lines_max - limits.long_lines_private);
-  const now_ms = hub.options.clock.elapsed();
+  const now_ms = hub.elapsed();
   const admitted: Connection[] = [];
   for (const connection of long_lines_waiting) {
     if (long_lines.size >= limits.long_lines_max) break;
@@ -77,10 +72,10 @@ function othersIn(long_lines: ReadonlyMap<Connection, LongLine>): number {
 /** Looks for lines that stall as long as somebody waits. `resume`: reads a connection on. */
 export function watchLines(hub: Hub, resume: (connection: Connection) => void): void {
   if (hub.long_lines_timer !== null || hub.long_lines_waiting.size === 0) return;
-  const every_ms = LIMITS.live_line_stall_ms_min;
-  let looked_ms = hub.options.clock.elapsed();
+  const every_ms = hub.limits.line_stall_ms_min;
+  let looked_ms = hub.elapsed();
   const timer = setInterval(() => {
-    const now_ms = hub.options.clock.elapsed();
+    const now_ms = hub.elapsed();
     for (const connection of refuseStalled(hub, Math.max(0, now_ms - looked_ms - every_ms)))
       resume(connection);
     looked_ms = now_ms;
@@ -93,31 +88,30 @@ export function watchLines(hub: Hub, resume: (connection: Connection) => void): 
 
 /** Refuses long lines that stall while others wait. `late_ms`: for how long this process was held up. */
 function refuseStalled(hub: Hub, late_ms: number): Connection[] {
-  const { long_lines, long_lines_waiting, options } = hub;
+  const { long_lines, long_lines_waiting } = hub;
   if (long_lines_waiting.size === 0) return [];
-  const now_ms = options.clock.elapsed();
+  const now_ms = hub.elapsed();
   const stall_ms = stallOf(hub);
   for (const [connection, line] of [...long_lines]) {
     line.since_ms += late_ms;
     line.heard_ms += late_ms;
-    if (!isStalled(line, now_ms, stall_ms) || connection.paused) continue;
+    if (!isStalled(hub, line, { now_ms, stall_ms }) || connection.paused) continue;
     long_lines.delete(connection);
-    refuseLine(hub, connection, 'a line was not finished in time while others waited');
+    refuseLine(connection, 'a line was not finished in time while others waited');
   }
   return admit(hub);
 }
 
-function stallOf({ long_lines, long_lines_waiting }: Hub): number {
-  const { live_line_stall_ms, live_line_stall_ms_min } = LIMITS;
+function stallOf({ limits, long_lines, long_lines_waiting }: Hub): number {
   const share = Math.min(1, long_lines.size / long_lines_waiting.size);
-  return Math.max(live_line_stall_ms_min, live_line_stall_ms * share);
+  return Math.max(limits.line_stall_ms_min, limits.line_stall_ms * share);
 }
 
-function isStalled(line: LongLine, now_ms: number, stall_ms: number): boolean {
-  const { since_ms, heard_ms, bytes } = line;
-  const { live_line_ms, live_line_bytes_per_ms } = LIMITS;
-  return (
-    now_ms - heard_ms > stall_ms ||
-    now_ms - since_ms > live_line_ms + bytes / live_line_bytes_per_ms
-  );
+function isStalled(
+  { limits }: Hub,
+  { since_ms, heard_ms, bytes }: LongLine,
+  { now_ms, stall_ms }: { now_ms: number; stall_ms: number },
+): boolean {
+  if (now_ms - heard_ms > stall_ms) return true;
+  return now_ms - since_ms > limits.line_ms + bytes / limits.line_bytes_per_ms;
 }

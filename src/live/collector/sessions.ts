@@ -1,21 +1,10 @@
-/** The sessions a collector knows: who sends for each, which calls are open, what subscribers are told of it. */
+/** The sessions a collector knows: who sends for each, which calls are open, what subscribers learn of it. */
 import { LIMITS } from '../../lib/limits.ts';
-import { type Room, RoomMap } from '../../lib/room.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { readText } from '../protocol/messages.ts';
 import { isCrowded } from './admission.ts';
-import {
-  type Connection,
-  complain,
-  countLimit,
-  type Hub,
-  type HubSession,
-  LIVE_SOURCE,
-  messageOf,
-  type Subscription,
-  sayIfRoom,
-  type Taken,
-} from './hub.ts';
+import { type Connection, type Hub, HubSession, type Subscription, type Taken } from './hub.ts';
+import { LIVE_SOURCE } from './options.ts';
 
 export type Claim =
   | { session: HubSession }
@@ -23,28 +12,28 @@ export type Claim =
   | { held_by: Connection }
   | { full: Full };
 
-export interface Full {
+interface Full {
   message: string;
   details: { current_capacity: number; max_capacity: number };
 }
 
 /** A session belongs to the connection that sends for it; `take_over`: also when it was another's until now. */
 export function claim(
-  hub: Hub,
   connection: Connection,
   id: string,
   { take_over }: { take_over: boolean },
 ): Claim {
+  const { hub } = connection;
   const known = hub.sessions.get(id);
   if (known?.owner === connection && isOpen(known)) return { session: known };
   const owner = known?.owner ?? null;
   const held_by = owner === null || owner === connection || isLeaving(owner) ? null : owner;
   if (held_by !== null && !take_over) return { held_by };
-  const full = fullFor(hub, connection, id);
+  const full = fullFor(connection, id);
   if (full !== null) return { full };
-  if (held_by !== null && known !== undefined) dispossess(hub, known, held_by);
+  if (held_by !== null && known !== undefined) dispossess(held_by, known);
   if (known === undefined) forgetSome(hub);
-  const session = known ?? newSession(id, connection.room);
+  const session = known ?? new HubSession(id, connection.room);
   session.owner = connection;
   hub.options.board?.held(id, true);
   if (session.status === 'lost') session.status = 'active';
@@ -55,31 +44,16 @@ export function claim(
 }
 
 /** It will send no more: whoever comes next need not wait for the end of its goodbyes. */
-const isLeaving = ({ phase, ended }: Connection) =>
-  ended || phase === 'closing' || phase === 'closed';
-
-function newSession(id: string, room: Room): HubSession {
-  const counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
-  return {
-    id,
-    owner: null,
-    status: 'active',
-    ending: false,
-    last_seq: 0,
-    calls: new RoomMap(room),
-    calls_told: false,
-    counters,
-  };
-}
+const isLeaving = ({ ended, is_over }: Connection) => ended || is_over;
 
 /** One that is about to end takes no place: how many there are of these is bounded by what may wait for the journal. */
 const isOpen = ({ owner, status, ending }: HubSession) =>
   owner !== null && status !== 'ended' && !ending;
 
 /** Null: the connection may have this session open, beside those that are. */
-function fullFor(hub: Hub, connection: Connection, id: string): Full | null {
+function fullFor(connection: Connection, id: string): Full | null {
+  const { hub, wire } = connection;
   const { sessions_max, private_sessions } = hub.limits;
-  const { wire } = connection;
   const own_max = wire.private ? sessions_max : Math.ceil(sessions_max / 4);
   if (hub.sessions.size < own_max) return null;
   const open = [...hub.sessions.values()].filter((one) => one.id !== id && isOpen(one));
@@ -106,16 +80,12 @@ function forgetSome({ sessions, limits }: Hub): void {
   }
 }
 
-function dispossess(hub: Hub, session: HubSession, owner: Connection): void {
-  hub.counters.collisions += 1;
-  complain(hub, owner, 'SESSION_COLLISION', {
-    message: 'another connection goes on with this session',
-    session_id: session.id,
-    details: { conflicting_session_id: session.id, existing_session_info: infoOf(session) },
-  });
+function dispossess(owner: Connection, { id: session_id, info }: HubSession): void {
+  owner.hub.counters.collisions += 1;
+  const details = { conflicting_session_id: session_id, existing_session_info: info };
+  const why = 'another connection goes on with this session';
+  owner.complain('SESSION_COLLISION', why, { session_id, details });
 }
-
-export const infoOf = ({ status, last_seq }: HubSession) => ({ status, last_seq });
 
 /** What a stored message changes. */
 export function note(hub: Hub, { session, message, seq }: Taken): void {
@@ -131,7 +101,7 @@ export function note(hub: Hub, { session, message, seq }: Taken): void {
   if (type === 'tool_call_response') counters.responses += 1;
   if (!Object.hasOwn(data, 'call_id')) return;
   const call_id = data.call_id as string;
-  const now = hub.options.clock.elapsed();
+  const now = hub.elapsed();
   if (type === 'tool_call_response') calls.delete(call_id);
   else if (calls.has(call_id)) calls.set(call_id, now);
   else if (type === 'tool_call_request') open(hub, session, { call_id, now, message });
@@ -150,24 +120,21 @@ function open(
     session.calls_told = false;
     return;
   }
-  countLimit(hub, full ? 'open_calls_max' : 'calls_max');
+  hub.countLimit(full ? 'open_calls_max' : 'calls_max');
   if (owner === null || session.calls_told) return;
   session.calls_told = true;
   const who = full ? `the session has ${open_calls_max}` : 'the collector has too many';
-  complain(hub, owner, 'CAPACITY_EXHAUSTED', {
-    message: `${who} open calls: more are stored, and not watched`,
-    about: message,
-    severity: 'warning',
-    details: {
-      current_capacity: full ? calls.size : hub.room.count,
-      max_capacity: full ? open_calls_max : calls_max,
-    },
-  });
+  const why = `${who} open calls: more are stored, and not watched`;
+  const details = {
+    current_capacity: full ? calls.size : hub.room.count,
+    max_capacity: full ? open_calls_max : calls_max,
+  };
+  owner.complain('CAPACITY_EXHAUSTED', why, { about: message, severity: 'warning', details });
 }
 
 /** Gives up calls without a sign of life. */
 export function abandonCalls(hub: Hub): void {
-  const before = hub.options.clock.elapsed() - hub.limits.abandoned_ms;
+  const before = hub.elapsed() - hub.limits.abandoned_ms;
   for (const session of hub.sessions.values()) {
     const given_up = [...session.calls].filter(([, seen_ms]) => seen_ms < before);
     if (given_up.length === 0) continue;
@@ -178,8 +145,9 @@ export function abandonCalls(hub: Hub): void {
   }
 }
 
-/** What a connection leaves behind: its sessions go on with the next that resumes them. */
-export function loseSessions(hub: Hub, connection: Connection): void {
+/** What a connection leaves behind: its sessions continue with the next that resumes them. */
+export function loseSessions(connection: Connection): void {
+  const { hub } = connection;
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
@@ -197,16 +165,11 @@ export function snapshotOf(
   session: HubSession,
   more: Record<string, unknown> = {},
 ): LiveMessage<'session_state'> {
-  const { id: session_id, status, last_seq, calls, counters } = session;
+  const { id: session_id, status, last_seq, calls } = session;
   const open_calls = [...calls.keys().take(LIMITS.live_open_calls_named_max)];
-  const data = {
-    status,
-    open_calls,
-    last_seq,
-    counters: { ...counters, open_calls: calls.size },
-    ...more,
-  };
-  return messageOf(hub, 'session_state', data, { session_id });
+  const counters = { ...session.counters, open_calls: calls.size };
+  const data = { status, open_calls, last_seq, counters, ...more };
+  return hub.messageOf('session_state', data, { session_id });
 }
 
 /**
@@ -214,12 +177,11 @@ export function snapshotOf(
  * Null when there is none.
  */
 export async function recall(
-  hub: Hub,
-  { room }: Connection,
+  { hub, room }: Connection,
   id: string,
   signal: AbortSignal,
 ): Promise<HubSession | null> {
-  const session = newSession(id, room);
+  const session = new HubSession(id, room);
   try {
     for await (const { source, seq, body } of hub.options.reader.session(id)) {
       if (signal.aborted) return null;
@@ -227,7 +189,7 @@ export async function recall(
       const { message, fault } = readText(body);
       if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
     }
-    // Where it has gone on meanwhile, its messages tell.
+    // It may have continued meanwhile: then it is known by its messages.
     if (hub.sessions.has(id) || session.last_seq === 0) return null;
     if (session.status === 'active') session.status = 'lost';
     forgetSome(hub);
@@ -244,6 +206,6 @@ export const wantsState = ({ session_ids, types }: Subscription, id: string) =>
 function publish(hub: Hub, session: HubSession, more: Record<string, unknown> = {}): void {
   for (const connection of hub.connections) {
     if ([...connection.subscriptions].some((one) => wantsState(one, session.id)))
-      sayIfRoom(hub, connection, snapshotOf(hub, session, more));
+      connection.sayIfRoom(snapshotOf(hub, session, more));
   }
 }

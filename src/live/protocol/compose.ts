@@ -46,23 +46,22 @@ export function numbered(session_id: string, from: number, messages: readonly Li
   });
 }
 
+export interface ControlIds {
+  at_ms: number;
+  message_id: string;
+  session_id?: string | null;
+  correlation_id?: string | null;
+}
+
 /** A message between the two ends of a connection: it has no number. */
 export function control<T extends LiveType>(
   type: T,
   data: LiveDataOf<T>,
-  more: { at_ms: number; message_id: string; session_id?: string | null },
+  { at_ms, message_id, session_id = null, correlation_id = null }: ControlIds,
 ): LiveMessage<T> {
-  return {
-    type,
-    timestamp: timestampOf(more.at_ms),
-    session_id: more.session_id ?? null,
-    correlation_id: null,
-    message_id: more.message_id,
-    seq: null,
-    ack_required: false,
-    trace: null,
-    data,
-  };
+  const timestamp = timestampOf(at_ms);
+  const unnumbered = { seq: null, ack_required: false, trace: null };
+  return { type, timestamp, session_id, correlation_id, message_id, ...unnumbered, data };
 }
 
 /** Bytes as the protocol carries them: text stays text, everything else is base64 (LP-2). */

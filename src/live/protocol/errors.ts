@@ -1,8 +1,10 @@
 /** The error codes of the protocol, and the message that carries one. */
+import { textOf } from '../../lib/foreign.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import type { SEVERITIES } from '../../model/live-words.ts';
+import { type ControlIds, control } from './compose.ts';
 
-export type Severity = (typeof SEVERITIES)[number];
+type Severity = (typeof SEVERITIES)[number];
 
 interface ErrorKind {
   severity: Severity;
@@ -55,70 +57,39 @@ export const LIVE_ERRORS = {
 
 export type LiveErrorCode = keyof typeof LIVE_ERRORS;
 
-/** Names that others use. */
-const OTHER_NAMES: Readonly<Record<string, LiveErrorCode>> = {
-  UNKNOWN_MESSAGE_TYPE: 'INVALID_MESSAGE_TYPE',
-};
-
-/** The code by any of its names; null for one that the protocol does not have. */
-export function errorCodeOf(name: string): LiveErrorCode | null {
-  if (Object.hasOwn(OTHER_NAMES, name)) return OTHER_NAMES[name] as LiveErrorCode;
-  return Object.hasOwn(LIVE_ERRORS, name) ? (name as LiveErrorCode) : null;
-}
-
-export interface Cause {
+interface Cause {
   correlation_id: string | null;
   message_id: string | null;
   seq: number | null;
 }
 
-export interface ErrorOptions {
-  /** Epoch ms. */
-  now: number;
-  message_id: string;
+export interface ErrorFacts {
   details?: Record<string, unknown>;
   caused_by?: Cause | null;
-  session_id?: string | null;
+  /** Where they differ from those of the code. */
   severity?: Severity;
   retriable?: boolean;
 }
 
 export function errorMessage(
-  code: LiveErrorCode,
+  error_code: LiveErrorCode,
   message: string,
-  options: ErrorOptions,
+  facts: ErrorFacts & Omit<ControlIds, 'correlation_id'>,
 ): LiveMessage<'error'> {
-  const kind = LIVE_ERRORS[code];
-  const caused_by = options.caused_by ?? null;
-  return {
-    type: 'error',
-    timestamp: new Date(options.now).toISOString(),
-    session_id: options.session_id ?? null,
-    correlation_id: caused_by?.correlation_id ?? null,
-    message_id: options.message_id,
-    seq: null,
-    ack_required: false,
-    trace: null,
-    data: {
-      error_code: code,
-      message,
-      details: options.details ?? {},
-      severity: options.severity ?? kind.severity,
-      retriable: options.retriable ?? kind.retriable,
-      caused_by,
-    },
-  };
+  const kind = LIVE_ERRORS[error_code];
+  const { details = {}, caused_by = null, ...given } = facts;
+  const { severity = kind.severity, retriable = kind.retriable, ...ids } = given;
+  const data = { error_code, message, details, severity, retriable, caused_by };
+  return control('error', data, { ...ids, correlation_id: caused_by?.correlation_id ?? null });
 }
-
-const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
 /** The link to a message, as far as it could be parsed. */
 export function causeOf(message: object | null): Cause | null {
   if (message === null) return null;
   const { correlation_id, message_id, seq } = message as Record<string, unknown>;
   return {
-    correlation_id: text(correlation_id),
-    message_id: text(message_id),
+    correlation_id: textOf(correlation_id),
+    message_id: textOf(message_id),
     seq: Number.isInteger(seq) && (seq as number) >= 0 ? (seq as number) : null,
   };
 }

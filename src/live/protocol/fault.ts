@@ -5,7 +5,7 @@ import { fieldName } from '../../lib/schema/mistakes.ts';
 import { LIVE_SCHEMAS } from '../../model/generated/live.ts';
 
 /** Error codes of a message that cannot be taken. */
-export type FaultCode =
+type FaultCode =
   | 'INVALID_JSON_FORMAT'
   | 'INVALID_NDJSON_FORMAT'
   | 'INVALID_MESSAGE_FORMAT'
@@ -22,6 +22,13 @@ export interface Fault {
   details: Record<string, unknown>;
 }
 
+export const fault = (
+  code: FaultCode,
+  field: string | null,
+  message: string,
+  details: Fault['details'],
+): Fault => ({ code, field, message, details });
+
 /** A long text is not quoted: a part of it could be the beginning of a secret. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return value.length > 40 ? 'this text' : JSON.stringify(value);
@@ -29,36 +36,35 @@ export function shown(value: unknown): string {
   return String(value);
 }
 
-export const missing = (field: string, holder: object, expected_fields: string[]): Fault => ({
-  code: 'MISSING_REQUIRED_FIELD',
-  field,
-  message: `the field ${field} is missing`,
-  details: {
-    missing_field: field,
-    received_fields: Object.keys(holder).slice(0, 50),
-    expected_fields,
-  },
-});
+export function missing(field: string, holder: object, expected_fields: string[]): Fault {
+  const received_fields = Object.keys(holder).slice(0, 50);
+  const details = { missing_field: field, received_fields, expected_fields };
+  return fault('MISSING_REQUIRED_FIELD', field, `the field ${field} is missing`, details);
+}
 
-export const wrong = (field: string, expected: string, value: unknown): Fault => ({
-  code: 'INVALID_FIELD_TYPE',
-  field,
-  message: `the field ${field} must be ${expected}, not ${shown(value)}`,
-  details: { field, expected, received_type: typeOf(value) },
-});
+/** `not`: the value as the message names it; empty: not at all. */
+export function wrong(
+  field: string,
+  expected: string,
+  value: unknown,
+  not = `, not ${shown(value)}`,
+): Fault {
+  const details = { field, expected, received_type: typeOf(value) };
+  return fault(
+    'INVALID_FIELD_TYPE',
+    field,
+    `the field ${field} must be ${expected}${not}`,
+    details,
+  );
+}
 
 /** The first fault of a message of a known type that its check refused. */
 export function faultOf(type: string, message: Record<string, unknown>): Fault {
-  const fault = schemaFaults(own(LIVE_SCHEMAS, type) as JsonSchema, message).next().value;
-  if (fault?.kind === 'missing')
-    return missing(fieldName(fault.at), fault.holder, Object.keys(fault.schema.properties ?? {}));
-  if (fault?.kind === 'wrong') return wrong(fieldName(fault.at), fault.expected, fault.value);
-  return {
-    code: 'INVALID_MESSAGE_FORMAT',
-    field: null,
-    message: `this is no ${type}`,
-    details: {},
-  };
+  const found = schemaFaults(own(LIVE_SCHEMAS, type) as JsonSchema, message).next().value;
+  if (found?.kind === 'missing')
+    return missing(fieldName(found.at), found.holder, Object.keys(found.schema.properties ?? {}));
+  if (found?.kind === 'wrong') return wrong(fieldName(found.at), found.expected, found.value);
+  return fault('INVALID_MESSAGE_FORMAT', null, `this is no ${type}`, {});
 }
 
 /** A response has a result or an error, and not both. */
@@ -70,12 +76,6 @@ export function responseFault(data: Record<string, unknown>): Fault | null {
       message: 'one of the fields data.result and data.error is missing: exactly one is not null',
     };
   if (result !== null && error !== null)
-    return {
-      code: 'INVALID_FIELD_TYPE',
-      field: 'data.error',
-      message:
-        'the field data.error must be null where data.result is not: exactly one is not null',
-      details: { field: 'data.error', expected: 'null', received_type: 'object' },
-    };
+    return wrong('data.error', 'null', error, ' where data.result is not: exactly one is not null');
   return null;
 }

@@ -4,12 +4,12 @@ import { isUtf8 } from 'node:buffer';
 import { isoTime } from '../../lib/iso-time.ts';
 import { checkValue, jsonFault, nestsDeeper } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { own } from '../../lib/own.ts';
+import { isMap, own } from '../../lib/own.ts';
 import { TIME_LIKE, typeOf } from '../../lib/schema/json-schema.ts';
 import { LIVE_CHECKS } from '../../model/generated/live.ts';
 import type { WireMessage } from '../../model/live.ts';
 import { ACKED_TYPES, LIVE_TYPES } from '../../model/live-words.ts';
-import { type Fault, faultOf, missing, responseFault, shown, wrong } from './fault.ts';
+import { type Fault, fault, faultOf, missing, responseFault, shown, wrong } from './fault.ts';
 
 export type { WireMessage } from '../../model/live.ts';
 
@@ -35,16 +35,18 @@ export function readText(text: string): ReadMessage {
   } catch (error) {
     return badLine(text, 'INVALID_JSON_FORMAT', jsonFault(error));
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');
+  if (!isMap(value)) return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');
   const found = { too_deep: false, lossy_number: false };
   if (!long && checkValue(value, LIMITS.depth_max, found).too_deep) return tooDeep(text);
-  return judged(value as Record<string, unknown>, text);
+  return judged(value, text);
 }
 
 function judged(value: Record<string, unknown>, text: string): ReadMessage {
   const long = longIdOf(value);
-  if (long !== null) return { fault: longId(long), message: withoutLong(value), text };
+  if (long !== null) {
+    const wanted = `text of at most ${LIMITS.live_id_chars_max} characters`;
+    return { fault: wrong(long, wanted, '', ''), message: withoutLong(value), text };
+  }
   const { type } = value;
   if (typeof type !== 'string' || type === '')
     return { fault: noType(value), message: value, text };
@@ -53,9 +55,11 @@ function judged(value: Record<string, unknown>, text: string): ReadMessage {
   if (!check(value)) return { fault: faultOf(type, value), message: value, text };
   const message = value as unknown as WireMessage;
   message.data ??= {};
-  const fault = isTime(message.timestamp) ? null : wrong('timestamp', TIME_LIKE, message.timestamp);
+  const untimed = isTime(message.timestamp)
+    ? null
+    : wrong('timestamp', TIME_LIKE, message.timestamp);
   const unpaired = type === 'tool_call_response' ? responseFault(message.data) : null;
-  const either = fault ?? unpaired;
+  const either = untimed ?? unpaired;
   return either === null ? { fault: null, message, text } : { fault: either, message: value, text };
 }
 
@@ -64,7 +68,7 @@ function badLine(text: string, code: Fault['code'], why: string): ReadMessage {
     code === 'INVALID_JSON_FORMAT'
       ? { raw_message: text.slice(0, 200), parse_error: why }
       : { problematic_line: text.slice(0, 200), issue: why };
-  return { fault: { code, field: null, message: why, details }, message: null, text };
+  return { fault: fault(code, null, why, details), message: null, text };
 }
 
 function tooDeep(text: string): ReadMessage {
@@ -100,24 +104,11 @@ function withoutLong(value: Fields): Fields {
   );
 }
 
-function longId(field: string): Fault {
-  const expected = `text of at most ${LIMITS.live_id_chars_max} characters`;
-  return {
-    code: 'INVALID_FIELD_TYPE',
-    field,
-    message: `the field ${field} must be ${expected}`,
-    details: { field, expected, received_type: 'string' },
-  };
-}
-
 const ENVELOPE = ['type', 'timestamp', ...ENVELOPE_IDS, 'seq', 'ack_required', 'trace', 'data'];
 
 function noType({ type = '', ...others }: Fields): Fault {
   if (type === '') return missing('type', others, ENVELOPE);
-  return {
-    ...wrong('type', 'text', type),
-    message: `the field type must be text, not ${typeOf(type)}`,
-  };
+  return wrong('type', 'text', type, `, not ${typeOf(type)}`);
 }
 
 /** The 30th of February would be read as the 2nd of March. */
@@ -127,12 +118,8 @@ function isTime(text: string): boolean {
 }
 
 function unknownType(type: string): Fault {
-  return {
-    code: 'INVALID_MESSAGE_TYPE',
-    field: 'type',
-    message: `there is no message type ${shown(type)}`,
-    details: { received_type: type.slice(0, 100), supported_types: LIVE_TYPES },
-  };
+  const details = { received_type: type.slice(0, 100), supported_types: LIVE_TYPES };
+  return fault('INVALID_MESSAGE_TYPE', 'type', `there is no message type ${shown(type)}`, details);
 }
 
 /** Whether the sender waits for an acknowledgement. */

@@ -38,7 +38,7 @@ export class Delivery {
   #since = 0;
   /** Not before this time: another connection has the session. */
   #paused_until = 0;
-  /** When the collector was asked on this connection where the session goes on; null: not yet. */
+  /** When the collector was asked on this connection where the session continues; null: not yet. */
   #asked: number | null = null;
   #answered = false;
   /** What was acknowledged before the collector claimed to have more. */

@@ -8,7 +8,8 @@ import { TachoError } from '../../lib/errors.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
-import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
+import type { LiveDataOf } from '../../model/live.ts';
+import { LIVE_LIMITS } from '../limits.ts';
 import { control } from '../protocol/compose.ts';
 import { readMessage, type WireMessage } from '../protocol/messages.ts';
 
@@ -25,6 +26,12 @@ export interface LinkOptions {
   onMessage(message: WireMessage, text: string): void;
   /** The collector's clock against ours, in ms: positive when it is ahead (LP-17). */
   onSkew(skew_ms: number): void;
+}
+
+/** Why a handshake was refused. */
+export function refusalIn({ error }: Welcome): { error_code: string; message: string } {
+  const { error_code = 'REFUSED', message = 'the collector refused' } = error ?? {};
+  return { error_code, message };
 }
 
 /** The collector said no to the handshake. */
@@ -50,23 +57,18 @@ export class Link {
   #beat: NodeJS.Timeout | null = null;
   #count = 0;
   #asked = 0;
-  /** How old a time of the collector's is when we read it, as far as the handshake told. */
+  /** How old a time of the collector's is when we read it, as far as the handshake showed. */
   #half_trip_ms = 0;
   #why: Error | null = null;
   #drained: (() => void)[] = [];
+  readonly #end = Promise.withResolvers<Error>();
   /** Resolves with the reason when the connection has ended. */
-  readonly ended: Promise<Error>;
-  readonly #end: (why: Error) => void;
+  readonly ended = this.#end.promise;
 
   constructor(wire: Duplex, options: LinkOptions) {
     this.#wire = wire;
     this.#options = options;
     this.#seen = options.clock.elapsed();
-    let end: (why: Error) => void = () => {};
-    this.ended = new Promise((resolve) => {
-      end = resolve;
-    });
-    this.#end = end;
     const lines = createLines(
       {
         line: (bytes, start, stop) => this.#line(bytes, start, stop),
@@ -89,9 +91,8 @@ export class Link {
   async open(): Promise<Welcome> {
     const { hello, hello_ms, clock } = this.#options;
     this.#asked = clock.elapsed();
-    const answer = new Promise<Welcome>((resolve) => {
-      this.#welcome = resolve;
-    });
+    const { promise: answer, resolve } = Promise.withResolvers<Welcome>();
+    this.#welcome = resolve;
     const timer = setTimeout(
       () => this.close(new Error(`no answer to the handshake in ${hello_ms / 1000} s`)),
       hello_ms,
@@ -104,18 +105,18 @@ export class Link {
       }),
     ]).finally(() => clearTimeout(timer));
     if (!welcome.success) {
-      const { error_code = 'REFUSED', message = 'the collector refused' } = welcome.error ?? {};
+      const { error_code, message } = refusalIn(welcome);
       this.close(new Error(message));
       throw new Refused(error_code, message);
     }
-    this.#keepAlive(welcome.heartbeat_interval_ms || LIMITS.live_heartbeat_ms);
+    this.#keepAlive(welcome.heartbeat_interval_ms || LIVE_LIMITS.heartbeat_ms);
     return welcome;
   }
 
   #keepAlive(interval_ms: number): void {
     const { clock } = this.#options;
     this.#beat = setInterval(() => {
-      if (clock.elapsed() - this.#seen > interval_ms * LIMITS.live_heartbeats_missed_max)
+      if (clock.elapsed() - this.#seen > interval_ms * LIVE_LIMITS.heartbeats_missed_max)
         this.close(new Error('three heartbeats of the collector were missed'));
       else this.say('heartbeat', {});
     }, interval_ms);
@@ -143,7 +144,7 @@ export class Link {
     this.#options.onSkew(Math.round(at_ms + this.#half_trip_ms - this.#options.clock.now()));
   }
 
-  /** Asks where one more session goes on; the answer is a message like others. Returns the id of the question. */
+  /** Asks where one more session continues; the answer is a message like others. Returns the id of the question. */
   resume(session_id: string, last_seq: number): string {
     this.say('handshake_request', { ...this.#options.hello, resume: { session_id, last_seq } });
     return `${this.#options.name}-${this.#count}`;
@@ -157,13 +158,8 @@ export class Link {
   ): void {
     this.#count += 1;
     const { name, clock } = this.#options;
-    const message_id = `${name}-${this.#count}`;
-    const message: LiveMessage<T> = control(type, data, {
-      at_ms: clock.now(),
-      message_id,
-      session_id,
-    });
-    this.send(JSON.stringify(message));
+    const ids = { at_ms: clock.now(), message_id: `${name}-${this.#count}`, session_id };
+    this.send(JSON.stringify(control(type, data, ids)));
   }
 
   /** False: wait for `drained` before more. */
@@ -186,7 +182,7 @@ export class Link {
     this.#why = why;
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#release();
-    this.#end(why);
+    this.#end.resolve(why);
     // What was written still goes out; a peer that takes nothing is not waited for.
     this.#wire.end();
     const timer = setTimeout(() => this.#wire.destroy(), LINGER_MS);

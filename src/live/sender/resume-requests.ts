@@ -1,16 +1,16 @@
 /**
- * Where a session goes on, asked on a connection that is open already: a handshake resumes one session, and a sender has
+ * Where a session continues, asked on a connection that is open already: a handshake resumes one session, and a sender has
  * many. A collector that knows no second handshake says so with an error, or says nothing.
  */
 
 import type { WireMessage } from '../protocol/messages.ts';
 import type { Failure } from './delivery.ts';
-import type { Link, Welcome } from './link.ts';
+import { type Link, refusalIn, type Welcome } from './link.ts';
 
 /** The number that the next message must have; null: nothing is known. */
-export type Answer = (resume_from_seq: number | null, refused: Failure | null) => void;
+type Answer = (resume_from_seq: number | null, refused: Failure | null) => void;
 
-export class Questions {
+export class ResumeRequests {
   /** By session. */
   readonly #open = new Map<string, { id: string; answer: Answer }>();
 
@@ -19,16 +19,12 @@ export class Questions {
   }
 
   answered({ data }: WireMessage): void {
-    const { success, session_id, resume_from_seq, error } = data as unknown as Welcome;
+    const welcome = data as unknown as Welcome;
     // A refusal names no session: they are answered in order.
-    const id = success ? (session_id ?? '') : this.#open.keys().next().value;
-    if (id === undefined) return;
-    const { error_code = 'REFUSED', message = 'the collector refused' } = error ?? {};
-    this.#settle(
-      id,
-      success ? (resume_from_seq ?? null) : null,
-      success ? null : { error_code, message },
-    );
+    const [first = ''] = this.#open.keys();
+    if (welcome.success)
+      this.#settle(welcome.session_id ?? '', welcome.resume_from_seq ?? null, null);
+    else this.#settle(first, null, refusalIn(welcome));
   }
 
   /** Whether the error was the answer to one of ours. */

@@ -3,41 +3,39 @@
  * credits allow, and begins again when the connection is lost (LP-7, LP-8, LP-10, LP-11).
  * Contract: it holds no messages, it reads them from their source; only a refusal for good ends it.
  */
+
 import { LIMITS } from '../../lib/limits.ts';
+import type { LiveDataOf } from '../../model/live.ts';
 import { CLIENT_MESSAGE_TYPES, LIVE_VERSION, URGENT_TYPES } from '../../model/live-words.ts';
+import { LIVE_LIMITS } from '../limits.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import { Delivery, type Failure, type MessageSource } from './delivery.ts';
 import { refusalOf } from './input.ts';
-import { type Hello, Link, Refused } from './link.ts';
-import { Questions } from './resume-requests.ts';
-import type { Notice, SenderOptions, SenderSession, SenderTimes } from './types.ts';
+import { Link, Refused } from './link.ts';
+import { News } from './news.ts';
+import { ResumeRequests } from './resume-requests.ts';
+import type { Notice, SenderOptions, SenderTimes } from './types.ts';
 
-const TIMES: SenderTimes = {
-  retry_ms: LIMITS.live_retry_ms,
-  retry_ms_max: LIMITS.live_retry_ms_max,
-  resend_ms: LIMITS.live_resend_ms,
-  resend_ms_max: LIMITS.live_resend_ms_max,
-  hello_ms: LIMITS.live_hello_ms,
-};
 const INPUT_TYPES: ReadonlySet<string> = new Set(CLIENT_MESSAGE_TYPES);
 /** A skew that changed by less is the same one. */
 const SKEW_STEP_MS = 50;
+/** What is read of one session before the next has its turn. */
+const PIECE_BYTES = 64 * 1024;
+
+export type SenderSession = ReturnType<Sender['add']>;
 
 export class Sender {
   readonly #options: SenderOptions;
   readonly #times: SenderTimes;
   readonly #deliveries = new Set<Delivery>();
-  readonly #waiting = new Set<() => void>();
+  readonly #news = new News();
+  readonly #requests = new ResumeRequests();
+  readonly #stop = new AbortController();
   #link: Link | null = null;
-  readonly #questions = new Questions();
   #credits = 0;
   #connections = 0;
-  #stopped = false;
   /** The last try to connect failed. */
   #away = false;
-  readonly #stop = new AbortController();
-  #wake: (() => void) | null = null;
-  #rang = false;
   #told_skew = 0;
   #inputs: Promise<void> = Promise.resolve();
   #failure: Failure | null = null;
@@ -45,43 +43,57 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#times = { ...TIMES, ...options.times };
+    this.#times = { ...LIVE_LIMITS, ...options.times };
     this.#running = this.#run();
   }
 
-  add(source: MessageSource): SenderSession {
+  add(source: MessageSource) {
+    const news = this.#news;
     const delivery = new Delivery(source, this.#times);
     if (this.#failure !== null) delivery.fail(this.#failure);
     this.#deliveries.add(delivery);
-    this.#ring();
+    news.ring();
+    const isOver = () => delivery.done || delivery.failure !== null;
     return {
-      get acked() {
+      get acked(): number {
         return delivery.acked;
       },
-      get done() {
+      /** Everything that is there is acknowledged. */
+      get done(): boolean {
         return delivery.done;
       },
-      get failure() {
+      get failure(): Failure | null {
         return delivery.failure;
       },
-      wake: () => this.#ring(),
-      settled: (wait_ms) => this.#settled(delivery, wait_ms),
-      moved: (wait_ms) => this.#moved(delivery, wait_ms),
+      /** There are new messages. */
+      wake: () => news.ring(),
+      /** Resolves when all that is there is acknowledged (true), or it cannot be, or the time is over. */
+      settled: async (wait_ms: number): Promise<boolean> => {
+        await news.until(isOver, wait_ms);
+        return delivery.done;
+      },
+      /** Resolves when more is acknowledged (true), or cannot be now, or the time is over. */
+      moved: async (wait_ms: number): Promise<boolean> => {
+        const { acked } = delivery;
+        const hasMoved = () => delivery.acked > acked;
+        await news.until(() => hasMoved() || isOver() || !this.connected, wait_ms);
+        return hasMoved();
+      },
     };
   }
 
-  /** The number with which the collector would go on with a session; null: nobody knows, or not in that time. */
+  /** The number with which the collector would continue a session; null: nobody knows, or not in that time. */
   async where(session_id: string, wait_ms: number): Promise<number | null> {
     const until = this.#now() + wait_ms;
-    await this.#settles(() => this.connected || this.#away, wait_ms);
+    await this.#news.until(() => this.connected || this.#away, wait_ms);
     const link = this.#link;
     if (link === null || link.gone) return null;
     let answer: { seq: number | null } | null = null;
-    this.#questions.ask(link, { id: session_id, last_seq: 0 }, (seq) => {
+    this.#requests.ask(link, { id: session_id, last_seq: 0 }, (seq) => {
       answer = { seq };
-      this.#changed();
+      this.#news.ring();
     });
-    await this.#settles(() => answer !== null, until - this.#now());
+    await this.#news.until(() => answer !== null, until - this.#now());
     return (answer as { seq: number | null } | null)?.seq ?? null;
   }
 
@@ -90,11 +102,9 @@ export class Sender {
   }
 
   async close(): Promise<void> {
-    this.#stopped = true;
+    this.#news.stop();
     this.#stop.abort();
     this.#link?.close(new Error('closed by us'));
-    this.#ring();
-    this.#changed();
     await this.#running;
   }
 
@@ -102,63 +112,8 @@ export class Sender {
     return this.#options.clock.elapsed();
   }
 
-  #ring(): void {
-    this.#rang = true;
-    this.#wake?.();
-  }
-
-  /** Waits for news, at most so long. */
-  async #rest(wait_ms: number | null): Promise<void> {
-    if (this.#rang || this.#stopped) {
-      this.#rang = false;
-      return;
-    }
-    await new Promise<void>((resolve) => {
-      const timer = wait_ms === null ? null : setTimeout(resolve, Math.max(1, wait_ms));
-      this.#wake = () => {
-        if (timer !== null) clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = null;
-    this.#rang = false;
-  }
-
-  #changed(): void {
-    for (const look of this.#waiting) look();
-  }
-
-  /** Waits until it holds, at most so long; not for one who is closing. */
-  #settles(holds: () => boolean, wait_ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (holds() || this.#stopped) finish();
-      };
-      const finish = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(finish, wait_ms);
-      this.#waiting.add(look);
-      look();
-    });
-  }
-
-  async #settled(delivery: Delivery, wait_ms: number): Promise<boolean> {
-    await this.#settles(() => delivery.done || delivery.failure !== null, wait_ms);
-    return delivery.done;
-  }
-
-  async #moved(delivery: Delivery, wait_ms: number): Promise<boolean> {
-    const { acked } = delivery;
-    const over = () => delivery.done || delivery.failure !== null || !this.connected;
-    await this.#settles(() => delivery.acked > acked || over(), wait_ms);
-    return delivery.acked > acked;
-  }
-
   async #run(): Promise<void> {
-    for (let tries = 0; !this.#stopped; tries++) {
+    for (let tries = 0; !this.#news.stopped; tries++) {
       let why: Error;
       try {
         const link = await this.#connect();
@@ -168,7 +123,7 @@ export class Sender {
         why = error as Error;
         if (error instanceof Refused && !error.retryable) return this.#giveUp(error);
       }
-      if (this.#stopped || this.#failure !== null) return;
+      if (this.#news.stopped || this.#failure !== null) return;
       await this.#pause(why, tries);
     }
   }
@@ -180,21 +135,21 @@ export class Sender {
     const whole = Math.min(retry_ms * 2 ** Math.min(tries, 30), retry_ms_max);
     const wait_ms = Math.round(whole * (1 - chance / 1020));
     this.#away = true;
-    this.#questions.clear();
+    this.#requests.clear();
     this.#tell({ kind: 'lost', why: why.message, retry_ms: wait_ms });
-    this.#changed();
+    this.#news.ring();
     const until = this.#now() + wait_ms;
-    while (!this.#stopped && this.#now() < until) await this.#rest(until - this.#now());
+    while (!this.#news.stopped && this.#now() < until) await this.#news.next(until - this.#now());
   }
 
   async #connect(): Promise<Link> {
-    const { clock, random, dial } = this.#options;
+    const { clock, random, dial, token, client: client_info } = this.#options;
     const wire = await dial(this.#stop.signal);
     this.#connections += 1;
     const resumed = this.#resumed();
     const resume = resumed && { session_id: resumed.source.session_id, last_seq: resumed.acked };
     const link = new Link(wire, {
-      hello: this.#hello(resume),
+      hello: { version: LIVE_VERSION, role: 'agent', client_info, resume, token },
       clock,
       hello_ms: this.#times.hello_ms,
       name: `${Buffer.from(random(6)).toString('hex')}-${this.#connections}`,
@@ -202,7 +157,7 @@ export class Sender {
       onSkew: (skew_ms) => this.#skew(skew_ms),
     });
     // `close` may have come while we dialled.
-    if (this.#stopped) link.close(new Error('closed by us'));
+    if (this.#news.stopped) link.close(new Error('closed by us'));
     this.#link = link;
     const welcome = await link.open();
     this.#credits = welcome.credits;
@@ -211,7 +166,7 @@ export class Sender {
     resumed?.asked(this.#now());
     resumed?.answered(welcome.resume_from_seq ?? null);
     this.#tell({ kind: 'connected' });
-    this.#changed();
+    this.#news.ring();
     return link;
   }
 
@@ -223,15 +178,10 @@ export class Sender {
     return open.find(({ done }) => !done) ?? open[0] ?? null;
   }
 
-  #hello(resume: { session_id: string; last_seq: number } | null): Hello {
-    const { token, client } = this.#options;
-    return { version: LIVE_VERSION, role: 'agent', client_info: client, resume, token };
-  }
-
   /** Sends until the connection ends; returns why it did. */
   async #serve(link: Link): Promise<Error> {
-    link.ended.then(() => this.#ring());
-    while (!link.gone && !this.#stopped) {
+    link.ended.then(() => this.#news.ring());
+    while (!link.gone && !this.#news.stopped) {
       const now = this.#now();
       for (const delivery of this.#deliveries) {
         if (delivery.unasked) this.#askFor(link, delivery);
@@ -242,7 +192,7 @@ export class Sender {
         if (delivery.ready(now) && (await this.#sendSome(link, delivery))) sent = true;
         if (link.gone) break;
       }
-      if (!sent && !link.gone) await this.#rest(this.#restFrom(now));
+      if (!sent && !link.gone) await this.#news.next(this.#restFrom(now));
     }
     this.#link = null;
     return link.ended;
@@ -258,8 +208,7 @@ export class Sender {
 
   /** One piece of a session; whether anything of it was sent. */
   async #sendSome(link: Link, delivery: Delivery): Promise<boolean> {
-    const from = delivery.next;
-    const entries = await delivery.source.read(from, PIECE_BYTES);
+    const entries = await delivery.source.read(delivery.next, PIECE_BYTES);
     let sent = false;
     for (const { seq, type, text } of entries) {
       // An answer that came meanwhile may have moved it.
@@ -277,68 +226,52 @@ export class Sender {
 
   #take(link: Link, message: WireMessage): void {
     const { type, data } = message;
-    if (type === 'ack') this.#acked(data as { acked: { session_id: string; seq: number }[] });
-    else if (type === 'flow_control') {
-      this.#credits = (data as { available_credits: number }).available_credits;
-      this.#ring();
-    } else if (type === 'handshake_response') {
-      this.#questions.answered(message);
-      this.#ring();
-    } else if (type === 'error') this.#error(message);
+    if (type === 'ack') {
+      const now = this.#now();
+      for (const { session_id, seq } of (data as LiveDataOf<'ack'>).acked)
+        this.#find(session_id)?.ack(seq, now);
+    } else if (type === 'flow_control') {
+      this.#credits = (data as LiveDataOf<'flow_control'>).available_credits;
+    } else if (type === 'handshake_response') this.#requests.answered(message);
+    else if (type === 'error') this.#error(message);
     else if (INPUT_TYPES.has(type))
       // One after the other: a second text must not overtake the first.
       this.#inputs = this.#inputs.then(() => this.#input(link, message));
+    this.#news.ring();
   }
 
   #askFor(link: Link, delivery: Delivery): void {
     delivery.asked(this.#now());
     const session = { id: delivery.source.session_id, last_seq: delivery.acked };
-    this.#questions.ask(link, session, (resume_from_seq, refused) => {
+    this.#requests.ask(link, session, (resume_from_seq, refused) => {
       if (refused?.error_code === 'AUTH_FAILED') delivery.fail(refused);
       else delivery.answered(resume_from_seq);
-      this.#changed();
+      this.#news.ring();
     });
   }
 
-  #acked({ acked }: { acked: { session_id: string; seq: number }[] }): void {
-    const now = this.#now();
-    for (const { session_id, seq } of acked) this.#find(session_id)?.ack(seq, now);
-    this.#changed();
-    this.#ring();
-  }
-
   #find(session_id: string | null | undefined): Delivery | undefined {
-    for (const delivery of this.#deliveries)
-      if (delivery.source.session_id === session_id) return delivery;
-    return undefined;
+    return this.#deliveries.values().find(({ source }) => source.session_id === session_id);
   }
 
   #error(message: WireMessage): void {
-    const { error_code, message: text } = message.data as unknown as Failure;
-    const failure = { error_code, message: text };
-    const session_id = message.session_id ?? null;
-    if (this.#questions.refused(message)) {
-      this.#ring();
-      return;
-    }
+    if (this.#requests.refused(message)) return;
+    const { error_code, message: why } = message.data as LiveDataOf<'error'>;
     if (error_code === 'AUTH_FAILED') {
-      this.#giveUp(new Refused(error_code, text));
+      this.#giveUp(new Refused(error_code, why));
       return;
     }
+    const session_id = message.session_id ?? null;
     const final = this.#find(session_id)?.error(message, this.#now()) ?? false;
-    this.#tell({ kind: 'refused', session_id, final, ...failure });
-    this.#changed();
-    this.#ring();
+    this.#tell({ kind: 'refused', session_id, final, error_code, message: why });
   }
 
   #giveUp({ error_code, reason }: Refused): void {
     this.#failure = { error_code, message: reason };
     for (const delivery of this.#deliveries) delivery.fail(this.#failure);
-    this.#stopped = true;
     this.#link?.close(new Error(reason));
     this.#tell({ kind: 'refused', session_id: null, final: true, ...this.#failure });
-    this.#changed();
-    this.#ring();
+    this.#news.stop();
   }
 
   async #input(link: Link, message: WireMessage): Promise<void> {
@@ -357,6 +290,3 @@ export class Sender {
     this.#options.onNotice?.(notice);
   }
 }
-
-/** What is read of one session before the next has its turn. */
-const PIECE_BYTES = 64 * 1024;

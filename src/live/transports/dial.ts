@@ -1,26 +1,36 @@
 /** The way to a collector. Contract: resolves with a wire that carries bytes, or rejects; it waits for nobody for ever. */
 import { lookup } from 'node:dns';
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { connect, type LookupFunction, Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { connect, type LookupFunction, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { fileError, TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
+import { LIVE_LIMITS } from '../limits.ts';
 import { type Address, addressText, inClear, isLoopback } from '../protocol/address.ts';
+import { dialPipe } from './pipe.ts';
+import type { Lock } from './private-place.ts';
 
 export interface DialOptions {
   /** A file with the certificates that vouch for the collector's, beside the system's. */
   ca?: string | null | undefined;
-  wait_ms?: number | undefined;
   /** Gives the attempt up. */
   signal?: AbortSignal | undefined;
-  /** Two of ours would mix on a pipe: gives what releases it, null while another has it. */
-  lock?: ((path: string) => (() => void) | null) | undefined;
+  /** Two of ours would mix on a pipe. */
+  lock?: Lock | undefined;
 }
 
-const failed = (address: Address, why: string) =>
-  new TachoError('busy', `${addressText(address)}: ${why}`, { stage: 'live', retryable: true });
+function failed(address: Address, cause: Error): TachoError {
+  const why = own(REASONS, (cause as NodeJS.ErrnoException).code ?? '') ?? cause.message;
+  const text = `${addressText(address)}: ${why}`;
+  return new TachoError('busy', text, { stage: 'live', retryable: true });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there: is tacho serve running?',
+  ENOENT: 'nobody listens there: is tacho serve running?',
+  ENXIO: 'nobody reads there: is tacho serve running?',
+};
 
 export function dial(address: Address, options: DialOptions = {}): Promise<Duplex> {
   switch (address.kind) {
@@ -31,7 +41,7 @@ export function dial(address: Address, options: DialOptions = {}): Promise<Duple
     case 'pipe':
       return process.platform === 'win32'
         ? connected(address, () => connect({ path: address.path }), options)
-        : Promise.resolve().then(() => overPipe(address, options));
+        : overPipe(address, options);
     case 'stdio':
       return Promise.resolve(Duplex.from({ readable: process.stdin, writable: process.stdout }));
   }
@@ -74,15 +84,13 @@ function certificates(path: string): Buffer {
 async function connected(
   address: Address,
   open: () => Socket,
-  { wait_ms = LIMITS.live_dial_ms, signal }: DialOptions,
+  { signal }: DialOptions,
 ): Promise<Duplex> {
   const socket = open();
   const ready = address.kind === 'tcp' && address.tls ? 'secureConnect' : 'connect';
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => socket.destroy(new Error(`no answer in ${wait_ms / 1000} s`)),
-      wait_ms,
-    );
+    const late = new Error(`no answer in ${LIVE_LIMITS.dial_ms / 1000} s`);
+    const timer = setTimeout(() => socket.destroy(late), LIVE_LIMITS.dial_ms);
     const giveUp = () => socket.destroy(new Error('given up'));
     signal?.addEventListener('abort', giveUp, { once: true });
     const settle = () => {
@@ -92,7 +100,7 @@ async function connected(
     const fail = (error: Error) => {
       settle();
       socket.destroy();
-      reject(failed(address, reasonOf(error)));
+      reject(failed(address, error));
     };
     socket.once('error', fail);
     socket.once(ready, () => {
@@ -103,65 +111,10 @@ async function connected(
   });
 }
 
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'nobody listens there: is tacho serve running?',
-  ENOENT: 'nobody listens there: is tacho serve running?',
-  ENXIO: 'nobody reads there: is tacho serve running?',
-};
-
-function reasonOf(error: Error): string {
-  return own(REASONS, (error as NodeJS.ErrnoException).code ?? '') ?? error.message;
-}
-
-/**
- * The client's side of a pair of FIFOs: writes PATH.in, reads PATH.out. Opened without blocking, and read and written by
- * polling: a FIFO that nobody serves would hold a thread of the pool for ever.
- */
-function overPipe(address: Address & { kind: 'pipe' }, { lock }: DialOptions): Duplex {
-  const { path } = address;
-  const release = lock?.(`${path}.lock`) ?? (lock === undefined ? () => {} : null);
-  if (release === null) throw failed(address, 'another tacho sends there');
-  const open: number[] = [];
+async function overPipe(address: Address & { kind: 'pipe' }, { lock }: DialOptions) {
   try {
-    const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-    for (const [name, mode] of [
-      [`${path}.in`, O_WRONLY],
-      [`${path}.out`, O_RDONLY],
-    ] as const) {
-      const fd = openSync(name, mode | O_NONBLOCK | O_NOFOLLOW);
-      open.push(fd);
-      if (!fstatSync(fd).isFIFO()) throw new Error(`${name} is no named pipe`);
-    }
-    const [out, into] = open as [number, number];
-    drain(into);
-    const writable = new Socket({ fd: out, readable: false, writable: true });
-    const readable = new Socket({ fd: into, readable: true, writable: false });
-    // Ends the line that a killed predecessor may have left unfinished.
-    writable.write('\n');
-    return joined(readable, writable, release);
+    return dialPipe(address.path, lock);
   } catch (cause) {
-    for (const fd of open) closeSync(fd);
-    release();
-    throw failed(address, reasonOf(cause as Error));
+    throw failed(address, cause as Error);
   }
-}
-
-/** What a predecessor did not read is not for us. */
-function drain(fd: number): void {
-  const bytes = Buffer.allocUnsafe(64 * 1024);
-  try {
-    while (readSync(fd, bytes, 0, bytes.length, null) > 0);
-  } catch {
-    // EAGAIN: there is nothing more.
-  }
-}
-
-function joined(readable: Socket, writable: Socket, release: () => void): Duplex {
-  const wire = Duplex.from({ readable, writable });
-  wire.once('close', () => {
-    readable.destroy();
-    writable.destroy();
-    release();
-  });
-  return wire;
 }

@@ -47,10 +47,15 @@ export function listening(server: Server, sockets_max: number, where: object): P
   });
 }
 
-/** `Server.close` waits for all connections; nothing new is taken from the call on. */
-export function closed(server: Server): Promise<void> {
-  server.close();
-  return Promise.resolve();
+export function listenerOf(server: Server, address: Address): Listener {
+  return {
+    address,
+    // `Server.close` waits for all connections; nothing new is taken from the call on.
+    async close() {
+      server.close();
+    },
+    ended: NEVER,
+  };
 }
 
 /** Errors before the collector listens must not end the process. */

@@ -1,5 +1,5 @@
 /**
- * A pair of named pipes: peers write `PATH.in` and read `PATH.out`, one peer at a time.
+ * A pair of named pipes, both ends: peers write `PATH.in` and read `PATH.out`, one peer at a time.
  * A pipe has no connections, so a handshake begins one: what was queued for the peer before, and what it left unread, is
  * dropped. Contract: both are opened for reading and writing and never block, so that peers may come and go.
  */
@@ -12,7 +12,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { type Accept, type Listener, NEVER } from './listener.ts';
 import { cutBeforeHandshake } from './pipe-handshake.ts';
-import { privateFolder, standing, unusable } from './private-place.ts';
+import { type Lock, privateFolder, standing, unusable } from './private-place.ts';
 
 const LF = Buffer.from('\n');
 
@@ -23,20 +23,21 @@ export function listenPipe(path: string, accept: Accept): Listener {
   const input = new Socket({ fd: openPipe(paths.in), readable: true, writable: false });
   // Readers see an end only when nobody holds the pipe: not between two peers.
   const held = openPipe(paths.out);
-  let peer: Peer | null = null;
+  let peer: Duplex | null = null;
 
-  function begin(): Peer {
-    peer?.end();
-    peer = createPeer(paths.out, input);
-    accept({ stream: peer.stream, peer: `pipe ${path}`, private: true, waited_ms: 0 });
+  function begin(): Duplex {
+    peer?.destroy();
+    peer = peerStream(paths.out, input);
+    accept({ stream: peer, peer: `pipe ${path}`, private: true, waited_ms: 0 });
     return peer;
   }
 
-  /** A line goes to the peer that is there; what stands before a handshake is the torn end of another's. */
+  /** A line goes to the peer that is there; what is before a handshake is the torn end of another's. */
   function take(line: Buffer): void {
     const cut = cutBeforeHandshake(line);
-    const to = cut !== null || peer === null || peer.stream.destroyed ? begin() : peer;
-    to.push(Buffer.concat([cut === null ? line : line.subarray(cut), LF]));
+    const to = cut !== null || peer === null || peer.destroyed ? begin() : peer;
+    const whole = Buffer.concat([cut === null ? line : line.subarray(cut), LF]);
+    if (!to.push(whole)) input.pause();
   }
 
   const lines = createLines(
@@ -76,13 +77,16 @@ function makePipe(path: string): void {
   } else if (found.uid !== process.getuid?.()) throw unusable(`${path}: belongs to another user`);
 }
 
+function openFifo(path: string, mode: number): number {
+  const fd = openSync(path, mode | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (fstatSync(fd).isFIFO()) return fd;
+  closeSync(fd);
+  throw unusable(`${path}: is no named pipe`);
+}
+
 function openPipe(path: string): number {
   try {
-    const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    if (!fstatSync(fd).isFIFO()) {
-      closeSync(fd);
-      throw unusable(`${path}: is no named pipe`);
-    }
+    const fd = openFifo(path, constants.O_RDWR);
     chmodSync(path, 0o600);
     return fd;
   } catch (cause) {
@@ -90,13 +94,8 @@ function openPipe(path: string): number {
   }
 }
 
-interface Peer {
-  stream: Duplex;
-  push(bytes: Buffer): void;
-  end(): void;
-}
-
-function createPeer(out_path: string, input: Socket): Peer {
+/** What is pushed into it comes from `input`, what is written to it goes to the peer. */
+function peerStream(out_path: string, input: Socket): Duplex {
   const fd = openPipe(out_path);
   drain(fd);
   const out = new Socket({ fd, readable: false, writable: true });
@@ -113,16 +112,39 @@ function createPeer(out_path: string, input: Socket): Peer {
     },
   });
   out.on('error', () => stream.destroy());
-  return {
-    stream,
-    push(bytes) {
-      if (!stream.push(bytes)) input.pause();
-    },
-    end: () => void stream.destroy(),
-  };
+  return stream;
 }
 
-/** What the peer before did not read. */
+/**
+ * The client's side: writes PATH.in, reads PATH.out. Without blocking: a FIFO that nobody serves would hold a thread of
+ * the pool for ever.
+ */
+export function dialPipe(path: string, lock: Lock = () => () => {}): Duplex {
+  const release = lock(`${path}.lock`);
+  if (release === null) throw new Error('another tacho sends there');
+  const open: number[] = [];
+  try {
+    open.push(openFifo(`${path}.in`, constants.O_WRONLY));
+    open.push(openFifo(`${path}.out`, constants.O_RDONLY));
+    const [out, into] = open as [number, number];
+    drain(into);
+    const writable = new Socket({ fd: out, readable: false, writable: true });
+    const readable = new Socket({ fd: into, readable: true, writable: false });
+    // Ends the line that a killed predecessor may have left unfinished.
+    writable.write('\n');
+    return Duplex.from({ readable, writable }).once('close', () => {
+      readable.destroy();
+      writable.destroy();
+      release();
+    });
+  } catch (cause) {
+    for (const fd of open) closeSync(fd);
+    release();
+    throw cause;
+  }
+}
+
+/** What a peer before this one did not read is dropped. */
 function drain(fd: number): void {
   const bytes = Buffer.allocUnsafe(64 * 1024);
   try {

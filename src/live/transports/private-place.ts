@@ -3,6 +3,9 @@ import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, TachoError } from '../../lib/errors.ts';
 
+/** Gives what releases the lock; null while another has it. */
+export type Lock = (path: string) => (() => void) | null;
+
 export const unusable = (text: string, cause?: unknown) =>
   new TachoError('state_unusable', text, { stage: 'live', cause });
 
@@ -26,7 +29,7 @@ export function privateFolder(path: string): void {
     );
 }
 
-/** What stands at the path; null for nothing. A link is never followed. */
+/** The file at the path; null for none. A link is never followed. */
 export function standing(path: string): Stats | null {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
 }

@@ -2,16 +2,16 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { LIVE_LIMITS } from '../limits.ts';
 import {
   type Accept,
-  closed,
   type Listener,
+  listenerOf,
   listening,
-  NEVER,
   SERVER_OPTIONS,
   wireOf,
 } from './listener.ts';
+import { unusable } from './private-place.ts';
 
 export interface TcpOptions {
   host: string;
@@ -32,14 +32,10 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
     await listening(server, options.sockets_max, { host, port });
   } catch (cause) {
     const text = `${host}:${port}: cannot listen: ${(cause as Error).message}: choose another --tcp`;
-    throw new TachoError('state_unusable', text, { stage: 'live', cause });
+    throw unusable(text, cause);
   }
-  const taken = (server.address() as AddressInfo).port;
-  return {
-    address: { kind: 'tcp', host, port: taken, tls: options.tls !== null },
-    close: () => closed(server),
-    ended: NEVER,
-  };
+  const { port: taken } = server.address() as AddressInfo;
+  return listenerOf(server, { kind: 'tcp', host, port: taken, tls: options.tls !== null });
 }
 
 /** Sockets that do not finish TLS are not among the collector's connections: where there are too many, the oldest is closed. */
@@ -61,10 +57,12 @@ function dropUnfinished(server: Server, unfinished_max: number): void {
 
 function serverOf({ tls, unfinished_max }: TcpOptions, take: (socket: Socket) => void): Server {
   if (tls === null) return createServer(SERVER_OPTIONS, take);
+  const handshakeTimeout = LIVE_LIMITS.hello_ms;
   try {
-    const options = { ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2' } as const;
-    const handshakeTimeout = LIMITS.live_hello_ms;
-    const server = createTlsServer({ ...options, handshakeTimeout }, take);
+    const server = createTlsServer(
+      { ...SERVER_OPTIONS, ...tls, minVersion: 'TLSv1.2', handshakeTimeout },
+      take,
+    );
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     dropUnfinished(server, unfinished_max);
     return server;

@@ -6,24 +6,19 @@
 import { chmodSync, type Stats, unlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { fileError } from '../../lib/errors.ts';
-import { own } from '../../lib/own.ts';
 import {
   type Accept,
-  closed,
   type Listener,
+  listenerOf,
   listening,
-  NEVER,
   SERVER_OPTIONS,
   wireOf,
 } from './listener.ts';
-import { privateFolder, standing, unusable } from './private-place.ts';
+import { type Lock, privateFolder, standing, unusable } from './private-place.ts';
 
 /** A named pipe of Windows (`\\.\pipe\name`) is no file; not tried on Windows. */
 const isWindowsPipe = (path: string) =>
   process.platform === 'win32' && path.startsWith('\\\\.\\pipe\\');
-
-/** Gives the lock back; null while another has it. */
-export type Lock = (path: string) => (() => void) | null;
 
 export interface UnixOptions {
   path: string;
@@ -58,7 +53,7 @@ async function listenAt({ path, sockets_max }: UnixOptions, accept: Accept): Pro
       ? inUse(path)
       : fileError(cause, path, 'live');
   }
-  return { address: { kind: 'unix', path }, close: () => closed(server), ended: NEVER };
+  return listenerOf(server, { kind: 'unix', path });
 }
 
 const inUse = (path: string) =>
@@ -69,23 +64,20 @@ async function takeOver(path: string, found: Stats): Promise<void> {
     throw unusable(
       `${path}: something that is no socket stands there: remove it, or choose another --socket`,
     );
-  const answer = await probe(path);
-  if (answer === 'alive') throw inUse(path);
-  if (answer === 'gone') return;
-  if (answer !== 'refused') throw unusable(`${path}: ${answer}`);
-  unlinkSync(path);
+  const error = await probe(path);
+  if (error === null) throw inUse(path);
+  if (error.code === 'ECONNREFUSED') unlinkSync(path);
+  else if (error.code !== 'ENOENT') throw unusable(`${path}: ${error.message}`);
 }
 
-function probe(path: string): Promise<string> {
+/** Null: somebody listens. */
+function probe(path: string): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const socket = connect({ path });
+    socket.on('error', resolve);
     socket.on('connect', () => {
       socket.destroy();
-      resolve('alive');
-    });
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      const words: Record<string, string> = { ECONNREFUSED: 'refused', ENOENT: 'gone' };
-      resolve(own(words, error.code ?? '') ?? error.message);
+      resolve(null);
     });
   });
 }
