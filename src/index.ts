@@ -7,14 +7,15 @@
 import { agentOf } from './app/config/agent-of.ts';
 import { isTrusted } from './app/config/own-state.ts';
 import { openRedactor, passingHash } from './app/config/redaction.ts';
+import type { RecordOptions, RunOptions } from './app/run/options.ts';
 import { startRecord } from './app/run/record.ts';
 import type { View } from './app/run/recorder.ts';
-import { prepareRun, type RecordOptions, type RunOptions } from './app/run/request.ts';
+import { prepareRun } from './app/run/request.ts';
 import type { RunControl } from './app/run/run.ts';
 import { runAgent } from './app/run/run-agent.ts';
 import type { InputAnswer } from './app/run/run-input.ts';
 import { withTarget } from './app/run/with-target.ts';
-import { redactedEvents } from './app/sessions/convert.ts';
+import { eventsOf } from './app/sessions/convert.ts';
 import { createQueue } from './lib/queue.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
@@ -29,7 +30,7 @@ export {
   type SessionOptions,
 } from './app/live/connect.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
-export type { RecordOptions, RunOptions } from './app/run/request.ts';
+export type { RecordOptions, RunOptions } from './app/run/options.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { TachoError } from './lib/errors.ts';
 export type { DataOf, Event, EventOf } from './model/event.ts';
@@ -125,7 +126,7 @@ export function convert(options: ConvertOptions): Converted {
     const { env } = process;
     const hash = passingHash(undefined, env);
     const redactor = openRedactor({ env, redact, agents: [agent], hash });
-    yield* redactedEvents({ agent, from, input, redactor });
+    yield* eventsOf({ agent, from, input, redactor });
   }
   return {
     async *[Symbol.asyncIterator]() {

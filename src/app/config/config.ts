@@ -4,11 +4,11 @@ import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { quoted, Report } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
-import { type Fields, notKnown, type Read } from '../../lib/schema/read.ts';
+import { type Fields, notKnown, type Read, type Values } from '../../lib/schema/read.ts';
 import { readTextFile, type TextFile } from '../../lib/text-file.ts';
 import type { RunLimits } from '../../model/parts.ts';
 import { APPROVE_MODES } from '../../model/words.ts';
-import { compilePatterns } from '../../redact/patterns.ts';
+import { compilePatterns, REDACT_LIMITS } from '../../redact/gate.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import { hashOf } from '../../store/user-state.ts';
 import { likeFlag } from './checks.ts';
@@ -19,20 +19,14 @@ import { policy } from './retention.ts';
 
 export { findConfig } from './find-config.ts';
 
-export interface Target extends TargetLog {
+/** `cwd`, and a program with a slash, are absolute paths; `timeout` is in seconds. */
+export interface Target
+  extends TargetLog,
+    Pick<Values<typeof TARGET>, 'command' | 'model' | 'cwd' | 'timeout' | 'approve' | 'retries'> {
   agent: string;
-  /** A program with a slash is an absolute path. */
-  command: string[] | null;
-  model: string | null;
   args: string[];
   env: Record<string, string>;
-  /** Absolute. */
-  cwd: string | null;
-  /** Seconds. */
-  timeout: number | null;
-  approve: (typeof APPROVE_MODES)[number] | null;
   limits: Partial<RunLimits>;
-  retries: number | null;
 }
 
 export interface Config {
@@ -58,7 +52,7 @@ export const patterns: Read<string[]> = (value, place) => {
       here.mistake((error as Error).message);
     }
   };
-  const most = LIMITS.redaction_patterns_max;
+  const most = REDACT_LIMITS.redaction_patterns_max;
   if (Array.isArray(value) && value.length > most) place.mistake(`has more than ${most} patterns`);
   else is.listOf(pattern, 'must be a list of texts')(value, place);
   return good;
@@ -113,44 +107,29 @@ const LIMIT_FIELDS = {
   same_calls: 'loop_guard',
 } as const satisfies Record<keyof RunLimits, keyof typeof TARGET>;
 
+/** Paths are those of the file's folder: the folder that the agent works in may be foreign, and chooses no program. */
 function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   const fields = { agent: is.required(agentIn(agents)), ...TARGET };
-  return (value, place) => {
-    const found = is.mapOf(fields)(value, place);
-    const limits = Object.entries(LIMIT_FIELDS).flatMap(([limit, field]) =>
-      found[field] === undefined ? [] : [[limit, found[field]] as const],
-    );
-    const target = {
-      agent: found.agent,
-      command: found.command ?? null,
-      model: found.model ?? null,
-      args: found.args ?? [],
-      env: found.env ?? {},
-      cwd: found.cwd ?? null,
-      timeout: found.timeout ?? null,
-      approve: found.approve ?? null,
-      limits: Object.fromEntries(limits) as Partial<RunLimits>,
-      retries: found.retries ?? null,
-      ...logOf(found, place),
-    };
-    return placed(target, folder);
-  };
-}
-
-/** Paths are those of the file's folder: the folder that the agent works in may be foreign, and chooses no program. */
-function placed(target: Target, folder: string): Target {
-  const { agent, command, args, cwd } = target;
-  const withPath = ([program = '', ...rest]: string[]) => [
+  const placed = ([program = '', ...rest]: string[]) => [
     program.includes('/') ? resolve(folder, program) : program,
     ...rest,
   ];
-  // Without a command, the program of an ACP agent is the first argument.
-  const in_args = agent === 'acp' && command === null && args.length > 0;
-  return {
-    ...target,
-    command: command === null ? null : withPath(command),
-    args: in_args ? withPath(args) : args,
-    cwd: cwd === null ? null : resolve(folder, cwd),
+  return (value, place) => {
+    const found = is.mapOf(fields)(value, place);
+    const { agent, command, model, args = [], env = {}, cwd, timeout, approve, retries } = found;
+    const limits = Object.entries(LIMIT_FIELDS).flatMap(([limit, field]) =>
+      found[field] === undefined ? [] : [[limit, found[field]] as const],
+    );
+    // Without a command, the program of an ACP agent is the first argument.
+    const in_args = agent === 'acp' && command === undefined && args.length > 0;
+    return {
+      ...{ agent, model, env, timeout, approve, retries },
+      command: command && placed(command),
+      args: in_args ? placed(args) : args,
+      cwd: cwd === undefined ? undefined : resolve(folder, cwd),
+      limits: Object.fromEntries(limits) as Partial<RunLimits>,
+      ...logOf(found, place),
+    };
   };
 }
 

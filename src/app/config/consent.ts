@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText, durationText } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
-import { knownSecrets } from '../../redact/values.ts';
+import { knownSecrets } from '../../redact/gate.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import { isKnown, remember } from '../../store/user-state.ts';
 import type { Config, Target } from './config.ts';
@@ -52,7 +52,7 @@ export function rememberConsent(asking: Asking): boolean {
   return remember({ ...fact(asking), notes: lines(asking) });
 }
 
-export const hasConsent = (asking: Asking): boolean => isKnown(fact(asking));
+const hasConsent = (asking: Asking): boolean => isKnown(fact(asking));
 
 /** Returns when the user agrees, and says what the file does; else throws a TachoError that says how to agree. */
 export function needConsent(asking: Asking, consenting: Consenting): void {
@@ -93,18 +93,18 @@ function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of
  * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, retries, stream_log.
  */
 const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false } = {
-  agent: ({ agent, command }) => command === null && `runs the agent ${agent}`,
+  agent: ({ agent, command }) => command === undefined && `runs the agent ${agent}`,
   command: ({ agent, command }) =>
-    command !== null && `starts ${words(command)} as the agent ${agent}`,
-  model: ({ model }) => model !== null && `with the model ${words([model])}`,
+    command !== undefined && `starts ${words(command)} as the agent ${agent}`,
+  model: ({ model }) => model !== undefined && `with the model ${words([model])}`,
   args: ({ args }) => args.length > 0 && `adds the arguments ${words(args)}`,
   env: ({ env }) => {
     // The values may be secrets.
     const names = Object.keys(env);
     return names.length > 0 && `sets the variables ${words(names)} to values that are not shown`;
   },
-  cwd: ({ cwd }) => cwd !== null && `works in ${words([cwd])}`,
-  approve: ({ approve }) => approve !== null && `with approve: ${approve}`,
+  cwd: ({ cwd }) => cwd !== undefined && `works in ${words([cwd])}`,
+  approve: ({ approve }) => approve !== undefined && `with approve: ${approve}`,
 };
 
 export const targetEffects = (name: string, target: Target) =>

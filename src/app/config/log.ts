@@ -15,7 +15,7 @@ export const LOG_FIELDS = {
 } satisfies Fields;
 
 export interface TargetLog {
-  stream_log: StreamLog | null;
+  stream_log: StreamLog | undefined;
   /** What is to be said of the target before it is used. */
   warnings: string[];
 }
@@ -24,7 +24,7 @@ export function logOf(
   { stream_log, log_format }: Values<typeof LOG_FIELDS>,
   place: Place,
 ): TargetLog {
-  if (log_format === undefined) return { stream_log: stream_log ?? null, warnings: [] };
+  if (log_format === undefined) return { stream_log, warnings: [] };
   const here = place.inside('log_format');
   if (stream_log !== undefined)
     here.mistake('is the old name of stream_log: give stream_log alone');

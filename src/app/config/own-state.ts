@@ -1,6 +1,6 @@
 /** Whether tacho may act on what lies in a state folder: only in the user's own, and only towards places the user named. */
 import { existsSync, realpathSync } from 'node:fs';
-import type { OutboxTarget } from '../../store/outbox/outbox.ts';
+import type { OutboxTarget } from '../../store/outbox/lines.ts';
 import { isOwnState } from '../../store/state-mark.ts';
 import { hashOf, isKnown, remember } from '../../store/user-state.ts';
 
@@ -36,8 +36,8 @@ const targetFact = (state_dir: string, { url, token_file, ca }: OutboxTarget) =>
 export function rememberTarget(state_dir: string, target: OutboxTarget): void {
   if (!existsSync(state_dir)) return;
   const { url, token_file, ca } = target;
-  const notes = [url, ...(token_file === null ? [] : [`token file ${token_file}`])];
-  remember({ ...targetFact(state_dir, target), notes: [...notes, ...(ca === null ? [] : [ca])] });
+  const notes = [url, token_file && `token file ${token_file}`, ca].filter((note) => note !== null);
+  remember({ ...targetFact(state_dir, target), notes });
 }
 
 export function isOwnTarget(state_dir: string, target: OutboxTarget): boolean {

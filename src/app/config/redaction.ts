@@ -5,13 +5,13 @@
 import { existsSync } from 'node:fs';
 import { AGENT_IDS } from '../../agents/registry.ts';
 import type { Agent } from '../../model/agent.ts';
-import { createRedactor, type Redactor } from '../../redact/redact.ts';
+import { createRedactor, type Redactor } from '../../redact/gate.ts';
 import { openSecretHash, randomSecretHash, type SecretHash } from '../../store/journal/hash.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import { keyPath } from '../../store/state-mark.ts';
 import { findConfig } from './find-config.ts';
 
-export interface RedactionOptions {
+interface RedactionOptions {
   /** The environment that the conversation may show. */
   env: Readonly<Record<string, string | undefined>>;
   /** Patterns, beyond the known shapes. */
@@ -31,16 +31,15 @@ export function openRedactor({ env, redact, agents = [], hash }: RedactionOption
  * they are made up for this command, since a hash without a key could be tried against guesses.
  */
 export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): SecretHash {
-  const path = resolveStateDir({ flag, env, cwd: process.cwd() });
+  const path = resolveStateDir({ flag, env });
   if (!existsSync(keyPath(path))) return randomSecretHash();
   return openSecretHash(stateDirAt(path));
 }
 
-interface Passing {
+interface Passing extends Pick<RedactionOptions, 'agents'> {
   state_dir?: string | undefined;
   /** Patterns beyond those of `tacho.yaml`. */
   redact?: readonly string[] | undefined;
-  agents?: RedactionOptions['agents'];
 }
 
 /** The redactor of such a command, with the settings of the folder that it works in. */

@@ -1,7 +1,7 @@
 /** One question to a model, at any endpoint that speaks one of the two usual forms. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelRequest, Tools } from '../../evals/types.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 interface Api {
   base_url: string;
@@ -90,7 +90,7 @@ async function bodyOf(response: Response): Promise<string | null> {
   let bytes = 0;
   for await (const piece of response.body ?? []) {
     bytes += piece.length;
-    if (bytes > LIMITS.model_answer_bytes_max) return null;
+    if (bytes > APP_LIMITS.model_answer_bytes_max) return null;
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');

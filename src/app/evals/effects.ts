@@ -1,5 +1,6 @@
 /** What an eval file makes tacho do beside thinking: programs it starts, places it sends to, files it reads. */
 import type { Assertion, EvalFile, ModelRequest, Options } from '../../evals/types.ts';
+import { own } from '../../lib/own.ts';
 import { words } from '../config/consent.ts';
 import { outsideEvalProject, realPath } from '../config/project.ts';
 import { destinationOf } from './ask-model.ts';
@@ -12,15 +13,8 @@ interface EvalContext {
   env: NodeJS.ProcessEnv;
 }
 
-export interface EvalEffects {
-  /** Without repeats; none: the file needs no consent. */
-  effects: string[];
-  /** Where the folders of the effects are, links followed, as far as they are outside of the file's project. */
-  folders: string[];
-}
-
-/** `file`: null where it has mistakes, so that only reading counts. */
-export function evalEffects(file: EvalFile | null, context: EvalContext): EvalEffects {
+/** `file`: null where it has mistakes, so that only reading counts. No effects: the file needs no consent. */
+export function evalEffects(file: EvalFile | null, context: EvalContext) {
   const outside = outsideEvalProject(context.path);
   const tests = file?.tests ?? [];
   const assertions = tests.flatMap((test) => test.assertions.flatMap(withMembers));
@@ -40,6 +34,7 @@ export function evalEffects(file: EvalFile | null, context: EvalContext): EvalEf
     .filter(outside);
   return {
     effects: [...new Set(effects.filter((effect) => effect !== null))],
+    /** Where the folders of the effects are, links followed, as far as they are outside of the file's project. */
     folders: [...new Set([...copied, ...worked_in])],
   };
 }
@@ -50,8 +45,7 @@ function withMembers(assertion: Assertion): Assertion[] {
 }
 
 function assertionEffect({ type, options }: Assertion, env: NodeJS.ProcessEnv): string | null {
-  const effect = Object.hasOwn(GRADER_EFFECTS, type) ? GRADER_EFFECTS[type] : undefined;
-  return effect?.(options, env) ?? null;
+  return own(GRADER_EFFECTS, type)?.(options, env) ?? null;
 }
 
 /** Grader → what the user must agree to; null: nothing. Graders that are not here only compare. */

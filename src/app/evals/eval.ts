@@ -1,18 +1,14 @@
 /** An eval from start to end: what is to be graded, several at a time, each result kept as soon as it is known. */
+import { totalTokens } from '../../evals/graders/metrics.ts';
 import { type EvalReport, type EvalRow, RESULT_SCHEMA, reportOf } from '../../evals/results.ts';
 import { gradeTest, type TestGrade } from '../../evals/score.ts';
 import type { EvalFile, EvalTest, Tools } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Transcript } from '../../model/transcript.ts';
-import type { AgentRunOptions } from '../run/request.ts';
-import { hashOf } from './results.ts';
-import { copyWorkspace, runForTest, type Workspace } from './run-for-test.ts';
+import type { AgentRunOptions } from '../run/options.ts';
+import { type Graded, type Job, jobsOfRuns, jobsOfSubjects, keyOfJob, nameOf } from './jobs.ts';
+import { copyWorkspace, runForTest } from './run-for-test.ts';
 import type { OnProblem, Subject } from './subjects.ts';
-
-/** What is graded: transcripts that are there, or a run for each test. */
-export type Graded =
-  | { kind: 'transcripts'; subjects(problem: OnProblem): AsyncIterable<Subject>; each: boolean }
-  | { kind: 'runs'; options(test: EvalTest): Promise<AgentRunOptions> };
 
 interface EvalRequest {
   files: readonly EvalFile[];
@@ -36,18 +32,6 @@ interface EvalRequest {
   onLive(text: string): void;
 }
 
-interface Job {
-  file: EvalFile;
-  test: EvalTest;
-  target: string | null;
-  repeat: number;
-  subject: Subject | null;
-  run: AgentRunOptions | null;
-}
-
-const nameOf = ({ test, repeat, subject }: Job) =>
-  `${test.id}${test.repeat.count > 1 && subject === null ? ` #${repeat}` : ''}`;
-
 /** Flags go before the file. */
 function withFlags(file: EvalFile, { threshold, repeat }: EvalRequest): EvalFile {
   const tests = file.tests.map((test) => ({
@@ -56,67 +40,6 @@ function withFlags(file: EvalFile, { threshold, repeat }: EvalRequest): EvalFile
     repeat: repeat === null ? test.repeat : { ...test.repeat, count: repeat },
   }));
   return { ...file, tests };
-}
-
-/** A line belongs to the test it was made for; with one test, or when asked, every test grades it. */
-async function* jobsOfSubjects(
-  files: readonly EvalFile[],
-  graded: Extract<Graded, { kind: 'transcripts' }>,
-  onProblem: OnProblem,
-): AsyncGenerator<Job> {
-  const all = files.flatMap((file) => file.tests.map((test) => ({ file, test })));
-  const every = graded.each || all.length === 1;
-  const byId = Map.groupBy(all, ({ test }) => test.id);
-  for await (const subject of graded.subjects(onProblem)) {
-    const { test_id, target } = subject.transcript;
-    const own = test_id === null ? undefined : byId.get(test_id);
-    const tests = graded.each ? all : (own ?? (every ? all : []));
-    if (tests.length === 0) {
-      const whose = test_id === null ? 'says no test_id' : `is for the test "${test_id}"`;
-      onProblem(
-        `${subject.path}:${subject.line}: ${whose}, and no test here has that: use --each to grade it by every test`,
-      );
-    }
-    for (const { file, test } of tests) yield { file, test, target, repeat: 1, subject, run: null };
-  }
-}
-
-async function* jobsOfRuns(
-  files: readonly EvalFile[],
-  graded: Extract<Graded, { kind: 'runs' }>,
-): AsyncGenerator<Job> {
-  const prepared: { file: EvalFile; test: EvalTest; run: AgentRunOptions }[] = [];
-  // All of them first: a target that is not there is told before anything runs.
-  for (const file of files) {
-    for (const test of file.tests) prepared.push({ file, test, run: await graded.options(test) });
-  }
-  for (const { file, test, run } of prepared) {
-    const target = run.target ?? null;
-    for (let repeat = 1; repeat <= test.repeat.count; repeat++)
-      yield { file, test, target, repeat, subject: null, run };
-  }
-}
-
-/** The line is not what a test is. */
-const definitions = new WeakMap<EvalTest, string>();
-
-function definitionOf(test: EvalTest): string {
-  const known = definitions.get(test);
-  if (known !== undefined) return known;
-  const { line: _, ...rest } = test;
-  const hash = hashOf(rest);
-  definitions.set(test, hash);
-  return hash;
-}
-
-function keyOfJob({ file, test, target, repeat, subject }: Job): string {
-  const run = subject && [subject.path, subject.line, subject.transcript.run_id];
-  return JSON.stringify([file.path, definitionOf(test), target, repeat, run]);
-}
-
-function tokensOf({ token_usage: { input, output, cache_read, cache_write } }: Transcript) {
-  if (input === null || output === null) return null;
-  return input + output + (cache_read ?? 0) + (cache_write ?? 0);
 }
 
 interface Outcome {
@@ -128,6 +51,7 @@ interface Outcome {
 
 function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outcome): EvalRow {
   const { file, test, target, repeat, subject } = job;
+  const judged = error === null ? grade : null;
   return {
     schema_version: RESULT_SCHEMA,
     key,
@@ -142,15 +66,15 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
     transcript_line: subject?.line ?? null,
     run_id: transcript?.run_id ?? run_id,
     agent: transcript?.agent ?? null,
-    verdict: error === null && grade !== null ? grade.verdict : 'fail',
-    score: error === null && grade !== null ? grade.score : 0,
+    verdict: judged?.verdict ?? 'fail',
+    score: judged?.score ?? 0,
     threshold: test.threshold,
     assertions: grade?.assertions ?? [],
     error,
     exit_reason: transcript?.exit_reason ?? null,
     duration_ms: transcript?.duration_ms ?? null,
     cost_usd: transcript?.cost_usd ?? null,
-    tokens: transcript === null ? null : tokensOf(transcript),
+    tokens: transcript === null ? null : totalTokens(transcript),
     tool_calls: transcript?.tool_calls_count ?? null,
     steps: transcript?.steps ?? null,
   };
@@ -169,9 +93,8 @@ async function runOutcome(
   given: AgentRunOptions,
   { tools, signal, onLive }: EvalRequest,
 ): Promise<Outcome | null> {
-  let workspace: Workspace | null = null;
   try {
-    workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
+    using workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
     const options = { ...given, ...(workspace !== null && { cwd: workspace.path }) };
     const run = await runForTest(options, signal, onLive);
     const { transcript, run_id } = run;
@@ -182,8 +105,6 @@ async function runOutcome(
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;
     return { transcript: null, run_id: null, grade: null, error: error.message };
-  } finally {
-    workspace?.remove();
   }
 }
 

@@ -5,10 +5,10 @@ import { parseEvalFile } from '../../evals/files/eval-file.ts';
 import type { Files } from '../../evals/files/suite.ts';
 import type { EvalFile } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { hashOf } from '../../store/user-state.ts';
 import { type Asking, withoutSecrets } from '../config/consent.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { evalEffects } from './effects.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
@@ -25,7 +25,7 @@ class EvalSources implements Files {
   readonly read = new Map<string, string>();
 
   text(path: string): string {
-    const file = readTextFile(path, { bytes_max: LIMITS.eval_file_bytes_max, stage: 'eval' });
+    const file = readTextFile(path, { bytes_max: APP_LIMITS.eval_file_bytes_max, stage: 'eval' });
     this.read.set(realpathSync(path), hashOf(file.bytes));
     return file.text;
   }

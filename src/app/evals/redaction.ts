@@ -2,7 +2,7 @@
 import type { EvalRow } from '../../evals/results.ts';
 import type { AssertionResult } from '../../evals/types.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import type { Redactor } from '../../redact/gate.ts';
 import type { Subject } from './subjects.ts';
 import type { OpenTools } from './tools.ts';
 

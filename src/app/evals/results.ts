@@ -1,28 +1,27 @@
-/** The results file: rows are appended as tests end, so that an eval that broke off can be gone on with. */
+/** The results file: rows are appended as tests end, so that an interrupted eval can be resumed. */
 import { hash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
-import type { EvalRow } from '../../evals/results.ts';
-import { RESULT_SCHEMA } from '../../evals/results.ts';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { type EvalRow, RESULT_SCHEMA } from '../../evals/results.ts';
+import { fileError, TachoError, unwritable } from '../../lib/errors.ts';
 import { forJson } from '../../lib/foreign-text.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { isMap } from '../../lib/own.ts';
 
 export const hashOf = (value: unknown): string =>
   hash('sha256', JSON.stringify(value)).slice(0, 32);
 
-const isRow = (value: unknown): value is EvalRow =>
-  typeof value === 'object' &&
-  value !== null &&
-  (value as EvalRow).schema_version === RESULT_SCHEMA &&
-  typeof (value as EvalRow).key === 'string' &&
-  Array.isArray((value as EvalRow).assertions);
+const isRow = (value: unknown) =>
+  isMap(value) &&
+  value.schema_version === RESULT_SCHEMA &&
+  typeof value.key === 'string' &&
+  Array.isArray(value.assertions);
+
+const invalid = (text: string) => new TachoError('config_invalid', text, { stage: 'results' });
 
 /** Rows to compare: a file without any is one of an eval that never got to a result, which is no comparison. */
 export function readComparable(path: string): EvalRow[] {
   const rows = readResults(path);
-  if (rows.length === 0)
-    throw new TachoError('config_invalid', `${path}: holds no result of an eval`, {
-      stage: 'results',
-    });
+  if (rows.length === 0) throw invalid(`${path}: holds no result of an eval`);
   return rows;
 }
 
@@ -38,40 +37,25 @@ export function readResults(path: string): EvalRow[] {
   const rows: EvalRow[] = [];
   for (const [i, line] of lines.entries()) {
     if (line.trim() === '') continue;
-    const row = parsed(line);
-    if (isRow(row)) rows.push(row);
-    else if (i < lines.length - 1)
-      throw new TachoError('config_invalid', `${path}:${i + 1}: no result of an eval`, {
-        stage: 'results',
-      });
+    const row = jsonIn(line);
+    if (isRow(row)) rows.push(row as EvalRow);
+    else if (i < lines.length - 1) throw invalid(`${path}:${i + 1}: no result of an eval`);
   }
   return rows;
 }
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
-}
+export type ResultsFile = ReturnType<typeof openResults>;
 
-export interface ResultsFile {
-  add(row: EvalRow): void;
-  close(): void;
-}
-
-/** `again`: go on behind the last whole row; else a file that is there is replaced. */
-export function openResults(path: string, again: boolean): ResultsFile {
+/** `again`: continue behind the last whole row; else a file that is there is replaced. */
+export function openResults(path: string, again: boolean) {
   try {
     if (again && existsSync(path)) truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);
     const fd = openSync(path, again ? 'a' : 'w', 0o600);
     return {
-      add: (row) => void writeSync(fd, forJson(`${JSON.stringify(row)}\n`)),
+      add: (row: EvalRow) => void writeSync(fd, forJson(`${JSON.stringify(row)}\n`)),
       close: () => closeSync(fd),
     };
   } catch (cause) {
-    const { message } = fileError(cause, path, 'results');
-    throw new TachoError('output_unwritable', message, { stage: 'results', cause });
+    throw unwritable(cause, path, 'results');
   }
 }

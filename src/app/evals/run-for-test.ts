@@ -7,17 +7,10 @@ import type { Transcript } from '../../model/transcript.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
-import { type AgentRunOptions, prepareRun } from '../run/request.ts';
+import type { AgentRunOptions } from '../run/options.ts';
+import { prepareRun } from '../run/request.ts';
 import { runAgent } from '../run/run-agent.ts';
 import { transcriptsIn } from './subjects.ts';
-
-export interface TestRun {
-  transcript: Transcript | null;
-  run_id: string;
-  /** Why there is nothing to grade. */
-  error: string | null;
-  cancelled: boolean;
-}
 
 /** Ends with which an agent has done what it could: these are graded, the others are failures of the run. */
 const GRADED: ReadonlySet<ExitReason> = new Set([
@@ -28,30 +21,25 @@ const GRADED: ReadonlySet<ExitReason> = new Set([
   'budget_exceeded',
 ]);
 
-export interface Workspace {
-  path: string;
-  remove(): void;
-}
-
 /** A copy of a folder for one run to work in, so that runs do not see what others did. */
-export function copyWorkspace(template: string): Workspace {
+export function copyWorkspace(template: string) {
   const path = mkdtempSync(join(tmpdir(), 'tacho-eval-'));
   const remove = () => rmSync(path, { recursive: true, force: true });
   try {
     cpSync(template, path, { recursive: true, verbatimSymlinks: true });
-    return { path, remove };
+    return { path, [Symbol.dispose]: remove };
   } catch (cause) {
     remove();
     throw fileError(cause, template, 'workspace');
   }
 }
 
-/** `live`: takes problems of the run's live session. */
+/** `live`: takes problems of the run's live session. Returns in `error` why there is nothing to grade. */
 export async function runForTest(
   options: AgentRunOptions,
   signal: AbortSignal,
   live: (text: string) => void,
-): Promise<TestRun> {
+) {
   const request = await prepareRun(options);
   const control = runAgent(request, { views: () => [], live });
   const abort = () => control.abort('SIGTERM');

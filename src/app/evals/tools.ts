@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { endTree, RUN_ID_VARIABLE, startOf } from '../../capture/source/process-tree.ts';
 import type { CommandResult, Tools } from '../../evals/types.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
 /** A pattern that runs forever cannot be stopped where it runs, so it runs where it can be ended. */
@@ -20,10 +21,7 @@ parentPort.on('message', ({ pattern, flags, text }) => {
   }
 });`;
 
-interface Match {
-  matched: boolean;
-  failure: string | null;
-}
+type Match = Awaited<ReturnType<Tools['matches']>>;
 
 class Matcher {
   #worker: Worker | null = null;
@@ -43,8 +41,8 @@ class Matcher {
     const fail = (why: string) => resolve({ matched: false, failure: why });
     const onError = (error: Error) => fail(`the pattern failed: ${error.message}`);
     const timer = setTimeout(
-      () => fail(`the pattern took more than ${LIMITS.regex_ms_max} ms`),
-      LIMITS.regex_ms_max,
+      () => fail(`the pattern took more than ${APP_LIMITS.regex_ms_max} ms`),
+      APP_LIMITS.regex_ms_max,
     );
     worker.on('message', resolve).on('error', onError);
     worker.postMessage(job);
@@ -97,7 +95,7 @@ type CommandRequest = Parameters<Tools['run']>[0];
  * The verdict is there when the grader itself has ended. What it started and left is ended then: its group, its session,
  * and daemons, which carry its mark.
  */
-export function runCommand(
+function runCommand(
   { command, cwd, timeout_ms, input, env: names }: CommandRequest,
   env: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
@@ -117,7 +115,7 @@ export function runCommand(
     // The grader itself at once; the rest of its tree when it is gone.
     child.kill('SIGKILL');
   };
-  const most = LIMITS.grader_output_bytes_max;
+  const most = APP_LIMITS.grader_output_bytes_max;
   const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
   const stderr = collect(child.stderr, LIMITS.excerpt_read_bytes, () => {});
   const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
@@ -138,7 +136,7 @@ export function runCommand(
       clearTimeout(timer);
       await endTree(root, { grace_ms: 0, signal: 'SIGTERM' }).catch(() => {});
       // What it printed is in the pipes; whoever still holds them open is not waited for.
-      await Promise.race([closed, sleep(LIMITS.grader_drain_ms, undefined, { ref: false })]);
+      await Promise.race([closed, sleep(APP_LIMITS.grader_drain_ms, undefined, { ref: false })]);
       const killed = code === null ? `was ended by ${signal}` : null;
       resolve(result(code, failure ?? killed));
     });

@@ -2,22 +2,16 @@
  * The collector's board (CF-4): what the rules have counted so far, overall and by session, and the failing messages whole.
  * Contract: never throws and never holds up the collector for long; what it cannot write is said on the board.
  */
-import { createJudge, type Judge } from '../../conformance/judge.ts';
+import { Judge } from '../../conformance/judge.ts';
 import type { Failure, Report, RuleInfo } from '../../conformance/types.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type ReadMessage, readText } from '../../live/protocol/messages.ts';
-import { readPrivate, startPrivate } from '../../store/files.ts';
+import { readPrivate, writeAtomic } from '../../store/files.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { createFailingLog } from './failing-log.ts';
 import type { LivePaths } from './paths.ts';
-
-export interface TakeContext {
-  /** Null: not known. */
-  received_ms: number | null;
-  /** Which connection it came on, as people may read it; null: none. */
-  connection: string | null;
-}
 
 export interface SessionBoard {
   session_id: string;
@@ -43,110 +37,108 @@ export interface BoardState {
   failing_lost: number;
 }
 
-export interface Board {
-  /** A message that came in. */
-  take(read: ReadMessage, context: TakeContext): void;
-  /** A message that the collector sent: acknowledgements, answers, handshakes. */
-  sent(text: string): void;
-  /** A line that was refused. */
-  refused(code: string): void;
-  /** Whether a peer sends for the session from now on. */
-  held(session_id: string, held: boolean): void;
-  state(): BoardState;
-  /** Writes the board a last time. */
-  close(): void;
-}
-
-/** Failures of one message are told together. */
+/** Failures of one message are reported together. */
 interface Told {
   rule: string;
   why: string;
 }
 
-export function createBoard(paths: LivePaths, clock: Clock = systemClock): Board {
+/** When a message came, and by which connection, as people may read it; null: not known. */
+interface Arrival {
+  received_ms: number | null;
+  connection: string | null;
+}
+
+/** Writes soon, and not more often than the limit allows. */
+class Throttled {
+  readonly #write: () => void;
+  readonly #clock: Clock;
+  #written_ms = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(write: () => void, clock: Clock) {
+    this.#write = write;
+    this.#clock = clock;
+  }
+
+  soon(): void {
+    const wait_ms = this.#written_ms + APP_LIMITS.board_write_ms - this.#clock.now();
+    this.#timer ??= setTimeout(() => this.last(), Math.max(0, wait_ms)).unref();
+  }
+
+  last(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#written_ms = this.#clock.now();
+    this.#write();
+  }
+}
+
+export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
   const told: Told[] = [];
-  const judge: Judge = createJudge({
-    live: true,
-    onFailure: ({ id }: RuleInfo, { why }: Failure) => void told.push({ rule: id, why }),
-  });
+  const onFailure = ({ id }: RuleInfo, { why }: Failure) => void told.push({ rule: id, why });
+  const judge = new Judge({ live: true, onFailure });
   const sessions = new SessionBoards(judge);
   const log = createFailingLog(paths.failing);
   const started_at = new Date(clock.now()).toISOString();
   /** Memory before the first message. */
   const at_first = process.memoryUsage.rss();
   const refused = new Map<string, number>();
+  const writing = new Throttled(write, clock);
   let lines = 0;
-  let written_ms = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | null = null;
 
-  function state(): BoardState {
-    return {
-      pid: process.pid,
-      started_at,
-      updated_at: new Date(clock.now()).toISOString(),
-      report: judge.report(),
-      sessions: sessions.list(),
-      sessions_left_out: sessions.left_out,
-      refused: Object.fromEntries(refused),
-      failing_written: log.written,
-      failing_lost: log.lost,
-    };
-  }
+  const state = (): BoardState => ({
+    pid: process.pid,
+    started_at,
+    updated_at: new Date(clock.now()).toISOString(),
+    report: judge.report(),
+    sessions: sessions.list(),
+    sessions_left_out: sessions.left_out,
+    refused: Object.fromEntries(refused),
+    failing_written: log.written,
+    failing_lost: log.lost,
+  });
 
   function write(): void {
-    timer = null;
-    written_ms = clock.now();
     try {
       // Asking for the memory opens a file, too: there may be no descriptor left.
       judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
-      const file = startPrivate(paths.board, 'board', false);
-      try {
-        file.write(Buffer.from(`${JSON.stringify(state())}\n`));
-        file.commit();
-      } finally {
-        file.abandon();
-      }
+      writeAtomic(paths.board, `${JSON.stringify(state())}\n`, 'board', false);
     } catch {
       // Only a view: the next writing tries again.
     }
   }
 
-  function writeSoon(): void {
-    if (timer !== null) return;
-    const wait_ms = Math.max(0, written_ms + LIMITS.board_write_ms - clock.now());
-    timer = setTimeout(write, wait_ms);
-    timer.unref();
+  function push(read: ReadMessage, by: { received_ms?: number | null; sender?: string }): void {
+    lines += 1;
+    told.length = 0;
+    judge.push({ ...read, line: lines, ...by });
+    writing.soon();
   }
 
   return {
-    take(read, { received_ms, connection }) {
-      lines += 1;
-      told.length = 0;
+    /** A message that came in. */
+    take(read: ReadMessage, { received_ms, connection }: Arrival): void {
       const now_ms = received_ms ?? clock.now();
-      judge.push({ ...read, line: lines, received_ms, sender: connection ?? '' });
+      push(read, { received_ms, sender: connection ?? '' });
       sessions.count(read, now_ms, told);
-      if (told.length > 0)
-        log.add(
-          { received_at: new Date(now_ms).toISOString(), connection, failed: told },
-          withoutToken(read),
-        );
-      writeSoon();
+      if (told.length === 0) return;
+      const received_at = new Date(now_ms).toISOString();
+      log.add({ received_at, connection, failed: told }, withoutToken(read));
     },
-    sent(text) {
-      lines += 1;
-      told.length = 0;
-      judge.push({ ...readText(text), line: lines });
-      writeSoon();
-    },
-    refused(code) {
+    /** A message that the collector sent: acknowledgements, answers, handshakes. */
+    sent: (text: string) => push(readText(text), {}),
+    /** A line that was refused. */
+    refused(code: string): void {
       refused.set(code, (refused.get(code) ?? 0) + 1);
-      writeSoon();
+      writing.soon();
     },
-    held: judge.hold,
+    /** Whether a peer sends for the session from now on. */
+    held: (session_id: string, held: boolean) => judge.hold(session_id, held),
     state,
-    close() {
-      if (timer !== null) clearTimeout(timer);
-      write();
+    /** Writes the board a last time. */
+    close(): void {
+      writing.last();
       log.close();
     },
   };
@@ -163,11 +155,11 @@ class SessionBoards {
   }
 
   get left_out(): number {
-    return this.#dropped + Math.max(0, this.#all.size - LIMITS.board_sessions_max);
+    return this.#dropped + Math.max(0, this.#all.size - APP_LIMITS.board_sessions_max);
   }
 
   list(): SessionBoard[] {
-    return [...this.#all.values()].slice(-LIMITS.board_sessions_max);
+    return [...this.#all.values()].slice(-APP_LIMITS.board_sessions_max);
   }
 
   count(read: ReadMessage, received_ms: number, told: readonly Told[]): void {

@@ -2,26 +2,22 @@
 
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { newRunId, type RandomSource, systemRandom } from '../../lib/ids.ts';
+import { newRunId, systemRandom } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { sendingUrl } from '../../live/protocol/address.ts';
 import { compose, withBytes } from '../../live/protocol/compose.ts';
-import { readText, type WireMessage } from '../../live/protocol/messages.ts';
-import type { InputReply, Notice, SenderTimes } from '../../live/sender/types.ts';
+import { readText } from '../../live/protocol/messages.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import type { AGENT_MESSAGE_TYPES, EXECUTION_STATUSES } from '../../model/live-words.ts';
+import { createLiveRedaction, type LiveRedaction } from '../../redact/gate.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
 import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { livePaths } from './paths.ts';
-import { createLiveRedaction, type LiveRedaction } from './redaction.ts';
-import { LiveSender, type OutSession, type Undelivered } from './sender.ts';
+import { LiveSender, type LiveSenderOptions, type OutSession, type Undelivered } from './sender.ts';
 
-export interface ConnectOptions {
-  token?: string | undefined;
-  token_file?: string | undefined;
-  /** A file with certificates that vouch for the collector's. */
-  ca?: string | undefined;
+export interface ConnectOptions extends Omit<LiveSenderOptions, 'url' | 'outbox'> {
   /** Allows `tcp://` to another machine: the token and all messages are sent unencrypted. */
   insecure?: boolean | undefined;
   /** Whose outbox is used. Default: $TACHO_HOME, else `.tacho` in the current folder. */
@@ -31,13 +27,6 @@ export interface ConnectOptions {
    * more patterns. False: everything is sent as it is.
    */
   redact?: readonly string[] | false | undefined;
-  /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
-  onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
-  /** Lost connections, clocks that differ, refusals. */
-  onNotice?: ((notice: Notice) => void) | undefined;
-  times?: Partial<SenderTimes> | undefined;
-  clock?: Clock | undefined;
-  random?: RandomSource | undefined;
 }
 
 export interface SessionOptions {
@@ -46,11 +35,11 @@ export interface SessionOptions {
   cwd?: string | null;
   labels?: Record<string, unknown> | null;
   parent_session_id?: string | null;
-  /** Default: a new one. One that is in the outbox, and not ended, is gone on with. */
+  /** Default: a new one. An unfinished session in the outbox is resumed. */
   session_id?: string;
 }
 
-export type AgentMessageType = (typeof AGENT_MESSAGE_TYPES)[number] | 'error';
+type AgentMessageType = (typeof AGENT_MESSAGE_TYPES)[number] | 'error';
 
 export interface LiveCall {
   /** Default: a new one. */
@@ -91,16 +80,17 @@ export interface LiveConnection {
 }
 
 export function connect(url: string, options: ConnectOptions = {}): LiveConnection {
-  const { token, token_file, ca, onInput, onNotice, times } = options;
-  const { clock = systemClock, random = systemRandom } = options;
-  const state = openStateDir(
-    resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
-  );
+  const { clock = systemClock, random = systemRandom, insecure = false, redact = [] } = options;
+  const state = openStateDir(resolveStateDir({ flag: options.state_dir, env: process.env }));
   const { outbox } = livePaths(state.path);
-  const more = { onInput, onNotice, times, clock, random };
-  const to = sendingUrl(url, options.insecure ?? false);
-  const live = new LiveSender({ url: to, token, token_file, ca, outbox, ...more });
-  const redaction = redactionOf(options.redact ?? [], state);
+  const live = new LiveSender({
+    ...options,
+    clock,
+    random,
+    url: sendingUrl(url, insecure),
+    outbox,
+  });
+  const redaction = redactionOf(redact, state);
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
   const speakers: Speaker[] = [];
   return {
@@ -110,7 +100,7 @@ export function connect(url: string, options: ConnectOptions = {}): LiveConnecti
       speakers.push(speaker);
       return speaker;
     },
-    flush: (wait_ms = LIMITS.timeout_ms_max) => live.settled(wait_ms),
+    flush: (wait_ms = APP_LIMITS.timeout_ms_max) => live.settled(wait_ms),
     close: () => {
       for (const speaker of speakers) speaker.rest();
       return live.close();
@@ -199,11 +189,7 @@ class Speaker implements LiveSession {
     const message = this.#compose(type, data) as LiveMessage;
     const text = this.#textOf(message);
     this.#out.put([{ seq: this.#out.next_seq, type, text }]);
-    this.#note(message);
-  }
-
-  #note({ type, data }: LiveMessage): void {
-    const { call_id } = data as { call_id?: string };
+    const { call_id } = message.data as { call_id?: string };
     if (type === 'tool_call_request') this.#open.add(call_id as string);
     if (type === 'tool_call_response') this.#open.delete(call_id as string);
   }

@@ -1,7 +1,8 @@
 /** At every start: what another tacho could not deliver goes out in the background, beside the work. */
-import { LIMITS } from '../../lib/limits.ts';
+
 import { leftIn } from '../../store/state-mark.ts';
 import { type Acting, mayAct } from '../config/own-state.ts';
+import { APP_LIMITS } from '../limits.ts';
 import type { DeliverOptions } from './deliver.ts';
 
 /** Returns what is called at the end; it waits a moment at most. Nothing is loaded where nothing is left. */
@@ -15,6 +16,6 @@ export function deliverLeft(
   const delivering = import('./deliver.ts').then(({ deliver }) => deliver(state_dir, options));
   delivering.catch(() => {});
   return async () => {
-    await delivering.then((begun) => begun.finish(LIMITS.live_deliver_ms)).catch(() => {});
+    await delivering.then((begun) => begun.finish(APP_LIMITS.live_deliver_ms)).catch(() => {});
   };
 }

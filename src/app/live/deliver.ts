@@ -1,28 +1,14 @@
 /** What a killed or cut-off sender left in the outbox is delivered by the next tacho (LP-8). */
 
 import { systemClock } from '../../lib/clock.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import {
-  listOutboxes,
-  type Outbox,
-  type OutboxTarget,
-  takeOutbox,
-} from '../../store/outbox/outbox.ts';
+import { plural } from '../../lib/figures.ts';
+import type { Outbox } from '../../store/outbox/file.ts';
+import type { OutboxTarget } from '../../store/outbox/lines.ts';
+import { listOutboxes, takeOutbox } from '../../store/outbox/outbox.ts';
 import { isOwnTarget } from '../config/own-state.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { livePaths } from './paths.ts';
 import type { LiveSender, Undelivered } from './sender.ts';
-
-interface Delivered {
-  session_id: string;
-  messages: number;
-}
-
-interface Delivering {
-  /** Everything that could be delivered is, or nothing more is tried. */
-  done: Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
-  /** Waits at most so long, then gives up until the next time. */
-  finish(wait_ms: number): Promise<{ delivered: Delivered[]; left: Undelivered[] }>;
-}
 
 export interface DeliverOptions {
   /** A session that somebody else delivers. */
@@ -37,20 +23,22 @@ export interface DeliverOptions {
  * Begins at once and in the background. Contract: the state folder is the user's own (`mayAct`); never throws and never
  * rejects; one collector that is away keeps no other from its messages.
  */
-export function deliver(state_dir: string, options: DeliverOptions): Delivering {
+export function deliver(state_dir: string, options: DeliverOptions) {
   const stop = new AbortController();
   const work: Work = { signal: stop.signal, under_way: new Set(), delivered: [], left: [] };
   const done = deliverAll(state_dir, work, options)
     .catch(() => {})
     .then(() => ({ delivered: work.delivered, left: work.left }));
   return {
+    /** Everything that could be delivered is, or nothing more is tried. */
     done,
-    async finish(wait_ms) {
+    /** Waits at most this long, then gives up until the next time. */
+    async finish(wait_ms: number) {
       const timers = [
         setTimeout(() => stop.abort(), wait_ms),
         setTimeout(() => {
           if (![...work.under_way].some(({ connected }) => connected)) stop.abort();
-        }, LIMITS.live_deliver_away_ms),
+        }, APP_LIMITS.live_deliver_away_ms),
       ];
       try {
         return await done;
@@ -64,8 +52,14 @@ export function deliver(state_dir: string, options: DeliverOptions): Delivering 
 interface Work {
   signal: AbortSignal;
   under_way: Set<LiveSender>;
-  delivered: Delivered[];
+  delivered: { session_id: string; messages: number }[];
   left: Undelivered[];
+}
+
+/** The next tacho tries again. */
+function giveBack(outbox: Outbox, { left }: Work): void {
+  left.push(leftOf(outbox));
+  outbox.close();
 }
 
 async function deliverAll(state_dir: string, work: Work, options: DeliverOptions) {
@@ -78,19 +72,14 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
   await Promise.all(
     [...groups.values()].map(async (group) => {
       if (!announced(state_dir, group, options)) {
-        for (const outbox of group) {
-          work.left.push(leftOf(outbox));
-          outbox.close();
-        }
+        for (const outbox of group) giveBack(outbox, work);
         return;
       }
       // Nobody there: the others are given back too, or whoever goes on with one of them could not have it.
       let away = false;
       for (const outbox of group) {
-        if (work.signal.aborted || away) {
-          work.left.push(leftOf(outbox));
-          outbox.close();
-        } else away = (await deliverOne(outbox, work)) === 'away';
+        if (work.signal.aborted || away) giveBack(outbox, work);
+        else away = (await deliverOne(outbox, work)) === 'away';
       }
     }),
   );
@@ -101,7 +90,7 @@ function announced(state_dir: string, group: Outbox[], { target, say }: DeliverO
   const [{ target: wanted_target }] = group as [Outbox];
   const { url, token_file, ca } = wanted_target;
   const messages = group.reduce((sum, outbox) => sum + leftOf(outbox).messages, 0);
-  const many = `${messages} ${messages === 1 ? 'message' : 'messages'} left in the outbox`;
+  const many = `${plural(messages, 'message')} left in the outbox`;
   const named = target?.url === url && target.token_file === token_file && target.ca === ca;
   if (named || isOwnTarget(state_dir, wanted_target)) {
     say(`note: sending ${many} to ${url}`);
@@ -125,7 +114,7 @@ function wanted(outbox: Outbox, except: string | undefined): boolean {
   const nowhere = outbox.target.url === 'stdio:' || outbox.session_id === except;
   if (!nothing && !nowhere) return true;
   const idle_ms = systemClock.now() - outbox.changed_ms;
-  if (nothing && idle_ms > LIMITS.live_outbox_idle_ms) outbox.remove();
+  if (nothing && idle_ms > APP_LIMITS.live_outbox_idle_ms) outbox.remove();
   else outbox.close();
   return false;
 }
@@ -153,7 +142,7 @@ async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'>
     live.adopt(outbox);
     work.under_way.add(live);
     const stop = AbortSignal.any([work.signal, lost.signal]);
-    await Promise.race([live.settled(LIMITS.timeout_ms_max), aborted(stop)]);
+    await Promise.race([live.settled(APP_LIMITS.timeout_ms_max), aborted(stop)]);
     work.under_way.delete(live);
     const left = await live.close();
     if (left.length === 0) work.delivered.push({ session_id, messages: last_seq - first_seq + 1 });
@@ -161,8 +150,7 @@ async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'>
     return lost.signal.aborted ? 'away' : 'tried';
   } catch {
     // A target that cannot even be parsed, or a token that is gone: the next may know better.
-    work.left.push(leftOf(outbox));
-    outbox.close();
+    giveBack(outbox, work);
     return 'tried';
   }
 }

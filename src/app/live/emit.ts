@@ -1,27 +1,25 @@
 /**
  * Lines of any program as messages of the live protocol: complete ones pass unchanged, short ones are completed.
- * Contract: a bad line is told with its number and field, and the rest goes on.
+ * Contract: a bad line is reported with its number and field, and the rest is sent.
  */
 
 import type { Clock } from '../../lib/clock.ts';
+import { textOf } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { createLines } from '../../lib/lines.ts';
+import { type LineSink, linesIn } from '../../lib/lines.ts';
+import { isMap } from '../../lib/own.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
 import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../../model/live-words.ts';
-import type { LiveRedaction } from './redaction.ts';
+import type { LiveRedaction } from '../../redact/gate.ts';
 import type { LiveSender, OutSession } from './sender.ts';
 
 /** What an agent's side may send; `error` is numbered like the others. */
 const SENDABLE: ReadonlySet<string> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
 
-export interface Emitted {
-  lines: number;
-  messages: number;
-  bad: number;
-}
+export type Emitted = Emitter['counts'];
 
 export interface EmitOptions {
   live: LiveSender;
@@ -42,32 +40,20 @@ export async function emit(
   options: EmitOptions,
 ): Promise<Emitted> {
   const emitter = new Emitter(options);
-  let read: (() => Promise<void> | void)[] = [];
-  const lines = createLines(
-    {
-      line: (bytes, start, end, { line }) => {
-        const some = bytes.subarray(start, end);
-        const text = isUtf8(some) ? some.toString('utf8').trim() : null;
-        if (text === null) read.push(() => emitter.bad(line, 'the line is not UTF-8'));
-        else read.push(() => emitter.line(text, line));
-      },
-      oversize: ({ line, bytes }) =>
-        void read.push(() => emitter.bad(line, `${bytes} bytes are over the limit`)),
+  const sink = (put: (take: () => Promise<void> | void) => void): LineSink => ({
+    line: (bytes, start, end, { line }) => {
+      const some = bytes.subarray(start, end);
+      const text = isUtf8(some) ? some.toString('utf8').trim() : null;
+      if (text === null) put(() => emitter.bad(line, 'the line is not UTF-8'));
+      else put(() => emitter.line(text, line));
     },
-    LIMITS.live_message_bytes_max,
-  );
-  const take = async () => {
-    const some = read;
-    read = [];
-    for (const one of some) await one();
-  };
-  for await (const chunk of input) {
-    lines.push(Buffer.from(chunk));
-    await take();
+    oversize: ({ line, bytes }) =>
+      put(() => emitter.bad(line, `${bytes} bytes are over the limit`)),
+  });
+  for await (const lines of linesIn(input, sink, LIMITS.live_message_bytes_max)) {
+    for (const take of lines) await take();
     await options.live.room();
   }
-  lines.end();
-  await take();
   emitter.rest();
   if (options.end) emitter.end();
   return emitter.counts;
@@ -82,7 +68,7 @@ interface Track {
 }
 
 class Emitter {
-  readonly counts: Emitted = { lines: 0, messages: 0, bad: 0 };
+  readonly counts = { lines: 0, messages: 0, bad: 0 };
   readonly #options: EmitOptions;
   readonly #tracks = new Map<string, Track>();
 
@@ -107,11 +93,10 @@ class Emitter {
   /** Null, or what is wrong with it. */
   async #take(text: string): Promise<string | null> {
     const read = readText(text);
-    if (read.message === null) return read.fault?.message ?? 'no message';
-    const given = read.message as Record<string, unknown>;
-    if (typeof given.type === 'string' && read.fault?.code !== 'INVALID_MESSAGE_TYPE') {
-      if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
-    } else return read.fault?.message ?? 'no message';
+    const given = (read.message ?? {}) as Record<string, unknown>;
+    if (typeof given.type !== 'string' || read.fault?.code === 'INVALID_MESSAGE_TYPE')
+      return read.fault?.message ?? 'no message';
+    if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
     const safe = this.#options.redaction?.envelope(given) ?? given;
     const whole = read.fault === null && isNumbered(read.message as unknown as WireMessage);
     if (!whole) return this.#complete(safe);
@@ -124,8 +109,7 @@ class Emitter {
     const track = await this.#track(session_id, seq);
     // What is held back of a text comes before the end, which then has another number.
     if (message.type === 'session_end') this.#sayHeld(track);
-    if (seq !== track.out.next_seq)
-      return `the field seq must be ${track.out.next_seq}, the next of session ${session_id}, not ${seq}`;
+    if (seq !== track.out.next_seq) return wrongSeq(track, seq);
     const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
     const same = data === undefined || data === message.data;
     const line = same && text !== null ? text : JSON.stringify({ ...message, data });
@@ -134,19 +118,12 @@ class Emitter {
   }
 
   async #complete(given: Record<string, unknown>): Promise<string | null> {
-    const { type } = given as { type: string };
-    const session_id =
-      typeof given.session_id === 'string' && given.session_id !== ''
-        ? given.session_id
-        : this.#options.session_id;
-    const track = await this.#track(session_id, null);
-    const seq = track.out.next_seq;
-    if (given.seq != null && given.seq !== seq)
-      return `the field seq must be ${seq}, the next of session ${session_id}, not ${given.seq}`;
+    const { type, data } = given as { type: string; data?: unknown };
     const { redaction } = this.#options;
-    const data = given.data as Record<string, unknown> | null | undefined;
-    const whole = typeof data === 'object' && data !== null && !Array.isArray(data);
-    if (redaction === null || !whole) return this.#say(track, given);
+    const session_id = textOf(given.session_id) || this.#options.session_id;
+    const track = await this.#track(session_id, null);
+    if (given.seq != null && given.seq !== track.out.next_seq) return wrongSeq(track, given.seq);
+    if (redaction === null || !isMap(data)) return this.#say(track, given);
     // Checked first as it was given: a bad line must not change what is held back of a text.
     const wrong = this.#say(track, given, false);
     if (wrong !== null) return wrong;
@@ -240,6 +217,9 @@ class Emitter {
     }
   }
 }
+
+const wrongSeq = ({ out: { next_seq, session_id } }: Track, seq: unknown) =>
+  `the field seq must be ${next_seq}, the next of session ${session_id}, not ${seq}`;
 
 const isNumbered = ({ session_id, message_id, seq }: WireMessage) =>
   Boolean(session_id) && Boolean(message_id) && seq != null && seq > 0;

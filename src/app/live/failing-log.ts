@@ -1,17 +1,10 @@
 /** The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). */
 import { closeSync, fstatSync } from 'node:fs';
-import { LIMITS } from '../../lib/limits.ts';
-import { openAppend, readPrivate, startPrivate, writeAll } from '../../store/files.ts';
+import { openAppend, readPrivate, writeAll, writeAtomic } from '../../store/files.ts';
+import { APP_LIMITS } from '../limits.ts';
 
-export interface FailingLog {
-  add(head: Record<string, unknown>, text: string): void;
-  readonly written: number;
-  readonly lost: number;
-  close(): void;
-}
-
-/** Each line: what is given as head, and `text`, the message as it came. Contract: never throws; what it could not write it counts. */
-export function createFailingLog(path: string): FailingLog {
+/** Contract: never throws; `lost` counts what could not be written. */
+export function createFailingLog(path: string) {
   let fd = -1;
   let size = 0;
 
@@ -32,23 +25,18 @@ export function createFailingLog(path: string): FailingLog {
     close();
     const old = readPrivate(path);
     const kept = old.subarray(old.indexOf(10, Math.floor(old.length / 2)) + 1);
-    const file = startPrivate(path, 'board', false);
-    try {
-      file.write(kept);
-      file.commit();
-    } finally {
-      file.abandon();
-    }
+    writeAtomic(path, kept, 'board', false);
   }
 
   const log = {
     written: 0,
     lost: 0,
+    /** One line: what is given as head, and `text`, the message as it came. */
     add(head: Record<string, unknown>, text: string) {
       const bytes = Buffer.from(`${JSON.stringify({ ...head, text })}\n`);
       try {
         open();
-        if (size + bytes.length > LIMITS.live_failing_bytes_max) {
+        if (size + bytes.length > APP_LIMITS.live_failing_bytes_max) {
           halve();
           open();
         }

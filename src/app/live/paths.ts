@@ -1,29 +1,22 @@
 /** What the live protocol keeps in the state folder. */
 import { join, resolve } from 'node:path';
 
-export interface LivePaths {
-  /** A state folder of its own: the collector's journal and index, apart from the runs'. */
-  dir: string;
-  socket: string;
-  /** What senders could not deliver yet. */
-  outbox: string;
-  /** Messages that failed a rule, whole. */
-  failing: string;
-  /** The collector's counters, written again and again while it works. */
-  board: string;
-  /** What people said of the sampled messages. */
-  review: string;
-}
+export type LivePaths = ReturnType<typeof livePaths>;
 
-export function livePaths(state_dir: string): LivePaths {
+export function livePaths(state_dir: string) {
   const root = resolve(state_dir);
   const dir = join(root, 'live');
   return {
+    /** A state folder of its own: the collector's journal and index, apart from the runs'. */
     dir,
     socket: join(dir, 'collector.sock'),
+    /** What senders could not deliver yet. */
     outbox: join(root, 'outbox'),
+    /** Messages that failed a rule, whole. */
     failing: join(dir, 'failing.jsonl'),
+    /** The collector's counters, written again and again while it works. */
     board: join(dir, 'board.json'),
+    /** What people said of the sampled messages. */
     review: join(dir, 'review.jsonl'),
   };
 }

@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import type { Event } from '../../model/event.ts';
-import { type OutboxEntry, openOutbox } from '../../store/outbox/outbox.ts';
+import type { OutboxEntry } from '../../store/outbox/lines.ts';
+import { openOutbox } from '../../store/outbox/outbox.ts';
 import { agentOf } from '../config/agent-of.ts';
 import { eventsOf } from '../sessions/convert.ts';
 import { livePaths } from './paths.ts';
@@ -28,9 +29,10 @@ async function recorded(): Promise<Event[]> {
 
 async function outboxOf(state: string, events: readonly Event[]): Promise<OutboxEntry[]> {
   const run_id = events[0]?.run_id as string;
-  const live = resumeLiveRun(state, run_id, CONFIG);
-  await live.sink(events);
-  live.close();
+  {
+    using live = resumeLiveRun(state, run_id, CONFIG);
+    await live.sink(events);
+  }
   const outbox = openOutbox(livePaths(state).outbox, { ...CONFIG, session_id: run_id });
   const entries: OutboxEntry[] = [];
   for (

@@ -2,20 +2,20 @@
 import { numbered } from '../../live/protocol/compose.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveMessage } from '../../model/live.ts';
-import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
-import { type Outbox, openOutbox } from '../../store/outbox/outbox.ts';
+import { LiveProjector } from '../../projections/live/live.ts';
+import type { Outbox } from '../../store/outbox/file.ts';
+import { openOutbox } from '../../store/outbox/outbox.ts';
 import type { EventSink } from '../run/recorder.ts';
 import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 
-interface ResumedLive {
+/** Its end leaves the outbox for `deliver`. */
+interface ResumedLive extends Disposable {
   /** Takes all events of the run, from the first on. Never throws: the record is what counts. */
   sink: EventSink;
-  /** Leaves the outbox for `deliver`. */
-  close(): void;
 }
 
-const NOTHING: ResumedLive = { sink: () => {}, close: () => {} };
+const NOTHING: ResumedLive = { sink: () => {}, [Symbol.dispose]: () => {} };
 
 export function resumeLiveRun(
   state_dir: string,
@@ -35,7 +35,7 @@ export function resumeLiveRun(
 
 function resumed(outbox: Outbox, { call_timeout_ms, trace }: LiveRunConfig): ResumedLive {
   const { session_id } = outbox;
-  const projector = createLiveProjector({ session_id, call_timeout_ms, trace });
+  const projector = new LiveProjector({ session_id, call_timeout_ms, trace });
   const { seq: last, messages: whole } = outbox.last_event;
   let open = !outbox.ended;
 
@@ -60,7 +60,7 @@ function resumed(outbox: Outbox, { call_timeout_ms, trace }: LiveRunConfig): Res
         open = false;
       }
     },
-    close: () => outbox.close(),
+    [Symbol.dispose]: () => outbox.close(),
   };
 }
 

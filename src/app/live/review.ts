@@ -1,15 +1,14 @@
 /** Manual verification (CF-5): one of a hundred stored messages is shown to a person, who accepts or rejects it. */
-import { closeSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isSampled } from '../../conformance/sample.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { nativeOf, textOf } from '../../lib/foreign.ts';
-import { openAppend, readPrivate, writeAll } from '../../store/files.ts';
-import { readAll, readSession } from '../../store/journal/read.ts';
+import { appendDurably, readPrivate } from '../../store/files.ts';
 import { ownFolder } from '../../store/own-folder.ts';
-import { stateDirAt } from '../../store/state-dir.ts';
 import { livePaths } from './paths.ts';
+import { storedMessages } from './stored.ts';
 
-export const REVIEW_VERDICTS = ['accepted', 'rejected'] as const;
+const REVIEW_VERDICTS = ['accepted', 'rejected'] as const;
 export type ReviewVerdict = (typeof REVIEW_VERDICTS)[number];
 
 export interface Review {
@@ -37,7 +36,6 @@ export interface ReviewTally {
 }
 
 const STAGE = 'review';
-const LIVE_SOURCE = 'live';
 const keyOf = (session_id: string, seq: number) => `${session_id}\n${seq}`;
 
 function reviewOf(line: string): Review | null {
@@ -46,13 +44,8 @@ function reviewOf(line: string): Review | null {
     const { session_id, seq, verdict, note, at } = found ?? {};
     if (typeof session_id !== 'string' || typeof seq !== 'number') return null;
     if (!(REVIEW_VERDICTS as readonly unknown[]).includes(verdict)) return null;
-    return {
-      session_id,
-      seq,
-      verdict: verdict as ReviewVerdict,
-      note: textOf(note),
-      at: textOf(at) ?? '',
-    };
+    const said = { verdict: verdict as ReviewVerdict, note: textOf(note), at: textOf(at) ?? '' };
+    return { session_id, seq, ...said };
   } catch {
     // A line that was cut off when its writer died: the person is asked again.
     return null;
@@ -79,15 +72,11 @@ export async function* sampledMessages(
   state_dir: string,
   session: string | null = null,
 ): AsyncGenerator<Sampled> {
-  const { dir, review } = livePaths(state_dir);
-  const { journal } = stateDirAt(dir);
-  const reviews = readReviews(review);
+  const reviews = readReviews(livePaths(state_dir).review);
   const given = new Set<string>();
-  const stored = session === null ? readAll(journal) : readSession(journal, session);
-  for await (const { session: session_id, source, seq, body } of stored) {
-    if (source !== LIVE_SOURCE || !isSampled(session_id, seq)) continue;
+  for await (const { session: session_id, seq, body } of storedMessages(state_dir, session)) {
     const key = keyOf(session_id, seq);
-    if (given.has(key)) continue;
+    if (!isSampled(session_id, seq) || given.has(key)) continue;
     given.add(key);
     yield { session_id, seq, text: body, review: reviews.get(key) ?? null };
   }
@@ -123,12 +112,7 @@ export function saveReview(state_dir: string, review: Review): void {
   const { dir, review: path } = livePaths(state_dir);
   ownFolder(dir, false);
   try {
-    const fd = openAppend(path);
-    try {
-      writeAll(fd, Buffer.from(`${JSON.stringify(review)}\n`));
-    } finally {
-      closeSync(fd);
-    }
+    appendDurably(path, `${JSON.stringify(review)}\n`);
   } catch (cause) {
     throw fileError(cause, path, STAGE);
   }

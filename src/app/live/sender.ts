@@ -3,37 +3,38 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
+import { plural } from '../../lib/figures.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
 import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
-import { Sender } from '../../live/sender/sender.ts';
-import type { InputReply, Notice, SenderSession, SenderTimes } from '../../live/sender/types.ts';
+import { Sender, type SenderSession } from '../../live/sender/sender.ts';
+import type { InputReply, Notice, SenderTimes } from '../../live/sender/types.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { takeLock } from '../../store/lock.ts';
-import {
-  type Outbox,
-  type OutboxTarget,
-  openOutbox,
-  outboxPath,
-} from '../../store/outbox/outbox.ts';
+import type { Outbox } from '../../store/outbox/file.ts';
+import type { OutboxTarget } from '../../store/outbox/lines.ts';
+import { openOutbox, outboxPath } from '../../store/outbox/outbox.ts';
 import { rememberTarget } from '../config/own-state.ts';
-import { packageRoot } from '../config/paths.ts';
+import { packageVersion } from '../config/paths.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
   /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
   token?: string | null | undefined;
+  /** A file with certificates that vouch for the collector's. */
   ca?: string | null | undefined;
   /** Folder of the outboxes. */
   outbox: string;
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
+  /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
   onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
+  /** Lost connections, clocks that differ, refusals. */
   onNotice?: ((notice: Notice) => void) | undefined;
 }
 
@@ -75,11 +76,14 @@ export class LiveSender {
     const address = parseAddress(url);
     this.#dir = options.outbox;
     this.#target = { url, token_file: token_file ?? null, ca: ca ?? null };
-    const { version } = JSON.parse(readFileSync(`${packageRoot()}/package.json`, 'utf8'));
     this.#sender = new Sender({
       dial: (signal) => dial(address, { ca, signal, lock: takeLock }),
       token: options.token ?? (token_file ? readToken(token_file) : null),
-      client: { name: 'tacho', version, capabilities: onInput === undefined ? [] : ['input'] },
+      client: {
+        name: 'tacho',
+        version: packageVersion(),
+        capabilities: onInput === undefined ? [] : ['input'],
+      },
       clock: options.clock ?? systemClock,
       random: options.random ?? systemRandom,
       ...(times && { times }),
@@ -106,15 +110,15 @@ export class LiveSender {
   /** The number with which a session continues: by the outbox, else by the collector where one answers soon, else 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
-    return (await this.#sender.where(session_id, LIMITS.live_where_ms)) ?? 1;
+    return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;
   }
 
   /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
-      while (outbox.bytes > LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
+      while (outbox.bytes > APP_LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
         outbox.trim(sender.acked);
-        if (!(await sender.moved(LIMITS.live_where_ms))) break;
+        if (!(await sender.moved(APP_LIMITS.live_where_ms))) break;
       }
   }
 
@@ -177,7 +181,7 @@ export class OutSession {
 
   /** Writes the messages as they are, to disk, and rings the sender. */
   put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
-    if (this.outbox.bytes > LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
+    if (this.outbox.bytes > APP_LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
     this.outbox.append(messages.map((message) => ({ ...message, event })));
     this.sender.wake();
   }
@@ -190,7 +194,7 @@ export class OutSession {
 
 /** In words, for stderr. */
 export function undeliveredText({ session_id, messages, refused, path }: Undelivered): string {
-  const many = `${messages} ${messages === 1 ? 'message' : 'messages'} of session ${session_id}`;
+  const many = `${plural(messages, 'message')} of session ${session_id}`;
   return refused === null
     ? `${many} not delivered yet: kept in the outbox, the next tacho sends them`
     : `${many} refused (${refused}): kept in ${path}`;

@@ -4,11 +4,11 @@
  */
 
 import type { Clock } from '../../lib/clock.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
 import type { Confirmation } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
+import { LiveProjector } from '../../projections/live/live.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { type View, whyOf } from '../run/recorder.ts';
 import type { AgentInput, InputAnswer } from '../run/run-input.ts';
 import type { LiveRunConfig } from './destination.ts';
@@ -79,7 +79,7 @@ export class SentRun {
   #push(event: Event): void {
     const { call_timeout_ms, trace } = this.#config;
     this.#session ??= this.#live.open(event.run_id);
-    this.#projector ??= createLiveProjector({ session_id: event.run_id, call_timeout_ms, trace });
+    this.#projector ??= new LiveProjector({ session_id: event.run_id, call_timeout_ms, trace });
     // Apart, so that a recovery can tell what an event brought from what time did.
     this.#session.say(this.#projector.tick(event.at_ms - 1));
     this.#session.say(this.#projector.push(event), event.seq);
@@ -117,7 +117,9 @@ export class SentRun {
     this.#timer = null;
     try {
       // A collector that is away will not come back just now.
-      const wait_ms = this.#live.connected ? LIMITS.live_last_acks_ms : LIMITS.live_deliver_ms;
+      const wait_ms = this.#live.connected
+        ? APP_LIMITS.live_last_acks_ms
+        : APP_LIMITS.live_deliver_ms;
       await this.#live.settled(wait_ms);
       for (const left of await this.#live.close())
         this.#options.say(`live: ${undeliveredText(left)}`);

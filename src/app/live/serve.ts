@@ -6,12 +6,12 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import type { FdWriter } from '../../lib/fd-writer.ts';
 import { newRunId, systemRandom } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { createCollecting } from '../../lib/memory.ts';
 import { othersMax } from '../../live/collector/admission.ts';
 import { readTokenFile } from '../../live/collector/auth.ts';
-import { type Collector, createCollector } from '../../live/collector/collector.ts';
-import type { CollectorLimits } from '../../live/collector/hub.ts';
+import { Collector } from '../../live/collector/collector.ts';
+import type { CollectorLimits } from '../../live/collector/options.ts';
+import { LIVE_LIMITS } from '../../live/limits.ts';
 import { addressText, isLoopback, parseHostPort, socketPath } from '../../live/protocol/address.ts';
 import type { Accept, Listener } from '../../live/transports/listener.ts';
 import { listenPipe } from '../../live/transports/pipe.ts';
@@ -24,6 +24,7 @@ import { openJournal } from '../../store/journal/journal.ts';
 import { readSession } from '../../store/journal/read.ts';
 import { heldError, takeLock } from '../../store/lock.ts';
 import { openStateDir } from '../../store/state-dir.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { createBoard } from './board.ts';
 import { deliverLeft } from './deliver-left.ts';
 import { livePaths } from './paths.ts';
@@ -50,18 +51,9 @@ export interface ServeOptions {
   force?: boolean | undefined;
 }
 
-export interface Serving {
-  listening: string[];
-  /** Where a damaged index was put; the new one is filled from the journal. */
-  moved_to: string | null;
-  collector: Collector;
-  /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
-  ended: Promise<void>;
-  /** Takes nothing more, makes durable what came, acknowledges it, closes. */
-  stop(): Promise<void>;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
-export async function serve(options: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions) {
   // Mistakes of the caller show before anything is made.
   const plan = planOf(options);
   const paths = livePaths(options.state_dir);
@@ -74,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index, clock });
   const board = createBoard(paths, clock);
-  const collector = createCollector({
+  const collector = new Collector({
     journal,
     reader: {
       session: (id) => readSession(state.journal, id, { index }),
@@ -98,7 +90,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     release();
   };
   try {
-    const read = createCollecting(LIMITS.live_collect_bytes);
+    const read = createCollecting(APP_LIMITS.live_collect_bytes);
     const accept = (wire: Parameters<Accept>[0]) => {
       collector.accept(wire);
       wire.stream.on('data', (chunk: Buffer) => read(chunk.length));
@@ -112,13 +104,17 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
   const { trust = false, say = () => {} } = options;
   const left = deliverLeft(options.state_dir, { trust, say });
-  const listening = listeners.map(({ address }) => addressText(address));
-  const ended = Promise.all(listeners.map((listener) => listener.ended)).then(() => {});
-  const { moved_to } = index;
-  return { listening, moved_to, collector, ended, stop: () => left().then(stop) };
+  return {
+    listening: listeners.map(({ address }) => addressText(address)),
+    /** Where a damaged index was put; the new one is filled from the journal. */
+    moved_to: index.moved_to,
+    collector,
+    /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
+    ended: Promise.all(listeners.map((listener) => listener.ended)).then(() => {}),
+    /** Takes nothing more, makes durable what came, acknowledges it, closes. */
+    stop: () => left().then(stop),
+  };
 }
-
-type Tls = { cert: string; key: string } | null;
 
 /** Anything but this machine's own addresses needs a token and TLS (LP-13). */
 function planOf(options: ServeOptions) {
@@ -137,26 +133,24 @@ function planOf(options: ServeOptions) {
     if (missing.length > 0)
       throw usage(`--tcp ${tcp}: others can reach this address: it needs ${missing.join(', ')}`);
   }
-  const tls: Tls =
-    tls_cert === undefined || tls_key === undefined
-      ? null
-      : { cert: textOf(tls_cert), key: textOf(tls_key) };
   return {
-    tls,
+    tls:
+      tls_cert === undefined || tls_key === undefined
+        ? null
+        : { cert: textOf(tls_cert), key: textOf(tls_key) },
     tokens: token_file === undefined ? null : readTokenFile(token_file),
     connections_max: connectionsMax(),
   };
 }
 
-interface Plan {
-  tls: Tls;
-  connections_max: number;
-}
-
 /** Sockets beyond the collector's connections: of peers that are told that there are too many. */
 const SPARE_SOCKETS = 16;
 
-function transports(options: ServeOptions, { tls, connections_max }: Plan, default_socket: string) {
+function transports(
+  options: ServeOptions,
+  { tls, connections_max }: ReturnType<typeof planOf>,
+  default_socket: string,
+) {
   const { tcp, pipe, stdio } = options;
   const sockets_max = connections_max + SPARE_SOCKETS;
   const alone = tcp === undefined && pipe === undefined && stdio === undefined;
@@ -167,12 +161,12 @@ function transports(options: ServeOptions, { tls, connections_max }: Plan, defau
     list.push((accept) => listenUnix({ path, lock: takeLock, sockets_max }, accept));
   }
   if (tcp !== undefined) {
-    const others_max = othersMax(connections_max, LIMITS.live_private_connections);
+    const others_max = othersMax(connections_max, LIVE_LIMITS.private_connections);
     const where = {
       ...parseHostPort(tcp),
       tls,
       sockets_max: others_max + SPARE_SOCKETS,
-      unfinished_max: Math.min(LIMITS.live_ungreeted_max, others_max),
+      unfinished_max: Math.min(LIVE_LIMITS.ungreeted_max, others_max),
     };
     list.push((accept) => listenTcp(where, accept));
   }
@@ -187,7 +181,7 @@ const OWN_FILES = 64;
 /** Peers must not use up the files that the collector itself needs; one that reads the journal costs two. */
 function connectionsMax(): number {
   const room = Math.floor((openFilesMax() - OWN_FILES) / 2) - SPARE_SOCKETS;
-  return Math.min(LIMITS.live_connections_max, Math.max(MIN_CONNECTIONS, room));
+  return Math.min(LIVE_LIMITS.connections_max, Math.max(MIN_CONNECTIONS, room));
 }
 
 const MIN_CONNECTIONS = 8;
@@ -196,8 +190,7 @@ const MIN_CONNECTIONS = 8;
 function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
-    const found = /^Max open files\s+(\d+)/m.exec(limits);
-    return found === null ? Number.POSITIVE_INFINITY : Number(found[1]);
+    return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
   } catch {
     return Number.POSITIVE_INFINITY;
   }

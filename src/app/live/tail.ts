@@ -2,29 +2,20 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { Places } from '../../live/collector/read-cursors.ts';
+import { LIVE_LIMITS } from '../../live/limits.ts';
 import { type Address, addressText } from '../../live/protocol/address.ts';
 import { control } from '../../live/protocol/compose.ts';
-import { readText, type WireMessage } from '../../live/protocol/messages.ts';
+import type { WireMessage } from '../../live/protocol/messages.ts';
+import { ReadCursors } from '../../live/read-cursors.ts';
 import { Link, Refused } from '../../live/sender/link.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveDataOf } from '../../model/live.ts';
 import { LIVE_VERSION } from '../../model/live-words.ts';
-import { readAll } from '../../store/journal/read.ts';
 import { takeLock } from '../../store/lock.ts';
-import { stateDirAt } from '../../store/state-dir.ts';
-import { livePaths } from './paths.ts';
+import { APP_LIMITS } from '../limits.ts';
+import { isOf, isPart, type TailFilter, wanted } from './stored.ts';
 
-export type Shown = (message: WireMessage, text: string) => Promise<void>;
-
-export interface TailFilter {
-  /** Ids, or of one that tacho made its beginning or the end that is shown; null: of all. */
-  sessions: readonly string[] | null;
-  /** From this number of every session on; null: only what comes from now on. */
-  from: number | null;
-  types: ReadonlySet<string> | null;
-}
+type Shown = (message: WireMessage, text: string) => Promise<void>;
 
 export interface TailOptions extends TailFilter {
   address: Address;
@@ -41,49 +32,9 @@ export interface TailOptions extends TailFilter {
   retry_ms?: number;
 }
 
-/** What a collector stored in a state folder, from its files: nobody needs to serve. */
-export async function tailStored(
-  state_dir: string,
-  filter: TailFilter,
-  show: (message: WireMessage, text: string) => Promise<boolean>,
-): Promise<void> {
-  const { journal } = stateDirAt(livePaths(state_dir).dir);
-  const last = new Map<string, number>();
-  for await (const { session, source, seq, body } of readAll(journal)) {
-    if (source !== LIVE_SOURCE || seq < (filter.from ?? 0)) continue;
-    if (!isOf(filter, session)) continue;
-    // A line that was written twice is one message.
-    if (seq <= (last.get(session) ?? 0)) continue;
-    last.set(session, seq);
-    const read = readText(body);
-    if (read.fault !== null || !wanted(filter, read.message.type)) continue;
-    if (!(await show(read.message, body))) return;
-  }
-}
-
-const LIVE_SOURCE = 'live';
-
-const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
-const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
-
-/** Whether only we can tell which sessions are meant. */
-const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
-
-function isOf({ sessions }: TailFilter, session_id: string): boolean {
-  if (sessions === null || sessions.includes(session_id)) return true;
-  if (!MADE_ID.test(session_id)) return false;
-  return sessions.some(
-    (id) =>
-      isPart(id) &&
-      (session_id.endsWith(id) || session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id)),
-  );
-}
-
-const wanted = ({ types }: TailFilter, type: string) => types === null || types.has(type);
-
 /** Until the signal comes, or everything stored has been told; a first connection that fails is an error. */
 export async function tail(options: TailOptions): Promise<void> {
-  const { signal, note, address, retry_ms = LIMITS.live_retry_ms } = options;
+  const { signal, note, address, retry_ms = LIVE_LIMITS.retry_ms } = options;
   const watcher = new Watcher(options);
   let wait_ms = retry_ms;
   for (let first = true; !signal.aborted; first = false) {
@@ -96,7 +47,7 @@ export async function tail(options: TailOptions): Promise<void> {
       const final = error instanceof Refused && !error.retryable;
       if (signal.aborted) break;
       if (first || final) throw error;
-      wait_ms = Math.min(wait_ms * 2, LIMITS.live_retry_ms_max);
+      wait_ms = Math.min(wait_ms * 2, LIVE_LIMITS.retry_ms_max);
     }
     await sleep(wait_ms, undefined, { signal }).catch(() => {});
   }
@@ -106,7 +57,7 @@ export async function tail(options: TailOptions): Promise<void> {
 class Watcher {
   readonly #options: TailOptions;
   readonly #clock: Clock;
-  readonly #places = new Places();
+  readonly #cursors = new ReadCursors();
   #shown: Promise<void> = Promise.resolve();
   #waiting_bytes = 0;
   /** How far sessions go that the collector told of, where it ends with what is stored. */
@@ -129,10 +80,12 @@ class Watcher {
     const { address, ca, signal } = this.#options;
     const wire = await dial(address, { ca, lock: takeLock });
     const state = { told_ms: 0, behind: new Set<string>() };
+    const { version, token } = this.#options;
+    const client_info = { name: 'tacho', version, capabilities: [] };
     const link = new Link(wire, {
-      hello: this.#hello(),
+      hello: { version: LIVE_VERSION, role: 'client', client_info, resume: null, token },
       clock: this.#clock,
-      hello_ms: LIMITS.live_hello_ms,
+      hello_ms: LIVE_LIMITS.hello_ms,
       name: `tail-${process.pid}`,
       onSkew: () => undefined,
       onMessage: (message, text) => {
@@ -155,30 +108,19 @@ class Watcher {
     }
   }
 
-  #hello(): LiveDataOf<'handshake_request'> {
-    const { version, token } = this.#options;
-    return {
-      version: LIVE_VERSION,
-      role: 'client',
-      client_info: { name: 'tacho', version, capabilities: [] },
-      resume: null,
-      token,
-    };
-  }
-
   #subscribe(link: Link, first: boolean): void {
     const { sessions, from } = this.#options;
     const session_ids = sessions?.some(isPart) ? null : (sessions?.slice() ?? null);
     this.#say(link, { session_ids, types: null, from_seq: from });
     if (first || from !== null) return;
     // Only what comes from now on was asked for: what came while nobody listened is asked for by number.
-    this.#places.settle();
-    this.#catchUp(link, this.#places.unfinished());
+    this.#cursors.settle();
+    this.#catchUp(link, this.#cursors.unfinished());
   }
 
   #catchUp(link: Link, session_ids: string[]): void {
     if (session_ids.length === 0) return;
-    const from_seq = Math.min(...session_ids.map((id) => this.#places.have(id))) + 1;
+    const from_seq = Math.min(...session_ids.map((id) => this.#cursors.have(id))) + 1;
     this.#say(link, { session_ids, types: null, from_seq });
   }
 
@@ -196,7 +138,7 @@ class Watcher {
       this.#aside(message, text, on);
       return;
     }
-    const passed = this.#places.pass(session_id, seq, type);
+    const passed = this.#cursors.pass(session_id, seq, type);
     if (passed === 'early' && !on.behind.has(session_id)) {
       on.behind.add(session_id);
       if (on.behind.size > CATCH_UPS_MAX) on.link.close(new Error('too much was missed'));
@@ -216,8 +158,8 @@ class Watcher {
     const { from, follow } = this.#options;
     if (!follow && last_seq >= (from ?? 0)) this.#stored.set(session_id, last_seq);
     if (from !== null) return;
-    if (on.first) this.#places.begin(session_id, last_seq);
-    else if (last_seq > this.#places.have(session_id) && !on.behind.has(session_id)) {
+    if (on.first) this.#cursors.begin(session_id, last_seq);
+    else if (last_seq > this.#cursors.have(session_id) && !on.behind.has(session_id)) {
       on.behind.add(session_id);
       this.#catchUp(on.link, [session_id]);
     }
@@ -226,11 +168,11 @@ class Watcher {
   /** In order; while too much waits for the screen, nothing more is read. */
   #show(message: WireMessage, text: string, wire: Duplex): void {
     this.#waiting_bytes += text.length;
-    if (this.#waiting_bytes > LIMITS.live_unshown_bytes_max) wire.pause();
+    if (this.#waiting_bytes > APP_LIMITS.live_unshown_bytes_max) wire.pause();
     this.#shown = this.#shown.then(async () => {
       if (!this.#options.signal.aborted) await this.#options.show(message, text);
       this.#waiting_bytes -= text.length;
-      if (wire.isPaused() && this.#waiting_bytes <= LIMITS.live_unshown_bytes_max / 2)
+      if (wire.isPaused() && this.#waiting_bytes <= APP_LIMITS.live_unshown_bytes_max / 2)
         wire.resume();
     });
   }
@@ -238,8 +180,8 @@ class Watcher {
   /** Null when the collector has had nothing to tell for a while; a longer one where it knows of more. */
   async #quiet(state: { told_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
-      const more = [...this.#stored].some(([id, seq]) => this.#places.have(id) < seq);
-      const enough_ms = more ? LIMITS.live_told_all_ms_max : LIMITS.live_told_all_ms;
+      const more = [...this.#stored].some(([id, seq]) => this.#cursors.have(id) < seq);
+      const enough_ms = more ? APP_LIMITS.live_silence_ms_max : APP_LIMITS.live_silence_ms;
       const quiet_ms = this.#clock.elapsed() - state.told_ms;
       if (quiet_ms >= enough_ms && this.#waiting_bytes === 0) break;
       await sleep(QUIET_LOOK_MS);

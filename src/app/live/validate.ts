@@ -1,11 +1,10 @@
 /** `tacho validate`: reads a stream and has it judged, in flat memory. */
 import { isUtf8 } from 'node:buffer';
-import { createReadStream, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { createJudge, type Judge } from '../../conformance/judge.ts';
-import { createRecordJudge, type RecordLine } from '../../conformance/records.ts';
+import { createReadStream } from 'node:fs';
+import { Judge } from '../../conformance/judge.ts';
+import { RecordJudge } from '../../conformance/records.ts';
 import { RUN_EVENT_RULES } from '../../conformance/run-event-rules.ts';
-import { type Against, createAgainst } from '../../conformance/sent-stream.ts';
+import { SentStream } from '../../conformance/sent-stream.ts';
 import { TRANSCRIPT_RULES } from '../../conformance/transcript-rules.ts';
 import type { Report } from '../../conformance/types.ts';
 import { fileError } from '../../lib/errors.ts';
@@ -14,17 +13,16 @@ import { jsonFault } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type LineSink, type Lines } from '../../lib/lines.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
+import { isMap } from '../../lib/own.ts';
 import { type JsonSchema, schemaFault } from '../../lib/schema/json-schema.ts';
 import { shown } from '../../live/protocol/fault.ts';
 import { type ReadMessage, readMessage, readText } from '../../live/protocol/messages.ts';
 import { checkRunEvent, checkTranscript } from '../../model/generated/checks.ts';
-import { readAll, readSession } from '../../store/journal/read.ts';
-import { stateDirAt } from '../../store/state-dir.ts';
-import { packageRoot } from '../config/paths.ts';
-import { livePaths } from './paths.ts';
+import { schemaOf } from '../config/paths.ts';
+import { APP_LIMITS } from '../limits.ts';
+import { storedMessages } from './stored.ts';
 
-export const VALIDATE_FORMATS = ['live', 'run-event', 'transcript'] as const;
-export type ValidateFormat = (typeof VALIDATE_FORMATS)[number];
+export type ValidateFormat = 'live' | 'run-event' | 'transcript';
 
 /** A file, or the bytes themselves. */
 export type ValidateInput = string | AsyncIterable<Uint8Array>;
@@ -47,24 +45,18 @@ function pushMessage(judge: Judge, read: ReadMessage, line: number): void {
 
 function tooLarge(bytes: number, head: string): ReadMessage {
   const message = `the line has ${bytes} bytes, ${LIMITS.live_message_bytes_max} are allowed`;
-  return {
-    fault: { code: 'MESSAGE_TOO_LARGE', field: null, message, details: { bytes } },
-    message: null,
-    text: head,
-  };
+  const fault = { code: 'MESSAGE_TOO_LARGE', field: null, message, details: { bytes } } as const;
+  return { fault, message: null, text: head };
 }
 
-function liveReader(against: Against | null): Reader {
-  const judge = createJudge({ against });
+function liveReader(against: SentStream | null): Reader {
+  const judge = new Judge({ against });
   return {
     line: (bytes, start, end, line) => pushMessage(judge, readMessage(bytes, start, end), line),
     oversize: (line, bytes, head) => pushMessage(judge, tooLarge(bytes, head), line),
     report: () => judge.report(),
   };
 }
-
-const schemaOf = (name: string): JsonSchema =>
-  JSON.parse(readFileSync(join(packageRoot(), 'schema', `${name}.json`), 'utf8'));
 
 /** The alternative that is meant: the one with the record's type. */
 function alternative(schema: JsonSchema, { type }: Record<string, unknown>): JsonSchema | null {
@@ -79,7 +71,7 @@ const RECORDS = {
 
 function recordReader(format: keyof typeof RECORDS): Reader {
   const { rules, check } = RECORDS[format];
-  const judge = createRecordJudge(format, rules);
+  const judge = new RecordJudge(format, rules);
   let schema: JsonSchema | null = null;
 
   function faultOf(value: Record<string, unknown>): string | null {
@@ -90,20 +82,16 @@ function recordReader(format: keyof typeof RECORDS): Reader {
     return schemaFault(meant, value) ?? 'it does not have the form of its schema';
   }
 
-  const bad = (line: number, fault: string): RecordLine => ({
-    line,
-    value: null,
-    fault,
-    schema_fault: null,
-  });
+  const bad = (line: number, fault: string) =>
+    judge.push({ line, value: null, fault, schema_fault: null });
 
   return {
     line(bytes, start, end, line) {
       const { value, fault } = parsed(bytes.subarray(start, end));
-      if (value === null) judge.push(bad(line, fault));
+      if (value === null) bad(line, fault);
       else judge.push({ line, value, fault: null, schema_fault: faultOf(value) });
     },
-    oversize: (line, bytes) => judge.push(bad(line, `${bytes} bytes are over the limit`)),
+    oversize: (line, bytes) => bad(line, `${bytes} bytes are over the limit`),
     report: () => judge.report(),
   };
 }
@@ -112,9 +100,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
   if (!isUtf8(bytes)) return { value: null, fault: 'the line is not UTF-8' };
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return { value: value as Record<string, unknown>, fault: '' };
-    return { value: null, fault: 'it is no JSON object' };
+    return isMap(value) ? { value, fault: '' } : { value: null, fault: 'it is no JSON object' };
   } catch (error) {
     return { value: null, fault: jsonFault(error) };
   }
@@ -123,7 +109,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
 const VERSION = /"schema_version"\s*:\s*"(tacho\.transcript|openagent\.run_event)\./;
 
 /** By the beginning of the first line; what is no record of another kind is judged as a message. */
-export function formatOf(head: string): ValidateFormat {
+function formatOf(head: string): ValidateFormat {
   const found = VERSION.exec(head.trimStart().split('\n', 1)[0] ?? '');
   if (found === null) return 'live';
   return found[1] === 'tacho.transcript' ? 'transcript' : 'run-event';
@@ -142,8 +128,8 @@ async function eachChunk(input: ValidateInput, take: (chunk: Buffer) => void): P
   }
 }
 
-async function readAgainst(input: ValidateInput): Promise<Against> {
-  const against = createAgainst();
+async function readAgainst(input: ValidateInput): Promise<SentStream> {
+  const against = new SentStream();
   const lines = createLines({
     line(bytes, start, end) {
       const read = readMessage(bytes, start, end);
@@ -160,22 +146,16 @@ async function readAgainst(input: ValidateInput): Promise<Against> {
 const LINE_BYTES_MAX: Readonly<Record<ValidateFormat, number>> = {
   live: LIMITS.live_message_bytes_max,
   'run-event': LIMITS.line_bytes_max,
-  transcript: LIMITS.transcript_line_bytes_max,
+  transcript: APP_LIMITS.transcript_line_bytes_max,
 };
-
-export interface ValidateOptions {
-  /** Null: found by the first line. */
-  format: ValidateFormat | null;
-  /** The stream as it was sent. */
-  against: ValidateInput | null;
-}
 
 /** Enough of a stream to tell its format. */
 const HEAD_BYTES = 4096;
 
+/** `format`: null: found by the first line. `against`: the stream as it was sent. */
 export async function validateInput(
   input: ValidateInput,
-  options: ValidateOptions,
+  options: { format: ValidateFormat | null; against: ValidateInput | null },
 ): Promise<Report> {
   const against = options.against === null ? null : await readAgainst(options.against);
   let held = Buffer.alloc(0);
@@ -205,17 +185,11 @@ export async function validateInput(
   return reader.report();
 }
 
-/** The journal's source of what was taken; beside it lies what was refused because its number was taken already. */
-const LIVE_SOURCE = 'live';
-
 /** What the collector of a state folder has stored: one session, or all. */
 export async function validateStored(state_dir: string, session: string | null): Promise<Report> {
-  const { journal } = stateDirAt(livePaths(state_dir).dir);
-  const judge = createJudge();
-  const stored = session === null ? readAll(journal) : readSession(journal, session);
+  const judge = new Judge();
   let line = 0;
-  for await (const { source, body } of stored) {
-    if (source !== LIVE_SOURCE) continue;
+  for await (const { body } of storedMessages(state_dir, session)) {
     line += 1;
     pushMessage(judge, readText(body), line);
   }

@@ -1,13 +1,16 @@
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
+import type { Event, EventOf } from '../../model/event.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { type Closing, endRun } from './close-run.ts';
+import { startRecord } from './record.ts';
 
 /** What the end of a run needs of it, with a journal that fails when it is closed. */
 function closing(check: () => void): Closing {
-  const desk = {
+  const recording = {
     run_id: 'r_1',
     state: openStateDir(join(testFolder(), 'state')),
     recorder: { failed: [] },
@@ -22,7 +25,7 @@ function closing(check: () => void): Closing {
       },
     },
   };
-  return { desk, cause: null, spool: null, request: {} } as unknown as Closing;
+  return { recording, cause: null, spool: null, request: {} } as unknown as Closing;
 }
 
 verifies('ST-2', 'a record that is removed after the end of its run is no record', async () => {
@@ -40,4 +43,81 @@ verifies('ST-2', 'a record that is removed after the end of its run is no record
   );
   expect(lost).toMatchObject({ recorded: false, exit_reason: 'capture_error' });
   expect(lost.unlisted).toMatch(/the record of the run is lost: was removed/);
+});
+
+/** Where each agent looks for the sessions of a home folder: a variable, its value, and a folder or file below. */
+const SESSIONS: [agent: string, variable: string, folder: string, below: string][] = [
+  ['claude', 'CLAUDE_CONFIG_DIR', 'c', 'projects'],
+  ['codex', 'CODEX_HOME', 'c', 'sessions'],
+  ['copilot', 'COPILOT_HOME', 'c', 'session-state'],
+  ['gemini', 'GEMINI_CLI_HOME', '', '.gemini/tmp'],
+  ['opencode', 'XDG_DATA_HOME', '', 'opencode/opencode.db'],
+  ['opencode', 'XDG_DATA_HOME', '', 'opencode/storage'],
+  ['pi', 'PI_CODING_AGENT_DIR', 'c', 'sessions'],
+  ['qwen', 'QWEN_HOME', 'c', 'projects'],
+];
+
+function messagesOf(agent: string): string[] {
+  const recording = join('../../agents', agent, 'testdata/bash-ok/stdout.jsonl');
+  return readFileSync(join(import.meta.dirname, recording), 'utf8')
+    .trimEnd()
+    .split('\n');
+}
+
+/** What a recorded run says of its session files. */
+async function reported(agent: string, env: Record<string, string>): Promise<unknown[]> {
+  const problems: unknown[] = [];
+  const take = (events: readonly Event[]) => {
+    for (const event of events)
+      if (event.kind === 'problem') problems.push((event as EventOf<'problem'>).data);
+  };
+  const messages = messagesOf(agent).map((line) => JSON.parse(line) as unknown);
+  const options = { agent, env, cwd: '/home/user/project', state_dir: join(testFolder(), 'state') };
+  const views = [{ name: 'the problems', take }];
+  const { result } = await startRecord(options, messages, views);
+  expect((await result).recorded).toBe(true);
+  return problems;
+}
+
+const unread = (detail: RegExp) =>
+  expect.objectContaining({
+    stage: 'reconcile',
+    code: 'bad_record',
+    detail: expect.stringMatching(detail),
+  });
+
+for (const [agent, variable, folder, below] of SESSIONS)
+  verifies(
+    'AG-16',
+    `${agent}: where ${below} cannot be looked into, that is a problem; where it is missing, it is none`,
+    async () => {
+      const home = testFolder();
+      const env = { HOME: home, [variable]: join(home, folder) };
+      expect(await reported(agent, env)).toEqual([]);
+      const place = join(home, folder, below);
+      mkdirSync(dirname(place), { recursive: true });
+      // Nobody can look into it, not even root.
+      symlinkSync(place, place);
+      expect(await reported(agent, env)).toEqual([unread(/session file was not found: ELOOP/)]);
+    },
+  );
+
+verifies('AG-16', 'a database of sessions that cannot be read is a problem', async () => {
+  const home = testFolder();
+  mkdirSync(join(home, 'opencode'));
+  writeFileSync(join(home, 'opencode/opencode.db'), 'no database');
+  const env = { HOME: home, XDG_DATA_HOME: home };
+  expect(await reported('opencode', env)).toEqual([unread(/not found: .*database/)]);
+});
+
+verifies('AG-16', 'a part of a session that cannot be read is a problem', async () => {
+  const home = testFolder();
+  const session_id = JSON.parse(messagesOf('claude')[0] as string).session_id as string;
+  const parts = join(home, 'projects/p', session_id, 'subagents');
+  mkdirSync(dirname(parts), { recursive: true });
+  writeFileSync(join(home, 'projects/p', `${session_id}.jsonl`), '');
+  const env = { HOME: home, CLAUDE_CONFIG_DIR: home };
+  expect(await reported('claude', env)).toEqual([]);
+  symlinkSync(parts, parts);
+  expect(await reported('claude', env)).toEqual([unread(/left out of the session, .*ELOOP/)]);
 });

@@ -2,26 +2,26 @@
 import { existsSync } from 'node:fs';
 import { overLimit, unwatched } from '../../capture/budget.ts';
 import { problem } from '../../capture/decode.ts';
-import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
-import { createReconciler } from '../../capture/reconcile.ts';
-import { recordedRun } from '../../capture/run-info.ts';
+import { CAPTURE_LIMITS } from '../../capture/limits.ts';
+import type { Pipeline } from '../../capture/pipeline.ts';
+import { createSessionIntake } from '../../capture/session-intake.ts';
 import type { AgentExit } from '../../capture/source/spawn.ts';
 import {
   diffWorktrees,
-  snapshotWorktree,
   uncompared,
   type Worktree,
   type WorktreeLimit,
 } from '../../capture/source/worktree.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import type { EventOf, Raw } from '../../model/event.ts';
+import { snapshotWorktree } from '../../capture/source/worktree-snapshot.ts';
+import type { Draft } from '../../model/draft.ts';
+import type { EventOf } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
 import type { ExitReason } from '../../model/words.ts';
-import { VALUE_CHARS_MIN } from '../../redact/values.ts';
+import { VALUE_CHARS_MIN } from '../../redact/gate.ts';
 import { sessionEvents } from '../sessions/session-source.ts';
 import type { FailedView } from './recorder.ts';
-import { TRANSCRIPT } from './recording.ts';
+import { note, TRANSCRIPT } from './recording.ts';
 import { type EndedRun, lostRecord, NOTHING_STORED, storeRun } from './store-run.ts';
 
 export interface Closing extends EndedRun {
@@ -58,18 +58,17 @@ export interface RunResult {
 }
 
 export async function closeRun(closing: Closing): Promise<RunResult> {
-  const { desk, pipeline, exit, cause } = closing;
-  const { recorder } = desk;
+  const { recording, pipeline, exit, cause } = closing;
+  const { recorder } = recording;
   await recorder.take(pipeline.endOfInput('stdout'));
   await recorder.take(pipeline.endOfInput('stderr'));
-  await noteLeftovers(closing);
-  await noteUnredacted(closing);
+  for (const draft of firstNotes(closing)) await note(closing, draft);
   await reconcile(closing);
   await compareWorktree(closing);
-  await noteCuts(closing);
-  await noteFailedViews(closing);
-  const limit = await settleLimits(closing);
-  const lost = lostRecord(desk);
+  for (const draft of lastNotes(closing)) await note(closing, draft);
+  // Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time.
+  const limit = closing.limit ?? overLimit(closing.limits, pipeline.state);
+  const lost = lostRecord(recording);
   if (lost !== null) recorder.fail(lost);
   const capture_error = recorder.failure?.message ?? closing.unreadable ?? null;
   const elapsed_ms = closing.elapsed_ms?.() ?? null;
@@ -82,138 +81,99 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
 
 /** Stores what is made of the record, where there is a whole one, and lets go of everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
-  const { desk, cause } = closing;
-  const outcome = desk.outcome();
+  const { recording, cause } = closing;
+  const outcome = recording.outcome();
   const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
-  await desk.close();
-  const { run_id, recorder } = desk;
+  await recording.close();
+  const { run_id, recorder } = recording;
   // Only the file counts: one that failed on the way was made again from the journal.
   const failed = whole
     ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
     : recorder.failed;
   const failed_views = [...failed, ...missing];
-  const lost = lostRecord(desk) !== null;
+  const lost = lostRecord(recording) !== null;
   const exit_reason = lost ? 'capture_error' : outcome.exit_reason;
   const recorded = whole && !lost;
   return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };
 }
 
-/** Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time. */
-async function settleLimits({ desk, pipeline, limits, limit }: Closing): Promise<string | null> {
-  for (const detail of unwatched(limits, pipeline.state))
-    await desk.recorder.take(pipeline.draft(problem('process', 'limit_unwatched', detail), null));
-  return limit ?? overLimit(limits, pipeline.state);
-}
-
 /** Where the spool is left, `runs recover` makes the whole record of it, for instance once the disk has room again. */
-async function endUnrecorded(
-  { desk, spool }: Closing,
-  finished: EventOf<'run_finished'>,
-): Promise<void> {
+async function endUnrecorded({ recording, spool }: Closing, finished: EventOf<'run_finished'>) {
   const left = spool !== null && existsSync(spool.stdout) && existsSync(spool.meta);
   const next = left
     ? 'its raw output is kept, finish it with: tacho runs recover'
     : 'its raw output is not there any more either';
-  const error = `the run could not be recorded: ${desk.recorder.failure?.message}; ${next}`;
-  const data = {
-    ...finished.data,
-    ok: false,
-    exit_reason: 'capture_error' as const,
-    error,
-    digest: null,
-  };
-  await desk.recorder.endWithout({ ...finished, data });
+  const error = `the run could not be recorded: ${recording.recorder.failure?.message}; ${next}`;
+  const failed = { ok: false, exit_reason: 'capture_error' as const, error, digest: null };
+  await recording.recorder.endWithout({ ...finished, data: { ...finished.data, ...failed } });
 }
 
-async function noteCuts({ desk, pipeline }: Closing): Promise<void> {
-  const { recorder } = desk;
-  if (recorder.cut === 0) return;
-  const detail = `${recorder.cut} events were too large to record: their long texts were cut`;
-  await recorder.take(pipeline.draft(problem('store', 'truncated_value', detail), null));
-}
-
-async function noteFailedViews({ desk, pipeline }: Closing): Promise<void> {
-  const { recorder } = desk;
-  for (const { view, why } of [...recorder.failed]) {
-    const detail = `${view} failed and was dropped: ${why}`;
-    await recorder.take(pipeline.draft(problem('process', 'view_failed', detail), null));
-  }
-}
-
-async function noteLeftovers({ desk, pipeline, left }: Closing): Promise<void> {
-  if (left.length === 0) return;
+function* firstNotes({ recording, left }: Closing): Generator<Draft> {
   const detail = `processes outlived the agent and were ended: ${left.join(', ')}`;
-  await desk.recorder.take(pipeline.draft(problem('process', 'processes_left', detail), null));
-}
-
-/** Secrets that are too short to be distinguished from ordinary text are named, never shown. */
-async function noteUnredacted({ desk, pipeline }: Closing): Promise<void> {
-  const { too_short } = desk.redactor;
-  if (too_short.length === 0) return;
+  if (left.length > 0) yield problem('process', 'processes_left', detail);
+  // Secrets that are too short to be distinguished from ordinary text are named, never shown.
+  const { too_short } = recording.redactor;
   const text = `not redacted, since their values have fewer than ${VALUE_CHARS_MIN} characters: ${too_short.join(', ')}`;
-  const data = { code: 'not_redacted', text };
-  await desk.recorder.take(pipeline.draft({ kind: 'notice', data }, null));
+  if (too_short.length > 0) yield { kind: 'notice', data: { code: 'not_redacted', text } };
 }
 
+/** Each is recorded before the next is asked for: a view may fail over one of them. */
+function* lastNotes({ recording, pipeline, limits }: Closing): Generator<Draft> {
+  const { recorder } = recording;
+  const cut = `${recorder.cut} events were too large to record: their long texts were cut`;
+  if (recorder.cut > 0) yield problem('store', 'truncated_value', cut);
+  for (const { view, why } of [...recorder.failed])
+    yield problem('process', 'view_failed', `${view} failed and was dropped: ${why}`);
+  for (const detail of unwatched(limits, pipeline.state))
+    yield problem('process', 'limit_unwatched', detail);
+}
+
+/** What the session file adds to the stream, and where the two contradict each other (AG-16). */
 async function reconcile(closing: Closing): Promise<void> {
-  const { desk, pipeline, request, started_ms } = closing;
+  const { recording, pipeline, request, started_ms } = closing;
   const { agent, cwd, env } = request;
   const { session_id } = pipeline.state;
-  if (agent.session === null || session_id === null) return;
-  const path = await agent.session.find({ session_id, cwd, env }).catch(() => null);
-  if (path === null) return;
-  const reader = createPipeline({
-    agent,
-    primary: 'session',
-    now: null,
-    decoder: agent.session.decoder({
-      since_ms: started_ms,
-      stream_usage: pipeline.state.usage.tokens !== null,
-    }),
-    info: recordedRun(desk.run_id, agent.id, { cwd, session_id }),
-  });
-  const reconciler = createReconciler(pipeline.state);
+  const intake = createSessionIntake(agent, pipeline, started_ms);
+  if (intake === null || session_id === null) return;
+  const report = (detail: string) => note(closing, problem('reconcile', 'bad_record', detail));
   try {
-    let raw: Raw | null = null;
-    for await (const events of sessionEvents(agent, path, reader, desk.redactor)) {
-      for (const event of events) {
-        raw = event.raw ?? raw;
-        for (const draft of reconciler.event(event)) {
-          await desk.recorder.take(pipeline.draft(draft, raw));
-        }
-      }
+    const failures: Error[] = [];
+    const unreadable = (error: Error) => failures.push(error);
+    const path = await agent.session?.find({ session_id, cwd, env, unreadable });
+    if (path == null) {
+      const [first] = failures;
+      if (first !== undefined) await report(`the session file was not found: ${first.message}`);
+      return;
     }
-    for (const draft of reconciler.end()) await desk.recorder.take(pipeline.draft(draft, raw));
+    for await (const events of sessionEvents(agent, path, intake, recording.redactor))
+      await recording.recorder.take(events);
   } catch (error) {
-    const detail = `the session file could not be read: ${(error as Error).message}`;
-    await desk.recorder.take(pipeline.draft(problem('reconcile', 'bad_record', detail), null));
+    await report(`the session file could not be read: ${(error as Error).message}`);
   }
 }
 
 const UNREAD: Readonly<Record<WorktreeLimit, string>> = {
   big_files: 'large files of the git work tree were compared by size and time only',
-  too_many_files: `the git work tree was not compared: over ${LIMITS.worktree_files_max} changed files`,
-  timed_out: `the git work tree was not compared: git took over ${LIMITS.worktree_wait_ms} ms`,
+  too_many_files: `the git work tree was not compared: over ${CAPTURE_LIMITS.worktree_files_max} changed files`,
+  timed_out: `the git work tree was not compared: git took over ${CAPTURE_LIMITS.worktree_wait_ms} ms`,
   git_failed: 'the git work tree was not compared: git failed',
   unsafe_config:
     'the git work tree was not compared: the configuration of the repository cannot be used safely',
 };
 
-/** What changed in the git work tree, whether a call told of it or not (RO-10). */
-async function compareWorktree({ desk, pipeline, request, before }: Closing): Promise<void> {
+/** What changed in the git work tree, whether a call reported it or not (RO-10). */
+async function compareWorktree(closing: Closing): Promise<void> {
+  const { recording, request, before } = closing;
   if (before === null) return;
-  const ignore = [desk.state.path];
+  const ignore = [recording.state.path];
   const lacking = uncompared(before, before);
   const after =
     lacking === null ? await snapshotWorktree(request.cwd, { since: before, ignore }) : before;
   // The repository was there at the start.
   const why = after === null ? 'git_failed' : uncompared(before, after);
-  if (why !== null) {
-    const lost = problem('process', 'worktree_unread', UNREAD[why]);
-    await desk.recorder.take(pipeline.draft(lost, null));
-  }
+  if (why !== null) await note(closing, problem('process', 'worktree_unread', UNREAD[why]));
   for (const { path, operation, size } of after === null ? [] : diffWorktrees(before, after)) {
     const data = { path, operation, call_id: null, source: 'git' as const, diff: null, size };
-    await desk.recorder.take(pipeline.draft({ kind: 'file_changed', data }, null));
+    await note(closing, { kind: 'file_changed', data });
   }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMaker } from '../../../test/build-events.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { STORE_LIMITS } from '../../store/limits.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { fitEvent } from './cut-event.ts';
 
 test('an event that fits is left as it is', () => {
@@ -10,14 +11,14 @@ test('an event that fits is left as it is', () => {
 });
 
 test('an event over the limit of an entry keeps the beginnings of its texts, and says so', () => {
-  const output = `${'é'.repeat(LIMITS.entry_bytes_max / 2)}x`;
+  const output = `${'é'.repeat(STORE_LIMITS.entry_bytes_max / 2)}x`;
   const event = createMaker()('call_finished', { call_id: 'c1', output });
   const { body, cut } = fitEvent(event, JSON.stringify(event));
   expect(cut).toBe(true);
-  expect(body.length).toBeLessThan(LIMITS.cut_text_chars + 1_000);
+  expect(body.length).toBeLessThan(APP_LIMITS.cut_text_chars + 1_000);
   const kept = JSON.parse(body);
   expect(kept).toMatchObject({ seq: event.seq, data: { call_id: 'c1' } });
-  const rest = output.length - LIMITS.cut_text_chars;
+  const rest = output.length - APP_LIMITS.cut_text_chars;
   expect(kept.data.output).toMatch(
     new RegExp(`^é+… \\[${rest} more characters were not recorded\\]$`),
   );

@@ -1,14 +1,16 @@
 /** An event that is too large for one entry of the journal: its long texts are cut, each with a mark of its length. */
-import { LIMITS } from '../../lib/limits.ts';
+
 import type { Event } from '../../model/event.ts';
+import { STORE_LIMITS } from '../../store/limits.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 /** Texts of a list or names of a map beyond these are dropped. */
 const ITEMS_MAX = 256;
 
 /** The event itself where it fits. `body` is its JSON. */
 export function fitEvent(event: Event, body: string): { event: Event; body: string; cut: boolean } {
-  const small = body.length * 3 <= LIMITS.entry_bytes_max;
-  if (small || Buffer.byteLength(body) <= LIMITS.entry_bytes_max)
+  const small = body.length * 3 <= STORE_LIMITS.entry_bytes_max;
+  if (small || Buffer.byteLength(body) <= STORE_LIMITS.entry_bytes_max)
     return { event, body, cut: false };
   const data = cutValue(event.data) as Event['data'];
   const fitted = { ...event, data } as Event;
@@ -24,7 +26,7 @@ function cutValue(value: unknown): unknown {
 }
 
 function cutText(text: string): string {
-  const kept = LIMITS.cut_text_chars;
+  const kept = APP_LIMITS.cut_text_chars;
   if (text.length <= kept) return text;
   return `${text.slice(0, kept)}… [${text.length - kept} more characters were not recorded]`.toWellFormed();
 }

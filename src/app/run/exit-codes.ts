@@ -8,7 +8,7 @@ export const EXIT_USAGE = 2;
 export const EXIT_SOFTWARE = 70;
 /** Not delivered yet; it is kept, and trying again can help (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_LATER = 75;
-export const EXIT_AGENT_MISSING = 127;
+const EXIT_AGENT_MISSING = 127;
 
 const CODES: Record<ExitReason, number> = {
   ok: 0,

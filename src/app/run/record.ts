@@ -2,9 +2,10 @@
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { closeRun, type RunResult } from './close-run.ts';
+import type { RecordOptions } from './options.ts';
 import type { View } from './recorder.ts';
-import { openDesk, pipelineOf } from './recording.ts';
-import { prepareRecord, type RecordOptions } from './request.ts';
+import { note, openRecording, pipelineOf } from './recording.ts';
+import { prepareRecord } from './request.ts';
 import type { RunControl } from './run.ts';
 import { refused } from './run-input.ts';
 
@@ -22,35 +23,26 @@ export function startRecord(
     const request = await prepareRecord(options);
     const started_ms = request.clock.now();
     const started_elapsed = request.clock.elapsed();
-    const desk = openDesk(request, newRunId(started_ms, request.random), views);
-    desk.journal.begin(desk.run_id);
-    const pipeline = pipelineOf({ ...request, started_ms }, desk);
+    const recording = openRecording(request, newRunId(started_ms, request.random), views);
+    recording.journal.begin(recording.run_id);
+    const pipeline = pipelineOf({ ...request, started_ms }, recording);
     let line = 0;
     try {
       for await (const message of messages) {
         line += 1;
         const raw = { channel: 'stdout' as const, line, offset: line };
-        await desk.recorder.take(pipeline.record(message, raw));
+        await recording.recorder.take(pipeline.record(message, raw));
         if (cause !== null) break;
       }
     } catch (error) {
-      const data = {
-        exit_reason: 'agent_error' as const,
-        error: String(error),
-        evidence: 'none' as const,
-      };
-      await desk.recorder.take(pipeline.draft({ kind: 'agent_ended', data }, null));
+      const end = { exit_reason: 'agent_error', evidence: 'none' } as const;
+      const data = { ...end, error: String(error) };
+      await note({ recording, pipeline }, { kind: 'agent_ended', data });
     }
-    const nothing = {
-      spool: null,
-      exit: null,
-      left: [],
-      before: null,
-      limit: null,
-      elapsed_ms: () => request.clock.elapsed() - started_elapsed,
-    };
-    const limits = NO_LIMITS;
-    return closeRun({ request, desk, pipeline, cause, limits, started_ms, ...nothing });
+    const elapsed_ms = () => request.clock.elapsed() - started_elapsed;
+    const run = { request, recording, pipeline, cause, started_ms, elapsed_ms };
+    const nothing = { spool: null, exit: null, left: [], before: null, limit: null };
+    return closeRun({ ...run, ...nothing, limits: NO_LIMITS });
   }
 
   return {

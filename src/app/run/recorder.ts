@@ -1,11 +1,10 @@
 /**
- * The gate between capture and everything else: redacts, journals, and only then shows (ST-2, ST-7).
+ * Between capture and everything else: events pass the gate, are journalled, and only then shown (ST-2, ST-7).
  * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun.
  */
 import { createHash } from 'node:crypto';
 import type { Event, EventOf } from '../../model/event.ts';
-import { redactEvent } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import type { Gate } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import { fitEvent } from './cut-event.ts';
 
@@ -27,10 +26,10 @@ export interface FailedView {
 /** The journal source of a run's own capture. */
 export const CAPTURE_SOURCE = 'capture';
 
-export interface RecorderOptions {
+interface RecorderOptions {
   run_id: string;
   journal: Journal;
-  redactor: Redactor;
+  gate: Gate;
   views: readonly View[];
 }
 
@@ -40,29 +39,12 @@ export interface JournalledEvent {
   body: string;
 }
 
-export interface Recorder {
-  take(events: readonly Event[]): Promise<void>;
-  /** Takes the next entries that are in the journal already, a batch at a time. */
-  resume(entries: readonly JournalledEvent[]): Promise<void>;
+export class Recorder {
   /** What keeps the journal from taking more; null while it works. */
-  readonly failure: Error | null;
-  /** What was recorded is not there any more: nothing more is recorded. */
-  fail(error: Error): void;
-  /** Views that failed and get no more events. */
-  readonly failed: readonly FailedView[];
-  /** Events that were too large for the journal and lost a part of their texts. */
-  readonly cut: number;
-  /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
-  endWithout(finished: EventOf<'run_finished'>): Promise<void>;
-}
-
-export function createRecorder(options: RecorderOptions): Recorder {
-  return new JournalRecorder(options);
-}
-
-class JournalRecorder implements Recorder {
   failure: Error | null = null;
+  /** Events that were too large for the journal and lost a part of their texts. */
   cut = 0;
+  /** Views that failed and get no more events. */
   readonly failed: FailedView[] = [];
   readonly #options: RecorderOptions;
   #views: readonly View[];
@@ -79,10 +61,10 @@ class JournalRecorder implements Recorder {
 
   async take(events: readonly Event[]): Promise<void> {
     if (events.length === 0 || this.failure !== null) return;
-    const { run_id, journal, redactor } = this.#options;
+    const { run_id, journal, gate } = this.#options;
     const kept: Event[] = [];
     const entries = events.map((event) => {
-      const whole = this.#sealed(redactEvent(event, redactor));
+      const whole = this.#sealed(gate.event(event));
       const { event: safe, body, cut } = fitEvent(whole, JSON.stringify(whole));
       if (cut) this.cut += 1;
       this.#digest.update(body).update('\n');
@@ -102,18 +84,21 @@ class JournalRecorder implements Recorder {
     await this.#show(kept);
   }
 
+  /** What was recorded is not there any more: nothing more is recorded. */
   fail(error: Error): void {
     this.failure ??= error;
   }
 
+  /** Takes the next entries that are in the journal already, a batch at a time. */
   async resume(entries: readonly JournalledEvent[]): Promise<void> {
     for (const { body } of entries) this.#digest.update(body).update('\n');
     this.#count += entries.length;
     await this.#show(entries.map(({ event }) => event));
   }
 
+  /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
   async endWithout(unsafe: EventOf<'run_finished'>): Promise<void> {
-    const finished = redactEvent(unsafe, this.#options.redactor);
+    const finished = this.#options.gate.event(unsafe);
     const last = this.#last;
     const base = { v: 1, run_id: finished.run_id, at_source: 'clamped', raw: null } as const;
     const at_ms = Math.max(finished.at_ms, last?.at_ms ?? 0);
@@ -132,7 +117,7 @@ class JournalRecorder implements Recorder {
   #sealed(event: Event): Event {
     if (event.kind !== 'run_finished') return event;
     const sha256 = this.#digest.copy().digest('hex');
-    const redactions = this.#options.redactor.counts();
+    const redactions = this.#options.gate.redactor.counts();
     return {
       ...event,
       data: { ...event.data, redactions, digest: { events: this.#count, sha256 } },

@@ -1,57 +1,36 @@
 /** Everything a run is recorded with, opened together and closed together. */
-import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
-import type { Agent } from '../../model/agent.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
+import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
-import { draftRedaction } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import { createGate } from '../../redact/gate.ts';
 import { type Cover, coversOnly } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
-import { type Journal, openJournal } from '../../store/journal/journal.ts';
-import { openStateDir, type StateDir } from '../../store/state-dir.ts';
+import { openJournal } from '../../store/journal/journal.ts';
+import { openStateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { TranscriptWriter } from '../runs/transcript-writer.ts';
 import { fingerprint } from './fingerprint.ts';
-import { createRecorder, type EventSink, type Recorder, type View, whyOf } from './recorder.ts';
+import { type EventSink, Recorder, type View, whyOf } from './recorder.ts';
 import type { RunRequest } from './request.ts';
 
-export interface Desk {
-  run_id: string;
-  state: StateDir;
-  journal: Journal;
-  /** What the journal wrote, for the index; complete once it is closed. */
-  covers: readonly Cover[];
-  recorder: Recorder;
-  redactor: Redactor;
-  /** The outcome of all events so far. Never throws. */
-  outcome(): RunOutcome;
-  /** Null: it failed; the journal can make it again. */
-  transcript(): TranscriptWriter | null;
-  close(): Promise<void>;
-}
+export type Recording = ReturnType<typeof openRecording>;
 
 const OUTCOME = 'the outcome';
 export const TRANSCRIPT = 'the transcript';
 
-interface DeskOptions {
-  agent: Agent;
-  env: Record<string, string | undefined>;
-  redact: readonly string[];
-  state_dir: string;
-  /** Where sessions lie, for a run that is in the journal already. */
+/** `index`: where sessions lie, for a run that is in the journal already. */
+type RecordingOptions = Pick<RunRequest, 'agent' | 'env' | 'redact' | 'state_dir'> & {
   index?: Index;
-}
+};
 
-function redactorFor(state: StateDir, options: Omit<DeskOptions, 'state_dir'>): Redactor {
-  const { env, redact, agent } = options;
-  return openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
-}
-
-export function openDesk(options: DeskOptions, run_id: string, views: readonly View[]): Desk {
+export function openRecording(options: RecordingOptions, run_id: string, views: readonly View[]) {
+  const { agent, env, redact } = options;
   const state = openStateDir(options.state_dir);
-  const redactor = redactorFor(state, options);
+  const redactor = openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
+  const gate = createGate(redactor);
   const covers: Cover[] = [];
   const journal = openJournal(state.journal, { index: options.index ?? coversOnly(covers) });
   const transcript = new TranscriptWriter({ tmp: state.tmp });
@@ -68,27 +47,28 @@ export function openDesk(options: DeskOptions, run_id: string, views: readonly V
     { name: OUTCOME, take: each((event) => fold.push(event)) },
     { name: TRANSCRIPT, take: each((event) => transcript.push(event)) },
   ];
-  const recorder = createRecorder({ run_id, journal, redactor, views: [...own, ...views] });
+  const recorder = new Recorder({ run_id, journal, gate, views: [...own, ...views] });
   const failure = (name: string) => recorder.failed.find(({ view }) => view === name);
-
-  function outcome(): RunOutcome {
-    const failed = failure(OUTCOME);
-    if (failed !== undefined) return briefOutcome(ends, failed.why);
-    try {
-      return fold.finish();
-    } catch (error) {
-      return briefOutcome(ends, whyOf(error));
-    }
-  }
-
   return {
     run_id,
     state,
     journal,
+    /** What the journal wrote, for the index; complete once it is closed. */
     covers,
     recorder,
     redactor,
-    outcome,
+    gate,
+    /** The outcome of all events so far. Never throws. */
+    outcome(): RunOutcome {
+      const failed = failure(OUTCOME);
+      if (failed !== undefined) return briefOutcome(ends, failed.why);
+      try {
+        return fold.finish();
+      } catch (error) {
+        return briefOutcome(ends, whyOf(error));
+      }
+    },
+    /** Null: it failed; the journal can make it again. */
     transcript: () => (failure(TRANSCRIPT) === undefined ? transcript : null),
     close() {
       transcript.close();
@@ -112,18 +92,28 @@ function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
   return { ...outcome, warnings: [...outcome.warnings, gap] };
 }
 
+/** A recording, and the pipeline that makes its events. */
+export interface Capture {
+  recording: Recording;
+  pipeline: Pipeline;
+}
+
+/** Records what tacho itself has to say of the run. */
+export const note = ({ recording, pipeline }: Capture, draft: Draft) =>
+  recording.recorder.take(pipeline.draft(draft, null));
+
 type PipelineRequest = Pick<RunRequest, 'agent' | 'prompt' | 'cwd' | 'config' | 'clock'> & {
   started_ms: number;
 };
 
-export function pipelineOf(request: PipelineRequest, { run_id, redactor }: Desk): Pipeline {
+export function pipelineOf(request: PipelineRequest, { run_id, gate }: Recording): Pipeline {
   const { agent, prompt, cwd, config, clock, started_ms } = request;
-  return createPipeline({
+  return new Pipeline({
     agent,
     primary: 'stdout',
     now: clock.now,
     elapsed: clock.elapsed,
-    ...draftRedaction(redactor),
+    gate,
     info: {
       run_id,
       agent: agent.id,

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { createSpool } from '../../store/spool/spool.ts';
 import { openStateDir } from '../../store/state-dir.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { attemptAllowed, attemptOver, triedEnough } from './recover-budget.ts';
 
 const newSpool = () => createSpool(openStateDir(join(testFolder(), 'state')), 'r_1');
@@ -25,7 +25,7 @@ verifies(
   'attempts are counted until one does not fail; a command of the user has no budget',
   () => {
     const spool = newSpool();
-    for (let i = 0; i < LIMITS.auto_recover_attempts_max; i++) {
+    for (let i = 0; i < APP_LIMITS.auto_recover_attempts_max; i++) {
       expect(triedEnough(spool)).toBe(false);
       expect(attemptAllowed(spool, LATER)).toBeNull();
     }

@@ -2,12 +2,12 @@
  * What the automatic recovery of a new run may take: time, bytes, and attempts per spool. Contract: an attempt is noted
  * in the spool before it begins, so that one that ends its process counts too.
  */
-import { closeSync, fsyncSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesText } from '../../lib/figures.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { openAppend, unlinkQuietly, writeAll } from '../../store/files.ts';
+import { appendDurably, unlinkQuietly } from '../../store/files.ts';
 import type { Spool } from '../../store/spool/spool.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 export interface AutoBudget {
   /** No spool is begun after this moment of `performance.now()`. */
@@ -21,14 +21,14 @@ const attemptsAt = (spool: Spool) => join(spool.path, 'attempts');
 
 /** Only `tacho runs recover` tries this spool again. */
 export function triedEnough(spool: Spool): boolean {
-  return bytesAt(attemptsAt(spool)) >= LIMITS.auto_recover_attempts_max;
+  return bytesAt(attemptsAt(spool)) >= APP_LIMITS.auto_recover_attempts_max;
 }
 
 function whyNotAuto(spool: Spool): string | null {
   if (triedEnough(spool))
-    return `the automatic recovery failed ${LIMITS.auto_recover_attempts_max} times`;
+    return `the automatic recovery failed ${APP_LIMITS.auto_recover_attempts_max} times`;
   const bytes = [spool.stdout, spool.stderr, spool.meta].reduce((sum, at) => sum + bytesAt(at), 0);
-  if (bytes <= LIMITS.auto_recover_bytes_max) return null;
+  if (bytes <= APP_LIMITS.auto_recover_bytes_max) return null;
   return `its ${bytesText(bytes)} are over the limit of the automatic recovery`;
 }
 
@@ -39,13 +39,7 @@ export function attemptAllowed(spool: Spool, auto: AutoBudget | null): string | 
   if (why !== null) return why;
   if (performance.now() > auto.until_ms) return 'the time for automatic recoveries is used up';
   try {
-    const fd = openAppend(attemptsAt(spool));
-    try {
-      writeAll(fd, Buffer.from('x'));
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    appendDurably(attemptsAt(spool), 'x');
     return null;
   } catch (error) {
     return `the attempt cannot be noted: ${(error as Error).message}`;

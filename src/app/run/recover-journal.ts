@@ -1,8 +1,9 @@
-/** Runs that the journal has without an end: which they are, and what their first event says of them. */
+/** Runs that the journal has without an end: which they are, what their first event says, and all that it has of one. */
 import { lstatSync } from 'node:fs';
 import { findAgent } from '../../agents/registry.ts';
+import { TachoError } from '../../lib/errors.ts';
 import { isRunId } from '../../lib/ids.ts';
-import type { EventOf } from '../../model/event.ts';
+import type { Event, EventOf } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
@@ -15,24 +16,21 @@ import { thisOwner } from '../../store/owner.ts';
 import { spoolAt } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { eventIn } from '../runs/journal-events.ts';
-import { CAPTURE_SOURCE } from './recorder.ts';
+import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
+import type { Capture } from './recording.ts';
 import type { KnownSpool } from './spool-meta.ts';
 
 /** Ids of runs that have no end and no spool. */
 export async function orphans(state: StateDir): Promise<string[]> {
-  const index = openIndex(state);
-  try {
-    await createCatalogue(state.journal, index).refresh(newReport());
-    const deleted = readTombstones(state);
-    const hasSpool = (id: string) =>
-      lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
-    return index
-      .unlistedSessions()
-      .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
-      .sort();
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const deleted = readTombstones(state);
+  const hasSpool = (id: string) =>
+    lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return index
+    .unlistedSessions()
+    .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
+    .sort();
 }
 
 interface Journalled extends KnownSpool {
@@ -44,34 +42,85 @@ export async function findInJournal(
   state: StateDir,
   run_id: string,
 ): Promise<Journalled | 'busy' | null> {
-  const index = openIndex(state);
-  try {
-    const started = await firstEvent(state, run_id, index);
-    if (started === null) return null;
-    const segments = index.getPositions(run_id).map(({ segment }) => segment);
-    if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
-    const { agent: id, cwd, prompt, config } = started.data;
-    const agent = await findAgent(id);
-    if (agent === undefined)
-      throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
-    const meta = {
-      version: 1 as const,
-      run_id,
-      config: config ?? ({ agent: id, model: null } as RunConfig),
-      prompt: prompt ?? '',
-      cwd: cwd ?? process.cwd(),
-      started_ms: started.at_ms,
-      keep_raw: false,
-      redact: [],
-      secrets: {},
-      owner: thisOwner(),
-      agent: null,
-    };
-    return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  const started = await firstEvent(state, run_id, index);
+  if (started === null) return null;
+  const segments = index.getPositions(run_id).map(({ segment }) => segment);
+  if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
+  const { agent: id, cwd, prompt, config } = started.data;
+  const agent = await findAgent(id);
+  if (agent === undefined)
+    throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
+  const meta = {
+    version: 1 as const,
+    run_id,
+    config: config ?? ({ agent: id, model: null } as RunConfig),
+    prompt: prompt ?? '',
+    cwd: cwd ?? process.cwd(),
+    started_ms: started.at_ms,
+    keep_raw: false,
+    redact: [],
+    secrets: {},
+    owner: thisOwner(),
+    agent: null,
+  };
+  return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
 }
+
+interface Folded {
+  last: Event | null;
+  /** Entries with a checksum that holds and a body that is no event. */
+  foreign: number;
+  /** Numbers before the last one that no entry has. */
+  missing: number;
+}
+
+/** Batches are bounded in bytes: one event may have megabytes. */
+const BATCH_CHARS = 1024 * 1024;
+const BATCH_EVENTS = 1024;
+
+/** Brings the capture to where the journal ends. */
+export async function foldJournal({ recording, pipeline }: Capture, index: Index): Promise<Folded> {
+  const { run_id, recorder, journal, state } = recording;
+  const folded: Folded = { last: null, foreign: 0, missing: 0 };
+  let read_to = 0;
+  let batch: JournalledEvent[] = [];
+  let chars = 0;
+  const flush = async () => {
+    await recorder.resume(batch);
+    batch = [];
+    chars = 0;
+  };
+  for await (const { source, seq, body } of readSession(state.journal, run_id, { index })) {
+    if (source !== CAPTURE_SOURCE) continue;
+    folded.missing += seq - read_to - 1;
+    read_to = seq;
+    const event = eventIn(body, run_id);
+    if (event === null) {
+      folded.foreign += 1;
+      continue;
+    }
+    folded.last = event;
+    pipeline.resumption.resume(event);
+    batch.push({ event, body });
+    chars += body.length;
+    if (chars > BATCH_CHARS || batch.length >= BATCH_EVENTS) await flush();
+  }
+  await flush();
+  // A segment that could not be read for a moment: what is in it would be captured again, and differ.
+  if (read_to !== (await journal.lastSeq(run_id, CAPTURE_SOURCE)))
+    throw unread(`${state.journal}: what it has of the run cannot be read now`);
+  pipeline.resumption.skipTo(read_to);
+  pipeline.resumed();
+  return folded;
+}
+
+export const unread = (text: string, cause?: unknown) =>
+  new TachoError('state_unusable', `${text}; try again with: tacho runs recover`, {
+    stage: 'recover',
+    retryable: true,
+    cause,
+  });
 
 async function firstEvent(
   state: StateDir,

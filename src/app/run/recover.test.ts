@@ -5,7 +5,8 @@ import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { createSpool } from '../../store/spool/spool.ts';
 import { openStateDir } from '../../store/state-dir.ts';
-import { type Recovery, recoverAll } from './recover.ts';
+import { recoverAll } from './recover.ts';
+import type { Recovery } from './recover-run.ts';
 
 const runId = (n: number) => `r_01m7fgscfd${String(n).padStart(16, '0')}`;
 const newState = () => openStateDir(join(testFolder(), 'state'));

@@ -18,10 +18,9 @@ import {
 import type { StateDir } from '../../store/state-dir.ts';
 import { sweepUnfinished } from '../../store/sweep.ts';
 import { sweepTemporary } from '../../store/temporary.ts';
-import type { RunResult } from './close-run.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
 import { findInJournal, orphans } from './recover-journal.ts';
-import { finishRun } from './recover-run.ts';
+import { finishRun, type Recovery, recoveryOf } from './recover-run.ts';
 import {
   agentRuns,
   closeSpool,
@@ -30,18 +29,6 @@ import {
   type SpoolMeta,
   type UnknownSpool,
 } from './spool-meta.ts';
-
-export type Recovery =
-  | { state: 'recovered'; run_id: string; result: RunResult }
-  /** It could not be recorded or listed; a later recovery tries again. */
-  | { state: 'failed'; run_id: string; why: string }
-  /** Its tacho, or another recovery, is at work on it; `why` names that one. */
-  | { state: 'busy'; run_id: string; why: string }
-  /** The agent still runs and waiting was not asked for. */
-  | { state: 'running'; run_id: string; pid: number }
-  /** Over the budget of the automatic recovery. */
-  | { state: 'left'; run_id: string; why: string }
-  | { state: 'unreadable'; run_id: string; why: string };
 
 export interface RecoverOptions {
   /** Wait for agents that still run. */
@@ -110,15 +97,6 @@ function recordedBy({ meta: file }: Spool, { owner, started_ms }: SpoolMeta): st
   return `is being recorded by a running tacho (${who}, for ${age}; file: ${file})`;
 }
 
-/** What came of a run that was finished; null: another command has deleted it meanwhile. */
-function recoveryOf(state: StateDir, run_id: string, result: RunResult): Recovery | null {
-  const { recorded, unlisted, outcome } = result;
-  if (recorded && unlisted === null) return { state: 'recovered', run_id, result };
-  if (isDeleted(state, run_id)) return null;
-  const why = unlisted ?? outcome.error_details?.message ?? 'the run could not be recorded';
-  return { state: 'failed', run_id, why };
-}
-
 async function underLock(
   state: StateDir,
   spool: Spool,
@@ -153,18 +131,14 @@ async function underLock(
 
 /** Listed, with all its files: nothing is left to do. */
 function isClosed(state: StateDir, run_id: string, read: KnownSpool | UnknownSpool): boolean {
-  const index = openIndex(state);
-  try {
-    const outcome = index.getRun(run_id);
-    if (outcome === null) return false;
-    const meta = 'meta' in read ? read.meta : null;
-    const log = meta?.stream_log ? logPath(state, outcome.agent, run_id) : null;
-    const transcript = transcriptPath(state, outcome.agent, run_id);
-    const files = [transcript, log].every((path) => path === null || existsSync(path));
-    return files && meta?.live == null;
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  const outcome = index.getRun(run_id);
+  if (outcome === null) return false;
+  const meta = 'meta' in read ? read.meta : null;
+  const log = meta?.stream_log ? logPath(state, outcome.agent, run_id) : null;
+  const transcript = transcriptPath(state, outcome.agent, run_id);
+  const files = [transcript, log].every((path) => path === null || existsSync(path));
+  return files && meta?.live == null;
 }
 
 /** A spool without a usable meta.json: what the journal has of the run is closed, the raw output stays. */
@@ -201,10 +175,7 @@ async function closeUnknown(
 }
 
 /** Runs that the journal has without an end and without a spool, and nobody writes any more. */
-async function* recoverOrphans(
-  state: StateDir,
-  { run_id: only, signal, force }: RecoverOptions,
-): AsyncGenerator<Recovery> {
+async function* recoverOrphans(state: StateDir, { run_id: only, signal, force }: RecoverOptions) {
   const lock = takeLock(join(state.spool, '.recovering'), { force });
   if (lock === null) return;
   try {

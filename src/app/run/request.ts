@@ -1,75 +1,23 @@
-/** What a caller asks of a run, completed with defaults and checked, before anything is started. */
+/** What was asked of a run, completed with defaults and checked, before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
 import { NO_LIMITS } from '../../capture/budget.ts';
-import { findProgram, lookUpProgram } from '../../capture/source/spawn.ts';
+import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
-import { TachoError } from '../../lib/errors.ts';
+import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
-import type { RunConfig, RunLimits } from '../../model/parts.ts';
-import type { ApproveMode, OutputMode } from '../../model/words.ts';
+import type { RunConfig } from '../../model/parts.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { programEntry } from '../config/paths.ts';
-import { type LiveRunConfig, type LiveRunOptions, sendingTo } from '../live/destination.ts';
-
-export interface RunOptions {
-  /** Id of the agent, as `tacho agents` lists them; default: that of the target. */
-  agent?: string | undefined;
-  prompt: string;
-  /** Work folder of the agent; default: the current folder. */
-  cwd?: string | undefined;
-  model?: string | undefined;
-  /** What the agent may do without asking; default: what its CLI does by default. */
-  approve?: ApproveMode | undefined;
-  /** Passed to the agent unchanged. */
-  args?: readonly string[] | undefined;
-  /** Added to the agent's environment. */
-  env?: Readonly<Record<string, string>> | undefined;
-  /** The program to start instead of the agent's own, with leading arguments. */
-  command?: readonly string[] | undefined;
-  timeout_ms?: number | undefined;
-  /** Over which the run is ended. */
-  limits?: Partial<RunLimits> | undefined;
-  /** Session of the agent to go on with. */
-  resume?: string | undefined;
-  /** Whether text deltas are wanted. */
-  stream?: boolean | undefined;
-  /** Default: $TACHO_HOME, else `.tacho` in the current folder. */
-  state_dir?: string | undefined;
-  /** Keep the agent's raw output after the run is recorded. */
-  keep_raw?: boolean | undefined;
-  /** A log beside the transcript: readable lines, or the agent's stdout; default: none. */
-  stream_log?: StreamLog | undefined;
-  /** Patterns of secrets to redact, beyond the known ones. */
-  redact?: readonly string[] | undefined;
-  labels?: Readonly<Record<string, string>> | undefined;
-  /** Where the run is sent as it happens; default: nowhere. */
-  live?: LiveRunOptions | null | undefined;
-  /** A named entry of tacho.yaml; default where no agent is named: the file's default target. */
-  target?: string | undefined;
-  /** How often the agent is run again when the model API failed or it stopped at once; default: 0. */
-  retries?: number | undefined;
-  /** Before the first retry; each next one waits twice as long. Default: 2000. */
-  retry_wait_ms?: number | undefined;
-  /** Whether `say`, `interrupt` and `confirm` may reach the agent, where it can take input while it runs (LP-14). */
-  accept_input?: boolean | undefined;
-  output_mode?: OutputMode | undefined;
-  tui?: boolean | undefined;
-  events_path?: string | undefined;
-  final_output_path?: string | undefined;
-  /** Time and chance as parameters; a fixed clock and seed make the output byte-identical (RE-19). */
-  clock?: Clock | undefined;
-  random?: RandomSource | undefined;
-}
-
-/** Options of a run whose agent is known. */
-export type AgentRunOptions = RunOptions & { agent: string };
+import { APP_LIMITS } from '../limits.ts';
+import { type LiveRunConfig, sendingTo } from '../live/destination.ts';
+import type { AgentRunOptions, RecordOptions, RunOptions } from './options.ts';
 
 export interface RunRequest {
   agent: Agent;
@@ -100,7 +48,8 @@ export function randomOf(env: NodeJS.ProcessEnv): RandomSource {
   return env.TACHO_ID_SEED ? seededRandom(env.TACHO_ID_SEED) : systemRandom;
 }
 
-const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+const refused = (code: ErrorCode, text: string) => new TachoError(code, text, { stage: 'request' });
+const usage = (text: string) => refused('usage', text);
 
 /** Variables of tacho itself that are none of the agent's business. */
 const OWN_VARIABLES = [
@@ -120,27 +69,17 @@ function agentEnvironment(options: Pick<RunOptions, 'env'>): Record<string, stri
 
 function checkCwd(cwd: string): void {
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw new TachoError('cwd_missing', `cannot work in ${cwd}: there is no such folder`, {
-    stage: 'request',
-  });
+  throw refused('cwd_missing', `cannot work in ${cwd}: there is no such folder`);
 }
 
 /** The program's absolute path. */
-function checkProgram(
-  agent: Agent,
-  plan: LaunchPlan,
-  env: Record<string, string>,
-  cwd: string,
-): string {
+function checkProgram(agent: Agent, plan: LaunchPlan, env: Record<string, string>, cwd: string) {
   const found = lookUpProgram(plan.command, env.PATH, cwd);
   if (found.state === 'found') return found.path;
-  if (found.state === 'not_executable') {
-    throw new TachoError('agent_not_executable', `${found.path} is not executable`, {
-      stage: 'request',
-    });
-  }
+  if (found.state === 'not_executable')
+    throw refused('agent_not_executable', `${found.path} is not executable`);
   const say = `${agent.title} is not installed: "${plan.command}" is not on the PATH; ${agent.install}`;
-  throw new TachoError('agent_missing', say, { stage: 'request' });
+  throw refused('agent_missing', say);
 }
 
 function configOf(options: AgentRunOptions): RunConfig {
@@ -169,8 +108,8 @@ export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {
 }
 
 function checkTimeout(timeout_ms: number | null): void {
-  if (timeout_ms === null || (timeout_ms > 0 && timeout_ms <= LIMITS.timeout_ms_max)) return;
-  const most = Math.floor(LIMITS.timeout_ms_max / 1000);
+  if (timeout_ms === null || (timeout_ms > 0 && timeout_ms <= APP_LIMITS.timeout_ms_max)) return;
+  const most = Math.floor(APP_LIMITS.timeout_ms_max / 1000);
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
@@ -188,12 +127,12 @@ function retryOf({ retries: times = 0, retry_wait_ms: wait_ms = RETRY_WAIT_MS }:
 export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
   if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
-  if (utf8Bytes(options.prompt) > LIMITS.prompt_bytes_max)
-    throw usage(`the prompt is over ${LIMITS.prompt_bytes_max} bytes`);
+  if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
+    throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
   checkTimeout(options.timeout_ms ?? null);
-  const cwd = resolve(options.cwd ?? process.cwd());
+  const request = requestOf(options, agent);
+  const { cwd, config } = request;
   checkCwd(cwd);
-  const config = configOf(options);
   const { model, approve, resume, stream, args } = config;
   for (const [name, value] of Object.entries({ model, resume })) {
     const wrong = likeFlag(value);
@@ -220,45 +159,35 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
   config.program = program ?? asked ?? started;
   if (command !== null) config.command = [...command];
   return {
-    agent,
-    prompt: options.prompt,
-    cwd,
+    ...request,
     env,
     plan,
-    config,
-    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
-    redact: options.redact ?? [],
     live: options.live == null ? null : await sendingTo(options.live),
     retry: retryOf(options),
+  };
+}
+
+/** What a run and the messages of an SDK have in common. */
+function requestOf(options: AgentRunOptions, agent: Agent) {
+  return {
+    agent,
+    prompt: options.prompt,
+    cwd: resolve(options.cwd ?? process.cwd()),
+    config: configOf(options),
+    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env }),
+    redact: options.redact ?? [],
     clock: options.clock ?? clockOf(process.env),
     random: options.random ?? randomOf(process.env),
   };
 }
 
-/** Of `RunOptions`, what has a meaning without a process. */
-export type RecordOptions = Pick<
-  RunOptions,
-  'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
-> & { agent: string; prompt?: string | undefined };
-
 type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
 
 export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };
-  return {
-    agent: await agentOf(options.agent),
-    prompt: options.prompt,
-    cwd: resolve(options.cwd ?? process.cwd()),
-    env: agentEnvironment(options),
-    config: configOf(options),
-    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env, cwd: process.cwd() }),
-    keep_raw: false,
-    stream_log: false,
-    redact: options.redact ?? [],
-    live: null,
-    clock: options.clock ?? clockOf(process.env),
-    random: options.random ?? randomOf(process.env),
-  };
+  const request = requestOf(options, await agentOf(options.agent));
+  const env = agentEnvironment(options);
+  return { ...request, env, keep_raw: false, stream_log: false, live: null };
 }

@@ -1,9 +1,9 @@
 /** Attempts at a run (RO-9): which failures are worth another, after how long, and what it knows of those before. */
 import type { RandomSource } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf, Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunAttempt } from '../../model/parts.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 export const FIRST_ATTEMPT: RunAttempt = { number: 1, earlier_ms: 0, first_run_id: null };
 
@@ -15,21 +15,14 @@ export function attemptAfter(attempt: RunAttempt, { run_id, metrics }: RunOutcom
   };
 }
 
-type ProviderFailure = DataOf<'provider_failed'>;
-
-/** Sees the events of an attempt and tells afterwards whether another is worth it. */
-export interface AttemptWatch {
-  sink(events: readonly Event[]): void;
-  worthAnother(outcome: RunOutcome): boolean;
-}
-
-export function watchAttempt(): AttemptWatch {
-  let failure: ProviderFailure | null = null;
+/** Sees the events of an attempt and says afterwards whether another is worth it. */
+export function watchAttempt() {
+  let failure: DataOf<'provider_failed'> | null = null;
   return {
-    sink(events) {
+    sink(events: readonly Event[]): void {
       for (const event of events) if (event.kind === 'provider_failed') failure = event.data;
     },
-    worthAnother({ exit_reason, metrics }) {
+    worthAnother({ exit_reason, metrics }: RunOutcome): boolean {
       if (exit_reason === 'provider_error') return failure?.retryable !== false;
       // It died before it did anything: what was never begun can be begun again.
       return exit_reason === 'incomplete' && metrics.tool_calls_count === 0;
@@ -39,6 +32,6 @@ export function watchAttempt(): AttemptWatch {
 
 /** Doubles with each attempt, and differs by up to a quarter so that many runs do not come back at once. */
 export function waitBefore(attempt: number, first_ms: number, random: RandomSource): number {
-  const whole = Math.min(first_ms * 2 ** (attempt - 2), LIMITS.retry_wait_ms_max);
+  const whole = Math.min(first_ms * 2 ** (attempt - 2), APP_LIMITS.retry_wait_ms_max);
   return Math.round(whole * (0.75 + ((random(1)[0] ?? 0) / 255) * 0.5));
 }

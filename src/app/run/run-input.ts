@@ -4,11 +4,11 @@
  */
 import type { Writable } from 'node:stream';
 import { newUuid, type RandomSource } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, Confirmation, InputTalk } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 export type InputAnswer =
   | { taken: true }
@@ -67,9 +67,9 @@ export class RunInput implements AgentInput {
     const { random } = this.#options;
     if (this.#talk === null || this.#state !== 'running') return this.#restricted();
     if (text.trim() === '') return refused('running', 'there is nothing in it to say');
-    if (utf8Bytes(text) > LIMITS.input_bytes_max)
-      return refused('running', `a text may have at most ${LIMITS.input_bytes_max} bytes`);
-    if (this.#talk.waiting.length >= LIMITS.input_waiting_max)
+    if (utf8Bytes(text) > APP_LIMITS.input_bytes_max)
+      return refused('running', `a text may have at most ${APP_LIMITS.input_bytes_max} bytes`);
+    if (this.#talk.waiting.length >= APP_LIMITS.input_waiting_max)
       return refused('running', 'the agent has not taken up what was said before: wait for it');
     return this.#write(this.#talk.say(text, newUuid(random)));
   }
@@ -99,7 +99,7 @@ export class RunInput implements AgentInput {
     this.#unread = null;
     if (!talk.resting) return;
     if (talk.waiting.length === 0) this.close();
-    else this.#unread = setTimeout(() => this.close(), LIMITS.input_wait_ms);
+    else this.#unread = setTimeout(() => this.close(), APP_LIMITS.input_wait_ms);
   }
 
   /** The agent gets no more. */

@@ -1,12 +1,12 @@
 /** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../../capture/budget.ts';
+import { CAPTURE_LIMITS } from '../../capture/limits.ts';
 import type { Pipeline } from '../../capture/pipeline.ts';
-import { type Drain, leftUnread, settleDrains } from '../../capture/source/drain.ts';
+import { leftUnread, settleDrains } from '../../capture/source/drain.ts';
 import { endTree, listTree, type TreeRoot } from '../../capture/source/process-tree.ts';
 import { readInto } from '../../capture/source/read-into.ts';
-import type { AgentProcess } from '../../capture/source/spawn.ts';
-import { createTail, type Tail, waitForChange } from '../../capture/source/tail.ts';
-import { snapshotWorktree } from '../../capture/source/worktree.ts';
+import { Tail, waitForChange } from '../../capture/source/tail.ts';
+import { snapshotWorktree } from '../../capture/source/worktree-snapshot.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -15,10 +15,11 @@ import type { RunLimits } from '../../model/parts.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { createSpool, removeSpool, SPOOL_MARK, type Spool } from '../../store/spool/spool.ts';
 import { rememberTarget } from '../config/own-state.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { type Closing, closeRun, type RunResult } from './close-run.ts';
 import { type Launched, launch } from './launch.ts';
 import { type View, whyOf } from './recorder.ts';
-import { type Desk, openDesk, pipelineOf } from './recording.ts';
+import { note, openRecording, pipelineOf, type Recording } from './recording.ts';
 import type { RunRequest } from './request.ts';
 import { type AgentInput, RunInput } from './run-input.ts';
 import { keepRaw } from './spool-meta.ts';
@@ -34,34 +35,34 @@ export interface RunControl {
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
 export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
   const run_id = newRunId(request.clock.now(), request.random);
-  const desk = openDesk(request, run_id, views);
+  const recording = openRecording(request, run_id, views);
   let spool: Spool | null = null;
   try {
     // Before the agent does any work: without an index the run could not be listed.
-    openIndex(desk.state).close();
+    openIndex(recording.state).close();
     // Before anything is on disk that would be sent later.
-    if (request.live !== null) rememberTarget(desk.state.path, request.live);
-    desk.journal.begin(run_id);
-    const before = await snapshotWorktree(request.cwd, { ignore: [desk.state.path] });
-    spool = createSpool(desk.state, run_id);
+    if (request.live !== null) rememberTarget(recording.state.path, request.live);
+    recording.journal.begin(run_id);
+    const before = await snapshotWorktree(request.cwd, { ignore: [recording.state.path] });
+    spool = createSpool(recording.state, run_id);
     const launched = await launch(request, run_id, spool);
-    const running = new RunInProgress(request, desk, spool, launched);
+    const running = new RunInProgress(request, recording, spool, launched);
     return {
       input: running.input,
       abort: (cause) => running.abort(cause),
       result: running.recordOrEnd(before),
     };
   } catch (error) {
-    await dropAll(desk, spool);
+    await dropAll(recording, spool);
     throw error;
   }
 }
 
 /** No agent was started. What cannot be removed now is removed by a recovery. */
-async function dropAll(desk: Desk, spool: Spool | null): Promise<void> {
+async function dropAll(recording: Recording, spool: Spool | null): Promise<void> {
   try {
     if (spool !== null) removeSpool(spool);
-    await desk.close();
+    await recording.close();
   } catch {
     // The error that brought us here is the one to report.
   }
@@ -76,15 +77,11 @@ const NO_END: Ends = { stdout: Number.POSITIVE_INFINITY, stderr: Number.POSITIVE
 class RunInProgress {
   readonly input: RunInput;
   readonly #request: RunRequest;
-  readonly #desk: Desk;
+  readonly #recording: Recording;
   readonly #spool: Spool;
-  readonly #agent: AgentProcess;
-  readonly #drains: readonly Drain[];
-  readonly #problems: readonly Draft[];
+  readonly #launched: Launched;
   readonly #root: TreeRoot;
   readonly #pipeline: Pipeline;
-  readonly #started_ms: number;
-  readonly #started_elapsed: number;
   readonly #limits: RunLimits;
   readonly #loops: LoopGuard | null;
   #cause: string | null = null;
@@ -93,18 +90,14 @@ class RunInProgress {
   /** One for all reads: a new one for each would be garbage by the hundred. */
   readonly #buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
 
-  constructor(request: RunRequest, desk: Desk, spool: Spool, launched: Launched) {
+  constructor(request: RunRequest, recording: Recording, spool: Spool, launched: Launched) {
     const { agent, started_ms } = launched;
     this.#request = request;
-    this.#desk = desk;
+    this.#recording = recording;
     this.#spool = spool;
-    this.#agent = agent;
-    this.#drains = launched.drains;
-    this.#problems = launched.problems;
-    this.#root = { pid: agent.pid ?? 0, run_id: desk.run_id, start: agent.start };
-    this.#started_ms = started_ms;
-    this.#started_elapsed = launched.started_elapsed;
-    this.#pipeline = pipelineOf({ ...request, started_ms }, desk);
+    this.#launched = launched;
+    this.#root = { pid: agent.pid ?? 0, run_id: recording.run_id, start: agent.start };
+    this.#pipeline = pipelineOf({ ...request, started_ms }, recording);
     this.#limits = request.config.limits ?? NO_LIMITS;
     const { same_calls } = this.#limits;
     this.#loops = same_calls === null ? null : createLoopGuard(same_calls);
@@ -118,7 +111,7 @@ class RunInProgress {
     const again = this.#cause !== null;
     this.#cause ??= cause;
     this.input.close();
-    const grace_ms = again ? 0 : LIMITS.kill_grace_ms;
+    const grace_ms = again ? 0 : APP_LIMITS.kill_grace_ms;
     const signal = cause === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
@@ -128,7 +121,7 @@ class RunInProgress {
     try {
       return await this.#record(before);
     } catch (error) {
-      await endTree(this.#root, { grace_ms: LIMITS.kill_grace_ms, signal: 'SIGTERM' });
+      await endTree(this.#root, { grace_ms: APP_LIMITS.kill_grace_ms, signal: 'SIGTERM' });
       if (this.#pipeline.state.finished !== null) throw error;
       // A recovery reads it in the file.
       keepRaw(this.#spool);
@@ -139,41 +132,43 @@ class RunInProgress {
   }
 
   async #record(before: Closing['before']): Promise<RunResult> {
-    const { config } = this.#request;
-    const timer =
-      config.timeout_ms === null
-        ? null
-        : setTimeout(() => this.abort('timeout'), config.timeout_ms);
+    const { timeout_ms } = this.#request.config;
+    const timer = timeout_ms === null ? null : setTimeout(() => this.abort('timeout'), timeout_ms);
     const behindMark = { from: SPOOL_MARK.length, mark: SPOOL_MARK };
     const tails = {
-      stdout: createTail(this.#spool.stdout, behindMark),
-      stderr: createTail(this.#spool.stderr, behindMark),
+      stdout: new Tail(this.#spool.stdout, behindMark),
+      stderr: new Tail(this.#spool.stderr, behindMark),
     };
     const exited = new AbortController();
-    this.#agent.exited.finally(() => exited.abort());
+    this.#launched.agent.exited.finally(() => exited.abort());
     await this.#readUntil(tails, exited.signal);
     if (timer !== null) clearTimeout(timer);
     this.input.end();
     const { left, problems } = await this.#readLeftovers(tails);
-    for (const draft of problems) await this.#desk.recorder.take(this.#pipeline.draft(draft, null));
+    for (const draft of problems) await this.#note(draft);
     await Promise.all([tails.stdout.close(), tails.stderr.close()]);
     return closeRun(await this.#closing(left, before));
   }
 
+  #note(draft: Draft): Promise<void> {
+    return note({ recording: this.#recording, pipeline: this.#pipeline }, draft);
+  }
+
   async #closing(left: string[], before: Closing['before']): Promise<Closing> {
+    const { agent, started_ms, started_elapsed } = this.#launched;
     return {
       request: this.#request,
-      desk: this.#desk,
+      recording: this.#recording,
       spool: this.#spool,
       pipeline: this.#pipeline,
-      exit: await this.#agent.exited,
+      exit: await agent.exited,
       cause: this.#cause,
       limits: this.#limits,
       limit: this.#limit,
       left,
       before,
-      started_ms: this.#started_ms,
-      elapsed_ms: () => this.#request.clock.elapsed() - this.#started_elapsed,
+      started_ms,
+      elapsed_ms: () => this.#request.clock.elapsed() - started_elapsed,
     };
   }
 
@@ -199,13 +194,12 @@ class RunInProgress {
       const events = await readInto(this.#pipeline, channel, tails[channel], this.#buffer);
       if (events === null) continue;
       got = true;
-      await this.#desk.recorder.take(events);
+      await this.#recording.recorder.take(events);
       this.#watch(events);
       this.input.watch(events);
     }
-    for (const note of this.input.notes())
-      await this.#desk.recorder.take(this.#pipeline.draft(note, null));
-    if (!got) await this.#desk.recorder.take(this.#pipeline.pause());
+    for (const draft of this.input.notes()) await this.#note(draft);
+    if (!got) await this.#recording.recorder.take(this.#pipeline.pause());
     return got;
   }
 
@@ -223,22 +217,23 @@ class RunInProgress {
    */
   async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
     const most = {
-      stdout: tails.stdout.size() + LIMITS.leftover_bytes_max,
-      stderr: tails.stderr.size() + LIMITS.leftover_bytes_max,
+      stdout: tails.stdout.size() + APP_LIMITS.leftover_bytes_max,
+      stderr: tails.stderr.size() + APP_LIMITS.leftover_bytes_max,
     };
     const full = { stdout: new AbortController(), stderr: new AbortController() };
     const enough = { stdout: full.stdout.signal, stderr: full.stderr.signal };
     const timer = setInterval(() => {
       for (const channel of CHANNELS)
         if (tails[channel].size() > most[channel]) full[channel].abort();
-    }, LIMITS.tree_poll_ms);
+    }, CAPTURE_LIMITS.tree_poll_ms);
     try {
       const ending = this.#endLeftovers(tails, AbortSignal.any(Object.values(enough)));
       const [left] = await Promise.all([ending, this.#readRest(tails, NO_END)]);
-      const problems = await settleDrains(this.#drains, enough);
+      const { drains, problems } = this.#launched;
+      const unsettled = await settleDrains(drains, enough);
       await this.#readRest(tails, most);
       const rest = CHANNELS.flatMap((channel) => leftUnread(channel, tails[channel]));
-      return { left, problems: [...this.#problems, ...problems, ...rest] };
+      return { left, problems: [...problems, ...unsettled, ...rest] };
     } finally {
       clearInterval(timer);
     }
@@ -249,12 +244,12 @@ class RunInProgress {
     await this.#ending;
     const names = (await listTree(this.#root)).map((process) => process.name);
     if (names.length === 0) return [];
-    const waited = AbortSignal.any([AbortSignal.timeout(LIMITS.leftover_wait_ms), enough]);
+    const waited = AbortSignal.any([AbortSignal.timeout(APP_LIMITS.leftover_wait_ms), enough]);
     while (!waited.aborted && (await listTree(this.#root)).length > 0) {
-      await waitForChange([tails.stdout, tails.stderr], waited, LIMITS.tree_poll_ms * 4);
+      await waitForChange([tails.stdout, tails.stderr], waited, CAPTURE_LIMITS.tree_poll_ms * 4);
     }
     const { names: ended } = await endTree(this.#root, {
-      grace_ms: enough.aborted ? 0 : LIMITS.kill_grace_ms,
+      grace_ms: enough.aborted ? 0 : APP_LIMITS.kill_grace_ms,
       signal: 'SIGTERM',
     });
     return ended;

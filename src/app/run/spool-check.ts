@@ -9,35 +9,8 @@ import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
 import type { Owner } from '../../store/owner.ts';
 import { spoolName } from '../../store/spool/spool.ts';
 import { patterns } from '../config/config.ts';
-import { STREAM_LOGS, type StreamLog } from '../config/log.ts';
+import { STREAM_LOGS } from '../config/log.ts';
 import type { LiveRunConfig } from '../live/destination.ts';
-
-/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
-export interface SpoolMeta {
-  version: 1;
-  run_id: string;
-  config: RunConfig;
-  prompt: string;
-  cwd: string;
-  started_ms: number;
-  keep_raw: boolean;
-  /** Missing in spools of earlier versions. */
-  stream_log?: StreamLog;
-  redact: readonly string[];
-  /** The collector that it is sent to; missing in spools of earlier versions. */
-  live?: LiveRunConfig | null;
-  /**
-   * The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
-   */
-  secrets: Record<string, string>;
-  owner: Owner;
-  agent: { pid: number; start: string | null } | null;
-  /**
-   * Processes that write the agent's output into the spool; none where the agent writes it itself. Missing in spools of
-   * earlier versions, which also have no mark in their files.
-   */
-  drains?: DrainMark[];
-}
 
 const text = is.anyText;
 const textOrNull = is.orNull(text);
@@ -47,19 +20,26 @@ const countOrNull = is.orNull(count);
 /** Up to the end of the year 9999: later times have no ISO form. */
 const time = is.whole(0, 253_402_300_799_999);
 
-/** All fields of `T`; those in `optional` may be missing. Others are dropped: they may be of any size and depth. */
-function record<T>(
-  reads: { [K in keyof T & string]-?: Read<T[K]> },
-  ...optional: (keyof T & string)[]
-): Read<T> {
-  const fields = Object.entries<Read>(reads).map(([name, read]) => [
+type Trace = NonNullable<LiveRunConfig['trace']>;
+/** A field that is added to the record, optional or not, is added here too. */
+type All<T> = Record<keyof T & string, Read>;
+type Value<R> = R extends Read<infer T> ? T : never;
+
+/** All fields; those in `optional` may be missing. Others are dropped: they may be of any size and depth. */
+function record<R extends Record<string, Read>, O extends (keyof R & string)[]>(
+  reads: R,
+  ...optional: O
+) {
+  const fields = Object.entries(reads).map(([name, read]) => [
     name,
-    optional.includes(name as never) ? read : { read, required: true },
+    optional.includes(name) ? read : { read, required: true },
   ]);
-  return is.mapOf(Object.fromEntries(fields), { open: true }) as Read<T>;
+  return is.mapOf(Object.fromEntries(fields), { open: true }) as unknown as Read<
+    { [K in Exclude<keyof R, O[number]>]: Value<R[K]> } & { [K in O[number]]?: Value<R[K]> }
+  >;
 }
 
-const limits = record<RunLimits>({
+const limits: Read<RunLimits> = record({
   cost_usd: is.orNull(is.figure(0)),
   tokens: countOrNull,
   tool_calls: countOrNull,
@@ -67,13 +47,13 @@ const limits = record<RunLimits>({
   same_calls: countOrNull,
 });
 
-const attempt = record<RunAttempt>({
+const attempt: Read<RunAttempt> = record({
   number: is.whole(1),
   earlier_ms: count,
   first_run_id: textOrNull,
 });
 
-const config = record<RunConfig>(
+const config: Read<RunConfig> = record(
   {
     agent: text,
     target: textOrNull,
@@ -94,7 +74,7 @@ const config = record<RunConfig>(
     events_path: textOrNull,
     final_output_path: textOrNull,
     labels: is.named(text),
-  },
+  } satisfies All<RunConfig>,
   'program',
   'command',
   'limits',
@@ -102,12 +82,12 @@ const config = record<RunConfig>(
   'accept_input',
 );
 
-const trace = record<NonNullable<LiveRunConfig['trace']>>(
-  { traceparent: text, tracestate: textOrNull },
+const trace: Read<Trace> = record(
+  { traceparent: text, tracestate: textOrNull } satisfies All<Trace>,
   'tracestate',
 );
 
-const live = record<Omit<LiveRunConfig, 'insecure'>>({
+const live: Read<LiveRunConfig> = record({
   url: text,
   token_file: textOrNull,
   ca: textOrNull,
@@ -115,21 +95,16 @@ const live = record<Omit<LiveRunConfig, 'insecure'>>({
   trace: is.orNull(trace),
 });
 
-const owner = record<Owner>(
-  {
-    pid,
-    ticks: countOrNull,
-    space: textOrNull,
-    host: text,
-    life: textOrNull,
-  },
+const owner: Read<Owner> = record(
+  { pid, ticks: countOrNull, space: textOrNull, host: text, life: textOrNull } satisfies All<Owner>,
   'host',
   'life',
 );
 
-const mark = record<DrainMark>({ pid, start: textOrNull });
+const mark: Read<DrainMark> = record({ pid, start: textOrNull });
 
-const meta = record<SpoolMeta>(
+/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+const meta = record(
   {
     version: is.oneOf([1]),
     run_id: text,
@@ -138,19 +113,26 @@ const meta = record<SpoolMeta>(
     cwd: text,
     started_ms: time,
     keep_raw: is.flag,
+    // Missing in spools of earlier versions, as `live` and `drains` are.
     stream_log: is.oneOf(STREAM_LOGS),
     // One of an older version, or an edited one, may not compile: without it the raw output cannot be redacted.
-    redact: patterns,
+    redact: patterns as Read<readonly string[]>,
+    // The collector that it is sent to.
     live: is.orNull(live),
+    // The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
     secrets: is.named(text),
     owner,
     agent: is.orNull(mark),
+    // Processes that write the agent's output into the spool; none where the agent writes it itself. Where it is missing,
+    // the files have no mark either.
     drains: is.listOf(mark),
   },
   'stream_log',
   'live',
   'drains',
 );
+
+export type SpoolMeta = ReturnType<typeof meta>;
 
 /** The meta with the fields that are known and no others. Throws a TachoError with all mistakes. */
 export function metaFrom(source: Source, folder: string): SpoolMeta {

@@ -5,7 +5,7 @@ import type { DrainMark } from '../../capture/source/drain.ts';
 import { startOf } from '../../capture/source/process-tree.ts';
 import type { AgentProcess } from '../../capture/source/spawn.ts';
 import type { Agent } from '../../model/agent.ts';
-import { knownSecrets } from '../../redact/values.ts';
+import { knownSecrets } from '../../redact/gate.ts';
 import { thisOwner } from '../../store/owner.ts';
 import {
   markRecorded,
@@ -31,17 +31,10 @@ export function metaOf(parts: {
 }): SpoolMeta {
   const { request, run_id, started_ms, agent, drains } = parts;
   const { config, prompt, cwd, keep_raw, stream_log, redact, live } = request;
+  const noted = { run_id, config, prompt, cwd, started_ms, keep_raw, stream_log, redact, live };
   return {
     version: 1,
-    run_id,
-    config,
-    prompt,
-    cwd,
-    started_ms,
-    keep_raw,
-    stream_log,
-    redact,
-    live,
+    ...noted,
     secrets: secretsOf(request),
     owner: thisOwner(stateDirAt(request.state_dir).journal),
     agent: agent?.pid == null ? null : { pid: agent.pid, start: agent.start },

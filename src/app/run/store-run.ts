@@ -6,9 +6,9 @@ import { openIndex } from '../../store/index/index-db.ts';
 import { removeIfDeleted } from '../../store/journal/tombstones.ts';
 import type { Spool } from '../../store/spool/spool.ts';
 import { journalledEvents } from '../runs/replay.ts';
-import { rebuildTranscript, saveTranscript } from '../runs/transcript-writer.ts';
+import { saveTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { type FailedView, whyOf } from './recorder.ts';
-import { type Desk, TRANSCRIPT } from './recording.ts';
+import { type Recording, TRANSCRIPT } from './recording.ts';
 import type { RunRequest } from './request.ts';
 import { closeSpool } from './spool-meta.ts';
 import { saveLog } from './stream-log.ts';
@@ -16,7 +16,7 @@ import { saveLog } from './stream-log.ts';
 /** A run of which all events are known. */
 export interface EndedRun {
   request: Pick<RunRequest, 'agent' | 'cwd' | 'env' | 'keep_raw' | 'stream_log'>;
-  desk: Desk;
+  recording: Recording;
   /** Null where there is no raw output to keep. */
   spool: Spool | null;
 }
@@ -34,7 +34,7 @@ export const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
  * an error of the disk, so that a recovery can store the rest.
  */
 export async function storeRun(
-  { desk, spool, request }: EndedRun,
+  { recording, spool, request }: EndedRun,
   outcome: RunOutcome,
 ): Promise<Stored> {
   const missing: FailedView[] = [];
@@ -48,27 +48,23 @@ export async function storeRun(
     }
   };
   // Before the run is listed: whatever is listed has its files, where they can be written at all.
-  await attempt(TRANSCRIPT, () => storeTranscript(desk, outcome));
-  const { run_id, redactor } = desk;
+  await attempt(TRANSCRIPT, () => storeTranscript(recording, outcome));
+  const { run_id, redactor } = recording;
   if (spool !== null) {
     const { agent, stream_log, cwd } = request;
     const log = { run_id, agent: agent.id, stream_log, cwd, redactor };
-    await attempt('the log', () => saveLog(desk.state, spool, log));
+    await attempt('the log', () => saveLog(recording.state, spool, log));
   }
   let deleted = false;
   try {
-    await desk.journal.close();
-    const index = openIndex(desk.state);
-    try {
-      index.saveRun(outcome, desk.covers);
-      await attempt('the check for its deletion', () => {
-        deleted = removeIfDeleted(desk.state, index, run_id);
-      });
-    } finally {
-      index.close();
-    }
+    await recording.journal.close();
+    using index = openIndex(recording.state);
+    index.saveRun(outcome, recording.covers);
+    await attempt('the check for its deletion', () => {
+      deleted = removeIfDeleted(recording.state, index, run_id);
+    });
   } catch (error) {
-    const lost = lostRecord(desk);
+    const lost = lostRecord(recording);
     if (lost !== null)
       return { unlisted: `the record of the run is lost: ${lost.message}`, missing };
     const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
@@ -80,14 +76,16 @@ export async function storeRun(
   return { unlisted: null, missing };
 }
 
-function storeTranscript({ state, run_id, transcript }: Desk, outcome: RunOutcome) {
+async function storeTranscript({ state, run_id, transcript }: Recording, outcome: RunOutcome) {
   const made = transcript();
-  if (made === null) return rebuildTranscript(state, outcome, journalledEvents(state, run_id));
-  saveTranscript(state, outcome, made);
+  if (made !== null) return saveTranscript(state, outcome, made);
+  using writer = new TranscriptWriter({ tmp: state.tmp });
+  for await (const event of journalledEvents(state, run_id)) writer.push(event);
+  saveTranscript(state, outcome, writer);
 }
 
 /** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
-export function lostRecord({ journal, state }: Desk): Error | null {
+export function lostRecord({ journal, state }: Recording): Error | null {
   try {
     // Later commands refuse such a state folder, though the journal could be read through a link.
     for (const path of [state.path, state.journal, state.spool, state.transcripts])

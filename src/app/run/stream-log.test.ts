@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { createRedactor } from '../../redact/redact.ts';
+import { createRedactor } from '../../redact/gate.ts';
 import { secretHash } from '../../store/journal/hash.ts';
 import { logPath } from '../../store/spool/run-files.ts';
 import { createSpool } from '../../store/spool/spool.ts';

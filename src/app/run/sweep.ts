@@ -4,14 +4,14 @@
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { LIMITS } from '../../lib/limits.ts';
-import type { OutboxTarget } from '../../store/outbox/outbox.ts';
+import type { OutboxTarget } from '../../store/outbox/lines.ts';
 import { mayLive } from '../../store/owner.ts';
 import { isRecorded, listSpools, type Spool, sweepRemoved } from '../../store/spool/spool.ts';
 import { type StateDir, stateDirAt } from '../../store/state-dir.ts';
 import { isOwnState } from '../../store/state-mark.ts';
 import { type Acting, mayAct, NOT_RECOVERED } from '../config/own-state.ts';
 import { packageRoot } from '../config/paths.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { deliverLeft } from '../live/deliver-left.ts';
 
 /** Waits for the recovery, at most until its time is over, and returns its messages: whole lines, or an empty text. */
@@ -86,7 +86,7 @@ async function startChild(state_dir: string, trust: boolean): Promise<Sweep> {
   const ended = new Promise<void>((resolve) => {
     child.on('close', () => resolve()).on('error', () => resolve());
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMITS.auto_recover_ms);
+  const timer = setTimeout(() => child.kill('SIGKILL'), APP_LIMITS.auto_recover_ms);
   // The run does not wait for it but at its own end.
   timer.unref();
   child.unref();

@@ -3,7 +3,7 @@ import { AGENT_IDS } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { type Config, findConfig, loadConfig, type Target } from '../config/config.ts';
 import type { Consenting } from '../config/consent.ts';
-import type { RunOptions } from './request.ts';
+import type { RunOptions } from './options.ts';
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
@@ -16,11 +16,10 @@ export async function withTarget<O extends Omit<RunOptions, 'prompt'>>(
   const name = asked.target ?? (asked.agent === undefined ? config?.default_target : undefined);
   const target = name == null ? null : await targetOf(name, config, consenting);
   const agent = asked.agent ?? target?.agent;
-  if (agent === undefined) {
+  if (agent === undefined)
     throw usage(
       'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
     );
-  }
   for (const text of target?.warnings ?? []) consenting.say(`warning: ${text}`);
   return {
     ...fromTarget(target),
@@ -43,23 +42,13 @@ function defined<T extends object>(values: T): Partial<T> {
 
 function fromTarget(target: Target | null): Partial<RunOptions> {
   if (target === null) return {};
-  return {
-    command: target.command ?? undefined,
-    model: target.model ?? undefined,
-    cwd: target.cwd ?? undefined,
-    approve: target.approve ?? undefined,
-    timeout_ms: target.timeout === null ? undefined : Math.round(target.timeout * 1000),
-    stream_log: target.stream_log ?? undefined,
-    retries: target.retries ?? undefined,
-  };
+  const { command, model, cwd, approve, timeout, stream_log, retries } = target;
+  const timeout_ms = timeout === undefined ? undefined : Math.round(timeout * 1000);
+  return { command, model, cwd, approve, timeout_ms, stream_log, retries };
 }
 
 /** A target chooses a program and its rights: the user must agree to the file that has it. */
-async function targetOf(
-  name: string,
-  config: Config | null,
-  consenting: Consenting,
-): Promise<Target> {
+async function targetOf(name: string, config: Config | null, consenting: Consenting) {
   if (config === null)
     throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);
   const { targets, path } = config;

@@ -1,7 +1,7 @@
 /** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
-import { lookUpProgram } from '../../capture/source/spawn.ts';
+import { findProgram } from '../../capture/source/find-program.ts';
 import type { Agent, Capabilities } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
 
@@ -41,14 +41,14 @@ function versionOf(path: string, args: readonly string[]): Promise<string | null
       said += piece.toString('latin1');
       if (said.length > VERSION_CHARS_MAX) stop();
     });
-    child.on('error', () => {
+    const end = (version: string | null) => {
       clearTimeout(timer);
-      resolve(null);
-    });
+      resolve(version);
+    };
+    child.on('error', () => end(null));
     child.on('close', (code) => {
-      clearTimeout(timer);
-      const match = /\d+\.\d+(?:[\w.+-]*\w)?/.exec(said);
-      resolve(code !== 0 || match === null ? null : match[0]);
+      const [version = null] = /\d+\.\d+(?:[\w.+-]*\w)?/.exec(said) ?? [];
+      end(code === 0 ? version : null);
     });
   });
 }
@@ -56,27 +56,15 @@ function versionOf(path: string, args: readonly string[]): Promise<string | null
 async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentReport> {
   const { id, title, install, capabilities, checked_versions } = agent;
   const built_in = agent.binaries.length === 0;
-  const found = agent.binaries
-    .map((name) => lookUpProgram(name, env.PATH, process.cwd()))
-    .find((one) => one.state === 'found');
-  const path = found?.state === 'found' ? found.path : null;
-  const version = built_in
-    ? (checked_versions[0] ?? null)
-    : path === null
-      ? null
-      : await versionOf(path, agent.version_args);
-  return {
-    id,
-    title,
-    installed: built_in || path !== null,
-    built_in,
-    path,
-    version,
-    version_checked: version === null ? null : checked_versions.includes(version),
-    checked_versions,
-    install,
-    capabilities,
-  };
+  const [path = null] = agent.binaries.flatMap(
+    (name) => findProgram(name, env.PATH, process.cwd()) ?? [],
+  );
+  const said = path === null ? null : await versionOf(path, agent.version_args);
+  const version = built_in ? (checked_versions[0] ?? null) : said;
+  const version_checked = version === null ? null : checked_versions.includes(version);
+  const installed = built_in || path !== null;
+  const found = { id, title, installed, built_in, path, version, version_checked };
+  return { ...found, checked_versions, install, capabilities };
 }
 
 export async function agentReports(

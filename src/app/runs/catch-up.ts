@@ -1,12 +1,12 @@
 /** Before runs are read, the index learns what it lacks of the journal: it may have been lost, or its writer killed. */
 import { bytesText, plural } from '../../lib/figures.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
 import { mayGrow } from '../../store/journal/segment.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { tryStoreLock } from '../../store/store-lock.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 export type Say = (text: string) => void;
 
@@ -41,7 +41,7 @@ export async function catchUp(state: StateDir, index: Index, say: Say): Promise<
   }
   try {
     const bytes = [...found.values()].reduce((sum, one) => sum + one, 0);
-    if (bytes > LIMITS.catch_up_quiet_bytes)
+    if (bytes > APP_LIMITS.catch_up_quiet_bytes)
       say(`note: the index lacks part of the journal; reading ${bytesText(bytes)}`);
     // Loaded here: a complete index, as it usually is, needs nothing of it.
     const { settle } = await import('./settle.ts');
@@ -61,10 +61,6 @@ export async function catchUp(state: StateDir, index: Index, say: Say): Promise<
 
 /** Makes the index of a state folder complete, for commands that read runs. */
 export async function catchUpState(state: StateDir, say: Say): Promise<void> {
-  const index = openIndex(state);
-  try {
-    await catchUp(state, index, say);
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  await catchUp(state, index, say);
 }

@@ -1,11 +1,12 @@
 /** Texts that wait for the end of a run: read back one by one and in lists, from memory and from the file. */
 import { expect, onTestFinished, test } from 'vitest';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { useLimits } from '../../../test/use-limits.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 
 /** Two and a half times of what is held in memory, so that lists meet the end of the file. */
-const BYTES = LIMITS.spill_memory_bytes * 2.5;
+const BYTES = APP_LIMITS.spill_memory_bytes * 2.5;
 const textOf = (index: number, bytes: number) => `${index}:${'é'.repeat(bytes / 2 + (index % 7))}`;
 
 /** Pairs in reverse order now and then, as calls end that were made together; some numbers have no text. */
@@ -53,17 +54,12 @@ test('one text is read back by its number', () => {
 });
 
 test('a file is bounded: what goes beyond it is refused, so that its maker is dropped', () => {
-  const before = { ...LIMITS };
-  Object.assign(LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
-  try {
-    const spill = new DiskList(testFolder(), 'utf8');
-    onTestFinished(() => spill.close());
-    const put = (index: number) => spill.put('x'.repeat(60_000), index);
-    for (let index = 0; index < 5; index++) put(index);
-    expect(() => put(5)).toThrow('it takes more than 300000 bytes');
-  } finally {
-    Object.assign(LIMITS, before);
-  }
+  useLimits(APP_LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
+  const spill = new DiskList(testFolder(), 'utf8');
+  onTestFinished(() => spill.close());
+  const put = (index: number) => spill.put('x'.repeat(60_000), index);
+  for (let index = 0; index < 5; index++) put(index);
+  expect(() => put(5)).toThrow('it takes more than 300000 bytes');
 });
 
 test('pieces have the same bytes, small parts together and large ones by themselves', () => {

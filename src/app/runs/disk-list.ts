@@ -4,9 +4,9 @@
  */
 import { closeSync, readSync } from 'node:fs';
 import { fileError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { writeAll } from '../../store/files.ts';
 import { openTemporary, type TemporaryFile } from '../../store/temporary.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 const SLAB_BYTES_MIN = 64 * 1024;
 const PIECE_BYTES = 256 * 1024;
@@ -79,7 +79,7 @@ export class DiskList {
   /** Grows the slab up to its bound, then empties it into the file. */
   #makeRoom(bytes: number): void {
     if (this.#fill + bytes <= this.#slab.length) return;
-    if (this.#fill + bytes > LIMITS.spill_memory_bytes) this.#toFile();
+    if (this.#fill + bytes > APP_LIMITS.spill_memory_bytes) this.#toFile();
     const needed = this.#fill + bytes;
     if (needed <= this.#slab.length) return;
     const larger = Buffer.allocUnsafe(Math.max(needed, this.#slab.length * 2));
@@ -88,8 +88,8 @@ export class DiskList {
   }
 
   #toFile(): void {
-    if (this.#written + this.#fill > LIMITS.spill_bytes_max)
-      throw new Error(`it takes more than ${LIMITS.spill_bytes_max} bytes`);
+    if (this.#written + this.#fill > APP_LIMITS.spill_bytes_max)
+      throw new Error(`it takes more than ${APP_LIMITS.spill_bytes_max} bytes`);
     this.#file ??= openTemporary(this.#folder);
     try {
       writeAll(this.#file.fd, this.#slab.subarray(0, this.#fill));

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { lookUpProgram } from '../../capture/source/spawn.ts';
+import { lookUpProgram } from '../../capture/source/find-program.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
 import { openIndex } from '../../store/index/index-db.ts';
@@ -35,15 +35,10 @@ const CLOCK_MOST_MS = 60_000;
 export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const findings: Finding[] = [{ name: 'node', ok: true, detail: process.versions.node }];
   const state = openState(state_dir, findings);
-  if (state !== null)
-    findings.push(
-      writing(state),
-      disk(state),
-      clock(state),
-      index(state),
-      await spool(state),
-      ...live(state),
-    );
+  if (state !== null) {
+    findings.push(writing(state), disk(state), clock(state), index(state));
+    findings.push(await spool(state), ...live(state));
+  }
   findings.push(processes(), git(env), ...(await agents(env)));
   return findings;
 }
@@ -68,11 +63,8 @@ function writing({ journal }: StateDir): Finding {
     writeFileSync(path, 'x', { mode: 0o600, flag: 'wx' });
     const same = readFileSync(path, 'utf8') === 'x';
     unlinkSync(path);
-    return {
-      name: 'writing',
-      ok: same,
-      detail: same ? 'files can be written and read' : `${path} came back changed`,
-    };
+    const detail = same ? 'files can be written and read' : `${path} came back changed`;
+    return { name: 'writing', ok: same, detail };
   } catch (error) {
     return { name: 'writing', ok: false, detail: `${journal}: ${(error as Error).message}` };
   }
@@ -104,16 +96,12 @@ function clock({ journal }: StateDir): Finding {
 
 function index(state: StateDir): Finding {
   try {
-    const opened = openIndex(state);
+    using opened = openIndex(state);
     const { runs } = opened.stats();
     const moved = opened.moved_to;
-    opened.close();
     if (moved === null) return { name: 'index', ok: true, detail: `${runs} runs` };
-    return {
-      name: 'index',
-      ok: null,
-      detail: `was damaged and put aside as ${moved}: run tacho runs reindex`,
-    };
+    const detail = `was damaged and put aside as ${moved}: run tacho runs reindex`;
+    return { name: 'index', ok: null, detail };
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;
     return { name: 'index', ok: false, detail: error.message };
@@ -179,11 +167,8 @@ function processes(): Finding {
 function git(env: NodeJS.ProcessEnv): Finding {
   const found = lookUpProgram('git', env.PATH, process.cwd());
   if (found.state === 'found') return { name: 'git', ok: true, detail: found.path };
-  return {
-    name: 'git',
-    ok: null,
-    detail: 'not installed: files changed outside of tool calls are not seen',
-  };
+  const detail = 'not installed: files changed outside of tool calls are not seen';
+  return { name: 'git', ok: null, detail };
 }
 
 async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
@@ -194,11 +179,8 @@ async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
       report.version_checked === false
         ? `, checked were ${report.checked_versions.join(', ')}`
         : '';
-    return {
-      name,
-      // One that does not tell its version may not run at all.
-      ok: report.version !== null && unchecked === '' ? true : null,
-      detail: `version ${report.version ?? 'not known'}${unchecked}`,
-    };
+    // One without a version may not run at all.
+    const ok = report.version !== null && unchecked === '' ? true : null;
+    return { name, ok, detail: `version ${report.version ?? 'not known'}${unchecked}` };
   });
 }

@@ -25,37 +25,33 @@ export function eventIn(body: string, run_id: string): Event | null {
   return event?.run_id === run_id ? event : null;
 }
 
-export interface EventReader {
-  /** The events of an entry: usually one. */
-  read(entry: { seq: number; body: string }): Event[];
+export class EventReader {
   /** Entries that were left out so far. */
-  readonly foreign: number;
-}
-
-export function createEventReader(run_id: string): EventReader {
-  let last: Event | null = null;
-  let foreign = 0;
+  foreign = 0;
+  readonly #run_id: string;
+  #last: Event | null = null;
   /** Left out before the first event: reported behind it, because they have no time of their own. */
-  let waiting: number[] = [];
-  return {
-    get foreign() {
-      return foreign;
-    },
-    read({ seq, body }) {
-      const event = eventIn(body, run_id);
-      if (event === null) {
-        foreign += 1;
-        if (last !== null) return [problemAt(seq, last)];
-        waiting.push(seq);
-        return [];
-      }
-      last = event;
-      const before = waiting.map((at) => problemAt(at, event));
-      waiting = [];
-      const read = event.kind === 'run_finished' && foreign > 0 ? partial(event, foreign) : event;
-      return read.kind === 'run_finished' ? [...before, read] : [read, ...before];
-    },
-  };
+  #waiting: number[] = [];
+
+  constructor(run_id: string) {
+    this.#run_id = run_id;
+  }
+
+  /** The events of an entry: usually one. */
+  read({ seq, body }: { seq: number; body: string }): Event[] {
+    const event = eventIn(body, this.#run_id);
+    if (event === null) {
+      this.foreign += 1;
+      if (this.#last !== null) return [problemAt(seq, this.#last)];
+      this.#waiting.push(seq);
+      return [];
+    }
+    this.#last = event;
+    const before = this.#waiting.map((at) => problemAt(at, event));
+    this.#waiting = [];
+    if (event.kind !== 'run_finished') return [event, ...before];
+    return [...before, this.foreign > 0 ? partial(event, this.foreign) : event];
+  }
 }
 
 function problemAt(seq: number, { v, run_id, at_ms, step }: Event): EventOf<'problem'> {

@@ -3,23 +3,12 @@ import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import type { CallPatch } from '../../projections/outcome.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 
-interface CallSpill {
-  put(call: OutcomeCall, index: number): void;
-  /**
-   * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
-   * nothing may be put after.
-   */
-  pieces(outcome: RunOutcome, patches: ReadonlyMap<number, CallPatch>): Generator<Buffer, void>;
-  close(): void;
-}
+type Patches = ReadonlyMap<number, CallPatch>;
 
 /** `tmp`: where many calls are held until the end; `byte_text`: what the calls hold. */
-export function createCallSpill(tmp: string, byte_text: boolean): CallSpill {
+export function createCallSpill(tmp: string, byte_text: boolean) {
   const spill = new DiskList(tmp, byte_text ? 'latin1' : 'utf8');
-  function* parts(
-    outcome: RunOutcome,
-    patches: ReadonlyMap<number, CallPatch>,
-  ): Generator<string | Buffer, void> {
+  function* parts(outcome: RunOutcome, patches: Patches): Generator<string | Buffer, void> {
     const { tool_calls: _, ...rest } = outcome;
     yield `${JSON.stringify(rest).slice(0, -1)},"tool_calls":[`;
     const unchanged = (index: number) => !patches.has(index);
@@ -36,9 +25,13 @@ export function createCallSpill(tmp: string, byte_text: boolean): CallSpill {
     yield ']}';
   }
   return {
-    put: (call, index) => spill.put(JSON.stringify(call), index),
-    pieces: (outcome, patches) => inPieces(parts(outcome, patches)),
-    close: () => spill.close(),
+    put: (call: OutcomeCall, index: number) => spill.put(JSON.stringify(call), index),
+    /**
+     * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
+     * nothing may be put after.
+     */
+    pieces: (outcome: RunOutcome, patches: Patches) => inPieces(parts(outcome, patches)),
+    [Symbol.dispose]: () => spill.close(),
   };
 }
 

@@ -4,11 +4,11 @@ import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
-import { type ReadReport, readSession } from '../../store/journal/read.ts';
+import { readSession } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
-import { createEventReader, type EventReader } from './journal-events.ts';
+import { EventReader } from './journal-events.ts';
 import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
 /** One run's outcome, and its transcript where that is missing. */
@@ -21,7 +21,7 @@ export class Rebuilt {
 
   constructor(state: StateDir, run_id: string) {
     this.#state = state;
-    this.#events = createEventReader(run_id);
+    this.#events = new EventReader(run_id);
   }
 
   get begun(): boolean {
@@ -56,36 +56,21 @@ export class Rebuilt {
       if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
       return outcome;
     } finally {
-      this.close();
+      this[Symbol.dispose]();
     }
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#transcript?.close();
     this.#transcript = null;
   }
 }
 
-interface RebuiltRun {
-  /** Null for a run that has no end. */
-  outcome: RunOutcome | null;
-  begun: boolean;
-  foreign: number;
-  report: ReadReport;
-}
-
-export async function rebuildRun(
-  state: StateDir,
-  index: Index,
-  run_id: string,
-): Promise<RebuiltRun> {
+/** `outcome`: null for a run that has no end. */
+export async function rebuildRun(state: StateDir, index: Index, run_id: string) {
   const entries = readSession(state.journal, run_id, { index });
-  const run = new Rebuilt(state, run_id);
-  try {
-    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) run.push(entry);
-    const outcome = run.finish();
-    return { outcome, begun: run.begun, foreign: run.foreign, report: entries.report };
-  } finally {
-    run.close();
-  }
+  using run = new Rebuilt(state, run_id);
+  for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) run.push(entry);
+  const outcome = run.finish();
+  return { outcome, begun: run.begun, foreign: run.foreign, report: entries.report };
 }

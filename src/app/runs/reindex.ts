@@ -13,25 +13,11 @@ import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts'
 import { SCRATCH, sweepScratch } from '../../store/sweep.ts';
 import { settle } from './settle.ts';
 
-export interface Reindexed {
-  runs: number;
-  /** Runs that have no end record yet: still being recorded, or to be recovered. */
-  unfinished: number;
-  deleted: number;
-  /** Runs with entries that are no events of theirs. */
-  foreign: number;
-  /** Lines of the journal that cannot be read any more. */
-  damaged: number;
-  torn: number;
-  /** Segments that cannot be read: rows of runs in them stay as they were. */
-  unreadable: string[];
-}
-
-export function reindex(state: StateDir, options: StoreLockOptions = {}): Promise<Reindexed> {
+export function reindex(state: StateDir, options: StoreLockOptions = {}) {
   return withStoreLock(state, options, () => rebuild(state));
 }
 
-async function rebuild(state: StateDir): Promise<Reindexed> {
+async function rebuild(state: StateDir) {
   sweepScratch(state);
   const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
@@ -53,10 +39,15 @@ async function rebuild(state: StateDir): Promise<Reindexed> {
       runs: before.runs.filter((run_id) => !stay.has(run_id)),
       segments: before.segments.filter((segment) => !unread.has(segment)),
     });
-    const { corrupt: damaged, torn } = report;
     return {
       runs: stay.union(new Set(added)).size,
-      ...{ unfinished, deleted: deleted.size, foreign, damaged, torn },
+      unfinished,
+      deleted: deleted.size,
+      foreign,
+      /** Lines of the journal that cannot be read any more. */
+      damaged: report.corrupt,
+      torn: report.torn,
+      /** Segments that cannot be read: rows of runs in them stay as they were. */
       unreadable: [...unread],
     };
   } finally {

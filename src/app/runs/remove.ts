@@ -37,27 +37,23 @@ export function removeRuns(
 }
 
 async function removeLocked(state: StateDir, run_ids: readonly string[]): Promise<Removed> {
-  const index = openIndex(state);
-  try {
-    sweepLeftovers(state);
-    await createCatalogue(state.journal, index).refresh(newReport());
-    const removed: Removed = { deleted: [], missing: [], running: [], left: [], sending: [] };
-    const gone = readTombstones(state);
-    for (const run_id of new Set(run_ids)) {
-      const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
-      const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
-      if (isRecorded(state, run_id)) removed.running.push(run_id);
-      else if (!held && !known) removed.missing.push(run_id);
-      else if (removeMessages(state, run_id)) removed.deleted.push(run_id);
-      else removed.sending.push(run_id);
-    }
-    deleteRuns(state, index, removed.deleted);
-    const { left } = await freeDeleted(state, index);
-    if (removed.deleted.length > 0) index.compact();
-    return { ...removed, left };
-  } finally {
-    index.close();
+  using index = openIndex(state);
+  sweepLeftovers(state);
+  await createCatalogue(state.journal, index).refresh(newReport());
+  const removed: Removed = { deleted: [], missing: [], running: [], left: [], sending: [] };
+  const gone = readTombstones(state);
+  for (const run_id of new Set(run_ids)) {
+    const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
+    const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
+    if (isRecorded(state, run_id)) removed.running.push(run_id);
+    else if (!held && !known) removed.missing.push(run_id);
+    else if (removeMessages(state, run_id)) removed.deleted.push(run_id);
+    else removed.sending.push(run_id);
   }
+  deleteRuns(state, index, removed.deleted);
+  const { left } = await freeDeleted(state, index);
+  if (removed.deleted.length > 0) index.compact();
+  return { ...removed, left };
 }
 
 /** Removes what no collector has taken of a run. False: another process has it. */

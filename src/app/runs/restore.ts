@@ -7,9 +7,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
-import { dieHere, failsAt } from '../../store/failpoint.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import {
@@ -19,15 +16,17 @@ import {
   refused,
 } from '../../store/journal/archive.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
-import { type Journal, type JournalEntry, openJournal } from '../../store/journal/journal.ts';
+import { openJournal } from '../../store/journal/journal.ts';
 import { createSift } from '../../store/journal/read.ts';
 import { newReport } from '../../store/journal/scan.ts';
 import { bury, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { Ledger } from '../sessions/import-ledger.ts';
 import { Rebuilt } from './rebuilt.ts';
+import { RestoreBatch } from './restore-batch.ts';
 import { WholeRun } from './whole-run.ts';
 
 export interface RestoreOptions extends StoreLockOptions {
@@ -60,30 +59,26 @@ async function restoreLocked(
   path: string,
   { runs, any_size = false }: RestoreOptions,
 ): Promise<Restored> {
-  const index = openIndex(state);
-  try {
-    const wanted = runs.length === 0 ? null : new Set(runs);
-    const reading = { path, any_size, wanted };
-    const { found, read } = await look(reading);
-    checkRoom(state, path, read.bytes);
-    const left_out: Restored['left_out'] = [];
-    const plan = new Map<string, number>();
-    const known: string[] = [];
-    const deleted = readTombstones(state);
-    for (const [run_id, run] of found) {
-      const fault = run.fault();
-      if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
-      else if (fault === null) plan.set(run_id, run.entries);
-      else left_out.push({ run_id, why: `the archive ${fault}` });
-    }
-    await hide(state, index, plan.keys(), deleted);
-    if (plan.size > 0) await store(state, index, reading, plan);
-    const replaced = await countOnce(state, index, [...plan.keys()]);
-    const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
-    return { restored, known, replaced, left_out, damaged: read.damaged };
-  } finally {
-    index.close();
+  using index = openIndex(state);
+  const wanted = runs.length === 0 ? null : new Set(runs);
+  const reading = { path, any_size, wanted };
+  const { found, read } = await look(reading);
+  checkRoom(state, path, read.bytes);
+  const left_out: Restored['left_out'] = [];
+  const plan = new Map<string, number>();
+  const known: string[] = [];
+  const deleted = readTombstones(state);
+  for (const [run_id, run] of found) {
+    const fault = run.fault();
+    if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
+    else if (fault === null) plan.set(run_id, run.entries);
+    else left_out.push({ run_id, why: `the archive ${fault}` });
   }
+  await hide(state, index, plan.keys(), deleted);
+  if (plan.size > 0) await store(state, index, reading, plan);
+  const replaced = await countOnce(state, index, [...plan.keys()]);
+  const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
+  return { restored, known, replaced, left_out, damaged: read.damaged };
 }
 
 /**
@@ -102,11 +97,7 @@ async function hide(
 }
 
 /** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
-async function countOnce(
-  state: StateDir,
-  index: Index,
-  run_ids: readonly string[],
-): Promise<string[]> {
+async function countOnce(state: StateDir, index: Index, run_ids: readonly string[]) {
   if (run_ids.length === 0) return [];
   const ledger = new Ledger(state, index);
   const replaced = run_ids
@@ -139,7 +130,7 @@ async function look(
 
 const tooMany = (path: string) =>
   refused(
-    `${path}: holds more than ${LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
+    `${path}: holds more than ${APP_LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
   );
 
 /** Each entry of the wanted runs once, under the source it counts under. */
@@ -150,7 +141,7 @@ async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator
     if (reading.wanted?.has(session) === false) continue;
     const sift = sifts.get(session) ?? createSift(newReport());
     sifts.set(session, sift);
-    if (sifts.size > LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);
+    if (sifts.size > APP_LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);
     const source = sift(entry);
     if (source !== null) yield { ...entry, source };
   }
@@ -173,7 +164,7 @@ async function store(
   plan: ReadonlyMap<string, number>,
 ): Promise<void> {
   const journal = openJournal(state.journal, { index });
-  const batch = new Batch({ state, index, journal });
+  const batch = new RestoreBatch({ state, index, journal });
   const open = new Map<string, { run: Rebuilt; left: number }>();
   try {
     for await (const entry of entriesOnce(reading, { damaged: 0, bytes: 0 })) {
@@ -193,53 +184,7 @@ async function store(
     }
     await batch.flush();
   } finally {
-    for (const { run } of open.values()) run.close();
+    for (const { run } of open.values()) run[Symbol.dispose]();
     await journal.close();
-  }
-}
-
-/** Entries on their way to the journal, and runs that become visible behind them. */
-class Batch {
-  readonly #to: { state: StateDir; index: Index; journal: Journal };
-  #entries: JournalEntry[] = [];
-  #bytes = 0;
-  #outcomes: RunOutcome[] = [];
-
-  constructor(to: { state: StateDir; index: Index; journal: Journal }) {
-    this.#to = to;
-  }
-
-  async add(entry: JournalEntry): Promise<void> {
-    this.#entries.push(entry);
-    this.#bytes += entry.body.length;
-    const { restore_flush_bytes, restore_flush_entries } = LIMITS;
-    if (this.#bytes >= restore_flush_bytes || this.#entries.length >= restore_flush_entries)
-      await this.#write();
-  }
-
-  async end(outcome: RunOutcome): Promise<void> {
-    this.#outcomes.push(outcome);
-    if (this.#outcomes.length >= LIMITS.restore_flush_runs) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    await this.#write();
-    const { state, index } = this.#to;
-    const ids = this.#outcomes.map(({ run_id }) => run_id);
-    if (failsAt('before_visible')) dieHere();
-    bury(state, ids, 'restored');
-    index.saveOutcomes(this.#outcomes);
-    this.#outcomes = [];
-  }
-
-  async #write(): Promise<void> {
-    const entries = this.#entries;
-    this.#entries = [];
-    this.#bytes = 0;
-    const results = await this.#to.journal.append(entries);
-    const at = results.indexOf('gap');
-    if (at < 0) return;
-    const { session, seq } = entries[at] as JournalEntry;
-    throw refused(`${session}: entry ${seq} does not follow what the journal has of the run`);
   }
 }

@@ -1,8 +1,9 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
 import { isoText } from '../../lib/iso-time.ts';
-import { type Index, openIndex, type RunRow } from '../../store/index/index-db.ts';
-import { collectRuns, type GcResult } from '../../store/journal/gc.ts';
-import { type Leaving, planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import type { RunRow } from '../../store/index/runs-table.ts';
+import { collectRuns } from '../../store/journal/gc.ts';
+import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
 import { journalBytes } from '../../store/sizes.ts';
 import { createFileSizes } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -12,54 +13,40 @@ import { settleable } from './catch-up.ts';
 import { settle } from './settle.ts';
 import { WholeRun } from './whole-run.ts';
 
-export interface Collected {
-  /** Without those that had to be kept. */
-  leaving: Leaving[];
-  /** Null on a dry run. */
-  done: GcResult | null;
-}
-
-export interface CollectOptions extends StoreLockOptions {
+interface CollectOptions extends StoreLockOptions {
   now_ms: number;
   dry_run: boolean;
 }
 
-export function collect(
-  state: StateDir,
-  policies: readonly RetentionPolicy[],
-  options: CollectOptions,
-): Promise<Collected> {
+export function collect(state: StateDir, policies: RetentionPolicy[], options: CollectOptions) {
   return withStoreLock(state, options, () => collectLocked(state, policies, options));
 }
 
+/** `leaving`: without those that had to be kept; `done`: null on a dry run. */
 async function collectLocked(
   state: StateDir,
   policies: readonly RetentionPolicy[],
   options: CollectOptions,
-): Promise<Collected> {
-  const index = openIndex(state);
-  try {
-    // Which runs go is decided over all of them.
-    await settle(state, index, settleable(state, index));
-    sweepTemporary(state.tmp);
-    const runs = index.listRuns();
-    const sizes = await journalBytes(state, index);
-    const fileBytes = createFileSizes(state);
-    // Files are looked at only where their size decides something, or of those that go.
-    const sized = policies.some(({ bytes_max }) => bytes_max !== null);
-    const bytesOf = (run_id: string) => (sizes.get(run_id) ?? 0) + (sized ? fileBytes(run_id) : 0);
-    const leaving = planRemoval(runs, policies, { now_ms: options.now_ms, bytesOf });
-    if (!sized) for (const item of leaving) item.bytes += fileBytes(item.run.run_id);
-    if (options.dry_run) return { leaving, done: null };
-    const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
-    const newCheck = (run_id: string) => new WholeRun(run_id);
-    const { now_ms } = options;
-    const done = await collectRuns(state, index, going, { now_ms, newCheck });
-    const kept = new Set(done.kept.map(({ run_id }) => run_id));
-    return { leaving: leaving.filter(({ run }) => !kept.has(run.run_id)), done };
-  } finally {
-    index.close();
-  }
+) {
+  using index = openIndex(state);
+  // Which runs go is decided over all of them.
+  await settle(state, index, settleable(state, index));
+  sweepTemporary(state.tmp);
+  const runs = index.listRuns();
+  const sizes = await journalBytes(state, index);
+  const fileBytes = createFileSizes(state);
+  // Files are looked at only where their size decides something, or of those that go.
+  const sized = policies.some(({ bytes_max }) => bytes_max !== null);
+  const bytesOf = (run_id: string) => (sizes.get(run_id) ?? 0) + (sized ? fileBytes(run_id) : 0);
+  const leaving = planRemoval(runs, policies, { now_ms: options.now_ms, bytesOf });
+  if (!sized) for (const item of leaving) item.bytes += fileBytes(item.run.run_id);
+  if (options.dry_run) return { leaving, done: null };
+  const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
+  const newCheck = (run_id: string) => new WholeRun(run_id);
+  const { now_ms } = options;
+  const done = await collectRuns(state, index, going, { now_ms, newCheck });
+  const kept = new Set(done.kept.map(({ run_id }) => run_id));
+  return { leaving: leaving.filter(({ run }) => !kept.has(run.run_id)), done };
 }
 
 export interface StatsRow {
@@ -83,26 +70,22 @@ export interface Stats {
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
 export async function statsOf(state: StateDir, days: number): Promise<Stats> {
-  const index: Index = openIndex(state);
-  try {
-    const sizes = await journalBytes(state, index);
-    const fileBytes = createFileSizes(state);
-    const total = newRow('all');
-    const agents = new Map<string, StatsRow>();
-    const by_day = new Map<string, StatsRow>();
-    for (const run of index.listRuns()) {
-      const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(run.run_id);
-      const day = isoText(run.started_ms)?.slice(0, 10) ?? 'unknown';
-      for (const row of [total, rowOf(agents, run.agent), rowOf(by_day, day)]) add(row, run, bytes);
-    }
-    return {
-      total,
-      by_agent: [...agents.values()].sort((a, b) => b.runs - a.runs),
-      by_day: [...by_day.values()].slice(0, days),
-    };
-  } finally {
-    index.close();
+  using index = openIndex(state);
+  const sizes = await journalBytes(state, index);
+  const fileBytes = createFileSizes(state);
+  const total = newRow('all');
+  const agents = new Map<string, StatsRow>();
+  const by_day = new Map<string, StatsRow>();
+  for (const run of index.listRuns()) {
+    const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(run.run_id);
+    const day = isoText(run.started_ms)?.slice(0, 10) ?? 'unknown';
+    for (const row of [total, rowOf(agents, run.agent), rowOf(by_day, day)]) add(row, run, bytes);
   }
+  return {
+    total,
+    by_agent: [...agents.values()].sort((a, b) => b.runs - a.runs),
+    by_day: [...by_day.values()].slice(0, days),
+  };
 }
 
 function newRow(name: string): StatsRow {

@@ -52,12 +52,7 @@ export async function settle(
   return done;
 }
 
-async function settleRun(
-  state: StateDir,
-  index: Index,
-  run_id: string,
-  done: Settled,
-): Promise<void> {
+async function settleRun(state: StateDir, index: Index, run_id: string, done: Settled) {
   try {
     const run = await rebuildRun(state, index, run_id);
     if (run.foreign > 0) done.foreign += 1;

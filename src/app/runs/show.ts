@@ -1,12 +1,11 @@
 /** Transcripts to show: of recorded runs, made from their journal, or of files. */
 import { createReadStream } from 'node:fs';
 import { fileError, TachoError } from '../../lib/errors.ts';
-import { nestsDeeper } from '../../lib/json.ts';
+import { jsonIn, nestsDeeper } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { createLines } from '../../lib/lines.ts';
+import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { checkTranscript } from '../../model/generated/checks.ts';
 import type { Transcript } from '../../model/transcript.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { findRunId, journalledEvents } from './replay.ts';
@@ -28,41 +27,24 @@ export async function showRun(
   show: (shown: Shown) => Promise<void>,
 ): Promise<void> {
   const run_id = await findRunId(state, run);
-  const writer = new TranscriptWriter({ tmp: state.tmp });
-  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
-  try {
-    for await (const event of journalledEvents(state, run_id)) {
-      fold.push(event);
-      writer.push(event);
-    }
-    const made = writer.finish(fold.finish());
-    await show({ view: made.view, json: () => made.pieces() });
-  } finally {
-    writer.close();
-  }
+  using writer = new TranscriptWriter({ tmp: state.tmp });
+  const { view, pieces } = writer.finish(await writer.pushAll(journalledEvents(state, run_id)));
+  await show({ view, json: pieces });
 }
 
 /** The transcripts of a file, one a line. */
 export async function* readTranscripts(path: string): AsyncGenerator<Transcript> {
-  const found: Transcript[] = [];
-  const lines = createLines(
-    {
-      line(bytes, start, end, { line }) {
-        if (start < end) found.push(transcriptAt(bytes.toString('utf8', start, end), path, line));
-      },
-      oversize({ line, bytes }) {
-        throw invalid(`${path}:${line}: a line of ${bytes} bytes is over the limit`);
-      },
+  const sink = (put: (transcript: Transcript) => void): LineSink => ({
+    line(bytes, start, end, { line }) {
+      if (start < end) put(transcriptAt(bytes.toString('utf8', start, end), path, line));
     },
-    TRANSCRIPT_BYTES_MAX,
-  );
+    oversize({ line, bytes }) {
+      throw invalid(`${path}:${line}: a line of ${bytes} bytes is over the limit`);
+    },
+  });
   try {
-    for await (const chunk of createReadStream(path)) {
-      lines.push(chunk as Buffer);
-      yield* found.splice(0);
-    }
-    lines.end();
-    yield* found.splice(0);
+    for await (const found of linesIn(createReadStream(path), sink, TRANSCRIPT_BYTES_MAX))
+      yield* found;
   } catch (cause) {
     throw fileError(cause, path, 'show');
   }
@@ -74,12 +56,8 @@ const DEPTH_MAX = LIMITS.depth_max + 20;
 function transcriptAt(text: string, path: string, line: number): Transcript {
   if (nestsDeeper(text, DEPTH_MAX))
     throw invalid(`${path}:${line}: nests deeper than ${DEPTH_MAX}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw invalid(`${path}:${line}: is no JSON`);
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw invalid(`${path}:${line}: is no JSON`);
   if (!checkTranscript(value))
     throw invalid(`${path}:${line}: is no transcript of the form tacho.transcript.v1`);
   return value as Transcript;

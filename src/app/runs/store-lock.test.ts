@@ -1,10 +1,11 @@
 /** Commands that change what is stored do so one at a time. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { LIMITS } from '../../lib/limits.ts';
+import { useLimits } from '../../../test/use-limits.ts';
+import { STORE_LIMITS } from '../../store/limits.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, tryStoreLock, withStoreLock } from '../../store/store-lock.ts';
 import { importSessions } from '../sessions/import.ts';
@@ -29,11 +30,7 @@ const COMMANDS: Record<string, (state: StateDir) => Promise<unknown>> = {
   import: (state) => importSessions([], { state_dir: state.path, env: {}, redact: [] }).next(),
 };
 
-function withoutWaiting(): void {
-  const { lock_wait_ms } = LIMITS;
-  Object.assign(LIMITS, { lock_wait_ms: 0 });
-  onTestFinished(() => void Object.assign(LIMITS, { lock_wait_ms }));
-}
+const withoutWaiting = () => useLimits(STORE_LIMITS, { lock_wait_ms: 0 });
 
 for (const [name, command] of Object.entries(COMMANDS))
   verifies('ST-6', `${name} is refused while another command changes the store`, async () => {

@@ -5,15 +5,13 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import type { TranscriptCall, TranscriptMessage } from '../../model/transcript.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import {
-  createTranscriptFold,
   type MessageHead,
   placesOf,
   type TranscriptFacts,
-  type TranscriptFold,
+  TranscriptFold,
   type TranscriptView,
 } from '../../projections/transcript.ts';
-import { redactRecord } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { startPrivate } from '../../store/files.ts';
 import { transcriptFile } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -48,7 +46,7 @@ export class TranscriptWriter {
     this.#options = options;
     this.#heads = new DiskList(options.tmp, encoding);
     this.#calls = new DiskList(options.tmp, encoding);
-    this.#fold = createTranscriptFold({
+    this.#fold = new TranscriptFold({
       message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
       call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
     });
@@ -69,9 +67,23 @@ export class TranscriptWriter {
     };
   }
 
+  /** Pushes all of them; returns their outcome, without calls. */
+  async pushAll(events: AsyncIterable<Event>): Promise<RunOutcome> {
+    const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+    for await (const event of events) {
+      fold.push(event);
+      this.push(event);
+    }
+    return fold.finish();
+  }
+
   close(): void {
     this.#heads.close();
     this.#calls.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #safe<T>(value: T): T {
@@ -130,47 +142,7 @@ export function saveTranscript(
   writer: TranscriptWriter,
 ): void {
   const path = transcriptFile(state, outcome.agent, outcome.run_id);
-  const file = startPrivate(path, 'transcript', false);
-  try {
-    for (const piece of writer.finish(outcome).pieces()) file.write(piece);
-    file.commit();
-  } finally {
-    file.abandon();
-  }
-}
-
-/** Writes the transcript of a run again; `outcome` and `events` are what its journal says. */
-export async function rebuildTranscript(
-  state: StateDir,
-  outcome: RunOutcome,
-  events: AsyncIterable<Event> | Iterable<Event>,
-): Promise<void> {
-  const writer = new TranscriptWriter({ tmp: state.tmp });
-  try {
-    for await (const event of events) writer.push(event);
-    saveTranscript(state, outcome, writer);
-  } finally {
-    writer.close();
-  }
-}
-
-/** The transcript that these events make, as one line of JSON in pieces; `outcome` is told their outcome first. */
-export async function* transcriptPieces(
-  { tmp }: Pick<StateDir, 'tmp'>,
-  events: AsyncIterable<Event> | Iterable<Event>,
-  outcome: (outcome: RunOutcome) => void = () => undefined,
-): AsyncGenerator<Buffer, void> {
-  const writer = new TranscriptWriter({ tmp });
-  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
-  try {
-    for await (const event of events) {
-      fold.push(event);
-      writer.push(event);
-    }
-    const made = fold.finish();
-    outcome(made);
-    yield* writer.finish(made).pieces();
-  } finally {
-    writer.close();
-  }
+  using file = startPrivate(path, 'transcript', false);
+  for (const piece of writer.finish(outcome).pieces()) file.write(piece);
+  file.commit();
 }

@@ -5,36 +5,23 @@ import type { Event } from '../../model/event.ts';
 import type { Completeness } from '../../model/parts.ts';
 import { openRead } from '../../store/files.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import { type ReadReport, readSession, type StoredEntry } from '../../store/journal/read.ts';
+import { readSession, type StoredEntry } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { eventOf } from './journal-events.ts';
 import { findRunId, journalledEvents } from './replay.ts';
-import { transcriptPieces } from './transcript-writer.ts';
-
-export interface Verification {
-  run_id: string;
-  ok: boolean;
-  events: number;
-  /** What is wrong, in words. */
-  faults: string[];
-  completeness: Completeness | null;
-  journal: ReadReport;
-}
+import { TranscriptWriter } from './transcript-writer.ts';
 
 const FAULTS_MAX = 50;
 
-export async function verifyRun(state: StateDir, run: string): Promise<Verification> {
+/** `faults`: what is wrong, in words. */
+export async function verifyRun(state: StateDir, run: string) {
   const run_id = await findRunId(state, run);
-  const index = openIndex(state);
+  using index = openIndex(state);
   const entries = readSession(state.journal, run_id, { index });
   const check = new RecordCheck(run_id);
-  try {
-    for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry);
-  } finally {
-    index.close();
-  }
+  for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry);
   check.end();
   const { report } = entries;
   if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
@@ -47,23 +34,17 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verificat
 }
 
 /** Whether the run's transcript is what its journal makes of it. */
-async function checkTranscriptFile(
-  state: StateDir,
-  run_id: string,
-  check: RecordCheck,
-): Promise<void> {
+async function checkTranscriptFile(state: StateDir, run_id: string, check: RecordCheck) {
+  using writer = new TranscriptWriter({ tmp: state.tmp });
+  const outcome = await writer.pushAll(journalledEvents(state, run_id));
   const made = createHash('sha256');
-  let path = '';
-  for await (const piece of transcriptPieces(state, journalledEvents(state, run_id), (outcome) => {
-    path = transcriptPath(state, outcome.agent, run_id);
-  }))
-    made.update(piece);
-  const cure = `remove it and make it again with: tacho runs reindex`;
+  for (const piece of writer.finish(outcome).pieces()) made.update(piece);
+  const path = transcriptPath(state, outcome.agent, run_id);
   const found = await digestOf(path);
-  if (found === null)
-    check.fault(`its transcript is missing; make it again with: tacho runs reindex`);
+  const cure = 'make it again with: tacho runs reindex';
+  if (found === null) check.fault(`its transcript is missing; ${cure}`);
   else if (found !== made.digest('hex'))
-    check.fault(`its transcript ${path} is not what the journal says; ${cure}`);
+    check.fault(`its transcript ${path} is not what the journal says; remove it and ${cure}`);
 }
 
 /** Null for a file that is not there, or not ours to read. */

@@ -1,6 +1,6 @@
 /** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
 import { basename } from 'node:path';
-import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -8,21 +8,23 @@ import { newRunId, seededRandom } from '../../lib/ids.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Agent, Decoder } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import type { OutcomeCall } from '../../model/outcome.ts';
 import { agentvLines } from '../../projections/agentv.ts';
 import { atifText } from '../../projections/atif.ts';
-import { createLiveProjector, type LiveProjector } from '../../projections/live/live.ts';
+import { LiveProjector } from '../../projections/live/live.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../../projections/run-event.ts';
-import { draftRedaction, lineRedaction, redactEvent, redactRecord } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import {
+  createGate,
+  type Gate,
+  type Redactor,
+  redactCall,
+  redactRecord,
+} from '../../redact/gate.ts';
 import { tmpFolder } from '../config/paths.ts';
 import { inPieces } from '../runs/disk-list.ts';
 import { createCallSpill } from '../runs/outcome-writer.ts';
 import { type FinishedTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { chunksOf, sessionEvents } from './session-source.ts';
-
-export { agentOf } from '../config/agent-of.ts';
 
 export type ConvertFrom = 'stdout' | 'session';
 export type ConvertTo = LineForm | 'outcome' | TranscriptForm;
@@ -57,37 +59,38 @@ export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
 }
 
 /** The same input has the same id. */
-function pipelineFor({
-  agent,
-  from,
-  input,
-  redactor,
-  whole_texts = false,
-  byte_text = false,
-  decoder,
-  every_line = false,
-}: ConvertOptions): Pipeline {
+function pipelineFor(
+  { agent, from, input, byte_text = false, decoder, every_line = false }: ConvertOptions,
+  gate: Gate | undefined,
+): Pipeline {
   const name = typeof input === 'string' ? basename(input) : 'stdin';
   const run_id = newRunId(0, seededRandom(`${agent.id}:${from}:${name}`));
-  return createPipeline({
+  return new Pipeline({
     agent,
     primary: from,
     now: null,
     byte_text,
     every_line,
     ...(decoder && { decoder }),
-    ...(redactor && (whole_texts ? lineRedaction(redactor) : draftRedaction(redactor))),
+    gate,
     info: recordedRun(run_id, agent.id),
   });
 }
 
-/** Events of the recording, a batch at a time; not yet redacted. */
+/** Events of the recording, a batch at a time; with a redactor, without its secrets. */
 export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
+  const { redactor, whole_texts = false } = options;
+  const gate = redactor && createGate(redactor, { whole_texts });
+  for await (const events of readEvents(options, gate))
+    yield gate === undefined ? events : events.map((event) => gate.event(event));
+}
+
+async function* readEvents(options: ConvertOptions, gate: Gate | undefined) {
   const { agent, from, input, redactor = null } = options;
   if (from === 'session' && agent.session === null) {
     throw new TachoError('usage', `${agent.title} keeps no session files`, { stage: 'convert' });
   }
-  const pipeline = pipelineFor(options);
+  const pipeline = pipelineFor(options, gate);
   if (from === 'session' && typeof input === 'string') {
     yield* sessionEvents(agent, input, pipeline, redactor);
   } else {
@@ -102,36 +105,6 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
 /** Options with which whole texts are redacted, as byte text where that is the same. */
 function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolean } {
   return { ...options, whole_texts: true, byte_text: options.redactor.bytes_too };
-}
-
-/**
- * Texts of calls and messages are redacted as they are given away: an event that holds one is passed on as it is. So are
- * events of which only ids and figures are used.
- */
-const REDACTED_LATE = new Set<Event['kind']>([
-  'call_requested',
-  'call_started',
-  'call_progress',
-  'call_finished',
-  'message_delta',
-  'message_finished',
-  'thinking_delta',
-  'thinking_finished',
-  'step_started',
-  'step_finished',
-  'usage_reported',
-  'run_finished',
-]);
-
-/** Before a projection takes a part of a text: what it cuts off must not hide the rest of a secret. */
-const early = (event: Event, redactor: Redactor): Event =>
-  REDACTED_LATE.has(event.kind) ? event : redactEvent(event, redactor);
-
-/** Events of the recording, a batch at a time, without its secrets. */
-export async function* redactedEvents(options: RedactedOptions): AsyncGenerator<Event[]> {
-  const { redactor } = options;
-  for await (const events of eventsOf(options))
-    yield events.map((event) => redactEvent(event, redactor));
 }
 
 /** What is handed on at once: one event can make megabytes of messages. */
@@ -152,7 +125,7 @@ const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
   live: () => {
     let projector: LiveProjector | null = null;
     return (event) => {
-      projector ??= createLiveProjector({
+      projector ??= new LiveProjector({
         session_id: event.run_id,
         call_timeout_ms: null,
         trace: null,
@@ -169,7 +142,7 @@ const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
 
 async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<string> {
   const toLines = LINE_FORMS[to](options);
-  for await (const events of redactedEvents(options)) {
+  for await (const events of eventsOf(options)) {
     let text = '';
     for (const event of events) {
       text += toLines(event);
@@ -183,64 +156,39 @@ async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<
 
 async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buffer> {
   const given = asBytes(options);
-  const { redactor: secrets, byte_text } = given;
-  const spill = createCallSpill(tmpFolder(), byte_text);
-  try {
-    const fold = createOutcomeFold({
-      keepIo: true,
-      onCall(call, index) {
-        spill.put(redactedCall(call, secrets), index);
-      },
-    });
-    for await (const events of eventsOf(given)) {
-      for (const event of events) fold.push(early(event, secrets));
-    }
-    const outcome = redactRecord(realText(fold.finish(), byte_text), secrets);
-    yield* spill.pieces(outcome, fold.patches);
-    yield '\n';
-  } finally {
-    spill.close();
+  const { redactor, byte_text } = given;
+  using spill = createCallSpill(tmpFolder(), byte_text);
+  const fold = createOutcomeFold({
+    keepIo: true,
+    onCall(call, index) {
+      spill.put(redactCall(call, redactor), index);
+    },
+  });
+  for await (const events of eventsOf(given)) {
+    for (const event of events) fold.push(event);
   }
-}
-
-/** Its status and figures are ours. */
-function redactedCall(call: OutcomeCall, secrets: Redactor): OutcomeCall {
-  const { id, name, native_name, parent_id, inputs, outputs } = call;
-  // The fold has let go of the call: a copy would cost more than the search for secrets.
-  call.id = secrets.text(id);
-  call.name = secrets.name(name);
-  call.native_name = secrets.name(native_name);
-  if (parent_id !== null) call.parent_id = secrets.text(parent_id);
-  call.inputs = secrets.foreign(inputs);
-  if (outputs != null) call.outputs = secrets.text(outputs);
-  return call;
+  const outcome = redactRecord(realText(fold.finish(), byte_text), redactor);
+  yield* spill.pieces(outcome, fold.patches);
+  yield '\n';
 }
 
 const realText = <T>(value: T, byte_text: boolean): T => (byte_text ? fromByteText(value) : value);
 
-async function* transcriptText(
-  options: RedactedOptions,
-  form: TranscriptForm,
-): AsyncGenerator<string | Buffer> {
+async function* transcriptText(options: RedactedOptions, form: TranscriptForm) {
   const given = asBytes(options);
   const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
-  const writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
-  try {
-    // Calls go to the writer; the outcome needs none of them.
-    const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
-    for await (const events of eventsOf(given)) {
-      for (const read of events) {
-        const event = early(read, redactor);
-        fold.push(event);
-        writer.push(event);
-      }
+  using writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
+  // Calls go to the writer; the outcome needs none of them.
+  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+  for await (const events of eventsOf(given)) {
+    for (const event of events) {
+      fold.push(event);
+      writer.push(event);
     }
-    const outcome = redactRecord(realText(fold.finish(), byte_text), redactor);
-    yield* FORMS[form](writer.finish(outcome), options.test_id ?? null);
-  } finally {
-    writer.close();
   }
+  const outcome = redactRecord(realText(fold.finish(), byte_text), redactor);
+  yield* FORMS[form](writer.finish(outcome), options.test_id ?? null);
 }
 
 type Form = (made: FinishedTranscript, test_id: string | null) => Iterable<string | Buffer>;

@@ -1,8 +1,10 @@
 /** New and missing fields of records, against what an agent's folder declares (AG-19). Memory: the declaration and the findings. */
-import { LIMITS } from '../../lib/limits.ts';
+
+import { jsonIn } from '../../lib/json.ts';
 import { type Field, type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
 import type { Decoder, RecordShapes, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 type Native = Readonly<Record<string, unknown>>;
 
@@ -94,10 +96,10 @@ export class FieldWatch {
   }
 
   #new(place: string, out: Draft[]): void {
-    const what = place.length > LIMITS.drift_text_chars_max ? this.#cut(place) : place;
+    const what = place.length > APP_LIMITS.drift_text_chars_max ? this.#cut(place) : place;
     const count = this.fresh.get(what);
-    if (count === undefined && this.fresh.size >= LIMITS.drift_findings_max) {
-      if (this.left_out.size < LIMITS.drift_findings_max) this.left_out.add(what);
+    if (count === undefined && this.fresh.size >= APP_LIMITS.drift_findings_max) {
+      if (this.left_out.size < APP_LIMITS.drift_findings_max) this.left_out.add(what);
       return;
     }
     if (count === undefined) out.push({ kind: 'notice', data: { code: NEW_FIELD, text: what } });
@@ -123,9 +125,5 @@ function admit(shape: Shape, unrecorded: Shape): void {
 export function objectOf(value: unknown, json: boolean): Native | null {
   if (typeof value === 'object') return value as Native | null;
   if (!json || typeof value !== 'string' || !value.startsWith('{')) return null;
-  try {
-    return JSON.parse(value) as Native;
-  } catch {
-    return null;
-  }
+  return (jsonIn(value) as Native | undefined) ?? null;
 }

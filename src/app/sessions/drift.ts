@@ -2,14 +2,14 @@
 
 import { fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
 import type { Event, EventOf } from '../../model/event.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
 import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
 
 /** In the order in which they are listed. */
-export const DRIFT_CODES = [
+const DRIFT_CODES = [
   'unknown_record',
   'bad_record',
   'decoder_fault',
@@ -54,7 +54,8 @@ export async function driftIn(options: ConvertOptions): Promise<Drift> {
   const list = new Findings();
   const shapes = await agent.shapes?.();
   const cut = (text: string) =>
-    redactor?.head(text, LIMITS.drift_text_chars_max) ?? text.slice(0, LIMITS.drift_text_chars_max);
+    redactor?.head(text, APP_LIMITS.drift_text_chars_max) ??
+    text.slice(0, APP_LIMITS.drift_text_chars_max);
   const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
   const byte_text = redactor?.bytes_too ?? true;
   const own = decoderFor(agent, from);
@@ -85,10 +86,10 @@ class Findings {
     const key = `${code} ${what}`;
     const known = this.#all.get(key);
     if (known !== undefined) known.count += count;
-    else if (this.#all.size < LIMITS.drift_findings_max) {
+    else if (this.#all.size < APP_LIMITS.drift_findings_max) {
       const { line = null, file = null } = raw ?? {};
       this.#all.set(key, { code, what, count, line, file });
-    } else if (this.#left_out.size < LIMITS.drift_findings_max) this.#left_out.add(key);
+    } else if (this.#left_out.size < APP_LIMITS.drift_findings_max) this.#left_out.add(key);
   }
 
   sorted(more: number): Drift {

@@ -3,8 +3,7 @@
  * the fork's own; the copy is counted with the session that was imported first.
  */
 import type { Event } from '../../model/event.ts';
-import { redactEvent } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import { createGate, type Redactor } from '../../redact/gate.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { type ReadOptions, runEvents, type SessionSource } from './import-source.ts';
@@ -14,15 +13,12 @@ const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', '
 
 const wordsOf = ({ kind, at_ms, data }: Event) => JSON.stringify([kind, at_ms, data]);
 
-async function* comparedOf(
-  source: SessionSource,
-  redactor: Redactor,
-  since_ms: number | null,
-): AsyncGenerator<Event> {
-  const options: ReadOptions = { run_id: '', config: null, redactor, since_ms };
+async function* comparedOf(source: SessionSource, redactor: Redactor, since_ms: number | null) {
+  const gate = createGate(redactor);
+  const options: ReadOptions = { run_id: '', config: null, gate, since_ms };
   for await (const events of runEvents(source, options)) {
     for (const event of events) {
-      if (COMPARED.has(event.kind)) yield redactEvent(event, redactor);
+      if (COMPARED.has(event.kind)) yield gate.event(event);
     }
   }
 }

@@ -3,15 +3,16 @@
  * follows from the content's digest in its labels: a label that somebody gave by hand makes no import of a run.
  */
 import { newRunId, seededRandom } from '../../lib/ids.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 
-export const DIGEST_LABEL = 'imported_sha256';
+const DIGEST_LABEL = 'imported_sha256';
 /** How often a deleted import was asked for by name again. */
 const AGAIN_LABEL = 'imported_again';
 
-export interface Entry {
+interface Entry {
   run_id: string;
   agent: string;
   session_id: string | null;
@@ -41,7 +42,7 @@ type Row = Omit<Entry, 'sha256' | 'started_ms' | 'finished_ms'> & {
   labels: Record<string, string>;
 };
 
-export function entryOf(row: Row): Entry {
+function entryOf(row: Row): Entry {
   const { run_id, agent, session_id, steps, tool_calls, labels } = row;
   const sha256 = labels[DIGEST_LABEL] ?? '';
   const id = idOf(agent, sha256, Number(labels[AGAIN_LABEL] ?? 0), 0);
@@ -85,10 +86,18 @@ export class Ledger {
     this.#state = state;
     this.#index = index;
     this.#deleted = readTombstones(state);
-    for (const row of index.listRuns()) this.add(entryOf(row));
+    for (const row of index.listRuns()) this.#add(row);
   }
 
-  add(entry: Entry): void {
+  /** A new import. */
+  record({ metrics, metadata, ...outcome }: RunOutcome): void {
+    const { start_time_ms: started_ms, end_time_ms: finished_ms, steps } = metrics;
+    const times = { started_ms, finished_ms, steps, tool_calls: metrics.tool_calls_count };
+    this.#add({ ...outcome, ...times, labels: metadata.labels });
+  }
+
+  #add(row: Row): void {
+    const entry = entryOf(row);
     for (const key of keysOf(entry)) {
       const there = this.#entries.get(key);
       if (there === undefined) this.#entries.set(key, [entry]);
@@ -156,10 +165,8 @@ export class Ledger {
     deleteRuns(this.#state, this.#index, [entry.run_id]);
     this.#deleted.add(entry.run_id);
     for (const key of keysOf(entry)) {
-      this.#entries.set(
-        key,
-        this.#at(key).filter((other) => other !== entry),
-      );
+      const others = this.#at(key).filter((other) => other !== entry);
+      this.#entries.set(key, others);
     }
   }
 

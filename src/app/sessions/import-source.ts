@@ -1,14 +1,13 @@
 /** One session's files as an import reads them: what they are, and everything they say from a moment on. */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { createPipeline, type Pipeline } from '../../capture/pipeline.ts';
+import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
-import { draftRedaction } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import type { Gate } from '../../redact/gate.ts';
 import { partsOf, sessionChunks, sessionEvents } from './session-source.ts';
 
 export interface SessionSource {
@@ -32,7 +31,8 @@ export async function digestOf({ agent, path }: SessionSource): Promise<string> 
 export interface ReadOptions {
   run_id: string;
   config: RunConfig | null;
-  redactor: Redactor | null;
+  /** Null: nothing of it is stored or shown. */
+  gate: Gate | null;
   /** Only what happened from then on. */
   since_ms: number | null;
 }
@@ -40,18 +40,18 @@ export interface ReadOptions {
 /** Between the clock of the machine that recorded a session and ours. */
 const CLOCKS_DIFFER_MS = 86_400_000;
 
-const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, redactor: null };
+const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, gate: null };
 
 function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
-  const { run_id, config, redactor, since_ms } = options;
+  const { run_id, config, gate, since_ms } = options;
   // A session of the year 9999 would be the last run for ever.
   const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
-  return createPipeline({
+  return new Pipeline({
     agent,
     primary: 'session',
     now: null,
     ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
-    ...(redactor && draftRedaction(redactor)),
+    ...(gate && { gate }),
     info: recordedRun(run_id, agent.id, { config, latest_ms }),
   });
 }
@@ -61,7 +61,7 @@ export async function* runEvents(
   options: ReadOptions,
 ): AsyncGenerator<Event[]> {
   const pipeline = pipelineOf(source, options);
-  yield* sessionEvents(source.agent, source.path, pipeline, options.redactor);
+  yield* sessionEvents(source.agent, source.path, pipeline, options.gate?.redactor ?? null);
   yield pipeline.finish();
 }
 

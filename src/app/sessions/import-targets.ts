@@ -18,16 +18,10 @@ export async function findTargets(
   env: NodeJS.ProcessEnv,
 ): Promise<ImportTarget[]> {
   const agents = await agentsOf(agent_id);
-  switch (selection.what) {
-    case 'files':
-      return namedFiles(agents, selection.paths);
-    case 'session':
-      return [await namedSession(agents, selection.session_id, env)];
-    default: {
-      const found = await listed(agents, selection.since_ms, env);
-      return selection.what === 'last' ? found.slice(-1) : found;
-    }
-  }
+  if (selection.what === 'files') return namedFiles(agents, selection.paths);
+  if (selection.what === 'session') return [await namedSession(agents, selection.session_id, env)];
+  const found = await listed(agents, selection.since_ms, env);
+  return selection.what === 'last' ? found.slice(-1) : found;
 }
 
 async function agentsOf(agent_id: string | null): Promise<Agent[]> {
@@ -37,9 +31,7 @@ async function agentsOf(agent_id: string | null): Promise<Agent[]> {
   return [agent];
 }
 
-function usage(text: string): TachoError {
-  return new TachoError('usage', text, { stage: 'request' });
-}
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
 function namedFiles(agents: readonly Agent[], paths: readonly string[]): ImportTarget[] {
   const [agent, another] = agents;
@@ -48,11 +40,7 @@ function namedFiles(agents: readonly Agent[], paths: readonly string[]): ImportT
   return paths.map((path) => ({ agent, path: resolve(path), by_name: true }));
 }
 
-async function namedSession(
-  agents: readonly Agent[],
-  session_id: string,
-  env: NodeJS.ProcessEnv,
-): Promise<ImportTarget> {
+async function namedSession(agents: readonly Agent[], session_id: string, env: NodeJS.ProcessEnv) {
   for (const agent of agents) {
     const path = await agent.session?.find({ session_id, cwd: process.cwd(), env });
     if (path != null) return { agent, path, by_name: true };
@@ -63,11 +51,7 @@ async function namedSession(
 }
 
 /** Oldest first, over all agents: what a fork has copied is then counted with the session it comes from. */
-async function listed(
-  agents: readonly Agent[],
-  since_ms: number | null,
-  env: NodeJS.ProcessEnv,
-): Promise<ImportTarget[]> {
+async function listed(agents: readonly Agent[], since_ms: number | null, env: NodeJS.ProcessEnv) {
   const found: { agent: Agent; file: SessionFile }[] = [];
   for (const agent of agents) {
     for await (const file of agent.session?.list?.({ env }) ?? []) {

@@ -1,16 +1,11 @@
 /**
  * Session files → runs: through the same pipeline, redaction and journal as a live run. Contract: the same session in the
- * same state is one run, however often it is imported; memory is flat for any size; a file that cannot be read is told
+ * same state is one run, however often it is imported; memory is flat for any size; a file that cannot be read is reported
  * and does not keep the others from their turn.
  */
-import { basename } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import type { Agent } from '../../model/agent.ts';
-import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
-import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import type { Redactor } from '../../redact/gate.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import { openSecretHash, type SecretHash } from '../../store/journal/hash.ts';
@@ -18,14 +13,12 @@ import { type Journal, openJournal } from '../../store/journal/journal.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, type StoreLockOptions } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
-import { createRecorder } from '../run/recorder.ts';
-import { prepareRecord } from '../run/request.ts';
 import { settleable } from '../runs/catch-up.ts';
 import { settle } from '../runs/settle.ts';
-import { saveTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import { ownPart } from './import-fork.ts';
-import { entryOf, Ledger, type NewId } from './import-ledger.ts';
-import { digestOf, type Head, headOf, runEvents, type SessionSource } from './import-source.ts';
+import { Ledger } from './import-ledger.ts';
+import { recordSession } from './import-record.ts';
+import { digestOf, type Head, headOf, type SessionSource } from './import-source.ts';
 
 export interface ImportTarget extends SessionSource {
   /** Asked for by file name or session id: comes back even when its import was deleted. */
@@ -65,9 +58,6 @@ interface ImportOptions extends StoreLockOptions {
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
-
-/** Events journalled together: files merged line by line would else wait for the disk at every line. */
-const BATCH_EVENTS = 64;
 
 export async function* importSessions(
   targets: Iterable<ImportTarget>,
@@ -150,7 +140,13 @@ class Importer {
     if (typeof own === 'string') return { state: 'shared', session_id, run_id: own };
     const id = this.#ledger.newId({ agent: agent.id, sha256 }, whole.started_ms, by_name);
     if (id === null) return { state: 'deleted', session_id, run_id: null };
-    await this.#record(target, id, own);
+    const { state, index, journal, progress } = this.#parts;
+    const redactor = this.#redactor(agent);
+    const report = (bytes: number) => progress?.(target, bytes);
+    const into = { id, since_ms: own, state, journal, redactor, report };
+    const outcome = await recordSession(target, into);
+    index.saveOutcome(outcome);
+    this.#ledger.record(outcome);
     const replaced = this.#ledger.settle(agent.id, session_id);
     return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
   }
@@ -185,71 +181,6 @@ class Importer {
     }
   }
 
-  async #record(target: ImportTarget, id: NewId, since_ms: number | null): Promise<void> {
-    const { state, index } = this.#parts;
-    const transcript = new TranscriptWriter({ tmp: state.tmp });
-    try {
-      const outcome = await this.#journal(target, id, since_ms, transcript);
-      saveTranscript(state, outcome, transcript);
-      this.#store(index, outcome);
-    } finally {
-      transcript.close();
-    }
-  }
-
-  async #journal(
-    target: ImportTarget,
-    id: NewId,
-    since_ms: number | null,
-    transcript: TranscriptWriter,
-  ): Promise<RunOutcome> {
-    const { agent, path } = target;
-    const { run_id } = id;
-    const { journal, progress } = this.#parts;
-    const labels = { [IMPORTED_FILE_LABEL]: basename(path), ...id.labels };
-    const { config } = await prepareRecord({ agent: agent.id, labels });
-    const redactor = this.#redactor(agent);
-    const fold = createOutcomeFold({ keepIo: false });
-    const keep = (events: readonly Event[]) => {
-      for (const event of events) {
-        fold.push(event);
-        transcript.push(event);
-      }
-    };
-    const views = [{ name: 'the transcript', take: keep }];
-    const recorder = createRecorder({ run_id, journal, redactor, views });
-    let held: Event[] = [];
-    let bytes = 0;
-    for await (const events of runEvents(target, { run_id, config, redactor, since_ms })) {
-      held = held.length === 0 ? events : [...held, ...events];
-      if (held.length < BATCH_EVENTS) continue;
-      bytes = Math.max(bytes, held.at(-1)?.raw?.offset ?? 0);
-      progress?.(target, bytes);
-      await recorder.take(held);
-      held = [];
-    }
-    await recorder.take(held);
-    if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
-    // The next import of the file finds all of it in the journal, and makes these again.
-    for (const { view, why } of recorder.failed) throw unmade(`${path}: ${view} failed: ${why}`);
-    return fold.finish();
-  }
-
-  #store(index: Index, outcome: RunOutcome): void {
-    index.saveOutcome(outcome);
-    const { metrics, metadata } = outcome;
-    this.#ledger.add(
-      entryOf({
-        ...outcome,
-        started_ms: metrics.start_time_ms,
-        finished_ms: metrics.end_time_ms,
-        steps: metrics.steps,
-        tool_calls: metrics.tool_calls_count,
-        labels: metadata.labels,
-      }),
-    );
-  }
-
   /** One per run: it counts what it replaced. */
   #redactor(agent: Agent): Redactor {
     const { env, redact } = this.#parts;
@@ -261,13 +192,4 @@ function silent({ agent, path }: ImportTarget, { session_id, problems }: Head): 
   if (problems === 0) return { state: 'empty', session_id, run_id: null };
   const why = `${path}: it holds nothing that ${agent.title} says in a session file (${problems} lines could not be read)`;
   return { state: 'failed', session_id, run_id: null, why };
-}
-
-const unmade = (text: string) => new TachoError('output_unwritable', text, { stage: 'import' });
-
-/** An import that was cut off goes on where it stopped, unless another tacho or another environment made it. */
-function refused(failure: Error, path: string, run_id: string): Error {
-  if (failure instanceof TachoError) return failure;
-  const say = `${path}: ${failure.message}; to import it anew: tacho runs rm ${run_id}, then import it by name`;
-  return new TachoError('journal_failed', say, { stage: 'import', cause: failure });
 }

@@ -2,15 +2,16 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { problem } from '../../capture/decode.ts';
-import type { Pipeline } from '../../capture/pipeline.ts';
+import type { Intake } from '../../capture/pipeline.ts';
 import { fileError } from '../../lib/errors.ts';
 import { liesBeside } from '../../lib/folders.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { createLines } from '../../lib/lines.ts';
+import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Agent, SessionPart } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import type { Redactor } from '../../redact/gate.ts';
 
 /** Chunks of a file, each valid until the next is asked for; an error names the file. */
 export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
@@ -40,45 +41,46 @@ export async function* sessionChunks({ session }: Agent, path: string): AsyncGen
   }
 }
 
-export interface SessionParts {
-  parts: SessionPart[];
-  /** Names of files that are not read. */
-  left_out: string[];
-}
-
 /**
  * The files of the session at `path`, main first. The others may have come with it from elsewhere: one that is a link, or
- * behind one, could be any file of the user and is left out.
+ * behind one, could be any file of the user and is left out. `left_out` says what is not read, and why.
  */
-export async function partsOf({ session }: Agent, path: string): Promise<SessionParts> {
-  const all = (await session?.parts(path)) ?? [{ path, parent_call_id: null }];
+export async function partsOf({ session }: Agent, path: string) {
+  const failures: Error[] = [];
+  const unreadable = (error: Error) => failures.push(error);
+  const all = (await session?.parts(path, unreadable)) ?? [{ path, parent_call_id: null }];
   const main = resolve(path);
   const parts = all.filter((part) => resolve(part.path) === main || liesBeside(part.path, main));
-  const left_out = all.filter((part) => !parts.includes(part)).map((part) => basename(part.path));
+  const links = all.filter((part) => !parts.includes(part)).map((part) => basename(part.path));
+  const left_out: string[] = [];
+  if (links.length > 0)
+    left_out.push(`since a link leads there or it is no regular file: ${links.join(', ')}`);
+  const [first] = failures;
+  if (first !== undefined) left_out.push(`since it cannot be read: ${first.message}`);
   return { parts, left_out };
 }
 
-/** Everything the session file at `path` says, through `pipeline`, in the order in which it happened. */
+/** Everything the session file at `path` says, through `intake`, in the order in which it happened. */
 export async function* sessionEvents(
   agent: Agent,
   path: string,
-  pipeline: Pipeline,
+  intake: Intake,
   redactor: Redactor | null,
 ): AsyncGenerator<Event[]> {
   const { parts, left_out } = await partsOf(agent, path);
   if (parts.length > 1) {
     const readers = parts.map((part) => new PartReader(agent, part, redactor));
-    yield* mergedEvents(readers, pipeline);
+    yield* mergedEvents(readers, intake);
   } else {
     for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
-      yield pipeline.push('session', chunk);
+      yield intake.push('session', chunk);
     }
   }
-  if (left_out.length > 0) {
-    const detail = `left out of the session, since a link leads there or it is no regular file: ${left_out.join(', ')}`;
-    yield pipeline.draft(problem('reconcile', 'bad_record', detail), null);
+  for (const why of left_out) {
+    const detail = `left out of the session, ${why}`;
+    yield intake.draft(problem('reconcile', 'bad_record', detail), null);
   }
-  yield pipeline.endOfInput('session');
+  yield intake.endOfInput('session');
 }
 
 interface HeldLine {
@@ -89,34 +91,14 @@ interface HeldLine {
   terminated: boolean;
 }
 
-/** The lines of one part, a chunk's worth at a time. */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<HeldLine[]> {
-  let held: HeldLine[] = [];
-  const lines = createLines({
-    line(bytes, start, end, { line, offset, terminated }) {
-      const text = bytes.toString('utf8', start, end);
-      held.push({ text, value: parsed(text), line, offset, terminated });
-    },
-    oversize({ head, line, offset }) {
-      held.push({ text: head.toString('utf8'), value: undefined, line, offset, terminated: true });
-    },
-  });
-  for await (const chunk of chunks) {
-    lines.push(chunk);
-    yield held;
-    held = [];
-  }
-  lines.end();
-  yield held;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+const heldLines = (put: (line: HeldLine) => void): LineSink => ({
+  line(bytes, start, end, { line, offset, terminated }) {
+    const text = bytes.toString('utf8', start, end);
+    put({ text, value: jsonIn(text), line, offset, terminated });
+  },
+  oversize: ({ head, line, offset }) =>
+    put({ text: head.toString('utf8'), value: undefined, line, offset, terminated: true }),
+});
 
 class PartReader {
   readonly part: SessionPart;
@@ -134,7 +116,7 @@ class PartReader {
     this.part = part;
     const name = basename(part.path);
     this.file = redactor?.text(name) ?? name;
-    this.#batches = linesOf(sessionChunks(agent, part.path));
+    this.#batches = linesIn(sessionChunks(agent, part.path), heldLines);
     this.#timeOf = (value) => agent.session?.timeOf(value) ?? null;
   }
 
@@ -158,16 +140,13 @@ class PartReader {
   }
 }
 
-async function* mergedEvents(
-  readers: readonly PartReader[],
-  pipeline: Pipeline,
-): AsyncGenerator<Event[]> {
+async function* mergedEvents(readers: readonly PartReader[], intake: Intake) {
   try {
     for (const reader of readers) await reader.advance();
     for (;;) {
       const reader = earliest(readers);
       if (reader?.current === undefined) return;
-      yield oneLine(pipeline, reader, reader.current);
+      yield oneLine(intake, reader, reader.current);
       await reader.advance();
     }
   } finally {
@@ -183,9 +162,9 @@ function earliest(readers: readonly PartReader[]): PartReader | undefined {
   return first;
 }
 
-function oneLine(pipeline: Pipeline, { part, file }: PartReader, held: HeldLine): Event[] {
+function oneLine(intake: Intake, { part, file }: PartReader, held: HeldLine): Event[] {
   const { line, offset, value } = held;
   const raw = { channel: 'session' as const, line, offset, file };
-  if (typeof value === 'object' && value !== null) return pipeline.record(value, raw, part);
-  return pipeline.line(held.text, raw, part, held.terminated);
+  if (typeof value === 'object' && value !== null) return intake.record(value, raw, part);
+  return intake.line(held.text, raw, part, held.terminated);
 }

@@ -5,9 +5,9 @@ import { AGENT_IDS } from '../../agents/registry.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { adoptState, leftIn } from '../../store/state-mark.ts';
 import { type Fact, forget, listFacts, userStatePath } from '../../store/user-state.ts';
+import { findConfig, loadConfig } from '../config/config.ts';
+import { type Asking, configAsking, rememberConsent } from '../config/consent.ts';
 import { loadEvalFile } from '../evals/files.ts';
-import { findConfig, loadConfig } from './config.ts';
-import { type Asking, configAsking, rememberConsent } from './consent.ts';
 
 export interface Found {
   kind: Fact['kind'];

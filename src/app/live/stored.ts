@@ -1,0 +1,58 @@
+/** What a collector stored in a state folder, from its files: nobody needs to serve. */
+import { readText, type WireMessage } from '../../live/protocol/messages.ts';
+import { readAll, readSession } from '../../store/journal/read.ts';
+import { stateDirAt } from '../../store/state-dir.ts';
+import { livePaths } from './paths.ts';
+
+/** The journal's source of what was taken; beside it lies what was refused because its number was taken already. */
+const LIVE_SOURCE = 'live';
+
+/** Entries of one session, or of all; a line that was written twice comes twice. */
+export async function* storedMessages(state_dir: string, session: string | null) {
+  const { journal } = stateDirAt(livePaths(state_dir).dir);
+  const stored = session === null ? readAll(journal) : readSession(journal, session);
+  for await (const entry of stored) if (entry.source === LIVE_SOURCE) yield entry;
+}
+
+export interface TailFilter {
+  /** Ids, or of one that tacho made its beginning or the end that is shown; null: of all. */
+  sessions: readonly string[] | null;
+  /** From this number of every session on; null: only what comes from now on. */
+  from: number | null;
+  types: ReadonlySet<string> | null;
+}
+
+const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
+const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
+
+/** Whether only we can tell which sessions are meant. */
+export const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
+
+export function isOf({ sessions }: TailFilter, session_id: string): boolean {
+  if (sessions === null || sessions.includes(session_id)) return true;
+  if (!MADE_ID.test(session_id)) return false;
+  return sessions.some(
+    (id) =>
+      isPart(id) &&
+      (session_id.endsWith(id) || session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id)),
+  );
+}
+
+export const wanted = ({ types }: TailFilter, type: string) => types === null || types.has(type);
+
+/** Each message once, in the order of the journal, until `show` returns false. */
+export async function tailStored(
+  state_dir: string,
+  filter: TailFilter,
+  show: (message: WireMessage, text: string) => Promise<boolean>,
+): Promise<void> {
+  const last = new Map<string, number>();
+  for await (const { session, seq, body } of storedMessages(state_dir, null)) {
+    if (seq < (filter.from ?? 0) || !isOf(filter, session)) continue;
+    if (seq <= (last.get(session) ?? 0)) continue;
+    last.set(session, seq);
+    const read = readText(body);
+    if (read.fault !== null || !wanted(filter, read.message.type)) continue;
+    if (!(await show(read.message, body))) return;
+  }
+}
