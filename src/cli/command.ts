@@ -18,6 +18,8 @@ export interface Io {
   out: Output;
   err: Output;
   env: NodeJS.ProcessEnv;
+  /** `--state-dir`, before or behind the command's name. */
+  state_flag?: string | undefined;
   readonly out_is_terminal: boolean;
   readonly in_is_terminal: boolean;
   readonly colour: boolean;
@@ -27,3 +29,14 @@ export interface Io {
 
 /** Takes the exit code of the command. */
 export type Done = (code: number) => void;
+
+const printer =
+  (indent: number) =>
+  ({ out }: Io, { json }: { json?: true }, value: unknown, text: () => string): Promise<void> =>
+    json ? out.json(`${JSON.stringify(value, null, indent)}\n`) : out.write(text());
+
+/** A result as one line of JSON where that was asked for, else as text. */
+export const print = printer(0);
+
+/** The same, with JSON that people read too. */
+export const printPretty = printer(2);

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { EventSink } from '../app/run/recorder.ts';
 import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
-import { createHumanProjection } from '../projections/human.ts';
+import { HumanProjection } from '../projections/human.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Io } from './command.ts';
 
@@ -49,12 +49,7 @@ function recordText(stream: boolean): ToText {
 
 function humanText(io: Io, stream: boolean, cwd: string): ToText {
   const { unicode, width } = io;
-  const projection = createHumanProjection({
-    colour: pc.createColors(io.colour),
-    unicode,
-    width,
-    stream,
-    cwd,
-  });
+  const colour = pc.createColors(io.colour);
+  const projection = new HumanProjection({ colour, unicode, width, stream, cwd });
   return (event) => projection.project(event);
 }

@@ -54,7 +54,10 @@ export function createProgram(io: Io, done: Done): Command {
       writeOut: (text) => void io.out.write(text),
       writeErr: (text) => void io.err.write(text),
     })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_, command) => {
+      io.state_flag = (command.optsWithGlobals() as { stateDir?: string }).stateDir;
+    });
   for (const define of [
     defineRun,
     defineEval,

@@ -1,20 +1,9 @@
 /** Flags of the commands that run agents. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { countFrom, INSECURE_HELP } from './arguments.ts';
+import type { Command } from 'commander';
+import { countFrom, INSECURE_HELP, numberLike } from './arguments.ts';
 
-export function seconds(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Give a number of seconds over 0.');
-  return value;
-}
-
-function dollars(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Give an amount in US dollars over 0.');
-  return value;
-}
+export const seconds = numberLike('a number of seconds over 0', (value) => value > 0);
+const dollars = numberLike('an amount in US dollars over 0', (value) => value > 0);
 
 export function liveFlags(command: Command): Command {
   return command
@@ -40,12 +29,12 @@ export function limitFlags(command: Command): Command {
       'end the run when it has used more, cached ones counted',
       countFrom(1),
     )
-    .option('--max-tool-calls <n>', 'end the run at the call after so many', countFrom(0))
-    .option('--max-steps <n>', 'end the run at the step after so many', countFrom(1))
+    .option('--max-tool-calls <n>', 'stop after N tool calls', countFrom(0))
+    .option('--max-steps <n>', 'stop after N steps', countFrom(1))
     .option('--loop-guard <n>', 'end the run at the nth call with the same input', countFrom(2))
     .option(
       '--retries <n>',
-      'run the agent again, up to so often, when the model API failed or it stopped at once',
+      'retry up to N times when the model API failed or the agent stopped at once',
       countFrom(0),
     )
     .option(

@@ -1,6 +1,6 @@
 /** What the flags of commands that run agents come to: options of a run. */
 import type { LiveRunOptions } from '../app/live/destination.ts';
-import type { RunOptions } from '../app/run/request.ts';
+import type { RunOptions } from '../app/run/options.ts';
 import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import type { Io } from './command.ts';

@@ -1,13 +1,7 @@
 /** The state folder a command works on. */
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './command.ts';
-
-/** `--state-dir` may stand before or behind the command's name. */
-export function stateFlag(command: Command): string | undefined {
-  return (command.optsWithGlobals() as { stateDir?: string }).stateDir;
-}
 
 /** Of commands that act on configuration or state that others could have written. */
 export const TRUST_FLAG = [
@@ -16,15 +10,14 @@ export const TRUST_FLAG = [
 ] as const;
 
 /** The folder as it is; null where there is none: looking makes nothing. */
-export async function stateIfAny(command: Command, io: Io): Promise<StateDir | null> {
+export async function stateIfAny(io: Io): Promise<StateDir | null> {
   const { resolveStateDir } = await import('../store/state-dir.ts');
-  const path = resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
-  return existsSync(path) ? stateOf(command, io) : null;
+  return existsSync(resolveStateDir({ flag: io.state_flag, env: io.env })) ? stateOf(io) : null;
 }
 
 /** The folder with an index that has every finished run of the journal, for commands that read runs. */
-export async function runsOf(command: Command, io: Io): Promise<StateDir> {
-  const state = await stateOf(command, io);
+export async function runsOf(io: Io): Promise<StateDir> {
+  const state = await stateOf(io);
   const { catchUpState } = await import('../app/runs/catch-up.ts');
   await catchUpState(state, sayTo(io));
   return state;
@@ -34,9 +27,7 @@ export async function runsOf(command: Command, io: Io): Promise<StateDir> {
 export const sayTo = (io: Io) => (text: string) => void io.err.write(`${text}\n`);
 
 /** Makes the folder where there is none. */
-export async function stateOf(command: Command, io: Io): Promise<StateDir> {
+export async function stateOf({ state_flag: flag, env }: Io): Promise<StateDir> {
   const { openStateDir, resolveStateDir } = await import('../store/state-dir.ts');
-  return openStateDir(
-    resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() }),
-  );
+  return openStateDir(resolveStateDir({ flag, env }));
 }

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMaker, type MakeEvent } from '../../test/build-events.ts';
+import { createMaker, EVENT_KINDS, type MakeEvent } from '../../test/build-events.ts';
 import { keptBytes, longText } from '../../test/kept-bytes.ts';
 import { columns } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
-import { EVENT_KINDS } from '../model/words.ts';
 import { type Frame, layout, type Place, scroll, type TuiStyle } from './layout.ts';
 import { createTuiState, takeEvent } from './state.ts';
 

@@ -9,18 +9,10 @@ import { columns, oneLine, takeColumns, wrapLines } from '../lib/terminal-text.t
 import { tokensUsed } from '../model/run-fold.ts';
 import type { CallRow, Row, TextRow, TuiState } from './state.ts';
 
-type Paint = (text: string) => string;
-export interface TuiColours {
-  bold: Paint;
-  dim: Paint;
-  red: Paint;
-  green: Paint;
-  yellow: Paint;
-  inverse: Paint;
-}
+type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'inverse';
 
 export interface TuiStyle {
-  colour: TuiColours;
+  colour: Record<Colour, (text: string) => string>;
   unicode: boolean;
 }
 
@@ -39,7 +31,7 @@ const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', 
 const SPINNER_ASCII = ['|', '/', '-', '\\'];
 const SPINNER_FRAME_MS = 100;
 
-const MARKS: Record<string, { sign: string; ascii: string; paint: 'green' | 'red' | 'yellow' }> = {
+const MARKS: Record<string, { sign: string; ascii: string; paint: Colour }> = {
   ok: { sign: '✓', ascii: '+', paint: 'green' },
   error: { sign: '✗', ascii: 'x', paint: 'red' },
   timeout: { sign: '✗', ascii: 'x', paint: 'red' },
@@ -47,22 +39,22 @@ const MARKS: Record<string, { sign: string; ascii: string; paint: 'green' | 'red
   cancelled: { sign: '⊘', ascii: '-', paint: 'yellow' },
 };
 
-export function bodyRows({ rows }: Size): number {
-  return Math.max(0, rows - HEAD_LINES - FOOT_LINES);
-}
+export const bodyRows = ({ rows }: Size) => Math.max(0, rows - HEAD_LINES - FOOT_LINES);
 
-export interface Frame {
+interface Body {
   state: TuiState;
   place: Place;
   size: Size;
+}
+
+export interface Frame extends Body {
   now_ms: number;
   cancelling: boolean;
 }
 
 export function layout(frame: Frame, style: TuiStyle): string[] {
-  const { state, size } = frame;
-  const heights = state.rows.map((row) => heightOf(row, size.cols));
-  const total = heights.reduce((sum, height) => sum + height, 0);
+  const { size } = frame;
+  const { heights, total } = heightsOf(frame);
   const room = bodyRows(size);
   const top = topLine(frame, heights, total);
   const lines = [headerLine(frame, style), ...bodyLines(frame, style, { heights, top, room })];
@@ -72,9 +64,8 @@ export function layout(frame: Frame, style: TuiStyle): string[] {
 }
 
 /** The place after scrolling; reaching the end means following it again. */
-export function scroll(frame: Pick<Frame, 'state' | 'place' | 'size'>, step: Scroll): Place {
-  const heights = frame.state.rows.map((row) => heightOf(row, frame.size.cols));
-  const total = heights.reduce((sum, height) => sum + height, 0);
+export function scroll(frame: Body, step: Scroll): Place {
+  const { heights, total } = heightsOf(frame);
   const last = Math.max(0, total - bodyRows(frame.size));
   const from = topLine(frame, heights, total);
   const wanted = step === 'first' ? 0 : step === 'last' ? last : from + step.by;
@@ -88,11 +79,12 @@ export function scroll(frame: Pick<Frame, 'state' | 'place' | 'size'>, step: Scr
   return { row: frame.state.firstId + index, line };
 }
 
-function topLine(
-  { state, place, size }: Pick<Frame, 'state' | 'place' | 'size'>,
-  heights: readonly number[],
-  total: number,
-): number {
+function heightsOf({ state, size }: Body): { heights: number[]; total: number } {
+  const heights = state.rows.map((row) => heightOf(row, size.cols));
+  return { heights, total: heights.reduce((sum, height) => sum + height, 0) };
+}
+
+function topLine({ state, place, size }: Body, heights: number[], total: number): number {
   const last = Math.max(0, total - bodyRows(size));
   if (place === 'end') return last;
   const index = Math.max(0, place.row - state.firstId);
@@ -154,7 +146,8 @@ function callLine(call: CallRow, { size, now_ms }: Frame, style: TuiStyle): stri
   // Too narrow for a painted line: the plain beginning of it.
   if (room < 0)
     return takeColumns(`${indent}${markSign(call, now_ms, unicode)} ${tool} ${notes}`, size.cols);
-  const mark = markPaint(call, colour)(markSign(call, now_ms, unicode));
+  const paint = own(MARKS, call.status ?? '')?.paint ?? 'dim';
+  const mark = colour[paint](markSign(call, now_ms, unicode));
   const gap = ' '.repeat(Math.max(1, room - columns(about) + 1));
   return `${indent}${mark} ${colour.bold(tool)} ${about}${gap}${colour.dim(notes)}`;
 }
@@ -175,11 +168,6 @@ function markSign(call: CallRow, now_ms: number, unicode: boolean): string {
   }
   const frames = unicode ? SPINNER : SPINNER_ASCII;
   return frames[Math.floor(Math.max(0, now_ms) / SPINNER_FRAME_MS) % frames.length] ?? '*';
-}
-
-function markPaint(call: CallRow, colour: TuiColours): Paint {
-  const mark = call.status === null ? undefined : own(MARKS, call.status);
-  return mark === undefined ? colour.dim : colour[mark.paint];
 }
 
 function headerLine({ state, size, now_ms }: Frame, style: TuiStyle): string {
@@ -219,9 +207,8 @@ function footerLine(
   return style.colour.dim(fill(` ${left}`, size.cols - where.length - 1) + where);
 }
 
-function fill(text: string, width: number): string {
-  return takeColumns(text, width) + ' '.repeat(Math.max(0, width - columns(text)));
-}
+const fill = (text: string, width: number) =>
+  takeColumns(text, width) + ' '.repeat(Math.max(0, width - columns(text)));
 
 /** Elapsed time in whole seconds: a figure that runs must not flicker. */
 function elapsedText(ms: number): string {
@@ -229,10 +216,5 @@ function elapsedText(ms: number): string {
   return seconds < 60 ? `${seconds}s` : durationText(seconds * 1000);
 }
 
-function ellipsisOf({ unicode }: TuiStyle): string {
-  return unicode ? '…' : '...';
-}
-
-function separatorOf({ unicode }: TuiStyle): string {
-  return unicode ? ' · ' : ' - ';
-}
+const ellipsisOf = ({ unicode }: TuiStyle) => (unicode ? '…' : '...');
+const separatorOf = ({ unicode }: TuiStyle) => (unicode ? ' · ' : ' - ');

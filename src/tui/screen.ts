@@ -20,20 +20,10 @@ export interface Terminal {
   stdin: ReadStream;
 }
 
-export interface Screen {
-  size(): Size;
-  /** Whether the terminal has taken what was painted before. */
-  ready(): boolean;
-  paint(lines: readonly string[]): void;
-  /** Forget what is on the screen: the next paint paints everything. */
-  reset(): void;
-  close(): Promise<void>;
-}
-
 export function openScreen(
   { stdout, stdin }: Terminal,
   on: { input: (text: string) => void; resize: () => void; ready: () => void },
-): Screen {
+) {
   let shown: string[] | null = null;
   let ready = true;
   let open = true;
@@ -58,10 +48,6 @@ export function openScreen(
       // Nobody is there to see it.
     }
   };
-  const size = (): Size => ({
-    cols: stdout.columns || FALLBACK.cols,
-    rows: stdout.rows || FALLBACK.rows,
-  });
 
   stdout.on('resize', on.resize).on('drain', drained).on('error', failed);
   process.on('exit', restoreNow);
@@ -72,24 +58,25 @@ export function openScreen(
   stdout.write(ENTER);
 
   return {
-    size,
+    size: (): Size => ({
+      cols: stdout.columns || FALLBACK.cols,
+      rows: stdout.rows || FALLBACK.rows,
+    }),
+    /** Whether the terminal has taken what was painted before. */
     ready: () => ready,
-    paint(lines) {
+    paint(lines: readonly string[]): void {
       if (!open || !ready) return;
-      const changed = lines.flatMap((line, index) =>
-        shown !== null && shown[index] === line
-          ? []
-          : [`\u001b[${index + 1};1H\u001b[0m\u001b[2K${forColourTerminal(line)}`],
-      );
+      const changed = changedLines(lines, shown);
       if (changed.length === 0) return;
       const clear = shown === null ? '\u001b[2J' : '';
       shown = [...lines];
       ready = stdout.write(PAINT_BEGIN + clear + changed.join('') + PAINT_END);
     },
-    reset() {
+    /** Forget what is on the screen: the next paint paints everything. */
+    reset(): void {
       shown = null;
     },
-    async close() {
+    async close(): Promise<void> {
       process.off('exit', restoreNow);
       stdout.off('resize', on.resize).off('drain', drained);
       if (keyboard) {
@@ -98,13 +85,18 @@ export function openScreen(
       }
       if (!open) return;
       open = false;
-      await new Promise<void>((resolve) => {
-        stdout.write(LEAVE, () => resolve());
-      });
+      await new Promise<void>((resolve) => void stdout.write(LEAVE, () => resolve()));
       stdout.off('error', failed);
     },
   };
 }
+
+const changedLines = (lines: readonly string[], shown: readonly string[] | null) =>
+  lines.flatMap((line, index) =>
+    shown?.[index] === line
+      ? []
+      : [`\u001b[${index + 1};1H\u001b[0m\u001b[2K${forColourTerminal(line)}`],
+  );
 
 function setRaw(stdin: ReadStream, raw: boolean): void {
   try {

@@ -4,6 +4,7 @@ import { LIMITS } from '../lib/limits.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import { OpenCalls, RunFold, SpokenText } from '../model/run-fold.ts';
+import { TUI_LIMITS } from './limits.ts';
 
 export interface CallRow {
   kind: 'call';
@@ -21,7 +22,7 @@ export interface TextRow {
   kind: 'text';
   text: string;
 }
-export interface NoteRow {
+interface NoteRow {
   kind: 'note';
   text: string;
   tone: 'dim' | 'yellow' | 'red';
@@ -88,13 +89,13 @@ export function takeEvent(state: TuiState, event: Event, now_ms: number): void {
 
 function addRow(state: TuiState, row: Row): void {
   state.rows.push(row);
-  if (state.rows.length <= LIMITS.tui_rows_max) return;
+  if (state.rows.length <= TUI_LIMITS.rows_max) return;
   state.rows.splice(0, DROP_AT_ONCE);
   state.firstId += DROP_AT_ONCE;
 }
 
 function note(state: TuiState, text: string, tone: NoteRow['tone'], indent = 0): void {
-  addRow(state, { kind: 'note', text: headCopy(text, LIMITS.tui_row_chars_max), tone, indent });
+  addRow(state, { kind: 'note', text: headCopy(text, TUI_LIMITS.row_chars_max), tone, indent });
 }
 
 function takeMessage(state: TuiState, data: DataOf<'message_finished'>): void {
@@ -118,7 +119,7 @@ function say(state: TuiState, text: string, begins: boolean): void {
 
 /** Every line end begins a row; so does a line that grows too long. */
 function appendText(state: TuiState, text: string): void {
-  const most = LIMITS.tui_row_chars_max;
+  const most = TUI_LIMITS.row_chars_max;
   text.split('\n').forEach((line, index) => {
     if (index > 0) addRow(state, { kind: 'text', text: '' });
     let rest = line;
@@ -146,8 +147,8 @@ function headUnits(text: string, most: number): string {
 function requestRow(state: TuiState, data: DataOf<'call_requested'>): CallRow {
   const row: CallRow = {
     kind: 'call',
-    tool: headCopy(data.tool, LIMITS.tui_row_chars_max),
-    about: headCopy(callText(data.input, state.run.names.cwd), LIMITS.tui_row_chars_max),
+    tool: headCopy(data.tool, TUI_LIMITS.row_chars_max),
+    about: headCopy(callText(data.input, state.run.names.cwd), TUI_LIMITS.row_chars_max),
     nested: data.parent_call_id !== null,
     status: null,
     exit_code: null,
@@ -168,18 +169,17 @@ function takeResult(state: TuiState, row: CallRow, data: DataOf<'call_finished'>
   for (const line of full.slice(0, FAILED_LINES_MAX)) note(state, line, 'dim', row.nested ? 2 : 1);
 }
 
-function takeWarning(state: TuiState, event: Event): void {
-  if (event.kind === 'provider_retried') {
-    const { kind, status, attempt } = event.data;
-    const facts = [attempt === null ? null : `attempt ${attempt}`, kind, status];
-    note(state, `provider retry ${facts.filter((fact) => fact !== null).join(', ')}`, 'yellow');
-  } else if (event.kind === 'provider_failed') {
-    note(state, `provider error: ${event.data.message}`, 'red');
-  } else if (event.kind === 'problem') {
-    note(state, `${event.data.code}: ${event.data.detail}`, 'yellow');
-  } else if (event.kind === 'permission_asked') {
-    note(state, `permission asked for ${event.data.tool ?? 'a call'}`, 'yellow');
-  } else if (event.kind === 'step_blocked') {
-    note(state, `blocked: ${event.data.reason}`, 'yellow');
-  }
+function takeWarning(state: TuiState, { kind, data }: Event): void {
+  const warn = (text: string) => note(state, text, 'yellow');
+  if (kind === 'provider_retried') {
+    const facts = [
+      data.attempt === null ? null : `attempt ${data.attempt}`,
+      data.kind,
+      data.status,
+    ];
+    warn(`provider retry ${facts.filter((fact) => fact !== null).join(', ')}`);
+  } else if (kind === 'provider_failed') note(state, `provider error: ${data.message}`, 'red');
+  else if (kind === 'problem') warn(`${data.code}: ${data.detail}`);
+  else if (kind === 'permission_asked') warn(`permission asked for ${data.tool ?? 'a call'}`);
+  else if (kind === 'step_blocked') warn(`blocked: ${data.reason}`);
 }

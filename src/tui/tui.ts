@@ -1,9 +1,9 @@
 /** The live view: takes events as they come, shows them full-screen, hands the wish to stop to the app. */
 import pc from 'picocolors';
-import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import { type Key, readKeys } from './keys.ts';
 import { bodyRows, layout, type Place, type Scroll, scroll, type TuiStyle } from './layout.ts';
+import { TUI_LIMITS } from './limits.ts';
 import { openScreen, type Terminal } from './screen.ts';
 import { createTuiState, takeEvent } from './state.ts';
 
@@ -17,23 +17,15 @@ export interface TuiOptions extends Terminal {
   unicode?: boolean;
 }
 
-export interface Tui {
-  event(event: Event): void;
-  /** Leaves the screen as it was; resolves once the terminal has it. May be called twice. */
-  finish(): Promise<void>;
-}
-
 /** How often running calls and the elapsed time are looked at again. */
 const TICK_MS = 100;
 
-export function createTui(options: TuiOptions): Tui {
+export function createTui(options: TuiOptions) {
   const { stdout, stdin, onInterrupt } = options;
   // Only differences are shown, and the wall clock may be set meanwhile.
   const now = () => performance.now();
-  const style: TuiStyle = {
-    colour: pc.createColors(options.colour ?? true),
-    unicode: options.unicode ?? true,
-  };
+  const { colour = true, unicode = true } = options;
+  const style: TuiStyle = { colour: pc.createColors(colour), unicode };
   const state = createTuiState(options.agent, now());
   let place: Place = 'end';
   let held = '';
@@ -51,7 +43,7 @@ export function createTui(options: TuiOptions): Tui {
   };
   const schedule = (): void => {
     if (timer !== null || finishing !== null) return;
-    const wait = Math.max(0, LIMITS.tui_paint_ms - (now() - painted_at));
+    const wait = Math.max(0, TUI_LIMITS.paint_ms - (now() - painted_at));
     timer = setTimeout(paint, wait);
   };
   const press = (key: Key): void => {
@@ -79,16 +71,16 @@ export function createTui(options: TuiOptions): Tui {
       ready: schedule,
     },
   );
-  const tick = setInterval(schedule, TICK_MS);
-  tick.unref();
+  const tick = setInterval(schedule, TICK_MS).unref();
   schedule();
 
   return {
-    event(event) {
+    event(event: Event): void {
       takeEvent(state, event, now());
       schedule();
     },
-    finish() {
+    /** Leaves the screen as it was; resolves once the terminal has it. May be called twice. */
+    finish(): Promise<void> {
       if (finishing === null) {
         clearInterval(tick);
         if (timer !== null) clearTimeout(timer);
@@ -100,19 +92,8 @@ export function createTui(options: TuiOptions): Tui {
 }
 
 function scrollOf(key: Exclude<Key, 'interrupt'>, page: number): Scroll {
+  if (key === 'first' || key === 'last') return key;
   // A page overlaps the one before by a line, so that the eye finds its place.
   const far = Math.max(1, page - 1);
-  switch (key) {
-    case 'up':
-      return { by: -1 };
-    case 'down':
-      return { by: 1 };
-    case 'page_up':
-      return { by: -far };
-    case 'page_down':
-      return { by: far };
-    case 'first':
-    case 'last':
-      return key;
-  }
+  return { by: { up: -1, down: 1, page_up: -far, page_down: far }[key] };
 }

@@ -1,6 +1,6 @@
 /** `tacho agents`: what is installed, what each adapter was checked against, what it can tell and when. */
 import type { Command } from 'commander';
-import type { Io } from '../command.ts';
+import { type Io, printPretty } from '../command.ts';
 
 export function defineAgents(program: Command, io: Io): void {
   program
@@ -14,7 +14,6 @@ export function defineAgents(program: Command, io: Io): void {
     .action(async (id: string | undefined, flags: { json?: true }) => {
       const { agentReports, agentsText } = await import('../../app/runs/agents.ts');
       const reports = await agentReports(id, io.env);
-      if (flags.json) await io.out.json(`${JSON.stringify(reports, null, 2)}\n`);
-      else await io.out.write(agentsText(reports));
+      await printPretty(io, flags, reports, () => agentsText(reports));
     });
 }

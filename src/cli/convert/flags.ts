@@ -1,9 +1,8 @@
 /** `tacho convert`: a recording → events, run-events, live messages, an outcome or a transcript. */
 import { type Command, Option } from 'commander';
 import type { ConvertFrom, ConvertTo } from '../../app/sessions/convert.ts';
-import { redactOption } from '../arguments.ts';
+import { inputOf, redactOption } from '../arguments.ts';
 import type { Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
 
 interface Flags {
   agent: string;
@@ -41,25 +40,16 @@ export function defineConvert(program: Command, io: Io): void {
     .option('--test-id <id>', "with --to agentv: the eval's test that the rows are for")
     .addOption(redactOption())
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string, flags: Flags, command: Command) => {
-      const { agentOf, convertTo } = await import('../../app/sessions/convert.ts');
+    .action(async (file: string, flags: Flags) => {
+      const { convertTo } = await import('../../app/sessions/convert.ts');
+      const { agentOf } = await import('../../app/config/agent-of.ts');
       const { passingRedactor } = await import('../../app/config/redaction.ts');
+      const { from, to, redact, stream = false, testId: test_id = null } = flags;
       const agent = await agentOf(flags.agent);
-      const redactor = await passingRedactor(io.env, {
-        state_dir: stateFlag(command),
-        redact: flags.redact,
-        agents: [agent],
-      });
-      const input = file === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : file;
-      const options = {
-        agent,
-        redactor,
-        from: flags.from,
-        input,
-        stream: flags.stream ?? false,
-        test_id: flags.testId ?? null,
-      };
-      for await (const piece of convertTo(options, flags.to)) {
+      const passing = { state_dir: io.state_flag, redact, agents: [agent] };
+      const redactor = await passingRedactor(io.env, passing);
+      const input = inputOf(file);
+      for await (const piece of convertTo({ agent, redactor, from, input, stream, test_id }, to)) {
         await io.out.json(piece);
         if (io.out.gone) break;
       }

@@ -1,7 +1,6 @@
 /** `tacho doctor`: what works here, and what to do where something does not. */
 import type { Command } from 'commander';
-import type { Done, Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
+import { type Done, type Io, printPretty } from '../command.ts';
 
 const SIGNS = new Map([
   [true, 'ok  '],
@@ -15,19 +14,18 @@ export function defineDoctor(program: Command, io: Io, done: Done): void {
     .description('check whether runs can be recorded here; exit 1 when they cannot')
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho doctor')
-    .action(async (flags: { json?: true }, command: Command) => {
+    .action(async (flags: { json?: true }) => {
       const { examine } = await import('../../app/runs/doctor.ts');
       const { resolveStateDir } = await import('../../store/state-dir.ts');
       const { forTerminal } = await import('../../lib/terminal-text.ts');
-      const path = resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
-      const findings = await examine(path, io.env);
+      const { state_flag: flag, env } = io;
+      const findings = await examine(resolveStateDir({ flag, env }), env);
       const width = Math.max(...findings.map(({ name }) => name.length));
       const lines = findings.map(
         ({ name, ok, detail }) =>
           `${SIGNS.get(ok)} ${name.padEnd(width)}  ${forTerminal(detail)}\n`,
       );
-      if (flags.json) await io.out.json(`${JSON.stringify(findings, null, 2)}\n`);
-      else await io.out.write(lines.join(''));
+      await printPretty(io, flags, findings, () => lines.join(''));
       done(findings.some(({ ok }) => ok === false) ? 1 : 0);
     });
 }

@@ -5,7 +5,8 @@ import type { ConvertFrom } from '../../app/sessions/convert.ts';
 import { type Drift, driftIn, type Finding, lastSession } from '../../app/sessions/drift.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import type { Io } from '../command.ts';
+import { inputOf } from '../arguments.ts';
+import { type Io, printPretty } from '../command.ts';
 
 export interface DriftFlags {
   last?: true;
@@ -14,14 +15,10 @@ export interface DriftFlags {
   json?: true;
 }
 
-interface DriftRequest {
-  agent: string;
-  file: string | undefined;
-  flags: DriftFlags;
-}
-
 export async function driftCommand(
-  { agent: id, file, flags }: DriftRequest,
+  id: string,
+  file: string | undefined,
+  flags: DriftFlags,
   io: Io,
 ): Promise<number> {
   const agent = await agentOf(id);
@@ -29,19 +26,15 @@ export async function driftCommand(
     throw usage('say what to look at: a FILE, - for standard input, or --last (a session)');
   const from = flags.from ?? (flags.last ? 'session' : 'stdout');
   const path = file ?? (await lastSession(agent, io.env));
-  const input = path === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : path;
   const redactor = await passingRedactor(io.env, { agents: [agent] });
-  const found = await driftIn({ agent, from, input, redactor });
-  const drift = {
-    ...found,
-    findings: found.findings.map((each) => ({ ...each, what: redactor.text(each.what) })),
-  };
+  const found = await driftIn({ agent, from, input: inputOf(path), redactor });
+  const findings = found.findings.map((each) => ({ ...each, what: redactor.text(each.what) }));
+  const drift = { ...found, findings };
   const { checked_versions } = agent;
   const shown = redactor.text(path);
   const report = { agent: agent.id, checked_versions, from, path: shown, ...drift };
-  if (flags.json) await io.out.json(`${JSON.stringify(report, null, 2)}\n`);
-  else await io.out.write(textOf(drift, shown));
-  return flags.fail && drift.findings.length > 0 ? 1 : 0;
+  await printPretty(io, flags, report, () => textOf(drift, shown));
+  return flags.fail && findings.length > 0 ? 1 : 0;
 }
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });

@@ -28,6 +28,6 @@ export function defineDrift(program: Command, io: Io, done: Done): void {
     .addHelpText('after', EXAMPLES)
     .action(async (agent: string, file: string | undefined, flags: DriftFlags) => {
       const { driftCommand } = await import('./action.ts');
-      done(await driftCommand({ agent, file, flags }, io));
+      done(await driftCommand(agent, file, flags, io));
     });
 }

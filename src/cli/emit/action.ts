@@ -5,7 +5,6 @@ import { openRedactor, patternsIn } from '../../app/config/redaction.ts';
 import { deliverLeft } from '../../app/live/deliver-left.ts';
 import { type Emitted, emit } from '../../app/live/emit.ts';
 import { livePaths } from '../../app/live/paths.ts';
-import { createLiveRedaction, type LiveRedaction } from '../../app/live/redaction.ts';
 import { LiveSender, noticeText, undeliveredText } from '../../app/live/sender.ts';
 import { EXIT_LATER } from '../../app/run/exit-codes.ts';
 import { clockOf, randomOf } from '../../app/run/request.ts';
@@ -13,11 +12,13 @@ import { fileError, TachoError } from '../../lib/errors.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { sendingUrl } from '../../live/protocol/address.ts';
+import { createLiveRedaction, type LiveRedaction } from '../../redact/gate.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
 import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
+import { onSignals, SAME_SIGNAL_MS } from '../signals.ts';
 
 export interface EmitFlags {
   to?: string;
@@ -32,25 +33,20 @@ export interface EmitFlags {
   trust?: true;
 }
 
-interface EmitRequest {
-  file: string | undefined;
-  flags: EmitFlags;
-  state_dir: string | undefined;
-}
-
 const SAY_CHARS_MAX = 500;
-/** Bad lines that are told one by one; all are counted. */
-const BAD_TOLD_MAX = 100;
+/** Bad lines that are reported one by one; all are counted. */
+const BAD_SHOWN_MAX = 100;
 
 export async function emitCommand(
-  { file, flags, state_dir }: EmitRequest,
+  file: string | undefined,
+  flags: EmitFlags,
   io: Io,
 ): Promise<number> {
   if (flags.to === 'stdio:' && isStdin(file))
     throw new TachoError('usage', '--to stdio: reads the answers on standard input: give a FILE', {
       stage: 'live',
     });
-  const path = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
+  const path = resolveStateDir({ flag: io.state_flag, env: io.env });
   const state = openStateDir(path);
   const redaction = await redactionOf(flags, state, io);
   const { socket, outbox } = livePaths(state.path);
@@ -89,27 +85,21 @@ export async function emitCommand(
   }
 }
 
-async function redactionOf(
-  { redact }: EmitFlags,
-  state: StateDir,
-  { env }: Io,
-): Promise<LiveRedaction | null> {
+async function redactionOf({ redact }: EmitFlags, state: StateDir, { env }: Io) {
   if (redact === false) return null;
   const patterns = await patternsIn(process.cwd(), redact);
   const hash = openSecretHash(state);
   return createLiveRedaction(openRedactor({ env, redact: patterns, hash }));
 }
 
-type Sending = Pick<EmitRequest, 'file' | 'flags'> & {
+interface Sending {
+  file: string | undefined;
+  flags: EmitFlags;
   stop: AbortSignal;
   redaction: LiveRedaction | null;
-};
+}
 
-function sent(
-  live: LiveSender,
-  { file, flags, stop, redaction }: Sending,
-  io: Io,
-): Promise<Emitted> {
+function sent(live: LiveSender, { file, flags, stop, redaction }: Sending, io: Io) {
   const clock = clockOf(io.env);
   let bad = 0;
   return emit(inputOf(file, stop), {
@@ -121,7 +111,7 @@ function sent(
     end: flags.end,
     onBad: (line, why) => {
       bad += 1;
-      if (bad <= BAD_TOLD_MAX) void io.err.write(`line ${line}: ${oneLine(why, SAY_CHARS_MAX)}\n`);
+      if (bad <= BAD_SHOWN_MAX) void io.err.write(`line ${line}: ${oneLine(why, SAY_CHARS_MAX)}\n`);
     },
   });
 }
@@ -142,21 +132,13 @@ async function* inputOf(file: string | undefined, stop: AbortSignal): AsyncGener
   }
 }
 
-/** A terminal may tell us twice at once. */
-const SAME_SIGNAL_MS = 300;
-
 /** The first signal ends the input, and with it the sessions in good order; the next ends the process. */
 function firstSignal(): { signal: AbortSignal; release: () => void } {
   const first = new AbortController();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const release = () => {
-    for (const name of signals) process.off(name, onSignal);
-  };
-  const onSignal = () => {
+  const release = onSignals(() => {
     if (!first.signal.aborted) setTimeout(release, SAME_SIGNAL_MS).unref();
     first.abort();
-  };
-  for (const name of signals) process.on(name, onSignal);
+  });
   return { signal: first.signal, release };
 }
 

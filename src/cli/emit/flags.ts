@@ -1,16 +1,11 @@
 /** `tacho emit`: any program's messages to a collector. */
-import { type Command, InvalidArgumentError } from 'commander';
-import { INSECURE_HELP, redactOption } from '../arguments.ts';
+import type { Command } from 'commander';
+import { INSECURE_HELP, numberLike, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
-import { stateFlag, TRUST_FLAG } from '../state.ts';
+import { TRUST_FLAG } from '../state.ts';
 import type { EmitFlags } from './action.ts';
 
-function seconds(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || value < 0)
-    throw new InvalidArgumentError('Give a number of seconds.');
-  return value;
-}
+const seconds = numberLike('a number of seconds', (value) => value >= 0);
 
 const EXAMPLES = `
 A line is a message, or the part of one that cannot be guessed: its type and its data. Time, session, number, ids are added.
@@ -42,8 +37,8 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--json', 'print what was acknowledged as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string | undefined, flags: EmitFlags, command: Command) => {
+    .action(async (file: string | undefined, flags: EmitFlags) => {
       const { emitCommand } = await import('./action.ts');
-      done(await emitCommand({ file, flags, state_dir: stateFlag(command) }, io));
+      done(await emitCommand(file, flags, io));
     });
 }

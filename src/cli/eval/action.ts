@@ -1,10 +1,10 @@
 /** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
 import { type Asking, needConsent } from '../../app/config/consent.ts';
 import { passingRedactor } from '../../app/config/redaction.ts';
-import { type EvalResult, type Graded, runEval } from '../../app/evals/eval.ts';
+import { type EvalResult, runEval } from '../../app/evals/eval.ts';
 import { checkInput, type LoadedEval, loadEvalFile } from '../../app/evals/files.ts';
+import type { Graded } from '../../app/evals/jobs.ts';
 import { redactedRow, redactedSubjects, redactedTools } from '../../app/evals/redaction.ts';
 import { openResults, type ResultsFile, readResults } from '../../app/evals/results.ts';
 import {
@@ -17,34 +17,29 @@ import { openTools } from '../../app/evals/tools.ts';
 import { sendingTo } from '../../app/live/destination.ts';
 import { type FinishLeft, startLeft } from '../../app/run/sweep.ts';
 import { withTarget } from '../../app/run/with-target.ts';
-import { catchUpState } from '../../app/runs/catch-up.ts';
-import type { EvalReport, EvalRow } from '../../evals/results.ts';
+import type { EvalRow } from '../../evals/results.ts';
 import type { EvalFile, EvalTest } from '../../evals/types.ts';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import { EVAL_TEST_LABEL, type OutputMode } from '../../model/words.ts';
-import { annotationLines } from '../../projections/github.ts';
-import type { Redactor } from '../../redact/redact.ts';
-import { openStateDir, resolveStateDir } from '../../store/state-dir.ts';
+import { EVAL_TEST_LABEL } from '../../model/words.ts';
+import type { Redactor } from '../../redact/gate.ts';
+import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
 import { type AgentRunFlags, agentRunOptions, sayOfLive } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
-import { sayTo } from '../state.ts';
+import { runsOf } from '../state.ts';
 import { createProgress } from './progress.ts';
-import { annotationsOf, createRowText, junitOf, stepSummaryOf, totalsText } from './text.ts';
+import { type TellFlags, tell } from './tell.ts';
+import { createRowText } from './text.ts';
 
-export interface EvalFlags extends AgentRunFlags {
+export interface EvalFlags extends AgentRunFlags, TellFlags {
   agent?: string;
   target?: string;
   transcript?: string[];
   each?: true;
   run?: string[];
   threshold?: number;
-  junit?: string;
-  /** Undefined: as the environment says. */
-  github?: boolean;
-  output: OutputMode;
   results?: string;
   resume?: string;
   workers?: number;
@@ -56,7 +51,6 @@ export interface EvalFlags extends AgentRunFlags {
 interface EvalInput {
   files: string[];
   flags: EvalFlags;
-  state_dir: string | undefined;
   io: Io;
 }
 
@@ -89,19 +83,15 @@ function gradedOf(input: EvalInput, redactor: Redactor): Graded {
   return { kind: 'transcripts', each, subjects };
 }
 
-async function* subjectsOf(
-  { flags, io, state_dir }: EvalInput,
-  problem: OnProblem,
-): AsyncGenerator<Subject> {
+async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncGenerator<Subject> {
   for (const path of flags.transcript ?? []) yield* transcriptsIn(path, problem);
   if (flags.run === undefined) return;
-  const state = openStateDir(resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() }));
-  await catchUpState(state, sayTo(io));
+  const state = await runsOf(io);
   for (const name of flags.run) yield* transcriptOfRun(state, name, problem);
 }
 
 /** As `tacho run --target` would have it. */
-async function optionsOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
+async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
   if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
   const { agent } = flags;
@@ -112,7 +102,7 @@ async function optionsOf({ flags, state_dir, io }: EvalInput, test: EvalTest) {
     prompt,
     timeout_ms: test.timeout_ms ?? undefined,
     labels: { [EVAL_TEST_LABEL]: test.id },
-    state_dir,
+    state_dir: io.state_flag,
     output_mode: 'json' as const,
   };
   return withTarget(asked, actingOf(flags.trust, io));
@@ -151,8 +141,8 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const stop = new AbortController();
   const release = catchSignals(() => stop.abort());
   try {
-    const result = await evaluate(input, { files, before, results, signal: stop.signal });
-    await tell(input, files, result);
+    const result = await evaluate(input, results, { files, before, signal: stop.signal });
+    await tell(result, files, flags, input.io);
     return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
     release();
@@ -160,28 +150,25 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   }
 }
 
-interface Work {
-  files: EvalFile[];
-  before: EvalRow[];
-  results: ResultsFile | null;
-  signal: AbortSignal;
-}
-
 /** What is done before the first agent runs; returns what is done after the last. */
-async function startAgentRuns({ flags, state_dir: flag, io }: EvalInput): Promise<FinishLeft> {
+async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   const { live } = agentRunOptions(flags);
   const target = live == null ? null : await sendingTo(live);
   if (target !== null) {
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(target.url, io);
   }
-  const state_dir = resolveStateDir({ flag, env: io.env, cwd: process.cwd() });
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
 }
 
-async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
+async function evaluate(
+  input: EvalInput,
+  results: ResultsFile | null,
+  work: { files: EvalFile[]; before: EvalRow[]; signal: AbortSignal },
+): Promise<EvalResult> {
   const { flags, io } = input;
-  const redactor = await passingRedactor(io.env, { state_dir: input.state_dir });
+  const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
   const graded = gradedOf(input, redactor);
   const runs_agents = graded.kind === 'runs';
   const finishLeft = runs_agents ? await startAgentRuns(input) : null;
@@ -196,19 +183,17 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
   const tools = redactedTools(openTools(io.env), redactor);
   try {
     return await runEval({
-      files,
+      ...work,
       graded,
       tools,
       threshold: flags.threshold ?? null,
       repeat: flags.repeat ?? null,
       workers: flags.workers ?? (runs_agents ? 1 : GRADINGS_AT_ONCE),
       fail_fast: flags.failFast ?? false,
-      signal: work.signal,
-      before: work.before,
       redacted: (row) => redactedRow(row, redactor),
       onStart: (name) => progress.start(name),
       onRow(row, name) {
-        work.results?.add(row);
+        results?.add(row);
         progress.end(name);
         if (human) progress.print(rowText(row, name));
       },
@@ -219,34 +204,5 @@ async function evaluate(input: EvalInput, work: Work): Promise<EvalResult> {
     progress.close();
     await finishLeft?.((text) => io.err.write(text));
     await tools.close();
-  }
-}
-
-async function tell(input: EvalInput, files: readonly EvalFile[], result: EvalResult) {
-  const { flags, io } = input;
-  const { report } = result;
-  if (flags.output === 'json') await io.out.json(`${JSON.stringify(report)}\n`);
-  else await io.out.write(totalsText(result, io));
-  if (flags.junit !== undefined) write(flags.junit, junitOf(files, report));
-  if (flags.github ?? io.env.GITHUB_ACTIONS === 'true') await tellGithub(report, input);
-}
-
-/** Commands are read from either stream; stdout in json mode is the object and nothing else. */
-async function tellGithub(report: EvalReport, { flags, io }: EvalInput): Promise<void> {
-  const stream = flags.output === 'json' ? io.err : io.out;
-  const root = io.env.GITHUB_WORKSPACE || process.cwd();
-  const placed = (path: string) => relative(root, resolve(path));
-  await stream.own(annotationLines(annotationsOf(report, placed)));
-  const path = io.env.GITHUB_STEP_SUMMARY;
-  if (path) write(path, stepSummaryOf(report), true);
-}
-
-function write(path: string, text: string, append = false): void {
-  try {
-    if (append) appendFileSync(path, text);
-    else writeFileSync(path, text);
-  } catch (cause) {
-    const { message } = fileError(cause, path, 'output');
-    throw new TachoError('output_unwritable', message, { stage: 'output', cause });
   }
 }

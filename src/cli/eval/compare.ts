@@ -2,17 +2,14 @@
 import { checkInput } from '../../app/evals/files.ts';
 import { readComparable } from '../../app/evals/results.ts';
 import { type Compared, type Comparison, compare, type Figures } from '../../evals/compare.ts';
-import { costText, durationText } from '../../lib/figures.ts';
+import { costText, durationText, knownText } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
-import type { Io } from '../command.ts';
+import { type Io, print } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
-const unknown = 'not known';
-const cost = (value: number | null) => (value === null ? unknown : costText(value));
-const duration = (value: number | null) => (value === null ? unknown : durationText(value));
 
 const figuresText = ({ verdict, score, cost_usd, duration_ms }: Figures) =>
-  `${verdict} ${score.toFixed(2)}, ${cost(cost_usd)}, ${duration(duration_ms)}`;
+  `${verdict} ${score.toFixed(2)}, ${knownText(cost_usd, costText)}, ${knownText(duration_ms, durationText)}`;
 
 function lineOf({ id, a, b, changes }: Compared): string {
   const name = oneLine(id, ID_COLUMNS_MAX);
@@ -36,7 +33,6 @@ export async function compareCommand(
 ): Promise<number> {
   for (const path of [a, b]) checkInput(path);
   const comparison = compare(readComparable(a), readComparable(b));
-  if (flags.json) await io.out.json(`${JSON.stringify(comparison)}\n`);
-  else await io.out.write(textOf(comparison));
+  await print(io, flags, comparison, () => textOf(comparison));
   return flags.failOnRegression && comparison.regression ? 1 : 0;
 }

@@ -1,28 +1,23 @@
 /** `tacho eval`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { LIMITS } from '../../lib/limits.ts';
+import { APP_LIMITS } from '../../app/limits.ts';
 import { OUTPUT_MODES } from '../../model/words.ts';
-import { countFrom } from '../arguments.ts';
+import { countFrom, numberLike } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags } from '../run-flags.ts';
-import { stateFlag, TRUST_FLAG } from '../state.ts';
+import { TRUST_FLAG } from '../state.ts';
 import type { EvalFlags } from './action.ts';
 
 const whole = countFrom(1);
 
 function workers(text: string): number {
   const value = whole(text);
-  if (value > LIMITS.eval_workers_max)
-    throw new InvalidArgumentError(`Give at most ${LIMITS.eval_workers_max}.`);
+  if (value > APP_LIMITS.eval_workers_max)
+    throw new InvalidArgumentError(`Give at most ${APP_LIMITS.eval_workers_max}.`);
   return value;
 }
 
-function share(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 1))
-    throw new InvalidArgumentError('Give a number from 0 to 1.');
-  return value;
-}
+const share = numberLike('a number from 0 to 1', (value) => value >= 0 && value <= 1);
 
 const EXAMPLES = `
 Exit codes: 0 every test passed · 1 one failed · 2 a bad file, with line and field · 130 cancelled
@@ -62,9 +57,9 @@ export function defineEval(program: Command, io: Io, done: Done): void {
     .option(...ACCEPT_INPUT_FLAG)
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
-    .action(async (files: string[], flags: EvalFlags, self: Command) => {
+    .action(async (files: string[], flags: EvalFlags) => {
       const { evalCommand } = await import('./action.ts');
-      done(await evalCommand({ files, flags, state_dir: stateFlag(self), io }));
+      done(await evalCommand({ files, flags, io }));
     });
   defineCompare(command, io, done);
 }

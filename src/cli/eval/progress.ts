@@ -2,19 +2,11 @@
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Io } from '../command.ts';
 
-export interface Progress {
-  start(name: string): void;
-  end(name: string): void;
-  /** A line of the result, above the progress. */
-  print(text: string): void;
-  close(): void;
-}
-
 const EVERY_MS = 250;
 const ERASE = '\r\u001b[K';
 
 /** `total`: null where it is not known before. */
-export function createProgress(io: Io, total: number | null): Progress {
+export function createProgress(io: Io, total: number | null) {
   const shown = io.out_is_terminal && io.env.TERM !== 'dumb';
   const running = new Map<string, number>();
   let ended = 0;
@@ -39,17 +31,18 @@ export function createProgress(io: Io, total: number | null): Progress {
   };
   const timer = shown ? setInterval(paint, EVERY_MS) : null;
   return {
-    start: (name) => void running.set(name, performance.now()),
-    end(name) {
+    start: (name: string) => void running.set(name, performance.now()),
+    end(name: string): void {
       ended += 1;
       running.delete(name);
     },
-    print(text) {
+    /** A line of the result, above the progress. */
+    print(text: string): void {
       // Gradings of transcripts come by thousands: a write for each would cost more than they do.
       if (waiting === '') setImmediate(flush);
       waiting += text;
     },
-    close() {
+    close(): void {
       flush();
       if (timer === null) return;
       clearInterval(timer);

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { EvalResult } from '../../app/evals/eval.ts';
 import type { EvalReport, EvalRow, TestSummary } from '../../evals/results.ts';
 import type { AssertionResult, EvalFile } from '../../evals/types.ts';
-import { costText, durationText, plural } from '../../lib/figures.ts';
+import { costText, durationText, knownText, plural } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
 import { type JunitCase, junitXml } from '../../projections/junit.ts';
@@ -17,8 +17,6 @@ const failedOf = (assertions: readonly AssertionResult[]) =>
 const labelOf = ({ type, name }: AssertionResult) => (name === type ? type : `${name} (${type})`);
 const placeOf = ({ transcript, transcript_line }: TestSummary | EvalRow) =>
   transcript === null ? null : `${transcript}:${transcript_line}`;
-const known = (value: number | null, text: (value: number) => string) =>
-  value === null ? 'not known' : text(value);
 
 /** One line a result, and below it why it failed. */
 export function createRowText(io: Io, files: readonly EvalFile[]) {
@@ -111,8 +109,8 @@ export function stepSummaryOf({ tests, passed, failed }: EvalReport): string {
     markdownText(test.id),
     test.score.toFixed(2),
     test.runs.length > 1 ? `${Math.round(test.pass_rate * 100)} % of ${test.runs.length}` : '',
-    known(test.cost_usd, costText),
-    known(test.duration_ms, durationText),
+    knownText(test.cost_usd, costText),
+    knownText(test.duration_ms, durationText),
     markdownText(linesOf(test).join('; ')),
   ]);
   return summaryMarkdown([

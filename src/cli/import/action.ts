@@ -5,7 +5,7 @@ import { type Imported, type ImportTarget, importSessions } from '../../app/sess
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import { redactFields } from '../../redact/event.ts';
+import { redactFields } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
 import { sayTo } from '../state.ts';
@@ -20,16 +20,8 @@ export interface ImportFlags {
   json?: true;
 }
 
-interface ImportRequest {
-  agent: string | undefined;
-  files: readonly string[];
-  flags: ImportFlags;
-  state_flag: string | undefined;
-}
-
-function selectionOf({ files, flags }: ImportRequest): Selection {
-  const { session, last, all, since } = flags;
-  const since_ms = since ?? null;
+function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
+  const { session, last, all, since: since_ms = null } = flags;
   const selections: Selection[] = [];
   if (files.length > 0) selections.push({ what: 'files', paths: files });
   if (session !== undefined) selections.push({ what: 'session', session_id: session });
@@ -79,13 +71,17 @@ class Progress {
 /** Words and ids of tacho's own. */
 const OWN_FIELDS = new Set(['state', 'agent', 'run_id', 'replaced']);
 
-export async function importCommand(request: ImportRequest, io: Io): Promise<number> {
-  const { flags, state_flag } = request;
-  const targets = await findTargets(request.agent ?? null, selectionOf(request), io.env);
-  const state_dir = resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() });
+export async function importCommand(
+  agent: string | null,
+  files: readonly string[],
+  flags: ImportFlags,
+  io: Io,
+): Promise<number> {
+  const targets = await findTargets(agent, selectionOf(files, flags), io.env);
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
-  const redactor = await passingRedactor(io.env, { state_dir: state_flag, redact, agents });
+  const redactor = await passingRedactor(io.env, { state_dir: io.state_flag, redact, agents });
   const progress = new Progress(io, targets.length);
   const counts = new Map<Imported['state'], number>();
   let done = 0;

@@ -1,8 +1,7 @@
 /** `tacho import`: sessions that agents kept → runs. */
 import { type Command, InvalidArgumentError } from 'commander';
-import { redactOption } from '../arguments.ts';
+import { FORCE_FLAG, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
 import type { ImportFlags } from './action.ts';
 
 const EXAMPLES = `
@@ -30,17 +29,12 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option('--last', 'the session that was used last')
     .option('--all', 'all sessions where the agents keep them')
     .option('--since <date>', 'with --all or --last: only those used since then', date)
-    .option(
-      '--force',
-      'take the store over from a command that holds it; if that one lives, runs may be lost',
-    )
+    .option(...FORCE_FLAG)
     .addOption(redactOption())
     .option('--json', 'as JSON lines')
     .addHelpText('after', EXAMPLES)
-    .action(
-      async (agent: string | undefined, files: string[], flags: ImportFlags, command: Command) => {
-        const { importCommand } = await import('./action.ts');
-        done(await importCommand({ agent, files, flags, state_flag: stateFlag(command) }, io));
-      },
-    );
+    .action(async (agent: string | undefined, files: string[], flags: ImportFlags) => {
+      const { importCommand } = await import('./action.ts');
+      done(await importCommand(agent ?? null, files, flags, io));
+    });
 }

@@ -1,8 +1,8 @@
 /** What `tacho review` does. */
-import type { Command } from 'commander';
 import { passingRedactor } from '../../app/config/redaction.ts';
 import {
   findSampled,
+  type Review,
   type ReviewVerdict,
   reviewTally,
   type Sampled,
@@ -11,12 +11,11 @@ import {
 } from '../../app/live/review.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
-import { redactRecord } from '../../redact/event.ts';
-import type { Redactor } from '../../redact/redact.ts';
+import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
+import { type Io, print } from '../command.ts';
 
 export interface ReviewFlags {
   list?: true;
@@ -27,33 +26,21 @@ export interface ReviewFlags {
 const TEXT_CHARS_MAX = 20_000;
 const ANSWER_CHARS_MAX = 10_000;
 
-const stateOf = (command: Command, io: Io) =>
-  resolveStateDir({ flag: stateFlag(command), env: io.env, cwd: process.cwd() });
+const stateOf = ({ state_flag: flag, env }: Io) => resolveStateDir({ flag, env });
 
-interface SayRequest {
-  session_id: string;
-  seq: number;
-  verdict: ReviewVerdict;
-  note: string | null;
-  command: Command;
-}
-
-export async function sayCommand(request: SayRequest, io: Io): Promise<number> {
-  const { session_id, seq, verdict, note, command } = request;
-  const state_dir = stateOf(command, io);
+export async function sayCommand(review: Omit<Review, 'at'>, io: Io): Promise<number> {
+  const { session_id, seq, verdict } = review;
+  const state_dir = stateOf(io);
   await findSampled(state_dir, session_id, seq);
-  saveReview(state_dir, { session_id, seq, verdict, note, at: new Date().toISOString() });
+  saveReview(state_dir, { ...review, at: new Date().toISOString() });
   await io.out.write(`${forTerminal(session_id)} ${seq} ${verdict}\n`);
   return 0;
 }
 
-export async function reviewCommand(
-  { flags, command }: { flags: ReviewFlags; command: Command },
-  io: Io,
-): Promise<number> {
-  const state_dir = stateOf(command, io);
+export async function reviewCommand(flags: ReviewFlags, io: Io): Promise<number> {
+  const state_dir = stateOf(io);
   const session = flags.session ?? null;
-  const redactor = await passingRedactor(io.env, { state_dir: stateFlag(command) });
+  const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
   if (flags.list || flags.json)
     return list(sampledMessages(state_dir, session), flags, io, redactor);
   if (!io.in_is_terminal || !io.out_is_terminal)
@@ -78,8 +65,7 @@ async function list(
   for await (const message of messages) {
     if (io.out.gone) break;
     const sampled = redactRecord(message, redactor);
-    if (flags.json) await io.out.json(`${JSON.stringify(sampled)}\n`);
-    else await io.out.write(rowOf(sampled));
+    await print(io, flags, sampled, () => rowOf(sampled));
   }
   return 0;
 }
@@ -92,12 +78,8 @@ function rowOf({ session_id, seq, text, review }: Sampled): string {
 
 /** Readable, and harmless whatever stands in it. */
 function shown({ session_id, seq, text }: Sampled): string {
-  let pretty = text;
-  try {
-    pretty = JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    // Shown as it came.
-  }
+  const value = jsonIn(text);
+  const pretty = value === undefined ? text : JSON.stringify(value, null, 2);
   const more = pretty.length - TEXT_CHARS_MAX;
   const cut = more > 0 ? `${pretty.slice(0, TEXT_CHARS_MAX)}\n… ${more} characters more` : pretty;
   return `\n${forTerminal(session_id)}, number ${seq}\n${forTerminal(cut)}\n`;
@@ -106,19 +88,19 @@ function shown({ session_id, seq, text }: Sampled): string {
 type Word = ReviewVerdict | 'skip' | 'quit';
 
 /** Whole words or their first letters: a note that was typed too early is no verdict. */
-const WORDS: ReadonlyMap<string, Word> = new Map([
-  ...['a', 'accept'].map((word) => [word, 'accepted'] as const),
-  ...['r', 'reject'].map((word) => [word, 'rejected'] as const),
-  ...['s', 'skip'].map((word) => [word, 'skip'] as const),
-  ...['q', 'quit'].map((word) => [word, 'quit'] as const),
-]);
+const WORDS: ReadonlyMap<string, Word> = new Map(
+  Object.entries({
+    accept: 'accepted',
+    reject: 'rejected',
+    skip: 'skip',
+    quit: 'quit',
+  } as const).flatMap(([word, meant]) => [
+    [word, meant],
+    [word.slice(0, 1), meant],
+  ]),
+);
 
-async function ask(
-  state_dir: string,
-  session: string | null,
-  io: Io,
-  redactor: Redactor,
-): Promise<void> {
+async function ask(state_dir: string, session: string | null, io: Io, redactor: Redactor) {
   const answers = typedLines();
   const answer = async (question: string): Promise<string | null> => {
     await io.out.write(question);
@@ -134,13 +116,8 @@ async function ask(
       if (word === 'skip') continue;
       const note = (await answer('note (may be empty): ')) || null;
       const { session_id, seq } = sampled;
-      saveReview(state_dir, {
-        session_id,
-        seq,
-        verdict: word,
-        note,
-        at: new Date().toISOString(),
-      });
+      const at = new Date().toISOString();
+      saveReview(state_dir, { session_id, seq, verdict: word, note, at });
     }
   } finally {
     await answers.return(undefined);

@@ -1,6 +1,6 @@
 /** `tacho review`: a person looks at the sampled messages (CF-5). */
-import { type Command, InvalidArgumentError } from 'commander';
-import type { ReviewVerdict } from '../../app/live/review.ts';
+import type { Command } from 'commander';
+import { numberLike } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import type { ReviewFlags } from './action.ts';
 
@@ -10,12 +10,7 @@ Examples:
   $ tacho review --list                                which are open, and what was said of the others
   $ tacho review reject SESSION 17 --note "wrong diff"`;
 
-function seqOf(text: string): number {
-  const seq = Number(text);
-  if (!Number.isSafeInteger(seq) || seq < 1)
-    throw new InvalidArgumentError('Give a number from 1 on.');
-  return seq;
-}
+const seqOf = numberLike('a number from 1 on', (seq) => Number.isSafeInteger(seq) && seq >= 1);
 
 export function defineReview(program: Command, io: Io, done: Done): void {
   const review = program
@@ -27,25 +22,23 @@ export function defineReview(program: Command, io: Io, done: Done): void {
     .option('--json', 'with --list: one JSON object a line')
     .option('--session <id>', 'only of this session')
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: ReviewFlags, command: Command) => {
+    .action(async (flags: ReviewFlags) => {
       const { reviewCommand } = await import('./action.ts');
-      done(await reviewCommand({ flags, command }, io));
+      done(await reviewCommand(flags, io));
     });
-  const verdicts: [string, ReviewVerdict][] = [
-    ['accept', 'accepted'],
-    ['reject', 'rejected'],
-  ];
-  for (const [name, verdict] of verdicts) {
+  for (const name of ['accept', 'reject'] as const) {
+    const verdict = `${name}ed` as const;
     review
       .command(name)
       .description(`say of one sampled message that it is ${verdict}`)
       .argument('<session>', 'its session')
       .argument('<seq>', 'its number', seqOf)
       .option('--note <text>', 'why')
-      .action(async (session_id: string, seq: number, flags: { note?: string }, command) => {
-        const { sayCommand } = await import('./action.ts');
-        const note = flags.note ?? null;
-        done(await sayCommand({ session_id, seq, verdict, note, command }, io));
-      });
+      .action(
+        async (session_id: string, seq: number, { note = null }: { note?: string | null }) => {
+          const { sayCommand } = await import('./action.ts');
+          done(await sayCommand({ session_id, seq, verdict, note }, io));
+        },
+      );
   }
 }

@@ -4,7 +4,7 @@ import { APPROVE_MODES, OUTPUT_MODES } from '../../model/words.ts';
 import { redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { ACCEPT_INPUT_FLAG, limitFlags, liveFlags, seconds } from '../run-flags.ts';
-import { stateFlag, TRUST_FLAG } from '../state.ts';
+import { TRUST_FLAG } from '../state.ts';
 import type { RunFlags } from './action.ts';
 
 function pair(text: string, before: Record<string, string> = {}): Record<string, string> {
@@ -64,10 +64,9 @@ export function defineRun(program: Command, io: Io, done: Done): void {
     .option('--keep-raw', "keep the agent's raw output after the run is recorded")
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
-    .action(async (words: string[], flags: RunFlags, command: Command) => {
+    .action(async (words: string[], flags: RunFlags) => {
       const { runCommand } = await import('./action.ts');
-      const { prompt, args } = splitArguments(words, process.argv);
-      done(await runCommand({ prompt, args, flags, state_dir: stateFlag(command), io }));
+      done(await runCommand({ ...splitArguments(words, process.argv), flags, io }));
     });
 }
 

@@ -1,11 +1,8 @@
 /** A run for CI: JUnit XML, annotations and the step summary of GitHub Actions. Pure. */
-import { costText, countText, durationText, plural } from '../../lib/figures.ts';
+import { costText, countText, durationText, knownText, plural } from '../../lib/figures.ts';
 import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
 import { junitXml } from '../../projections/junit.ts';
-
-const known = (value: number | null, say: (value: number) => string) =>
-  value === null ? 'not known' : say(value);
 
 const titleOf = ({ agent, exit_reason }: RunOutcome) => `tacho run ${agent}: ${exit_reason}`;
 const errorOf = ({ error_details, exit_reason }: RunOutcome) =>
@@ -74,9 +71,9 @@ export function summaryOfRun(outcome: RunOutcome): string {
       'result',
       markdownText(outcome.success ? 'ok' : `${outcome.exit_reason}: ${errorOf(outcome)}`),
     ],
-    ['duration', known(metrics.duration_ms, durationText)],
-    ['cost', known(metrics.cost, costText)],
-    ['tokens', known(metrics.tokens_used, countText)],
+    ['duration', knownText(metrics.duration_ms, durationText)],
+    ['cost', knownText(metrics.cost, costText)],
+    ['tokens', knownText(metrics.tokens_used, countText)],
     ['record', markdownText([completeness.grade, ...completeness.gaps].join(', '))],
     ['run', `\`${outcome.run_id}\``],
   ];
@@ -86,7 +83,7 @@ export function summaryOfRun(outcome: RunOutcome): string {
       call.status === 'ok' ? '✅' : '❌',
       markdownText(call.name),
       markdownText(endOf(call)),
-      known(call.duration_ms, durationText),
+      knownText(call.duration_ms, durationText),
     ]);
   const more = tool_calls.length - rows.length;
   const files = artifacts

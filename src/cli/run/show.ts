@@ -102,8 +102,7 @@ export class Show implements RunWatcher {
       return { name: 'the output', take, close: async () => {} };
     }
     const { createTuiView } = await import('./tui-view.ts');
-    const { sink, close } = createTuiView(this.#io, { agent, cwd, onInterrupt });
-    return { name: 'the live view', take: sink, close };
+    return { name: 'the live view', ...createTuiView(this.#io, { agent, cwd, onInterrupt }) };
   }
 
   async #warn(text: string): Promise<void> {

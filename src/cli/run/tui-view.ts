@@ -1,41 +1,24 @@
 /** The live view as a sink: full-screen while the run goes on, the summary on the normal screen after it. */
 import pc from 'picocolors';
-import type { EventSink } from '../../app/run/recorder.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
-import { createHumanProjection } from '../../projections/human.ts';
+import { HumanProjection } from '../../projections/human.ts';
 import { createTui } from '../../tui/tui.ts';
 import type { Io } from '../command.ts';
 
-interface TuiView {
-  sink: EventSink;
-  close(): Promise<void>;
-}
-
 export function createTuiView(
   io: Io,
-  options: { agent: string; cwd: string; onInterrupt: () => void },
-): TuiView {
-  const { unicode, width, colour } = io;
-  const tui = createTui({
-    stdout: process.stdout,
-    stdin: process.stdin,
-    agent: options.agent,
-    onInterrupt: options.onInterrupt,
-    colour,
-    unicode,
-  });
-  const human = createHumanProjection({
-    colour: pc.createColors(colour),
-    unicode,
-    width,
-    stream: false,
-    cwd: options.cwd,
-  });
+  { cwd, ...options }: { agent: string; cwd: string; onInterrupt: () => void },
+) {
+  const { unicode, width } = io;
+  const { stdout, stdin } = process;
+  const tui = createTui({ stdout, stdin, ...options, colour: io.colour, unicode });
+  const colour = pc.createColors(io.colour);
+  const human = new HumanProjection({ colour, unicode, width, stream: false, cwd });
   let ending = '';
   let closed = false;
   return {
-    sink(events: readonly Event[]) {
+    take(events: readonly Event[]): void {
       for (const event of events) {
         tui.event(event);
         // Only the end is printed, but it needs to have seen the rest.
@@ -46,11 +29,11 @@ export function createTuiView(
         }
       }
     },
-    async close() {
+    async close(): Promise<void> {
       if (closed) return;
       closed = true;
       await tui.finish();
-      process.stdin.pause();
+      stdin.pause();
       await io.out.write(ending);
     },
   };

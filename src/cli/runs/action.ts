@@ -1,20 +1,16 @@
 /** What the `runs` sub-commands do. */
 
-import { mayAct, NOT_RECOVERED } from '../../app/config/own-state.ts';
-import { EXIT_USAGE } from '../../app/run/exit-codes.ts';
-import type { FailedView } from '../../app/run/recorder.ts';
-import type { RecoverOptions, Recovery } from '../../app/run/recover.ts';
 import { catchUp } from '../../app/runs/catch-up.ts';
 import { findRunId } from '../../app/runs/replay.ts';
+import { knownText } from '../../lib/figures.ts';
 import { isRunId } from '../../lib/ids.ts';
 import { isoText } from '../../lib/iso-time.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import { type Index, openIndex, type RunQuery, type RunRow } from '../../store/index/index-db.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import type { RunQuery, RunRow } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { actingOf } from '../acting.ts';
-import type { Io } from '../command.ts';
+import { type Io, print, printPretty } from '../command.ts';
 import { sayTo } from '../state.ts';
 
 const when = (at_ms: number | null) =>
@@ -23,27 +19,26 @@ const money = (cost: number | null) => (cost === null ? '' : ` $${cost.toFixed(4
 
 const NO_RUNS = 'No runs yet. Try: tacho run --agent demo "try it"\n';
 
-export async function listRuns(
-  state: StateDir | null,
-  flags: { limit: number; agent?: string; status?: string; json?: true },
-  io: Io,
-): Promise<void> {
+export interface ListFlags {
+  limit: number;
+  agent?: string;
+  status?: string;
+  json?: true;
+}
+
+export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io): Promise<void> {
   if (state === null) {
     if (!flags.json) await io.out.write(NO_RUNS);
     return;
   }
-  const index = openIndex(state);
-  try {
-    const { limit, agent, status } = flags;
-    const query = { limit, ...(agent && { agent }), ...(status && { status }) };
-    const rows = await listed(state, index, query, io);
-    if (flags.json) await io.out.json(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-    else if (rows.length === 0)
-      await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
-    else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  const { limit, agent, status } = flags;
+  const query = { limit, ...(agent && { agent }), ...(status && { status }) };
+  const rows = await listed(state, index, query, io);
+  if (flags.json) await io.out.json(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  else if (rows.length === 0)
+    await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
+  else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
 }
 
 /** Damage may show only when the rows are read: then the index was begun anew, and is filled before it is read again. */
@@ -71,14 +66,9 @@ export async function showRun(
   io: Io,
 ): Promise<void> {
   const run_id = await findRunId(state, run);
-  const index = openIndex(state);
-  try {
-    const outcome = index.getRun(run_id) as RunOutcome;
-    if (flags.json) await io.out.json(`${JSON.stringify(outcome, null, 2)}\n`);
-    else await io.out.write(outcomeText(outcome));
-  } finally {
-    index.close();
-  }
+  using index = openIndex(state);
+  const outcome = index.getRun(run_id) as RunOutcome;
+  await printPretty(io, flags, outcome, () => outcomeText(outcome));
 }
 
 function outcomeText(outcome: RunOutcome): string {
@@ -96,18 +86,12 @@ function outcomeText(outcome: RunOutcome): string {
     ['record', `${completeness.grade}${gaps}`],
     ['steps', String(metrics.steps)],
     ['calls', callsText(outcome)],
-    ['tokens', metrics.tokens_used === null ? 'not known' : String(metrics.tokens_used)],
-    ['cost', metrics.cost === null ? 'not known' : `$${metrics.cost.toFixed(4)}`],
-    [
-      'duration',
-      metrics.duration_ms === null ? 'not known' : `${(metrics.duration_ms / 1000).toFixed(1)} s`,
-    ],
-    [
-      'files',
-      outcome.artifacts.map((file) => `${file.path} (${file.operation})`).join(', ') || null,
-    ],
-    ['skills', outcome.skills_used.join(', ') || null],
-    ['warnings', outcome.warnings.join('; ') || null],
+    ['tokens', knownText(metrics.tokens_used, String)],
+    ['cost', knownText(metrics.cost, (usd) => `$${usd.toFixed(4)}`)],
+    ['duration', knownText(metrics.duration_ms, (ms) => `${(ms / 1000).toFixed(1)} s`)],
+    ['files', outcome.artifacts.map((file) => `${file.path} (${file.operation})`).join(', ')],
+    ['skills', outcome.skills_used.join(', ')],
+    ['warnings', outcome.warnings.join('; ')],
   ];
   const lines = rows
     .filter(([, value]) => value)
@@ -128,92 +112,24 @@ export async function verify(
 ): Promise<number> {
   const { verifyRun } = await import('../../app/runs/verify.ts');
   const report = await verifyRun(state, run);
-  if (flags.json) await io.out.json(`${JSON.stringify(report, null, 2)}\n`);
-  else if (report.ok) {
-    const { grade, gaps } = report.completeness ?? { grade: 'unknown', gaps: [] };
-    await io.out.write(
-      `${report.run_id}: ${report.events} events hold: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.\n`,
-    );
-  } else await io.out.write(`${report.run_id}: ${report.faults.join('; ')}\n`);
-  return report.ok ? 0 : 1;
-}
-
-const RECOVERY_TEXT: Record<Recovery['state'], (recovery: never) => string> = {
-  recovered: ({ run_id, result }: Extract<Recovery, { state: 'recovered' }>) =>
-    `${run_id}: recovered, ${result.exit_reason}, ${result.outcome.tool_calls.length} calls${failedText(result.failed_views)}`,
-  failed: whyText,
-  busy: whyText,
-  running: ({ run_id, pid }: Extract<Recovery, { state: 'running' }>) =>
-    `${run_id}: its agent still runs (process ${pid}); leave out --no-wait to wait for it`,
-  left: whyText,
-  unreadable: whyText,
-};
-
-function whyText({ run_id, why }: Extract<Recovery, { why: string }>): string {
-  return forTerminal(`${run_id}: ${why}`);
-}
-
-const failedText = (views: readonly FailedView[]) =>
-  views.map(({ view, why }) => `; ${view} failed: ${forTerminal(why)}`).join('');
-
-/** The recovery of a new run, in a process of its own: one line per finished run, one for all that are left. */
-export async function recoverInBackground(
-  state: StateDir,
-  trust: true | undefined,
-  io: Io,
-): Promise<number> {
-  if (!mayAct(state.path, NOT_RECOVERED, actingOf(trust, io))) return EXIT_USAGE;
-  const { recoverAll } = await import('../../app/run/recover.ts');
-  const auto = { until_ms: LIMITS.auto_recover_ms / 2 };
-  const left: string[] = [];
-  for await (const recovery of recoverAll(state, { wait: false, auto })) {
-    const { state: end, run_id } = recovery;
-    if (end === 'recovered')
-      await io.out.write(`note: finished the record of ${run_id}: its recorder was killed\n`);
-    else if (end === 'left' || end === 'failed' || end === 'unreadable') left.push(run_id);
-  }
-  const [first] = left;
-  if (first !== undefined) {
-    const which = left.length === 1 ? `${first} is` : `${first} and ${left.length - 1} more are`;
-    await io.out.write(`note: ${which} not finished yet: see tacho runs recover\n`);
-  }
-  return 0;
-}
-
-export async function recover(
-  state: StateDir,
-  options: RecoverOptions & { json: boolean; trust: true | undefined },
-  io: Io,
-): Promise<number> {
-  let failed = false;
-  let found = 0;
-  const acting = actingOf(options.trust, io);
-  if (!mayAct(state.path, NOT_RECOVERED, acting)) return EXIT_USAGE;
-  const { recoverAll } = await import('../../app/run/recover.ts');
-  for await (const recovery of recoverAll(state, options)) {
-    found += 1;
-    failed ||= recovery.state === 'failed' || recovery.state === 'unreadable';
-    if (options.json) await io.out.json(`${JSON.stringify(recovery)}\n`);
-    else await io.out.write(`${RECOVERY_TEXT[recovery.state](recovery as never)}\n`);
-  }
-  if (found === 0 && !options.json) await io.out.write('Nothing to recover.\n');
-  const { deliverLeft } = await import('../../app/live/deliver-left.ts');
-  await deliverLeft(state.path, acting)();
-  return failed ? 1 : 0;
+  const { run_id, ok, events, faults, completeness } = report;
+  const { grade, gaps } = completeness ?? { grade: 'unknown', gaps: [] };
+  const whole = `${events} events hold: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.`;
+  await printPretty(io, flags, report, () => `${run_id}: ${ok ? whole : faults.join('; ')}\n`);
+  return ok ? 0 : 1;
 }
 
 export async function reindexRuns(
   state: StateDir,
-  { json, force }: { json?: true; force?: true },
+  flags: { json?: true; force?: true },
   io: Io,
 ): Promise<number> {
   const { reindex } = await import('../../app/runs/reindex.ts');
-  const done = await reindex(state, { force, say: sayTo(io) });
+  const done = await reindex(state, { force: flags.force, say: sayTo(io) });
   const { runs, unfinished, damaged, torn, foreign, unreadable } = done;
   const more = foreign === 0 ? '' : `; ${foreign} with damaged entries: see tacho runs verify`;
   const text = `${runs} runs; ${unfinished} unfinished, ${damaged} damaged lines, ${torn} torn${more}`;
-  if (json) await io.out.json(`${JSON.stringify(done)}\n`);
-  else await io.out.write(`${text}\n`);
+  await print(io, flags, done, () => `${text}\n`);
   for (const segment of unreadable)
     await io.err.write(
       `warning: journal/${segment} cannot be read; the index keeps what it has of its runs\n`,
@@ -230,10 +146,8 @@ export async function removeNamed(
   const ids: string[] = [];
   for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
   const { removeRuns } = await import('../../app/runs/remove.ts');
-  const { deleted, missing, running, left, sending } = await removeRuns(state, ids, {
-    force,
-    say: sayTo(io),
-  });
+  const options = { force, say: sayTo(io) };
+  const { deleted, missing, running, left, sending } = await removeRuns(state, ids, options);
   for (const run_id of deleted) await io.out.write(`${run_id}: deleted\n`);
   for (const run_id of missing) await io.out.write(`${run_id}: there is no such run\n`);
   for (const run_id of running)

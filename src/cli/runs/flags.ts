@@ -1,14 +1,14 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
-import { countFrom } from '../arguments.ts';
+import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
+import type { ListFlags } from './action.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
+import type { RecoverFlags } from './recover.ts';
 
 const count = countFrom(1);
-const FORCE =
-  'take the store over from a command that holds it; if that one lives, runs may be lost';
 
 export function defineRuns(program: Command, io: Io, done: Done): void {
   const runs = program
@@ -30,45 +30,32 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')
     .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
-    .action(
-      async (
-        flags: { limit: number; agent?: string; status?: string; json?: true },
-        command: Command,
-      ) => {
-        const { listRuns } = await import('./action.ts');
-        await listRuns(await stateIfAny(command, io), flags, io);
-      },
-    );
+    .action(async (flags: ListFlags) => {
+      const { listRuns } = await import('./action.ts');
+      await listRuns(await stateIfAny(io), flags, io);
+    });
   runs
     .command('show')
     .description("show a run's outcome")
-    .argument('<run>', 'run id, the beginning of one, or "last"')
+    .argument(...RUN_ARGUMENT)
     .option('--json', 'the outcome as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs show last --json')
-    .action(async (run: string, flags: { json?: true }, command: Command) => {
+    .action(async (run: string, flags: { json?: true }) => {
       const { showRun } = await import('./action.ts');
-      await showRun(await runsOf(command, io), run, flags, io);
+      await showRun(await runsOf(io), run, flags, io);
     });
   runs
     .command('verify')
     .description(
       "check a run's record: sequence, hashes, form, completeness; exit 1 when something is wrong",
     )
-    .argument('<run>', 'run id, the beginning of one, or "last"')
+    .argument(...RUN_ARGUMENT)
     .option('--json', 'the report as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs verify last')
-    .action(async (run: string, flags: { json?: true }, command: Command) => {
+    .action(async (run: string, flags: { json?: true }) => {
       const { verify } = await import('./action.ts');
-      done(await verify(await runsOf(command, io), run, flags, io));
+      done(await verify(await runsOf(io), run, flags, io));
     });
-}
-
-interface RecoverFlags {
-  wait: boolean;
-  auto?: true;
-  force?: true;
-  trust?: true;
-  json?: true;
 }
 
 function defineKeeping(runs: Command, io: Io, done: Done): void {
@@ -88,24 +75,20 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
     .option('--json', 'as JSON lines')
     .option(...TRUST_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
-    .action(async (run: string | undefined, flags: RecoverFlags, command: Command) => {
-      const { recover, recoverInBackground } = await import('./action.ts');
-      const state = await stateOf(command, io);
-      const { wait, trust, force, json = false } = flags;
-      const options = { run_id: run, wait, json, trust, force };
-      done(
-        await (flags.auto ? recoverInBackground(state, trust, io) : recover(state, options, io)),
-      );
+    .action(async (run_id: string | undefined, flags: RecoverFlags) => {
+      const { recover, recoverInBackground } = await import('./recover.ts');
+      const work = flags.auto ? recoverInBackground : recover;
+      done(await work(await stateOf(io), { ...flags, run_id }, io));
     });
   runs
     .command('reindex')
     .description('make the index again from the journal')
-    .option('--force', FORCE)
+    .option(...FORCE_FLAG)
     .option('--json', 'the result as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
-    .action(async (flags: { json?: true; force?: true }, command: Command) => {
+    .action(async (flags: { json?: true; force?: true }) => {
       const { reindexRuns } = await import('./action.ts');
-      done(await reindexRuns(await stateOf(command, io), flags, io));
+      done(await reindexRuns(await stateOf(io), flags, io));
     });
   runs
     .command('rm')
@@ -113,11 +96,11 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
       'delete runs for good: their rows, files and bytes in the journal; archives, and what a collector has stored, are not touched',
     )
     .argument('<runs...>', 'run ids, or beginnings of them')
-    .option('--force', FORCE)
+    .option(...FORCE_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
-    .action(async (names: string[], flags: { force?: true }, command: Command) => {
+    .action(async (names: string[], flags: { force?: true }) => {
       const { removeNamed } = await import('./action.ts');
-      done(await removeNamed(await runsOf(command, io), names, flags, io));
+      done(await removeNamed(await runsOf(io), names, flags, io));
     });
 }
 
@@ -134,7 +117,7 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .command('gc')
     .description('remove runs that a policy lets go: archived first, unless told otherwise')
     .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
-    .option('--max-runs <n>', 'the newest so many stay', countFrom(0))
+    .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))
     .option('--agent <id>', 'only of this agent')
     .option('--status <status>', 'only those: ok, failed, or an exit reason')
@@ -142,13 +125,13 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .option('--keep-successful', 'leave runs that succeeded alone')
     .option('--no-archive', 'delete without keeping a compressed copy')
     .option('--dry-run', 'only say what would go')
-    .option('--force', FORCE)
+    .option(...FORCE_FLAG)
     .option('--json', 'the result as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', GC_EXAMPLES)
-    .action(async (flags: GcFlags, command: Command) => {
+    .action(async (flags: GcFlags) => {
       const { gcRuns } = await import('./keep.ts');
-      done(await gcRuns(await stateOf(command, io), flags, io));
+      done(await gcRuns(await stateOf(io), flags, io));
     });
   runs
     .command('restore')
@@ -156,21 +139,21 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
     .argument('<archive>', 'a file in the archive folder of the state folder')
     .argument('[runs...]', 'only these')
     .option('--any-size', 'without a limit on what it unpacks to')
-    .option('--force', FORCE)
+    .option(...FORCE_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
-    .action(async (archive: string, runs: string[], flags: RestoreFlags, command: Command) => {
+    .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
-      done(await restoreRuns(await runsOf(command, io), { archive, runs, flags }, io));
+      done(await restoreRuns(await runsOf(io), archive, { ...flags, runs }, io));
     });
   runs
     .command('stats')
     .description('how many runs there are, what they cost and how much room they take')
-    .option('--days <n>', 'so many days one by one', count, 14)
+    .option('--days <n>', 'list the last N days', count, 14)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }, command: Command) => {
+    .action(async (flags: { days: number; json?: true }) => {
       const { showStats } = await import('./keep.ts');
-      await showStats(await stateIfAny(command, io), flags, io);
+      await showStats(await stateIfAny(io), flags, io);
     });
 }
 

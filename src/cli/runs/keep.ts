@@ -6,12 +6,12 @@ import { catchUpState } from '../../app/runs/catch-up.ts';
 import { collect, NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText, costText, countText, plural } from '../../lib/figures.ts';
-import { forTerminal } from '../../lib/terminal-text.ts';
+import { forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import type { Io } from '../command.ts';
+import { type Io, print } from '../command.ts';
 import { sayTo } from '../state.ts';
 
 export interface GcFlags {
@@ -34,12 +34,8 @@ export interface GcFlags {
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
-  const { leaving, done } = await collect(state, policies, {
-    now_ms: Date.now(),
-    dry_run,
-    force: flags.force,
-    say: sayTo(io),
-  });
+  const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };
+  const { leaving, done } = await collect(state, policies, options);
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
   const kept = done?.kept ?? [];
   if (kept.length > 0) await io.err.write(keptText(kept));
@@ -113,19 +109,14 @@ export interface RestoreFlags {
   force?: true;
 }
 
-interface RestoreRequest {
-  archive: string;
-  runs: readonly string[];
-  flags: RestoreFlags;
-}
-
 export async function restoreRuns(
   state: StateDir,
-  { archive, runs, flags }: RestoreRequest,
+  archive: string,
+  { runs, anySize: any_size, force }: RestoreFlags & { runs: readonly string[] },
   io: Io,
 ): Promise<number> {
   const { restore } = await import('../../app/runs/restore.ts');
-  const options = { runs, any_size: flags.anySize, force: flags.force, say: sayTo(io) };
+  const options = { runs, any_size, force, say: sayTo(io) };
   const { restored, known, replaced, left_out, damaged } = await restore(state, archive, options);
   const path = forTerminal(archive);
   for (const run_id of restored) await io.out.write(`${run_id} restored\n`);
@@ -135,12 +126,8 @@ export async function restoreRuns(
   for (const { run_id, why } of left_out)
     await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
-  const found = new Set([
-    ...restored,
-    ...known,
-    ...replaced,
-    ...left_out.map(({ run_id }) => run_id),
-  ]);
+  const unfit = left_out.map(({ run_id }) => run_id);
+  const found = new Set([...restored, ...known, ...replaced, ...unfit]);
   const missing = runs.filter((run_id) => !found.has(run_id));
   for (const run_id of missing)
     await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);
@@ -154,8 +141,7 @@ export async function showStats(
 ): Promise<void> {
   if (state !== null) await catchUpState(state, sayTo(io));
   const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
-  if (flags.json) await io.out.json(`${JSON.stringify(stats)}\n`);
-  else await io.out.write(statsText(stats, io));
+  await print(io, flags, stats, () => statsText(stats, io));
 }
 
 const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
@@ -164,17 +150,12 @@ function statsText({ total, by_agent, by_day }: Stats, io: Io): string {
   if (total.runs === 0) return 'No runs yet. Try: tacho run --agent demo "try it"\n';
   const parts = [by_agent, by_day, [total]];
   const rows = parts.flat().map(cells);
-  const widths = HEAD.map((head, at) =>
-    Math.max(head.length, ...rows.map((row) => (row[at] as string).length)),
-  );
-  const line = (row: readonly string[], bar = '') =>
-    `${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] as number) : cell.padStart(widths[at] as number))).join('  ')}${bar}`.trimEnd();
-  const most = (group: readonly StatsRow[]) => Math.max(...group.map((row) => row.runs));
-  const lines = [line(HEAD)];
+  const [head = '', ...table] = tableLines([HEAD, ...rows], (column) => column > 0);
+  const lines = [head];
   for (const group of parts) {
-    const top = most(group);
+    const most = Math.max(...group.map((row) => row.runs));
     for (const row of group)
-      lines.push(line(cells(row), group.length > 1 ? bar(row.runs / top, io) : ''));
+      lines.push(`${table.shift()}${group.length > 1 ? bar(row.runs / most, io) : ''}`);
     lines.push('');
   }
   return `${lines.join('\n').trimEnd()}\n`;

@@ -6,6 +6,7 @@ import { forTerminal } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
+import { onSignals } from '../signals.ts';
 import { VERSION } from '../version.ts';
 
 export interface ServeFlags {
@@ -22,11 +23,6 @@ export interface ServeFlags {
   trust?: true;
 }
 
-interface ServeRequest {
-  flags: ServeFlags;
-  state_flag: string | undefined;
-}
-
 /** With V8's own choice the space for young objects, and with it the memory, grows by 100 MB under load. */
 const SMALL_YOUNG_SPACE = '--max-semi-space-size=1';
 
@@ -38,9 +34,7 @@ function beginSmall(): void {
   execve.call(process, execPath, [execPath, SMALL_YOUNG_SPACE, ...execArgv, ...argv.slice(1)], env);
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-export async function serveCommand({ flags, state_flag }: ServeRequest, io: Io): Promise<number> {
+export async function serveCommand(flags: ServeFlags, io: Io): Promise<number> {
   if (flags.stdio && flags.json)
     throw new TachoError('usage', '--stdio speaks the protocol on stdout: leave out --json', {
       stage: 'live',
@@ -48,29 +42,23 @@ export async function serveCommand({ flags, state_flag }: ServeRequest, io: Io):
   beginSmall();
   const signal = nextSignal();
   try {
-    await serveUntil(signal.came, { flags, state_flag }, io);
+    await serveUntil(signal.came, flags, io);
     return 0;
   } finally {
     signal.release();
   }
 }
 
-async function serveUntil(
-  signal: Promise<void>,
-  { flags, state_flag }: ServeRequest,
-  io: Io,
-): Promise<void> {
+async function serveUntil(signal: Promise<void>, flags: ServeFlags, io: Io): Promise<void> {
+  const { socket, tcp, pipe, force } = flags;
   const serving = await serve({
-    state_dir: resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() }),
+    state_dir: resolveStateDir({ flag: io.state_flag, env: io.env }),
     version: VERSION,
-    socket: flags.socket,
-    tcp: flags.tcp,
-    pipe: flags.pipe,
+    ...{ socket, tcp, pipe, force },
     stdio: flags.stdio && { input: process.stdin, out: createFdWriter(1) },
     token_file: flags.tokenFile,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
-    force: flags.force,
     ...actingOf(flags.trust, io),
     ...(flags.heartbeat && { limits: { heartbeat_ms: flags.heartbeat * 1000 } }),
   });
@@ -89,12 +77,12 @@ async function serveUntil(
 function nextSignal(): { came: Promise<void>; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const alive = setInterval(() => {}, 2 ** 30);
-  for (const signal of SIGNALS) process.on(signal, resolve);
+  const ignore = onSignals(() => resolve());
   return {
     came: promise,
     release() {
       clearInterval(alive);
-      for (const signal of SIGNALS) process.off(signal, resolve);
+      ignore();
     },
   };
 }

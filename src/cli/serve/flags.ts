@@ -1,15 +1,14 @@
 /** `tacho serve`: the flags. The action is loaded only when it runs. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, Option } from 'commander';
+import { numberLike } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
-import { stateFlag, TRUST_FLAG } from '../state.ts';
+import { TRUST_FLAG } from '../state.ts';
 import type { ServeFlags } from './action.ts';
 
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value >= 0.1 && value <= 86_400))
-    throw new InvalidArgumentError('Give a number of seconds from 0.1 to 86400.');
-  return value;
-}
+const seconds = numberLike(
+  'a number of seconds from 0.1 to 86400',
+  (value) => value >= 0.1 && value <= 86_400,
+);
 
 const EXAMPLES = `
 Examples:
@@ -21,7 +20,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
   program
     .command('serve')
     .description(
-      'collect what agents tell by the live protocol: keep it durably, acknowledge it, pass it on to those who subscribe',
+      'collect live events from agents, store them durably and forward them to subscribers',
     )
     .option('--socket <path>', 'listen on this unix socket (default: one in the state folder)')
     .option(
@@ -37,6 +36,8 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--tls-cert <file>', 'certificate for TCP, PEM')
     .option('--tls-key <file>', 'its key, PEM')
     .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
+    // Scripts of earlier versions pass it; there is no dashboard that it could switch off.
+    .addOption(new Option('--no-dashboard').hideHelp())
     .option(
       '--force',
       'take over from a collector that holds the state folder; risks its record if it lives',
@@ -44,8 +45,8 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--json', 'say on stdout, as one line of JSON, where it listens')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: ServeFlags, command: Command) => {
+    .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./action.ts');
-      done(await serveCommand({ flags, state_flag: stateFlag(command) }, io));
+      done(await serveCommand(flags, io));
     });
 }

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import pc from 'picocolors';
 import { readTranscripts, type Shown, shownFile, showRun } from '../../app/runs/show.ts';
 import { transcriptText } from '../../projections/transcript-text.ts';
-import type { StateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
+import { runsOf } from '../state.ts';
 import { openPager, plainOutput } from './pager.ts';
 
 export interface ShowFlags {
@@ -16,13 +16,7 @@ export interface ShowFlags {
   pager: boolean;
 }
 
-interface ShowPlace {
-  io: Io;
-  /** Opened only for a run: a file needs no state folder. */
-  state: () => Promise<StateDir>;
-}
-
-export async function show(run: string, flags: ShowFlags, { io, state }: ShowPlace): Promise<void> {
+export async function show(run: string, flags: ShowFlags, io: Io): Promise<void> {
   const paged = flags.pager && !flags.json && io.out_is_terminal;
   const out = paged ? openPager(io) : plainOutput(io);
   const print = async (shown: Shown) => {
@@ -36,7 +30,8 @@ export async function show(run: string, flags: ShowFlags, { io, state }: ShowPla
     }
   };
   try {
-    if (!existsSync(run)) await showRun(await state(), run, print);
+    // A file needs no state folder.
+    if (!existsSync(run)) await showRun(await runsOf(io), run, print);
     else
       for await (const transcript of readTranscripts(run)) {
         if (out.gone()) return;
@@ -48,13 +43,7 @@ export async function show(run: string, flags: ShowFlags, { io, state }: ShowPla
 }
 
 function textOf({ view }: Shown, flags: ShowFlags, io: Io): Iterable<string> {
-  const { unicode, width } = io;
-  return transcriptText(view, {
-    colour: pc.createColors(io.colour),
-    unicode,
-    width,
-    full: flags.full ?? false,
-    thinking: flags.thinking ?? false,
-    tool: flags.tool ?? null,
-  });
+  const style = { colour: pc.createColors(io.colour), unicode: io.unicode, width: io.width };
+  const { full = false, thinking = false, tool = null } = flags;
+  return transcriptText(view, { ...style, full, thinking, tool });
 }

@@ -1,7 +1,6 @@
 /** `tacho show RUN`: a run's transcript, for people. */
 import type { Command } from 'commander';
 import type { Io } from '../command.ts';
-import { runsOf } from '../state.ts';
 import type { ShowFlags } from './action.ts';
 
 const EXAMPLES = `
@@ -27,6 +26,6 @@ export function defineShow(program: Command, io: Io): void {
       if (named === undefined || (run !== undefined && flags.last))
         command.error('error: say which run to show: RUN, a transcript file, or --last');
       const { show } = await import('./action.ts');
-      await show(named as string, flags, { io, state: () => runsOf(command, io) });
+      await show(named as string, flags, io);
     });
 }

@@ -1,18 +1,9 @@
 /** Long text a screen at a time, through $PAGER or less; as it is where there is neither. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { findProgram } from '../../capture/source/spawn.ts';
+import { findProgram } from '../../capture/source/find-program.ts';
 import type { Io } from '../command.ts';
 import { createTextFilter } from '../io.ts';
-
-interface PagedOutput {
-  /** Text for people, made harmless as on standard output. */
-  write(piece: string): Promise<void>;
-  /** The reader has left. */
-  gone(): boolean;
-  /** Waits until the reader is done. */
-  close(): Promise<void>;
-}
 
 /** Colours shown, text shorter than the screen left standing. */
 const LESS = 'FRX';
@@ -22,13 +13,16 @@ function commandOf({ env }: Io): string | null {
   return findProgram('less', env.PATH, process.cwd()) === null ? null : 'less';
 }
 
-export const plainOutput = ({ out }: Io): PagedOutput => ({
-  write: (piece) => out.write(piece),
+export const plainOutput = ({ out }: Io) => ({
+  /** Text for people, made harmless as on standard output. */
+  write: (piece: string) => out.write(piece),
+  /** The reader has left. */
   gone: () => out.gone,
-  close: async () => undefined,
+  /** Waits until the reader is done. */
+  close: async () => undefined as undefined,
 });
 
-export function openPager(io: Io): PagedOutput {
+export function openPager(io: Io): ReturnType<typeof plainOutput> {
   const command = commandOf(io);
   if (command === null) return plainOutput(io);
   const harmless = createTextFilter(io.env, () => io.colour);

@@ -1,7 +1,8 @@
 /** What `tacho tail` does. */
 import pc from 'picocolors';
 import { livePaths } from '../../app/live/paths.ts';
-import { type TailFilter, tail, tailStored } from '../../app/live/tail.ts';
+import { type TailFilter, tailStored } from '../../app/live/stored.ts';
+import { tail } from '../../app/live/tail.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import {
@@ -13,10 +14,11 @@ import {
 } from '../../live/protocol/address.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
-import { createLiveHuman } from '../../projections/live/human.ts';
+import { LiveHuman } from '../../projections/live/human.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
+import { onSignals } from '../signals.ts';
 import { VERSION } from '../version.ts';
 
 export interface TailFlags {
@@ -31,21 +33,14 @@ export interface TailFlags {
   insecure?: true;
 }
 
-interface TailRequest {
-  flags: TailFlags;
-  state_flag: string | undefined;
-}
-
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
-export async function tailCommand({ flags, state_flag }: TailRequest, io: Io): Promise<number> {
-  const state_dir = resolveStateDir({ flag: state_flag, env: io.env, cwd: process.cwd() });
+export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const filter = filterOf(flags);
   const stop = new AbortController();
   const show = shower(flags, io, stop);
-  const onSignal = () => stop.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, onSignal);
+  const release = onSignals(() => stop.abort());
   try {
     if (!flags.follow && flags.to === undefined) {
       await tailStored(state_dir, filter, async (message, text) => {
@@ -69,7 +64,7 @@ export async function tailCommand({ flags, state_flag }: TailRequest, io: Io): P
     });
     return 0;
   } finally {
-    for (const signal of signals) process.off(signal, onSignal);
+    release();
   }
 }
 
@@ -110,11 +105,8 @@ async function tokenOf({ tokenFile }: TailFlags): Promise<string | null> {
 
 /** Ends the watching when nobody reads any more. */
 function shower(flags: TailFlags, io: Io, stop: AbortController) {
-  const human = createLiveHuman({
-    colour: pc.createColors(io.colour),
-    unicode: io.unicode,
-    width: io.width,
-  });
+  const { unicode, width } = io;
+  const human = new LiveHuman({ colour: pc.createColors(io.colour), unicode, width });
   return async (message: WireMessage, text: string): Promise<void> => {
     if (flags.json) await io.out.json(`${text}\n`);
     else await io.out.write(human.project(message));

@@ -1,8 +1,7 @@
 /** `tacho tail`: what a collector gets, as it comes. */
 import type { Command } from 'commander';
-import { INSECURE_HELP } from '../arguments.ts';
+import { each, INSECURE_HELP } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
 import type { TailFlags } from './action.ts';
 
 const EXAMPLES = `
@@ -10,8 +9,6 @@ Examples:
   $ tacho tail                                     every session of this folder's collector
   $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages as they came, one a line
   $ tacho tail --no-follow --from 1 --type tool_call_response`;
-
-const each = (value: string, before: string[] = []) => [...before, value];
 
 export function defineTail(program: Command, io: Io, done: Done): void {
   program
@@ -34,8 +31,8 @@ export function defineTail(program: Command, io: Io, done: Done): void {
     .option('--ca <file>', "certificates that vouch for the collector's")
     .option('--insecure', INSECURE_HELP)
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: TailFlags, command: Command) => {
+    .action(async (flags: TailFlags) => {
       const { tailCommand } = await import('./action.ts');
-      done(await tailCommand({ flags, state_flag: stateFlag(command) }, io));
+      done(await tailCommand(flags, io));
     });
 }

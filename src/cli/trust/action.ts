@@ -1,6 +1,6 @@
 /** What `tacho trust` does. */
 import { shown } from '../../app/config/consent.ts';
-import { agreedIn, agreeTo, type Found, takeBack, trustable } from '../../app/config/trust.ts';
+import { agreedIn, agreeTo, type Found, takeBack, trustable } from '../../app/trust/trust.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -12,16 +12,13 @@ export interface TrustFlags {
   json?: true;
 }
 
-interface TrustRequest {
-  path: string | undefined;
-  flags: TrustFlags;
-  state_dir: string | undefined;
-}
-
 const PATH_CHARS_MAX = 5_000;
 
-export async function trustCommand(request: TrustRequest, io: Io): Promise<number> {
-  const { path, flags, state_dir } = request;
+export async function trustCommand(
+  path: string | undefined,
+  flags: TrustFlags,
+  io: Io,
+): Promise<number> {
   if (flags.list && flags.remove)
     throw new TachoError('usage', 'give --list or --remove, not both', { stage: 'trust' });
   const folder = path ?? process.cwd();
@@ -29,7 +26,7 @@ export async function trustCommand(request: TrustRequest, io: Io): Promise<numbe
   else if (flags.remove) await show(takeBack(folder), flags, io, 'There was nothing to take back.');
   else {
     // Without a path, the state folder that commands use from here is meant as well.
-    const also = resolveStateDir({ flag: state_dir, env: io.env, cwd: process.cwd() });
+    const also = resolveStateDir({ flag: io.state_flag, env: io.env });
     const found = await trustable(folder, path === undefined ? also : null, io.env);
     for (const one of found) agreeTo(one);
     await show(found, flags, io, 'Nothing here needs your consent.');

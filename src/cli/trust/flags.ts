@@ -1,7 +1,6 @@
 /** `tacho trust`: the flags. The action is loaded only when it runs. */
 import type { Command } from 'commander';
 import type { Done, Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
 import type { TrustFlags } from './action.ts';
 
 const EXAMPLES = `
@@ -23,8 +22,8 @@ export function defineTrust(program: Command, io: Io, done: Done): void {
     .option('--remove', 'take back your consent for everything in the folder')
     .option('--json', 'as JSON lines')
     .addHelpText('after', EXAMPLES)
-    .action(async (path: string | undefined, flags: TrustFlags, command: Command) => {
+    .action(async (path: string | undefined, flags: TrustFlags) => {
       const { trustCommand } = await import('./action.ts');
-      done(await trustCommand({ path, flags, state_dir: stateFlag(command) }, io));
+      done(await trustCommand(path, flags, io));
     });
 }

@@ -1,22 +1,16 @@
 /** What `tacho validate` does. */
 import { writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { passingRedactor } from '../../app/config/redaction.ts';
-import { type BoardState, readBoard } from '../../app/live/board.ts';
+import { readBoard } from '../../app/live/board.ts';
 import { livePaths } from '../../app/live/paths.ts';
-import { type ReviewTally, reviewTally } from '../../app/live/review.ts';
-import {
-  type ValidateFormat,
-  type ValidateInput,
-  validateInput,
-  validateStored,
-} from '../../app/live/validate.ts';
+import { reviewTally } from '../../app/live/review.ts';
+import { type ValidateFormat, validateInput, validateStored } from '../../app/live/validate.ts';
 import type { Report } from '../../conformance/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
-import { redactRecord } from '../../redact/event.ts';
+import { redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import type { Io } from '../command.ts';
-import { stateFlag } from '../state.ts';
+import { inputOf } from '../arguments.ts';
+import { type Io, printPretty } from '../command.ts';
 import { boardText, junitOf, reportText } from './text.ts';
 
 export interface ValidateFlags {
@@ -28,12 +22,6 @@ export interface ValidateFlags {
   session?: string;
   stored?: true;
   board?: true;
-}
-
-interface ValidateRequest {
-  file: string | undefined;
-  flags: ValidateFlags;
-  command: Command;
 }
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'validate' });
@@ -50,52 +38,44 @@ function shortcoming(report: Report, strict: boolean): string | null {
   return report.over_limits.length > 0 ? '--strict: not all could be judged' : null;
 }
 
-export async function validateCommand(request: ValidateRequest, io: Io): Promise<number> {
-  const { flags } = request;
-  checkFlags(request);
-  const state_dir = resolveStateDir({
-    flag: stateFlag(request.command),
-    env: io.env,
-    cwd: process.cwd(),
-  });
-  const redactor = await passingRedactor(io.env, { state_dir: stateFlag(request.command) });
+export async function validateCommand(
+  file: string | undefined,
+  flags: ValidateFlags,
+  io: Io,
+): Promise<number> {
+  checkFlags(file, flags);
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
   if (flags.board) {
     const board = readBoard(livePaths(state_dir).board);
-    await showBoard(redactRecord(board, redactor), flags, io);
+    const safe = redactRecord(board, redactor);
+    await printPretty(io, flags, safe, () => boardText(safe));
     return codeOf(board.report, flags);
   }
-  const stored = isStored(request, io);
+  const { session = null, format = null, against } = flags;
+  const stored = isStored(flags) || (file === undefined && io.in_is_terminal);
   const judged = stored
-    ? await validateStored(state_dir, flags.session ?? null)
-    : await validateInput(inputOf(request.file ?? '-'), {
-        format: flags.format ?? null,
-        against: flags.against === undefined ? null : inputOf(flags.against),
+    ? await validateStored(state_dir, session)
+    : await validateInput(inputOf(file ?? '-'), {
+        format,
+        against: against === undefined ? null : inputOf(against),
       });
   // What it says of a line may quote it.
   const report = redactRecord(judged, redactor);
-  const review = stored ? await reviewTally(state_dir, flags.session ?? null) : null;
-  await show({ report, review, flags }, io);
+  const review = stored ? await reviewTally(state_dir, session) : null;
+  if (flags.junit !== undefined) writeJunit(flags.junit, report);
+  const json = review === null ? report : { ...report, review };
+  await printPretty(io, flags, json, () => reportText(report, review));
   const failed = judged.verdict === 'failed';
   const lacking = failed ? null : shortcoming(judged, flags.strict === true);
   if (lacking !== null) await io.err.write(`error: ${lacking}\n`);
   return failed || lacking !== null ? 1 : 0;
 }
 
-interface Shown {
-  report: Report;
-  review: ReviewTally | null;
-  flags: ValidateFlags;
-}
+const isStored = ({ stored, session }: ValidateFlags) => stored === true || session !== undefined;
 
-async function show({ report, review, flags }: Shown, io: Io): Promise<void> {
-  if (flags.junit !== undefined) writeJunit(flags.junit, report);
-  const json = review === null ? report : { ...report, review };
-  if (flags.json) await io.out.json(`${JSON.stringify(json, null, 2)}\n`);
-  else await io.out.write(reportText(report, review));
-}
-
-function checkFlags({ file, flags }: ValidateRequest): void {
-  const stored = flags.stored === true || flags.session !== undefined;
+function checkFlags(file: string | undefined, flags: ValidateFlags): void {
+  const stored = isStored(flags);
   if (flags.board && (stored || file !== undefined)) throw usage('--board stands alone');
   if (stored && file !== undefined)
     throw usage('give a FILE, or --stored (with --session), not both');
@@ -108,25 +88,12 @@ function checkFlags({ file, flags }: ValidateRequest): void {
   if ((stored || flags.board) && flags.format !== undefined) throw usage('--format is for a FILE');
 }
 
-function isStored({ file, flags }: ValidateRequest, io: Io): boolean {
-  if (flags.stored || flags.session !== undefined) return true;
-  return file === undefined && io.in_is_terminal;
-}
-
-const inputOf = (path: string): ValidateInput =>
-  path === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : path;
-
 function writeJunit(path: string, report: Report): void {
   try {
     writeFileSync(path, junitOf(report));
   } catch (cause) {
     throw fileError(cause, path, 'validate');
   }
-}
-
-async function showBoard(board: BoardState, flags: ValidateFlags, io: Io): Promise<void> {
-  if (flags.json) await io.out.json(`${JSON.stringify(board, null, 2)}\n`);
-  else await io.out.write(boardText(board));
 }
 
 const codeOf = (report: Report, { strict }: ValidateFlags) =>

@@ -33,8 +33,8 @@ export function defineValidate(program: Command, io: Io, done: Done): void {
     .option('--session <id>', 'only this session of what is stored')
     .option('--board', "the counters of this state folder's collector, as it wrote them last")
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string | undefined, flags: ValidateFlags, command: Command) => {
+    .action(async (file: string | undefined, flags: ValidateFlags) => {
       const { validateCommand } = await import('./action.ts');
-      done(await validateCommand({ file, flags, command }, io));
+      done(await validateCommand(file, flags, io));
     });
 }

@@ -3,7 +3,7 @@ import type { BoardState } from '../../app/live/board.ts';
 import type { ReviewTally } from '../../app/live/review.ts';
 import type { Report, RuleReport } from '../../conformance/types.ts';
 import { plural } from '../../lib/figures.ts';
-import { oneLine } from '../../lib/terminal-text.ts';
+import { oneLine, tableLines } from '../../lib/terminal-text.ts';
 import { junitXml } from '../../projections/junit.ts';
 
 const WHY_COLUMNS_MAX = 200;
@@ -25,13 +25,6 @@ function rowOf(rule: RuleReport): string[] {
     percent(threshold),
     `${verdict}${unjudged.length > 0 ? ' *' : ''}`,
   ];
-}
-
-function tableText(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const cell = (text: string, at: number) =>
-    FIGURES.has(at) ? text.padStart(widths[at] as number) : text.padEnd(widths[at] as number);
-  return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }
 
 function failureText({ line, session_id, seq, why }: RuleReport['failures'][number]): string {
@@ -81,7 +74,7 @@ const reviewText = ({ sampled, accepted, rejected, open }: ReviewTally) =>
 
 export function reportText(report: Report, review: ReviewTally | null = null): string {
   return `${[
-    ...tableText([HEAD, ...report.rules.map(rowOf)]),
+    ...tableLines([HEAD, ...report.rules.map(rowOf)], (column) => FIGURES.has(column)),
     ...remarks(report.rules),
     '',
     ...(review === null ? [] : [reviewText(review)]),

@@ -1,0 +1,44 @@
+/** What an eval came to, on standard output, as JUnit XML and in GitHub Actions. */
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import type { EvalResult } from '../../app/evals/eval.ts';
+import type { EvalFile } from '../../evals/types.ts';
+import { unwritable } from '../../lib/errors.ts';
+import type { OutputMode } from '../../model/words.ts';
+import { annotationLines } from '../../projections/github.ts';
+import type { Io } from '../command.ts';
+import { annotationsOf, junitOf, stepSummaryOf, totalsText } from './text.ts';
+
+export interface TellFlags {
+  output: OutputMode;
+  junit?: string;
+  /** Undefined: as the environment says. */
+  github?: boolean;
+}
+
+export async function tell(
+  result: EvalResult,
+  files: readonly EvalFile[],
+  flags: TellFlags,
+  io: Io,
+): Promise<void> {
+  const { report } = result;
+  const { GITHUB_ACTIONS, GITHUB_WORKSPACE, GITHUB_STEP_SUMMARY } = io.env;
+  const json = flags.output === 'json';
+  if (json) await io.out.json(`${JSON.stringify(report)}\n`);
+  else await io.out.write(totalsText(result, io));
+  if (flags.junit !== undefined) write(flags.junit, junitOf(files, report), writeFileSync);
+  if (!(flags.github ?? GITHUB_ACTIONS === 'true')) return;
+  const placed = (path: string) => relative(GITHUB_WORKSPACE || process.cwd(), resolve(path));
+  // Commands are read from either stream; stdout in json mode is the object and nothing else.
+  await (json ? io.err : io.out).own(annotationLines(annotationsOf(report, placed)));
+  if (GITHUB_STEP_SUMMARY) write(GITHUB_STEP_SUMMARY, stepSummaryOf(report), appendFileSync);
+}
+
+function write(path: string, text: string, how: (path: string, text: string) => void): void {
+  try {
+    how(path, text);
+  } catch (cause) {
+    throw unwritable(cause, path, 'output');
+  }
+}
