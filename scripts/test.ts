@@ -1,4 +1,4 @@
-// Run by `npm test` after the set-up: lint and format, types, unit tests, system tests; then a summary.
+// Run by `npm test` after the set-up: lint and format, types, unused code, unit tests, system tests; then a summary.
 // Arguments are passed on to vitest: `npm test -- src/store`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,6 +20,7 @@ const vitest = (project: string): Step => [
 const STEPS: Record<string, Step> = {
   'lint and format': ['biome', ['ci']],
   types: ['tsc', ['--noEmit']],
+  'unused code': ['knip', ['--no-progress']],
   'unit tests': vitest('unit'),
   'system tests': vitest('system'),
 };
