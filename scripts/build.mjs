@@ -104,6 +104,7 @@ const shared = {
   bundle: true,
   platform: 'node',
   target: 'node24',
+  supported: { using: true },
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: 'none',
@@ -117,7 +118,7 @@ const commonJs = {
   ...shared,
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
-  supported: { 'dynamic-import': false },
+  supported: { ...shared.supported, 'dynamic-import': false },
   define: { 'import.meta.url': '__here' },
   banner: { js: "const __here = require('node:url').pathToFileURL(__filename).href;" },
 };

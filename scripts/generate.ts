@@ -9,6 +9,7 @@ import { LiveSchema, LiveSchemas } from '../src/model/live.ts';
 import { OutcomeSchema } from '../src/model/outcome.ts';
 import { RunEventSchema } from '../src/model/run-event.ts';
 import { TranscriptSchema } from '../src/model/transcript.ts';
+import { limitsReference } from './limits-reference.ts';
 import { nativeTypes, shapesOf } from './native-types.ts';
 import {
   agentsReference,
@@ -85,6 +86,7 @@ export async function generated(): Promise<Map<string, string>> {
     files.set(`src/agents/${id}/generated/native.ts`, nativeTypes(await shapesOf(id)));
   files.set('docs/reference/cli.md', cliReference());
   files.set('docs/reference/live-protocol.md', liveProtocolReference());
+  files.set('docs/reference/limits.md', await limitsReference());
   const agents = committed('docs/reference/agents.md');
   files.set('docs/reference/agents.md', agentsReference(agents));
   files.set('README.md', readme(committed('README.md'), agents));

@@ -6,8 +6,8 @@
  * src/agents/<id>/shapes.ts declares the kinds of records, and which fields belong to others.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AGENT_IDS, findAgent } from '../src/agents/registry.ts';
 import { type ConvertFrom, decoderFor, eventsOf } from '../src/app/sessions/convert.ts';
@@ -138,12 +138,21 @@ function wrapped(text: string): string {
     .join('');
 }
 
-function sourceOf(name: string, kinds: ReadonlyMap<string, Seen>): string {
+type Kinds = ReadonlyMap<string, Seen>;
+
+function sourceOf(name: string, kinds: Kinds): string {
   const rows = [...kinds]
     .filter(([, { count }]) => count > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([kind, seen]) => `  ${keyOf(kind)}: \`${wrapped(textOf(seen))}\`,\n`);
   return `export const ${name}: Readonly<Record<string, string>> = {\n${rows.join('')}};\n`;
+}
+
+function writeFields(path: string, stdout: Kinds, session: Kinds): void {
+  const head =
+    '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */\n';
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, [head, sourceOf('STDOUT', stdout), sourceOf('SESSION', session)].join('\n'));
 }
 
 function filesOf(folder: string): { from: ConvertFrom; path: string }[] {
@@ -199,16 +208,15 @@ const { values, positionals } = parseArgs({
 });
 if (positionals.length === 0) throw new Error('say where recordings lie');
 for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
+  const path = join(root, 'src/agents', id, 'generated/fields.ts');
+  // A new agent has none yet, and its shapes.ts imports it.
+  if (!existsSync(path)) writeFields(path, new Map(), new Map());
   const agent = await findAgent(id);
   const shapes = await shapesOf(id);
   const folders = positionals.flatMap((captures) => scenariosIn(captures, id));
   if (agent === undefined || folders.length === 0) continue;
   const { stdout, session } = await collect(agent, shapes, folders);
-  const head =
-    '/** Fields of the records, as the recordings show them, in the notation of lib/shape. Made by scripts/shapes.ts. */\n';
-  const path = join(root, 'src/agents', id, 'generated/fields.ts');
-  const parts = [head, sourceOf('STDOUT', stdout.kinds), sourceOf('SESSION', session.kinds)];
-  writeFileSync(path, parts.join('\n'));
+  writeFields(path, stdout.kinds, session.kinds);
   process.stderr.write(`${id}: ${folders.length} recordings\n`);
 }
 execFileSync(process.execPath, [join(root, 'scripts/generate.ts')]);
