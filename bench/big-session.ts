@@ -23,14 +23,8 @@ function* sessionLines(count: number): Generator<string> {
     const timestamp = new Date(Date.UTC(2026, 2, 3, 10) + line * 37).toISOString();
     const session = { isSidechain: false, userType: 'external', cwd: '/home/user/project' };
     const rest = { sessionId: '11111111-2222-4333-8444-555555555555', version: '2.1.325' };
-    const text = JSON.stringify({
-      parentUuid: parent,
-      ...session,
-      ...rest,
-      ...record,
-      uuid,
-      timestamp,
-    });
+    const ids = { uuid, timestamp };
+    const text = JSON.stringify({ parentUuid: parent, ...session, ...rest, ...record, ...ids });
     parent = uuid;
     return `${text}\n`;
   };

@@ -81,7 +81,7 @@ export function residentMb(pid: number): number {
 const stamp = () => new Date().toISOString();
 
 /** A call's request or response of some 600 bytes, in turn. */
-export function lineOf(session_id: string, seq: number): string {
+function lineOf(session_id: string, seq: number): string {
   const call_id = `call-${(seq + 1) >> 1}`;
   const asks = seq % 2 === 1;
   const data = asks

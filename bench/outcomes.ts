@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { RunOutcome } from '../src/model/outcome.ts';
-import { openIndex, withoutContent } from '../src/store/index/index-db.ts';
+import { openIndex } from '../src/store/index/index-db.ts';
+import { withoutContent } from '../src/store/index/runs-table.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
 import { openStateDir } from '../src/store/state-dir.ts';
 
