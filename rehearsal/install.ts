@@ -27,9 +27,9 @@ export interface Installed {
   program: string;
 }
 
-export class InstallError extends Error {}
+class InstallError extends Error {}
 
-export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
+function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   const own = env.TACHO_REHEARSAL_CACHE;
   if (own) return own;
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tacho-rehearsal');

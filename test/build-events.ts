@@ -1,9 +1,16 @@
 /** Canonical events for tests, with everything not said filled in: run r_1, time from 1,000,000 ms on, one ms an event. */
-import type { DataOf, Event, EventOf } from '../src/model/event.ts';
+import {
+  type DataOf,
+  type Event,
+  EventData,
+  type EventKind,
+  type EventOf,
+} from '../src/model/event.ts';
 import type { RunConfig, Usage } from '../src/model/parts.ts';
 
-type Kind = Event['kind'];
-export type MakeEvent = <K extends Kind>(
+export const EVENT_KINDS = Object.keys(EventData) as EventKind[];
+
+export type MakeEvent = <K extends EventKind>(
   kind: K,
   data?: Partial<DataOf<K>>,
   envelope?: Partial<Omit<Event, 'kind' | 'data'>>,
@@ -37,7 +44,7 @@ export const CONFIG: RunConfig = {
 const CALL = { call_id: 'c1', tool: 'Bash' };
 const TEXT = { message_id: 'm1', parent_call_id: null, text: 'Hello.' };
 
-const DEFAULTS: { [K in Kind]: DataOf<K> } = {
+const DEFAULTS: { [K in EventKind]: DataOf<K> } = {
   run_started: {
     agent: 'demo',
     agent_version: '1.0',

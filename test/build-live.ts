@@ -1,5 +1,5 @@
 /** Streams of live messages for tests: numbered, timed, whole unless a test breaks them. */
-import { createJudge, type JudgeOptions } from '../src/conformance/judge.ts';
+import { Judge, type JudgeOptions } from '../src/conformance/judge.ts';
 import type { Report } from '../src/conformance/types.ts';
 import { readText } from '../src/live/protocol/messages.ts';
 import { LIVE_TYPES } from '../src/model/live-words.ts';
@@ -108,7 +108,7 @@ export class Stream {
 export const stream = () => new Stream();
 
 export function judged(lines: readonly Line[], options: JudgeOptions = {}): Report {
-  const judge = createJudge(options);
+  const judge = new Judge(options);
   for (const [at, { text, received_ms }] of lines.entries())
     judge.push({ ...readText(text), line: at + 1, received_ms: received_ms ?? null });
   return judge.report();

@@ -7,7 +7,7 @@ import type { Transcript } from '../src/model/transcript.ts';
 
 export const NO_FILES: Files = { open: () => null, folder: (_, name) => name ?? '/evals' };
 
-export const NO_TOOLS: Tools = {
+const NO_TOOLS: Tools = {
   safe: (value) => value,
   matches: async (pattern, flags, text) => ({
     matched: new RegExp(pattern, flags).test(text),

@@ -26,7 +26,7 @@ export interface LiveClient {
 
 const WAIT_MS = 60_000;
 
-export const now = () => new Date().toISOString();
+const now = () => new Date().toISOString();
 
 export function message(type: string, session_id: string, seq: number, data: object): Message {
   return {

@@ -9,8 +9,9 @@ import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { describe, expect } from 'vitest';
 import { sessionEvents } from '../src/app/sessions/session-source.ts';
-import { createPipeline, type Pipeline } from '../src/capture/pipeline.ts';
+import { Pipeline } from '../src/capture/pipeline.ts';
 import { recordedRun } from '../src/capture/run-info.ts';
+import { createSessionIntake } from '../src/capture/session-intake.ts';
 import { own } from '../src/lib/own.ts';
 import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
 import type { Draft } from '../src/model/draft.ts';
@@ -76,7 +77,7 @@ export function recordingsIn(dir: string, options: TestAgentOptions = {}): Recor
 
 export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
   const info = recordedRun('r_00000000000000000000000000', agent.id);
-  return createPipeline({ agent, info, primary, now: null });
+  return new Pipeline({ agent, info, primary, now: null });
 }
 
 /** All events of these bytes, given in these chunks. */
@@ -100,6 +101,19 @@ export async function wholeRun(agent: Agent, recording: Recording): Promise<Even
   for await (const some of sessionEvents(agent, recording.path, pipeline, null))
     events.push(...some);
   events.push(...pipeline.finish());
+  return events;
+}
+
+/** What the session file adds to the run that `pipeline` has read the stream of. */
+export async function filledIn(
+  agent: Agent,
+  pipeline: Pipeline,
+  { path }: Recording,
+): Promise<Event[]> {
+  const intake = createSessionIntake(agent, pipeline, 0);
+  const events: Event[] = [];
+  if (intake === null) return events;
+  for await (const some of sessionEvents(agent, path, intake, null)) events.push(...some);
   return events;
 }
 
@@ -518,10 +532,7 @@ const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
 };
 
 /** What the decoder itself says, before anything is added to it. */
-export async function draftsOf(
-  agent: Agent,
-  { channel, path, bytes }: Recording,
-): Promise<Draft[]> {
+async function draftsOf(agent: Agent, { channel, path, bytes }: Recording): Promise<Draft[]> {
   const drafts: Draft[] = [];
   const decoder = channel === 'stdout' ? agent.stream() : agent.session?.decoder();
   const parts =

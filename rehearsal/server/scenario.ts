@@ -25,7 +25,7 @@ export interface Script {
   repeat_last?: boolean;
 }
 
-export interface Taken {
+interface Taken {
   queue: string;
   index: number;
   turn: Turn;

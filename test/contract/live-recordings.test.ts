@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/lib/limits.ts';
 import type { Agent } from '../../src/model/agent.ts';
 import type { Event } from '../../src/model/event.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
-import { createLiveProjector } from '../../src/projections/live/live.ts';
+import { LiveProjector } from '../../src/projections/live/live.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { type Data, faultsOf, inputOf, outputOf, same, textsOf } from '../live-stream.ts';
 import { kindsOf, recordingsIn, wholeRun } from '../test-agent.ts';
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '../..');
 const session_id = 'r_1';
 
 function projected(events: readonly Event[]): LiveMessage[] {
-  const projector = createLiveProjector({
+  const projector = new LiveProjector({
     session_id,
     call_timeout_ms: null,
     trace: null,

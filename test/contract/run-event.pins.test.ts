@@ -7,14 +7,13 @@ import {
   COMPLETENESS_GRADES,
   CONTENT_PREVIEW_MAX_BYTES,
   DECISIONS,
-  EVENT_KINDS,
   EXIT_REASONS,
   RUN_EVENT_SCHEMA,
   RUN_EVENT_TYPES,
   TERMINAL_EVIDENCES,
 } from '../../src/model/words.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../../src/projections/run-event.ts';
-import { createMaker } from '../build-events.ts';
+import { createMaker, EVENT_KINDS } from '../build-events.ts';
 import { verifies } from '../e2e/verifies.ts';
 
 const ENVELOPE = ['schema_version', 'sequence', 'ts', 'run_id', 'step', 'type', 'data'];

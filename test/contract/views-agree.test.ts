@@ -13,8 +13,8 @@ import type { DataOf, Event } from '../../src/model/event.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
 import type { Usage } from '../../src/model/parts.ts';
 import { tokensUsed } from '../../src/model/run-fold.ts';
-import { createHumanProjection, type HumanProjection } from '../../src/projections/human.ts';
-import { createLiveProjector } from '../../src/projections/live/live.ts';
+import { HumanProjection } from '../../src/projections/human.ts';
+import { LiveProjector } from '../../src/projections/live/live.ts';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
 import { layout } from '../../src/tui/layout.ts';
 import { createTuiState, takeEvent } from '../../src/tui/state.ts';
@@ -61,7 +61,7 @@ function runStateView(): View & { state: RunState } {
         tokens: tokensText(end.usage),
         cost: costOf(end.cost_usd),
         calls: end.tool_calls,
-        open_calls: state.open_calls.size,
+        open_calls: state.calls.open.size,
         final_output: end.final_output,
         exit_reason: state.finished?.data.exit_reason ?? null,
       };
@@ -123,8 +123,8 @@ function tuiView(): View {
 /** By what is printed; the figures are in the summary. */
 function humanView(): View {
   const options = { colour, unicode: true, width: 1000, cwd: null };
-  const streaming = createHumanProjection({ ...options, stream: true });
-  const whole: HumanProjection = createHumanProjection({ ...options, stream: false });
+  const streaming = new HumanProjection({ ...options, stream: true });
+  const whole = new HumanProjection({ ...options, stream: false });
   let shown = '';
   let summary: string | null = null;
   return {
@@ -156,7 +156,7 @@ const isOfRoot = ({ data }: Event) =>
 /** By the messages that were sent. */
 function liveView(): View {
   const options = { session_id: 'r_1', call_timeout_ms: null, trace: null, abandoned_ms: null };
-  const projector = createLiveProjector(options);
+  const projector = new LiveProjector(options);
   const open = new Set<string>();
   const texts = new Set<string>();
   let end: LiveMessage<'session_end'>['data'] | null = null;
@@ -343,7 +343,7 @@ test('all views agree after every event of any run', () => {
       const events = eventsOf([['run_started', {}], ...made.flat()], make);
       for (const event of events) views.push(event);
       const { state } = views.run;
-      for (const call_id of [...state.open_calls.keys()])
+      for (const call_id of [...state.calls.open.keys()])
         views.push(make('call_finished', { call_id, status: 'cancelled' }));
       views.push(make('run_finished', runFinished(state, demo, QUIET_ENDING)));
       expect(views.differences).toEqual([]);

@@ -4,7 +4,7 @@ import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path';
 import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { LIMITS } from '../../src/lib/limits.ts';
+import { APP_LIMITS } from '../../src/app/limits.ts';
 import { listSegments } from '../../src/store/journal/scan.ts';
 import { readTombstones } from '../../src/store/journal/tombstones.ts';
 import { thisOwner } from '../../src/store/owner.ts';
@@ -324,7 +324,7 @@ test('an archive with more runs than anybody keeps is refused', async () => {
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
   const [first = ''] = zstdDecompressSync(readFileSync(archive)).toString('utf8').split('\n');
   const event = { ...JSON.parse(first).e, seq: 1 };
-  const lines = Array.from({ length: LIMITS.restore_runs_max + 1 }, (_, n) => {
+  const lines = Array.from({ length: APP_LIMITS.restore_runs_max + 1 }, (_, n) => {
     const s = `${run_id.slice(0, -6)}${String(n).padStart(6, '0')}`;
     return journalLine({ s, o: 'capture', n: 1, e: { ...event, run_id: s } });
   });

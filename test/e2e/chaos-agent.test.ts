@@ -233,7 +233,7 @@ describe('faults', () => {
     expect([played.code, last]).toEqual([1, '{"t":"text","id":"half","text":"This sentence i']);
   });
 
-  test('garbage stands between records, byte for byte', async () => {
+  test('garbage between records is kept, byte for byte', async () => {
     const played = await play(['--script', 'garbage', '--no-timestamps']);
     const lines = played.bytes.toString('latin1').split('\n').slice(1);
     const spoken = lines.filter((line) => !/^\{"t":"(turn|turn_end|text|end)"/.test(line));
@@ -404,7 +404,7 @@ describe('the program', () => {
     expect(recordsOf(long)[1]?.text).toBe(`5000000 bytes, sha256 ${sums[1]}`);
   });
 
-  test('keeps a session file that a later run goes on with', async () => {
+  test('keeps a session file that a later run resumes', async () => {
     const args = ['--script', 'subagent', '--session-dir', join(folder, 'kept'), '--resume', 'one'];
     const first = await play(args);
     const kept = () =>
@@ -448,7 +448,7 @@ describe('the program', () => {
     };
     expect(await told('--script', 'bad.yaml')).toEqual([
       2,
-      'error: bad.yaml:2: steps[0].say must be text\n',
+      'error: bad.yaml:2:5: steps[0].say must be a text\n',
       0,
     ]);
     expect(await told('--script', 'nowhere')).toEqual([

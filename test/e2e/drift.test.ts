@@ -2,8 +2,8 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { APP_LIMITS } from '../../src/app/limits.ts';
 import type { Finding } from '../../src/app/sessions/drift.ts';
-import { LIMITS } from '../../src/lib/limits.ts';
 import { root, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -164,9 +164,9 @@ verifies('AG-19', 'the list has an end, however many fields are new', async () =
   const { stdout } = await place.tacho(['drift', 'claude', path]);
   const lines = stdout.trimEnd().split('\n');
   expect([lines.length, lines[0], lines.at(-1)]).toEqual([
-    LIMITS.drift_findings_max + 1,
+    APP_LIMITS.drift_findings_max + 1,
     'new     1 × system/init: key_0 (first: line 1)',
-    `and at least ${LIMITS.drift_findings_max} more kinds`,
+    `and at least ${APP_LIMITS.drift_findings_max} more kinds`,
   ]);
 });
 

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { findProgram, lookUpProgram } from '../../src/capture/source/find-program.ts';
 import { psTable } from '../../src/capture/source/process-table.ts';
 import {
   endTree,
@@ -25,8 +26,6 @@ import {
 } from '../../src/capture/source/process-tree.ts';
 import {
   type AgentProcess,
-  findProgram,
-  lookUpProgram,
   type ResolvedLaunch,
   spawnAgent,
 } from '../../src/capture/source/spawn.ts';

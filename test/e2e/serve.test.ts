@@ -81,9 +81,10 @@ verifies(
       /"type":"session_start"/,
       '"ack_required":true,"type":"session_start"',
     );
-    const { code, records, stdout, stderr } = await place.tacho(['serve', '--stdio'], {
-      input: body,
-    });
+    const { code, records, stdout, stderr } = await place.tacho(
+      ['serve', '--stdio', '--no-dashboard'],
+      { input: body },
+    );
     expect(code).toBe(0);
     expect(stdout.endsWith('\n')).toBe(true);
     expect(records.filter(({ type }) => type !== 'error').map(({ type }) => type)).toEqual([

@@ -13,8 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { CAPTURE_LIMITS } from '../../src/capture/limits.ts';
 import { spawnAgent } from '../../src/capture/source/spawn.ts';
-import { createTail, type Tail, waitForChange } from '../../src/capture/source/tail.ts';
+import { Tail, waitForChange } from '../../src/capture/source/tail.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { verifies } from './verifies.ts';
 
@@ -61,7 +62,7 @@ for (const watch of [true, false]) {
   const how = watch ? 'by watching' : 'by polling only';
   test(`${how}, bytes written one at a time and in bursts arrive in order, each once`, async () => {
     const agent = startToy('writes-times', ['40', '2', 'bytes']);
-    const tail = createTail(agent.stdout_path, { from: 0, watch });
+    const tail = new Tail(agent.stdout_path, { from: 0, watch });
     expect(tail.watching).toBe(watch);
     let text = '';
     await drain(tail, agent.exited, (bytes) => {
@@ -77,7 +78,7 @@ for (const watch of [true, false]) {
 
 test('a write is in our hands within milliseconds', async () => {
   const agent = startToy('writes-times', ['300', '4', 'lines']);
-  const tail = createTail(agent.stdout_path, { from: 0 });
+  const tail = new Tail(agent.stdout_path, { from: 0 });
   const late: number[] = [];
   await drain(tail, agent.exited, (bytes) => {
     const now = process.hrtime.bigint();
@@ -97,7 +98,7 @@ verifies(
   'a file that grows to 50 MB while it is read costs no more memory than a chunk',
   async () => {
     const agent = startToy('grows', ['50']);
-    const tail = createTail(agent.stdout_path, { from: 0 });
+    const tail = new Tail(agent.stdout_path, { from: 0 });
     const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
     const before = process.memoryUsage();
     let [total, wrong, peak] = [0, 0, 0];
@@ -127,7 +128,7 @@ verifies(
 
 test('a read gives at most a chunk, the rest is still known to be there', async () => {
   const path = newFile('x'.repeat(LIMITS.read_chunk_bytes + 10));
-  const tail = createTail(path, { from: 5 });
+  const tail = new Tail(path, { from: 5 });
   expect((await tail.read())?.length).toBe(LIMITS.read_chunk_bytes);
   expect(tail.changed).toBe(true);
   expect(await waitForChange([tail], null, 10_000)).toBe('changed');
@@ -139,7 +140,7 @@ test('a read gives at most a chunk, the rest is still known to be there', async 
 
 test('bytes that were handed out do not change with the next read', async () => {
   const path = newFile('first');
-  const tail = createTail(path, { from: 0 });
+  const tail = new Tail(path, { from: 0 });
   const first = await tail.read();
   appendFileSync(path, 'other');
   const second = await tail.read();
@@ -149,7 +150,7 @@ test('bytes that were handed out do not change with the next read', async () => 
 
 test('a file that is cut is read again from its beginning, and that is reported once', async () => {
   const path = newFile('0123456789');
-  const tail = createTail(path, { from: 0 });
+  const tail = new Tail(path, { from: 0 });
   expect(await readAll(tail)).toBe('0123456789');
   truncateSync(path, 0);
   expect(await tail.read()).toBe(null);
@@ -166,11 +167,11 @@ for (const [what, then] of [
   ['less than before', 'other'],
   ['exactly as much', 'ABCDEFGHIJ'],
   ['more than before', 'longer than what was there'],
-  ['far more than the window', 'z'.repeat(LIMITS.tail_window_bytes * 3)],
+  ['far more than the window', 'z'.repeat(CAPTURE_LIMITS.tail_window_bytes * 3)],
 ] as const)
   test(`a file that was cut and has grown again by ${what} is noticed`, async () => {
     const path = newFile('0123456789');
-    const tail = createTail(path, { from: 0 });
+    const tail = new Tail(path, { from: 0 });
     await readAll(tail);
     writeFileSync(path, then);
     expect(await tail.read()).toEqual(Buffer.from(then));
@@ -184,7 +185,7 @@ test('a long file that was cut and has grown again is noticed, and one that only
   const numbered = (from: number) =>
     Array.from({ length: 5_000 }, (_, i) => `line ${from + i}\n`).join('');
   const path = newFile(numbered(0));
-  const tail = createTail(path, { from: 7 });
+  const tail = new Tail(path, { from: 7 });
   await readAll(tail);
   appendFileSync(path, numbered(5_000));
   await readAll(tail);
@@ -197,15 +198,15 @@ test('a long file that was cut and has grown again is noticed, and one that only
 });
 
 test('bytes that change in place, at the beginning or near the end, are reported and not read again', async () => {
-  const path = newFile('x'.repeat(LIMITS.tail_window_bytes * 4));
-  const tail = createTail(path, { from: 0 });
+  const path = newFile('x'.repeat(CAPTURE_LIMITS.tail_window_bytes * 4));
+  const tail = new Tail(path, { from: 0 });
   await readAll(tail);
   const write = (at: number) => {
     const fd = openSync(path, 'r+');
     writeSync(fd, 'OTHER', at);
     closeSync(fd);
   };
-  for (const at of [3, LIMITS.tail_window_bytes * 4 - 1_000]) {
+  for (const at of [3, CAPTURE_LIMITS.tail_window_bytes * 4 - 1_000]) {
     write(at);
     expect(await tail.read()).toBe(null);
     expect(tail.takeCut()).toMatchObject({ kind: 'overwritten' });
@@ -219,7 +220,7 @@ test('bytes that change in place, at the beginning or near the end, are reported
 
 test('a file that loses bytes at its end which a read has seen and not given is shortened', async () => {
   const path = newFile('0123456789');
-  const tail = createTail(path, { from: 0 });
+  const tail = new Tail(path, { from: 0 });
   const buffer = Buffer.alloc(4);
   expect(String(await tail.read(buffer))).toBe('0123');
   truncateSync(path, 6);
@@ -232,7 +233,7 @@ test('a file that loses bytes at its end which a read has seen and not given is 
 
 test('a file taken away can still be read to its end', async () => {
   const path = newFile('before');
-  const tail = createTail(path, { from: 0 });
+  const tail = new Tail(path, { from: 0 });
   rmSync(path);
   expect(await readAll(tail)).toBe('before');
   await tail.close();
@@ -241,7 +242,7 @@ test('a file taken away can still be read to its end', async () => {
 for (const watch of [true, false]) {
   test(`waiting ends at a change of any tail, at the abort and at the time limit (${watch ? 'watch' : 'poll'})`, async () => {
     const paths = [newFile(), newFile()] as const;
-    const tails = paths.map((path) => createTail(path, { from: 0, watch }));
+    const tails = paths.map((path) => new Tail(path, { from: 0, watch }));
     for (const tail of tails) expect(await tail.read()).toBe(null);
     // The watch may still tell of the file's making.
     while ((await waitForChange(tails, null, 30)) === 'changed')
@@ -263,7 +264,7 @@ for (const watch of [true, false]) {
 
 test('a change between the last read and the wait is not missed', async () => {
   const path = newFile();
-  const tail = createTail(path, { from: 0 });
+  const tail = new Tail(path, { from: 0 });
   for (let i = 0; i < 50; i++) {
     while ((await tail.read()) !== null) {}
     appendFileSync(path, 'x');
@@ -274,7 +275,7 @@ test('a change between the last read and the wait is not missed', async () => {
 });
 
 test('closing while a read is under way is safe, and a closed tail has nothing more', async () => {
-  const tail = createTail(newFile('x'.repeat(1000)), { from: 0 });
+  const tail = new Tail(newFile('x'.repeat(1000)), { from: 0 });
   const reading = tail.read();
   await tail.close();
   await tail.close();
@@ -287,7 +288,7 @@ test('a missing file, a link and a folder are refused with an error that names t
   symlinkSync(newFile(), link);
   const codes = [join(folder, 'none'), link, folder].map((path) => {
     try {
-      return createTail(path, { from: 0 });
+      return new Tail(path, { from: 0 });
     } catch (error) {
       return (error as { code: string }).code;
     }

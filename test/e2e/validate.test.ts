@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cpuSeconds, memoryMb } from '../../bench/measure.ts';
 import { ROUND, writeStream } from '../../bench/validate.ts';
+import { APP_LIMITS } from '../../src/app/limits.ts';
 import { createBoard } from '../../src/app/live/board.ts';
 import { livePaths } from '../../src/app/live/paths.ts';
 import { isSampled } from '../../src/conformance/sample.ts';
@@ -430,8 +431,8 @@ verifies('CF-4', 'the log of failing messages is bounded: the older half goes', 
     });
   board.close();
   const size = statSync(paths.failing).size;
-  expect(size).toBeLessThanOrEqual(LIMITS.live_failing_bytes_max);
-  expect(size).toBeGreaterThan(LIMITS.live_failing_bytes_max / 4);
+  expect(size).toBeLessThanOrEqual(APP_LIMITS.live_failing_bytes_max);
+  expect(size).toBeGreaterThan(APP_LIMITS.live_failing_bytes_max / 4);
   const lines = readFileSync(paths.failing, 'utf8').trimEnd().split('\n');
   expect(JSON.parse(JSON.parse(lines.at(-1) ?? '').text).at).toBe(19);
 });

@@ -3,9 +3,10 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { demo as demoAgent } from '../../src/agents/demo/index.ts';
+import type { AgentRunOptions } from '../../src/app/run/options.ts';
 import type { View } from '../../src/app/run/recorder.ts';
-import { openDesk } from '../../src/app/run/recording.ts';
-import { type AgentRunOptions, prepareRun } from '../../src/app/run/request.ts';
+import { openRecording } from '../../src/app/run/recording.ts';
+import { prepareRun } from '../../src/app/run/request.ts';
 import { startRun } from '../../src/app/run/run.ts';
 import { journalledEvents } from '../../src/app/runs/replay.ts';
 import { verifyRun } from '../../src/app/runs/verify.ts';
@@ -91,17 +92,20 @@ verifies(
   'an outcome that fails on the way says so, and how the run ended',
   async () => {
     const options = { agent: demoAgent, env: {}, redact: [], state_dir: place.state };
-    const desk = openDesk(options, 'r_1', []);
+    const recording = openRecording(options, 'r_1', []);
     const make = createMaker();
     const broken = { ...make('call_requested'), data: null } as unknown as Event;
     for (const event of [make('run_started'), broken, make('run_finished')])
-      await desk.recorder.resume([{ event, body: JSON.stringify(event) }]);
-    expect(desk.recorder.failed.map(({ view }) => view)).toEqual(['the outcome', 'the transcript']);
-    const { exit_reason, warnings } = desk.outcome();
+      await recording.recorder.resume([{ event, body: JSON.stringify(event) }]);
+    expect(recording.recorder.failed.map(({ view }) => view)).toEqual([
+      'the outcome',
+      'the transcript',
+    ]);
+    const { exit_reason, warnings } = recording.outcome();
     const gap = 'gap: calls, files and warnings could not be listed: ';
     expect([exit_reason, warnings]).toEqual(['ok', [expect.stringContaining(gap)]]);
-    expect(desk.transcript()).toBeNull();
-    await desk.close();
+    expect(recording.transcript()).toBeNull();
+    await recording.close();
   },
 );
 

@@ -3,12 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  diffWorktrees,
-  snapshotWorktree,
-  type Worktree,
-} from '../../src/capture/source/worktree.ts';
-import { LIMITS } from '../../src/lib/limits.ts';
+import { CAPTURE_LIMITS } from '../../src/capture/limits.ts';
+import { diffWorktrees, type Worktree } from '../../src/capture/source/worktree.ts';
+import { snapshotWorktree } from '../../src/capture/source/worktree-snapshot.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { demo, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -237,7 +234,7 @@ for (const name of READ_BY_GIT)
     const began = performance.now();
     for (const folder of [top, below])
       expect((await snapshotWorktree(folder))?.limits).toEqual(['unsafe_config']);
-    expect(performance.now() - began).toBeLessThan(LIMITS.worktree_wait_ms / 2);
+    expect(performance.now() - began).toBeLessThan(CAPTURE_LIMITS.worktree_wait_ms / 2);
   });
 
 const place = usePlace();
@@ -261,7 +258,7 @@ test('so does one with a configuration that never ends, after waiting once', asy
   execFileSync('mkfifo', [join(place.work, 'pipe')]);
   const began = performance.now();
   expect((await place.tacho(demo('default'))).code).toBe(0);
-  expect(performance.now() - began).toBeLessThan(1.9 * LIMITS.worktree_wait_ms);
+  expect(performance.now() - began).toBeLessThan(1.9 * CAPTURE_LIMITS.worktree_wait_ms);
   expect(await says()).toBe(true);
 });
 

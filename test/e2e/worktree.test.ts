@@ -18,13 +18,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { CAPTURE_LIMITS } from '../../src/capture/limits.ts';
 import {
   diffWorktrees,
   type FileChange,
-  snapshotWorktree,
   type Worktree,
 } from '../../src/capture/source/worktree.ts';
-import { LIMITS } from '../../src/lib/limits.ts';
+import { snapshotWorktree } from '../../src/capture/source/worktree-snapshot.ts';
 import { verifies } from './verifies.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'tacho-worktree-'));
@@ -332,7 +332,7 @@ test('variables that point git elsewhere are not heeded', async () => {
 
 test('files too big to read are compared by size and time, and that is said', async () => {
   const repo = threeFiles();
-  const big = Buffer.alloc(LIMITS.worktree_file_bytes_max + 1);
+  const big = Buffer.alloc(CAPTURE_LIMITS.worktree_file_bytes_max + 1);
   repo.put('same', big);
   repo.put('changed', big);
   const before = await look(repo.top);
@@ -347,7 +347,7 @@ test('more changed files than the limit are not compared, and that is said', asy
   const repo = threeFiles();
   const before = await look(repo.top);
   mkdirSync(join(repo.top, 'many'));
-  for (let i = 0; i <= LIMITS.worktree_files_max; i++) repo.put(`many/${i}`, '');
+  for (let i = 0; i <= CAPTURE_LIMITS.worktree_files_max; i++) repo.put(`many/${i}`, '');
   const after = await look(repo.top, before);
   expect([after.limits, after.files.size]).toEqual([['too_many_files'], 0]);
   expect(diffWorktrees(before, after)).toEqual([]);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import pc from 'picocolors';
 import { allAgents } from '../../src/agents/registry.ts';
-import { createPipeline } from '../../src/capture/pipeline.ts';
+import { Pipeline } from '../../src/capture/pipeline.ts';
 import { recordedRun } from '../../src/capture/run-info.ts';
 import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run/report.ts';
 import { createJsonFilter } from '../../src/lib/foreign-text.ts';
@@ -23,13 +23,12 @@ import {
 import { agentvLines } from '../../src/projections/agentv.ts';
 import { atifText } from '../../src/projections/atif.ts';
 import { annotationLines } from '../../src/projections/github.ts';
-import { createHumanProjection } from '../../src/projections/human.ts';
-import { createLiveProjector } from '../../src/projections/live/live.ts';
+import { HumanProjection } from '../../src/projections/human.ts';
+import { LiveProjector } from '../../src/projections/live/live.ts';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../../src/projections/run-event.ts';
 import { transcriptOf, viewOf } from '../../src/projections/transcript.ts';
-import { draftRedaction, redactEvent } from '../../src/redact/event.ts';
-import { createRedactor } from '../../src/redact/redact.ts';
+import { createGate, createRedactor } from '../../src/redact/gate.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 import type { FuzzInput, FuzzTarget } from './fuzz-target.ts';
 import { mutate } from './mutate.ts';
@@ -76,12 +75,12 @@ const newRedactor = () =>
 
 /** The events as they are stored. */
 export function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>): Event[] {
-  const redactor = newRedactor();
-  const pipeline = createPipeline({
+  const gate = createGate(newRedactor());
+  const pipeline = new Pipeline({
     agent,
     primary: channel,
     now: null,
-    ...draftRedaction(redactor),
+    gate,
     info: recordedRun('r_00000000000000000000000000', agent.id, {
       cwd: '/home/user/project',
       prompt: 'do it',
@@ -89,7 +88,7 @@ export function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>
   });
   const events: Event[] = [];
   const take = (some: readonly Event[]) => {
-    for (const event of some) events.push(redactEvent(event, redactor));
+    for (const event of some) events.push(gate.event(event));
   };
   for (const chunk of chunks) take(pipeline.push(channel, chunk));
   take(pipeline.endOfInput(channel));
@@ -158,12 +157,12 @@ const NO_XML =
 function* viewFaults(events: readonly Event[]): Generator<string> {
   for (const stream of [false, true]) {
     const style = { colour: pc.createColors(false), unicode: true, width: 80 };
-    const human = createHumanProjection({ ...style, stream, cwd: '/home/user/project' });
+    const human = new HumanProjection({ ...style, stream, cwd: '/home/user/project' });
     const text = events.map((event) => human.project(event)).join('');
     const found = CONTROL.exec(text);
     if (found !== null) yield `human text has U+${found[0].charCodeAt(0).toString(16)}`;
   }
-  const projector = createLiveProjector({
+  const projector = new LiveProjector({
     session_id: 'r_00000000000000000000000000',
     call_timeout_ms: null,
     trace: null,

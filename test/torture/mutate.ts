@@ -126,7 +126,7 @@ export const BYTE_CHANGES: readonly Change[] = [
 ];
 
 /** Of lines. */
-export const LINE_CHANGES: readonly Change[] = [
+const LINE_CHANGES: readonly Change[] = [
   (bytes, random) => {
     const lines = linesOf(bytes);
     const at = random.below(lines.length);
