@@ -115,13 +115,15 @@ export class CallStates extends Map<string, CallState> {
     this.#input_chars -= call.input_chars;
     call.input_chars = 0;
     call.input = null;
-    // Seldom and many at once: going over a map costs more than what is deleted from it.
     const most = LIMITS.calls_remembered_max + this.open.size;
-    for (const calls of [this, this.marked]) if (calls.size > most * 2) forgetOld(calls, most);
+    forgetOld(this, most);
+    forgetOld(this.marked, most);
   }
 }
 
+/** Seldom and many at once: going over a map costs more than what is deleted from it. */
 function forgetOld(calls: Map<string, CallState>, most: number): void {
+  if (calls.size <= most * 2) return;
   for (const [key, call] of calls) {
     if (calls.size <= most) return;
     if (call.status !== null) calls.delete(key);

@@ -105,8 +105,10 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
   if (state.calls.open.size >= LIMITS.open_calls_max)
     giveUpCalls(context, LIMITS.open_calls_max / 2);
   const { tool, row, input, reads, problems } = normaliser.call(draft);
-  const whose = `input of ${draft.native_tool} ${draft.call_id}`;
-  for (const code of problems) emit('problem', problem('normalise', code, whose).data);
+  for (const code of problems) {
+    const detail = `input of ${draft.native_tool} ${draft.call_id}`;
+    emit('problem', problem('normalise', code, detail).data);
+  }
   emit('call_requested', {
     call_id: newCallId(state, draft.call_id, known),
     native_call_id: draft.call_id,
@@ -179,8 +181,9 @@ function finishCall(context: Context, { data, at_ms }: DraftOf<'call_finished'>)
   if (status !== 'denied') startCall(context, call);
   const seen_ms = measured(context, call, at_ms);
   const duration_ms = statedDuration(context, call, data.duration_ms ?? null) ?? seen_ms;
-  const end = { ok: status === 'ok', status, exit_code, duration_ms, output };
-  context.emit('call_finished', { ...named(call), ...end });
+  const ok = status === 'ok';
+  const { call_id: id, tool } = call;
+  context.emit('call_finished', { call_id: id, tool, ok, status, exit_code, duration_ms, output });
 }
 
 /** The duration that the agent states, where it is possible. */

@@ -58,7 +58,7 @@ export class Correlator {
       state,
       normaliser,
       emit: (kind, data) => this.emit(kind, data, this.#raw, this.#out),
-      now: () => this.#moment(options.now?.()).at_ms,
+      now: () => Math.max(this.#moment(options.now?.()), state.at_ms),
       offset: () => this.#raw?.offset ?? 0,
       live: options.now !== null,
       elapsed: options.elapsed ?? null,
@@ -77,7 +77,11 @@ export class Correlator {
       const detail = `the clock went back by ${state.at_ms - wall} ms; times are held until it catches up`;
       this.emit('problem', problem('process', 'clock_went_back', detail).data, null, out);
     }
-    const { at_ms, at_source } = this.#moment(wall);
+    const moment = this.#moment(wall);
+    const clamped = moment < state.at_ms;
+    const at_ms = clamped ? state.at_ms : moment;
+    const native = this.#native_ms !== undefined;
+    const at_source = clamped ? 'clamped' : native ? 'native' : 'observed';
     const step = kind === 'step_started' ? state.step + 1 : state.step;
     const seq = state.seq + 1;
     const event = { v: 1, run_id: info.run_id, seq, at_ms, at_source, step, kind, raw, data };
@@ -85,14 +89,11 @@ export class Correlator {
     out.push(event as unknown as Event);
   }
 
-  /** When the event that is being made happened. */
-  #moment(wall: number | undefined): Pick<Event, 'at_ms' | 'at_source'> {
-    const { state } = this.#options;
-    let at_ms = this.#native_ms ?? wall ?? state.at_ms;
+  /** When the event that is being made happened, by the agent's clock or ours. It may be before the last event. */
+  #moment(wall: number | undefined): number {
+    const at_ms = this.#native_ms ?? wall ?? this.#options.state.at_ms;
     // An agent's clock that runs ahead must not push the run into the future.
-    if (wall !== undefined && at_ms > wall) at_ms = wall;
-    if (at_ms < state.at_ms) return { at_ms: state.at_ms, at_source: 'clamped' };
-    return { at_ms, at_source: this.#native_ms === undefined ? 'observed' : 'native' };
+    return wall !== undefined && at_ms > wall ? wall : at_ms;
   }
 
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {

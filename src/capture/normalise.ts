@@ -15,7 +15,7 @@ const NO_PROBLEMS: ProblemCode[] = [];
 const NO_READS: string[] = [];
 
 export function createNormaliser(agent_id: string, table: ToolTable) {
-  const rows = new Map<string, ToolRow>(table.rows.map((row) => [row.native, row]));
+  const rows = new Map(table.rows.map((row) => [row.native, knownRow(agent_id, row)]));
 
   return {
     toolName: (native_tool: string | null) => rows.get(native_tool ?? '')?.tool ?? native_tool,
@@ -30,14 +30,19 @@ export function createNormaliser(agent_id: string, table: ToolTable) {
         const by = mcp !== undefined || name.startsWith('mcp__') ? 'mcp' : 'pass';
         return { tool, row: by, input: given, reads: NO_READS, problems };
       }
-      const input = row.fields === undefined ? given : withCanonicalFields(given, row.fields);
+      const input = row.fields.length === 0 ? given : withCanonicalFields(given, row.fields);
       const command =
         row.tool === 'Bash' ? (input as { command?: unknown } | null)?.command : undefined;
       const reads = typeof command === 'string' ? shellReads(command) : NO_READS;
-      const id = `${agent_id}:${row.native}`;
-      return { tool: draft.tool ?? row.tool, row: id, input, reads, problems };
+      return { tool: draft.tool ?? row.tool, row: row.id, input, reads, problems };
     },
   };
+}
+
+/** A row of the table, ready for many calls. `fields`: those with another name here than in the canonical input. */
+function knownRow(agent_id: string, { native, tool, fields = {} }: ToolRow) {
+  const renamed = Object.entries(fields).filter(([from, to]) => from !== to);
+  return { id: `${agent_id}:${native}`, tool, fields: renamed };
 }
 
 /** The input as it can be kept, and what could not be. */
@@ -55,12 +60,12 @@ function keptInput(input: unknown): { input: unknown; problems: ProblemCode[] } 
 /** As JSON has it: an infinite number is null there. */
 const asStored = (input: unknown): unknown => JSON.parse(JSON.stringify(input));
 
-function withCanonicalFields(input: unknown, fields: Readonly<Record<string, string>>): unknown {
+function withCanonicalFields(input: unknown, fields: readonly [string, string][]): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const native = input as Record<string, unknown>;
   let result: Record<string, unknown> | null = null;
-  for (const [from, to] of Object.entries(fields)) {
-    if (from === to || !Object.hasOwn(native, from) || Object.hasOwn(native, to)) continue;
+  for (const [from, to] of fields) {
+    if (!Object.hasOwn(native, from) || Object.hasOwn(native, to)) continue;
     // A spread keeps a foreign `__proto__` key an ordinary key.
     result = { ...(result ?? native), [to]: native[from] };
   }

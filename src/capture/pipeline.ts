@@ -201,8 +201,11 @@ export class Pipeline implements Intake {
       this.#correlate(drafts, raw, channel, given);
       return;
     }
-    const series = this.#series.get(channel) ?? new Series();
-    this.#series.set(channel, series);
+    let series = this.#series.get(channel);
+    if (series === undefined) {
+      series = new Series();
+      this.#series.set(channel, series);
+    }
     const counted = this.resumption.isCounted(raw);
     this.#correlate(series.take(drafts, raw, bytes, counted), raw, channel, given);
     if (series.full) this.#endSeries(channel);

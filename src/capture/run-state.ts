@@ -114,8 +114,13 @@ function applyKind(state: RunState, event: Event): void {
     case 'process_exited':
       state.exited = event.data;
       break;
-    default:
+    case 'call_requested':
+    case 'call_decided':
+    case 'call_started':
+    case 'call_finished':
+    case 'call_updated':
       state.calls.push(event);
+      break;
   }
 }
 

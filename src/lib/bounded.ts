@@ -16,10 +16,6 @@ export function dropOldest(held: Held, most: number): void {
 }
 
 /** Over the limit the older half goes. */
-function dropOlder(held: Held, most: number): void {
-  if (held.size > most) dropOldest(held, most / 2);
-}
-
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #most: number;
 
@@ -30,11 +26,12 @@ export class RecentMap<K, V> extends Map<K, V> {
 
   override set(key: K, value: V): this {
     super.set(key, value);
-    dropOlder(this, this.#most);
+    if (this.size > this.#most) dropOldest(this, this.#most / 2);
     return this;
   }
 }
 
+/** Over the limit the older half goes. */
 export class RecentSet<K> extends Set<K> {
   readonly #most: number;
 
@@ -45,7 +42,7 @@ export class RecentSet<K> extends Set<K> {
 
   override add(key: K): this {
     super.add(key);
-    dropOlder(this, this.#most);
+    if (this.size > this.#most) dropOldest(this, this.#most / 2);
     return this;
   }
 }

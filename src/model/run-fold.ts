@@ -215,11 +215,21 @@ export class OpenCalls<T> extends Map<string, T> {
 
   /** The call that an event is about; undefined where none is open. The call's end removes it. */
   push(event: Event): T | undefined {
-    if (event.kind === 'call_requested') return this.#request(event);
+    switch (event.kind) {
+      case 'call_requested':
+        return this.#request(event);
+      case 'call_started':
+        return this.get(event.data.call_id);
+      case 'call_finished':
+        return this.#finish(event.data.call_id);
+    }
     const { call_id = null } = event.data as { call_id?: string | null };
-    if (call_id === null) return undefined;
+    return call_id === null ? undefined : this.get(call_id);
+  }
+
+  #finish(call_id: string): T | undefined {
     const call = this.get(call_id);
-    if (event.kind === 'call_finished') this.delete(call_id);
+    if (call !== undefined) this.delete(call_id);
     return call;
   }
 

@@ -40,10 +40,10 @@ export function createSkillFold() {
     push(event: Event): void {
       if (event.kind === 'call_requested') {
         const skills = skillsOfCall(event.data);
+        if (skills.length === 0) return;
         const { call_id } = event.data;
         const texts = [call_id, ...skills.map(({ skill }) => skill)];
-        if (skills.length > 0 && fits(asked.size, texts))
-          asked.set(call_id, { seq: event.seq, status: null, skills });
+        if (fits(asked.size, texts)) asked.set(call_id, { seq: event.seq, status: null, skills });
       } else if (event.kind === 'call_finished' || event.kind === 'call_updated') {
         const entry = asked.get(event.data.call_id);
         if (entry !== undefined) entry.status = event.data.status ?? entry.status;

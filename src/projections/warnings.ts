@@ -34,7 +34,7 @@ export function createWarningFold() {
         refuse(event.data, event.data.source);
       } else if (event.kind === 'call_finished') {
         if (event.data.status === 'denied') refuse(event.data, null);
-        refused.delete(event.data.call_id);
+        if (refused.size > 0) refused.delete(event.data.call_id);
       } else {
         const text = warningOf(event);
         if (text !== null) add(text);

@@ -156,6 +156,7 @@ export class Calls extends Writer {
 
   /** The turn's end separates refused calls from interrupted ones, which all were taken to be interrupted. */
   settle(aborted: boolean): void {
+    if (this.#rejected.size === 0) return;
     for (const call_id of this.#rejected) {
       this.#denied.add(call_id);
       if (!aborted) this.to.updated(call_id, 'denied');

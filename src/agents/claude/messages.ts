@@ -95,8 +95,8 @@ export class Conversation extends Writer {
   }
 
   #results(content: readonly unknown[], factsOf: FactsOf): number {
-    const isResult = (block: unknown) => isNative(block) && block.type === 'tool_result';
-    const results = content.filter(isResult).length;
+    let results = 0;
+    for (const block of content) if (isNative(block) && block.type === 'tool_result') results += 1;
     const facts = factsOf(results === 1);
     for (const value of content) {
       const block: Block | null = nativeOf(value);

@@ -46,7 +46,7 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
   const table = describe(to);
   const nameOf = table.kindOf ?? kindOf;
   const momentOf = table.timeOf ?? timeOf;
-  const { since_ms = 0 } = table;
+  const { inside, isEarlier, before, since_ms = 0 } = table;
   let now_ms = 0;
   const rows = new Map<string, Row>();
   const nothing = () => {};
@@ -58,11 +58,13 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
   for (const [kind, row] of Object.entries(table.records)) rows.set(kind, row as Row);
 
   function record(value: unknown, out: Draft[], part?: SessionPart): void {
-    if (table.inside) {
+    if (inside !== undefined) {
       to.begin(out, undefined);
-      const inner = table.inside(value);
-      for (const item of inner ?? []) record(item, out, part);
-      if (inner !== null) return;
+      const inner = inside(value);
+      if (inner !== null) {
+        for (const item of inner) record(item, out, part);
+        return;
+      }
     }
     if (!isNative(value)) {
       to.begin(out, undefined);
@@ -71,8 +73,8 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
     }
     to.begin(out, momentOf(value));
     if (to.at_ms !== undefined) now_ms = to.at_ms;
-    const earlier = (table.isEarlier?.(value, part) ?? false) || now_ms < since_ms;
-    table.before?.(value, part, earlier);
+    const earlier = isEarlier?.(value, part) === true || now_ms < since_ms;
+    before?.(value, part, earlier);
     if (earlier) return;
     const kind = nameOf(value);
     const row =

@@ -131,9 +131,14 @@ export class Drafts {
     this.put(kind, { message_id, parent_call_id: this.parent, text });
   }
 
-  requested(call_id: string, native_tool: string, input: unknown, more: Requested = {}): void {
+  requested(
+    call_id: string,
+    native_tool: string,
+    input: unknown,
+    more: Requested | null = null,
+  ): void {
     const asked = { call_id, native_tool, input, parent_call_id: this.parent };
-    this.put('call_requested', { ...asked, ...more });
+    this.put('call_requested', more === null ? asked : { ...asked, ...more });
   }
 
   decided(call_id: string, decision: Decision, reason: string | null, source: string | null): void {
