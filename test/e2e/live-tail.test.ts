@@ -1,5 +1,5 @@
 /** `tacho convert --to live` and `tacho tail`, as processes. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
@@ -118,6 +118,10 @@ verifies(
     const { url, seen } = await overTcp(stored);
     const token = join(place.folder, 'token');
     writeFileSync(token, 'secret\n');
+    const open = await place.tacho(['tail', '--to', url, '--token-file', token]);
+    expect(open).toMatchObject({ code: 2, stdout: '' });
+    expect(open.stderr).toContain('others can read these tokens: chmod 600');
+    chmodSync(token, 0o600);
     const types = ['--type', 'tool_call_request', '--type', 'tool_call_response'];
     const result = await place.tacho([
       ...['tail', '--to', url, '--no-follow', '--json', '--token-file', token],

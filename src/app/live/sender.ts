@@ -1,8 +1,8 @@
 /** A sender with its outboxes: what a session says is on disk first, then on its way (LP-8). */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
@@ -10,6 +10,7 @@ import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
 import { Sender, type SenderSession } from '../../live/sender/sender.ts';
 import type { InputReply, Notice, SenderTimes } from '../../live/sender/types.ts';
+import { readToken } from '../../live/token-file.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { takeLock } from '../../store/lock.ts';
@@ -46,23 +47,6 @@ export interface Undelivered {
   refused: string | null;
   /** Where refused ones are kept. */
   path: string | null;
-}
-
-const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
-
-/** A token file for a sender holds the bare token. */
-function readToken(path: string): string {
-  let text: string;
-  try {
-    const { mode } = statSync(path);
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-      throw usage(`${path}: others may read this token: chmod 600 ${path}`);
-    text = readFileSync(path, 'utf8').trim();
-  } catch (cause) {
-    throw fileError(cause, path, 'live');
-  }
-  if (text === '') throw usage(`${path}: holds no token`);
-  return text;
 }
 
 export class LiveSender {

@@ -13,6 +13,7 @@ import {
   socketPath,
 } from '../../live/protocol/address.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
+import { readToken } from '../../live/token-file.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import { LiveHuman } from '../../projections/live/human.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -55,7 +56,7 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
       ...filter,
       address,
       version: VERSION,
-      token: await tokenOf(flags),
+      token: flags.tokenFile === undefined ? null : readToken(flags.tokenFile),
       ca: flags.ca ?? null,
       follow: flags.follow,
       signal: stop.signal,
@@ -88,19 +89,6 @@ function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
   const address = parseAddress(sendingUrl(to, insecure ?? false));
   if (address.kind === 'stdio') throw usage('--to stdio: tail prints on standard output itself');
   return address;
-}
-
-async function tokenOf({ tokenFile }: TailFlags): Promise<string | null> {
-  if (tokenFile === undefined) return null;
-  const { readFile } = await import('node:fs/promises');
-  const { fileError } = await import('../../lib/errors.ts');
-  const text = await readFile(tokenFile, 'utf8').catch((cause: unknown) => {
-    throw fileError(cause, tokenFile, 'request');
-  });
-  const token = text.trim();
-  if (token === '' || /\s/.test(token))
-    throw usage(`${tokenFile}: a token is one word on a line of its own`);
-  return token;
 }
 
 /** Ends the watching when nobody reads any more. */

@@ -3,14 +3,13 @@
  * Contract: a token is compared with every known one in constant time; a file that others can read is refused.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { fileError, TachoError } from '../../lib/errors.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { readJson } from '../../lib/schema/json.ts';
 import { Report } from '../../lib/schema/mistakes.ts';
 import type { Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
 import { LIVE_PERMISSIONS, type LivePermission } from '../../model/live-words.ts';
+import { readPrivateText, tokenFileError } from '../token-file.ts';
 
 /** What a connection may do. */
 export interface Grant {
@@ -32,26 +31,8 @@ export type Tokens = readonly (Grant & { hash: Buffer })[];
 
 const STAGE = 'live';
 const hashOf = (token: string) => createHash('sha256').update(token, 'utf8').digest();
-const invalid = (text: string) => new TachoError('config_invalid', text, { stage: STAGE });
 
-export function readTokenFile(path: string): Tokens {
-  let fd: number;
-  try {
-    // Opening a pipe would wait for somebody to write to it.
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (cause) {
-    throw fileError(cause, path, STAGE);
-  }
-  try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) throw invalid(`${path}: a file of tokens must be a regular file`);
-    if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0)
-      throw invalid(`${path}: others can read these tokens: chmod 600 ${path}`);
-    return parseTokens(readFileSync(fd, 'utf8'), path);
-  } finally {
-    closeSync(fd);
-  }
-}
+export const readTokenFile = (path: string): Tokens => parseTokens(readPrivateText(path), path);
 
 const expiry: Read<number> = (value, place) => {
   const at_ms = typeof value === 'string' ? isoTime(value) : undefined;
@@ -70,9 +51,10 @@ const FILE = { tokens: is.required(TOKENS) };
 /** One bare token, or `{ "tokens": [{ "token", "permissions", "expires_at", "sessions" }] }`. */
 export function parseTokens(text: string, path: string): Tokens {
   const bare = text.trim();
-  if (bare === '') throw invalid(`${path}: holds no token`);
+  if (bare === '') throw tokenFileError(path, 'holds no token');
   if (!bare.startsWith('{')) {
-    if (/\s/.test(bare)) throw invalid(`${path}: one bare token, or a JSON object with "tokens"`);
+    if (/\s/.test(bare))
+      throw tokenFileError(path, 'one bare token, or a JSON object with "tokens"');
     return [{ ...FULL_GRANT, hash: hashOf(bare) }];
   }
   const source = readJson(path, text.replace(/^\ufeff/, ''));
