@@ -17,6 +17,17 @@ export const CHAOS: readonly string[] = ['--agent', 'demo', '--command', chaosAg
 /** Arguments of the agent: a script by its name or path, without pauses. */
 export const played = (script: string): string[] => ['--speed', '0', '--script', script];
 
+/** Options of a run of the library. */
+export const chaosRun = ({ work, state }: { work: string; state: string }, script: string) => ({
+  agent: 'demo',
+  prompt: 'please',
+  cwd: work,
+  state_dir: state,
+  env: { TACHO_HOME: state },
+  command: [chaosAgent],
+  args: played(script),
+});
+
 /** System tests start it hundreds of times, and a bundle starts in less than half the time of the sources. */
 export default async function buildChaosAgent(): Promise<void> {
   const { build } = await import('esbuild');

@@ -62,61 +62,39 @@ export function decodeRecord(
   out: Draft[],
   part?: SessionPart,
 ): void {
-  const before = startDecoding(out);
-  try {
-    decoder.record(value, out, part);
-  } catch (fault) {
-    decoderFailed(fault, out, before);
-  }
-  reportRefused(out);
+  survived(out, () => decoder.record(value, out, part));
 }
 
 /** Gives the decoder the end of the input. */
 export function decodeEnd(decoder: Decoder, out: Draft[]): void {
-  const before = startDecoding(out);
-  try {
-    decoder.end(out);
-  } catch (fault) {
-    decoderFailed(fault, out, before);
-  }
-  reportRefused(out);
+  survived(out, () => decoder.end(out));
 }
 
 /** Whether the decoder takes a line that is no JSON. The records that the line completes are decoded. */
 function takesText(text: string, decoder: Decoder, out: Draft[], part?: SessionPart): boolean {
-  const before = startDecoding(out);
-  let records: readonly unknown[] | null = NO_RECORDS;
-  try {
-    records = decoder.text?.(text, out) ?? null;
-  } catch (fault) {
-    decoderFailed(fault, out, before);
-  }
-  reportRefused(out);
-  for (const record of records ?? NO_RECORDS) decodeRecord(record, decoder, out, part);
+  const records = survived(out, () => decoder.text?.(text, out) ?? null);
+  for (const record of records ?? []) decodeRecord(record, decoder, out, part);
   return records !== null;
 }
 
-const NO_RECORDS: readonly unknown[] = [];
-
-/** Readers beside the decoders, such as those that put files in order, refuse and shorten too: that is not reported here. */
-function startDecoding(out: Draft[]): number {
+/** Undefined when it failed. What was refused or shortened meanwhile is reported here: the next who asks is another run. */
+function survived<T>(out: Draft[], body: () => T): T | undefined {
+  const before = out.length;
+  // Readers beside the decoders, such as those that put files in order, refuse and shorten too.
   refusedFigures();
   shortenedNames();
-  return out.length;
-}
-
-/** The drafts of the record that the decoder failed at are dropped. */
-function decoderFailed(fault: unknown, out: Draft[], before: number): void {
-  out.length = before;
-  out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
-}
-
-/** Reports what the decoder refused or shortened: the next who asks is another run. */
-function reportRefused(out: Draft[]): void {
+  let result: T | undefined;
+  try {
+    result = body();
+  } catch (fault) {
+    out.length = before;
+    out.push(problem('decode', 'decoder_fault', `decoder failed: ${(fault as Error).message}`));
+  }
   const refused = refusedFigures();
   if (refused !== null) out.push(refused);
   const shortened = shortenedNames();
   if (shortened !== null) out.push(shortened);
+  return result;
 }
 
 export function decodeLine(

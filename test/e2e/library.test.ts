@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
-import { chaosAgent, played } from '../chaos-agent.ts';
+import { chaosRun } from '../chaos-agent.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { root, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -26,15 +26,7 @@ const place = usePlace();
 const built = join(root, 'dist/index.js');
 const library = (): Promise<Library> => import(built) as Promise<Library>;
 
-const options = (script: string) => ({
-  agent: 'demo',
-  prompt: 'please',
-  cwd: place.work,
-  state_dir: place.state,
-  env: { TACHO_HOME: place.state },
-  command: [chaosAgent],
-  args: played(script),
-});
+const options = (script: string) => chaosRun(place, script);
 
 async function all(events: AsyncIterable<Event>): Promise<Event[]> {
   const list: Event[] = [];

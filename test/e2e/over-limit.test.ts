@@ -7,7 +7,7 @@ import { CAPTURE_LIMITS } from '../../src/capture/limits.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { openIndex } from '../../src/store/index/index-db.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
-import { chaosAgent, played } from '../chaos-agent.ts';
+import { chaosRun } from '../chaos-agent.ts';
 import { useLimits } from '../use-limits.ts';
 import { spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -20,15 +20,7 @@ verifies(
   async () => {
     useLimits(CAPTURE_LIMITS, { run_events_max: 300 });
     useLimits(LIMITS, { session_events_max: 1_000 });
-    const request = await prepareRun({
-      agent: 'demo',
-      prompt: 'please',
-      cwd: place.work,
-      state_dir: place.state,
-      command: [chaosAgent],
-      args: played('flood'),
-      env: { TACHO_HOME: place.state },
-    });
+    const request = await prepareRun(chaosRun(place, 'flood'));
     const { result } = await startRun(request, []);
     const { run_id, exit_reason, outcome, unlisted } = await result;
     expect([exit_reason, unlisted, outcome.success]).toEqual(['ok', null, true]);

@@ -13,7 +13,7 @@ import { verifyRun } from '../../src/app/runs/verify.ts';
 import type { Event } from '../../src/model/event.ts';
 import { stateDirAt } from '../../src/store/state-dir.ts';
 import { createMaker } from '../build-events.ts';
-import { chaosAgent, played } from '../chaos-agent.ts';
+import { chaosRun } from '../chaos-agent.ts';
 import { demo, finished, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -21,16 +21,7 @@ const place = usePlace();
 const { tacho } = place;
 
 async function runWith(views: readonly View[], more: Partial<AgentRunOptions> = {}) {
-  const request = await prepareRun({
-    agent: 'demo',
-    prompt: 'please',
-    cwd: place.work,
-    state_dir: place.state,
-    command: [chaosAgent],
-    args: played('default'),
-    env: { TACHO_HOME: place.state },
-    ...more,
-  });
+  const request = await prepareRun({ ...chaosRun(place, 'default'), ...more });
   return (await startRun(request, views)).result;
 }
 
