@@ -56,9 +56,9 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
   ENOTDIR: { code: 'state_unusable', say: 'a file is where a folder must be' },
-  EEXIST: { code: 'state_unusable', say: 'something else stands there already' },
+  EEXIST: { code: 'state_unusable', say: 'something else is there already' },
   EISDIR: { code: 'not_a_file', say: 'a folder is where a file must be' },
-  ELOOP: { code: 'state_unusable', say: 'a symbolic link stands there; it is not followed' },
+  ELOOP: { code: 'state_unusable', say: 'a symbolic link is there; it is not followed' },
   ENOENT: { code: 'not_found', say: 'there is no such file or folder' },
 };
 

@@ -76,7 +76,7 @@ describe('a hand-written file', () => {
       'is larger than 100 bytes',
       'is not UTF-8: convert it first',
       'there is no such file or folder',
-      'a symbolic link stands there; it is not followed',
+      'a symbolic link is there; it is not followed',
     ]);
   });
 });

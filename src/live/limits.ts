@@ -4,7 +4,7 @@ export const LIVE_LIMITS = {
   filter_chars_max: 64 * 1024,
   /** A file of tokens: thousands of them. */
   token_file_bytes_max: 4 * 1024 * 1024,
-  /** Connections to a collector: one a running agent and one a watcher; 1,000 idle ones cost some 20 MB. */
+  /** Connections to a collector: one per running agent and one per watcher; 1,000 idle ones cost some 20 MB. */
   connections_max: 2_048,
   /** Of these, only for peers on private transports: others cannot lock the owner out. */
   private_connections: 512,

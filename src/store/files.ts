@@ -24,7 +24,7 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const NO_BLOCK = constants.O_NONBLOCK ?? 0;
 const FILE_MODE = 0o600;
 
-/** A new file to append to. Fails when anything, a dangling link included, stands there. */
+/** A new file to append to. Fails when anything, a dangling link included, is there. */
 export function createPrivate(path: string): number {
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
   return openWith(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);

@@ -103,7 +103,7 @@ describe('the state folder', () => {
         rmSync(path, { recursive: true, force: true });
         symlinkSync(join(folder, 'elsewhere'), path);
         expect(() => openStateDir(state)).toThrow(
-          `${path}: a symbolic link stands there; it is not followed`,
+          `${path}: a symbolic link is there; it is not followed`,
         );
         rmSync(path);
         writeFileSync(path, '');
@@ -169,7 +169,7 @@ describe('a spool', () => {
     mkdirSync(join(folder, 'precious'));
     writeFileSync(join(folder, 'precious', 'stdout'), 'kept');
     symlinkSync(join(folder, 'precious'), join(state.spool, RUN));
-    expect(() => createSpool(state, RUN)).toThrow('a symbolic link stands there');
+    expect(() => createSpool(state, RUN)).toThrow('a symbolic link is there');
     removeSpool(spoolAt(state, RUN));
     expect(readFileSync(join(folder, 'precious', 'stdout'), 'utf8')).toBe('kept');
   });

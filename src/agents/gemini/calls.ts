@@ -105,7 +105,7 @@ const TIMED_OUT = 'Command was automatically cancelled because it exceeded the t
 const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
 const SHOWN_SIGNAL = /^Command terminated by signal: \S+$/;
 
-/** What people are shown of a command that did not fail to run: the code stands there only where it printed nothing. */
+/** What people are shown of a command that did not fail to run: the code is there only where it printed nothing. */
 export function shownEnd(tool: string | null, shown: string | null): CallEnd {
   if (tool !== SHELL || shown === null) return OK;
   if (shown === BLOCKED) return { status: 'denied', exit_code: null };

@@ -122,7 +122,7 @@ export class Calls extends Writer {
     }
     this.to.speak(speaker);
     if (record.complete === false) {
-      this.to.problem('truncated_value', `not all calls made by ${parent} are told`);
+      this.to.problem('truncated_value', `not all calls made by ${parent} are reported`);
     }
   }
 

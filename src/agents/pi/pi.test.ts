@@ -396,7 +396,7 @@ describe('sub-agents and scripts', () => {
       ['c1/2', 'c1', 'unknown'],
     ]);
     expect(problems(events).filter((said) => said.startsWith('truncated_value'))).toEqual([
-      'truncated_value not all calls made by c1 are told',
+      'truncated_value not all calls made by c1 are reported',
     ]);
   });
 

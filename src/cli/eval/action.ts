@@ -29,11 +29,11 @@ import type { Io } from '../command.ts';
 import { type AgentRunFlags, agentRunOptions, sayOfLive } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { runsOf } from '../state.ts';
+import { type OutputFlags, writeResult } from './output.ts';
 import { createProgress } from './progress.ts';
-import { type TellFlags, tell } from './tell.ts';
 import { createRowText } from './text.ts';
 
-export interface EvalFlags extends AgentRunFlags, TellFlags {
+export interface EvalFlags extends AgentRunFlags, OutputFlags {
   agent?: string;
   target?: string;
   transcript?: string[];
@@ -142,7 +142,7 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const release = catchSignals(() => stop.abort());
   try {
     const result = await evaluate(input, results, { files, before, signal: stop.signal });
-    await tell(result, files, flags, input.io);
+    await writeResult(result, files, flags, input.io);
     return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
     release();

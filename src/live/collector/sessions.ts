@@ -83,7 +83,7 @@ function forgetSome({ sessions, limits }: Hub): void {
 function dispossess(owner: Connection, { id: session_id, info }: HubSession): void {
   owner.hub.counters.collisions += 1;
   const details = { conflicting_session_id: session_id, existing_session_info: info };
-  const why = 'another connection goes on with this session';
+  const why = 'another connection continues this session';
   owner.complain('SESSION_COLLISION', why, { session_id, details });
 }
 

@@ -72,7 +72,7 @@ function makePipe(path: string): void {
     }
   } else if (!found.isFIFO()) {
     throw unusable(
-      `${path}: something that is no named pipe stands there: remove it, or choose another --pipe`,
+      `${path}: something that is no named pipe is there: remove it, or choose another --pipe`,
     );
   } else if (found.uid !== process.getuid?.()) throw unusable(`${path}: belongs to another user`);
 }

@@ -62,7 +62,7 @@ const inUse = (path: string) =>
 async function takeOver(path: string, found: Stats): Promise<void> {
   if (!found.isSocket())
     throw unusable(
-      `${path}: something that is no socket stands there: remove it, or choose another --socket`,
+      `${path}: something that is no socket is there: remove it, or choose another --socket`,
     );
   const error = await probe(path);
   if (error === null) throw inUse(path);

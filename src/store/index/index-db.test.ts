@@ -405,7 +405,7 @@ describe('a database', () => {
     const victim = join(state.path, 'victim');
     writeFileSync(victim, 'kept');
     symlinkSync(victim, state.db);
-    expect(() => openIndex(state)).toThrow(`${state.db}: a symbolic link stands there`);
+    expect(() => openIndex(state)).toThrow(`${state.db}: a symbolic link is there`);
     expect(readFileSync(victim, 'utf8')).toBe('kept');
     const other = newState();
     const { mkdirSync } = await import('node:fs');

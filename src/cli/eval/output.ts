@@ -9,17 +9,17 @@ import { annotationLines } from '../../projections/github.ts';
 import type { Io } from '../command.ts';
 import { annotationsOf, junitOf, stepSummaryOf, totalsText } from './text.ts';
 
-export interface TellFlags {
+export interface OutputFlags {
   output: OutputMode;
   junit?: string;
   /** Undefined: as the environment says. */
   github?: boolean;
 }
 
-export async function tell(
+export async function writeResult(
   result: EvalResult,
   files: readonly EvalFile[],
-  flags: TellFlags,
+  flags: OutputFlags,
   io: Io,
 ): Promise<void> {
   const { report } = result;
