@@ -85,7 +85,7 @@ export const LIMITS = {
   live_status_every_ms: 10_000,
   /** A call without a sign of life is given up. */
   live_abandoned_ms: 300_000,
-  /** Texts that are being spoken at once: one an agent and one a sub-agent. */
+  /** Texts that are being spoken at once: one per agent and per sub-agent. */
   live_open_texts_max: 256,
   /** Open calls that a snapshot names; all of them are counted. */
   live_open_calls_named_max: 1_000,

@@ -1,4 +1,4 @@
-/** A transcript → rows of `agentv.transcript.v1`, one a message, as AgentV's `eval --transcript` reads them (TR-5). */
+/** A transcript → rows of `agentv.transcript.v1`, one per message, as AgentV's `eval --transcript` reads them (TR-5). */
 import { isoText } from '../lib/iso-time.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import type { CallStatus } from '../model/words.ts';

@@ -32,7 +32,7 @@ export async function showRun(
   await show({ view, json: pieces });
 }
 
-/** The transcripts of a file, one a line. */
+/** The transcripts of a file, one per line. */
 export async function* readTranscripts(path: string): AsyncGenerator<Transcript> {
   const sink = (put: (transcript: Transcript) => void): LineSink => ({
     line(bytes, start, end, { line }) {

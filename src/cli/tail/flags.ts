@@ -7,7 +7,7 @@ import type { TailFlags } from './action.ts';
 const EXAMPLES = `
 Examples:
   $ tacho tail                                     every session of this folder's collector
-  $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages as they came, one a line
+  $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages as they came, one per line
   $ tacho tail --no-follow --from 1 --type tool_call_response`;
 
 export function defineTail(program: Command, io: Io, done: Done): void {
