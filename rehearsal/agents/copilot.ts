@@ -59,8 +59,8 @@ export const copilot: Rehearsed = {
   differs: {
     // Tokens stand in the session file only, and a request that failed leaves none there.
     'provider-error': { complete: false },
-    // Of a command that is cut off it says nothing more. The session's id stands in the end record only, which it
-    // prints after a signal or does not: without the id there is no session file, and no tokens.
+    // The session's id is in the end record only, which it prints after a signal or does not: without the id there is
+    // no session file, and no tokens.
     interrupt: { usage: false, complete: false, session: false },
     timeout: { usage: false, complete: false, session: false },
     kill: { session: false },
