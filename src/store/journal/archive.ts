@@ -51,6 +51,7 @@ export function createArchive(state: StateDir, name: string) {
 }
 
 export interface ArchiveEntry extends JournalEntry {
+  body: string;
   crc: number;
   /** Where it is in the unpacked text. */
   line: number;

@@ -41,7 +41,7 @@ export function place(group: Group, entry: JournalEntry, state: SessionState): A
   return result;
 }
 
-function makeRoom(group: Group, head: string, body: string): boolean {
+function makeRoom(group: Group, head: string, body: string | Buffer): boolean {
   const around = head.length * 3 + CONFLICT.length + LINE_EXTRA_BYTES;
   const room = group.bytes.length - group.fill - around;
   if (body.length * 3 <= room) return true;

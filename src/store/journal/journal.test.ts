@@ -52,7 +52,7 @@ async function stored(dir: string, session = 's') {
 }
 
 const bodies = (entries: readonly JournalEntry[]) =>
-  entries.map(({ source, seq, body }): [string, number, string] => [source, seq, body]);
+  entries.map(({ source, seq, body }): [string, number, string] => [source, seq, String(body)]);
 
 describe('appending', () => {
   verifies(

@@ -10,8 +10,8 @@ export interface JournalEntry {
   source: string;
   /** Counts from 1 within a session and source. */
   seq: number;
-  /** JSON text without a line feed. */
-  body: string;
+  /** JSON text without a line feed; as bytes, which stay as they are until the append is answered. */
+  body: string | Buffer;
 }
 
 /** What a line says, before its body is looked at. */
@@ -56,10 +56,17 @@ export interface PlacedLine {
 }
 
 /** Writes a line, LF included. `bytes` has room for it. */
-export function writeLine(bytes: Buffer, at: number, head: string, body: string): PlacedLine {
+export function writeLine(
+  bytes: Buffer,
+  at: number,
+  head: string,
+  body: string | Buffer,
+): PlacedLine {
   const head_end = at + bytes.write(head, at, 'utf8');
   const body_at = head_end + CRC_TEXT_BYTES;
-  const body_end = body_at + bytes.write(body, body_at, 'utf8');
+  const size =
+    typeof body === 'string' ? bytes.write(body, body_at, 'utf8') : body.copy(bytes, body_at);
+  const body_end = body_at + size;
   const crc = crc32(bytes.subarray(body_at, body_end), crc32(bytes.subarray(at, head_end)));
   bytes.write(crcText(crc), head_end, 'latin1');
   bytes[body_end] = CLOSING;
