@@ -145,7 +145,7 @@ async function eachRunLine(
   await scanRuns(state, index, runs.difference(new Set(mixed)), take);
   for (const session of mixed) {
     const report = newReport();
-    const lines = walkSession(journal, session, { index, report }, (_, line, source) =>
+    const lines = walkSession(journal, session, { catalogue, report }, (_, line, source) =>
       take(line, source),
     );
     for await (const _ of lines);

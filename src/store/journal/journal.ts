@@ -41,7 +41,7 @@ interface Job {
 
 export function openJournal(dir: string, options: JournalOptions = {}) {
   const out = createOutput(dir, options);
-  const catalogue = createCatalogue(dir, out.index);
+  const catalogue = createCatalogue(dir, out.index, out.inHand);
   const { own } = out;
   const sessions = new Sessions((session) => loadSession({ dir, catalogue, session, own }));
   const queue: Job[] = [];
@@ -200,6 +200,7 @@ function createOutput(dir: string, options: JournalOptions) {
       return slab;
     },
     path: () => segment?.path ?? dir,
+    inHand: () => (segment === null ? null : ranges),
     check() {
       for (const one of written) one.check();
     },
