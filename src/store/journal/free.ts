@@ -1,5 +1,5 @@
 /**
- * Gives the bytes of deleted runs back. Contract: the index says where to look, the segment itself what is removed: only
+ * Gives the bytes of deleted runs back, in files and in the journal. Contract: the index says where to look, the segment itself what is removed: only
  * lines that a scan shows to be of deleted sessions, and a whole segment only when it holds nothing else. Under the store
  * lock; a segment that a living process may append to is left for another time.
  */
@@ -15,7 +15,7 @@ import { eachLine, isSegment, listSegments, newReport } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
 import { isThere, openSegment, PACKED, readFirst, type SegmentFile } from './segment-file.ts';
 import { readHeader } from './segment-owner.ts';
-import { readTombstones } from './tombstones.ts';
+import { finishDeletions } from './tombstones.ts';
 
 export interface Freed {
   removed: string[];
@@ -27,9 +27,9 @@ export interface Freed {
 
 export async function freeDeleted(state: StateDir, index: Index): Promise<Freed> {
   const { journal } = state;
+  const deleted = finishDeletions(state, index);
   await removeCopies(state, index);
   await createCatalogue(journal, index).refresh(newReport());
-  const deleted = readTombstones(state);
   const freed: Freed = { removed: [], rewritten: [], left: [] };
   const hold = new Set<string>();
   for (const { segment, session } of index.entriesBySession())
