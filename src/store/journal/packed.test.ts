@@ -17,6 +17,7 @@ import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
+import { segmentText } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { openStateDir } from '../state-dir.ts';
@@ -27,7 +28,7 @@ import { packBeside, packLeft } from './pack.ts';
 import { readAll, readSession } from './read.ts';
 import { diskBytes, listSegments, newReport, scanSegment, segmentBytes } from './scan.ts';
 import { mayGrow } from './segment.ts';
-import { openSegment, PACKED, piecesOf, readFirst } from './segment-file.ts';
+import { openSegment, PACKED, readFirst } from './segment-file.ts';
 import { readHeader } from './segment-owner.ts';
 import { framesOf } from './zstd-frames.ts';
 
@@ -71,7 +72,6 @@ async function numbersIn(dir: string, session = 's') {
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
-const textOf = (path: string) => Buffer.concat([...piecesOf(path)].map((one) => Buffer.from(one)));
 
 /** As `zstd -d` does: frame by frame, the table is skipped. */
 async function unpacked(path: string): Promise<Buffer> {
@@ -94,7 +94,7 @@ describe('a closed segment', () => {
     expect(segmentBytes(dir, segment)).toBe(plain.length);
     expect(diskBytes(dir, segment)).toBe(statSync(zst).size);
     expect(statSync(zst).size).toBeLessThan(plain.length / 5);
-    expect(textOf(path).equals(plain)).toBe(true);
+    expect(segmentText(path).equals(plain)).toBe(true);
     expect((await unpacked(zst)).equals(plain)).toBe(true);
     expect(await numbersIn(dir)).toMatchObject({
       found: upTo(3_000),
@@ -384,7 +384,7 @@ describe('both forms', () => {
     expect((await numbersIn(dir)).found).toEqual(upTo(300));
     expect(await packLeft(path)).toBe(true);
     expect(existsSync(path)).toBe(false);
-    expect(textOf(path).equals(plain)).toBe(true);
+    expect(segmentText(path).equals(plain)).toBe(true);
   });
 
   test('a packed one beside a plain one that is too small is removed', async () => {
@@ -406,7 +406,7 @@ describe('both forms', () => {
       writeFileSync(path, text);
       expect(await packBeside(path)).not.toBeNull();
       rmSync(path);
-      expect(textOf(path).toString()).toBe(text);
+      expect(segmentText(path).toString()).toBe(text);
     }
   });
 });
