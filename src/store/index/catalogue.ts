@@ -140,6 +140,17 @@ export function createCatalogue(
   };
 }
 
+const catalogues = new WeakMap<PositionIndex, Map<string, Catalogue>>();
+
+/** One catalogue for all who read with the same index: many sessions one after the other cost one look at the segments. */
+export function catalogueOf(dir: string, index: PositionIndex): Catalogue {
+  const by_dir = catalogues.get(index) ?? new Map<string, Catalogue>();
+  catalogues.set(index, by_dir);
+  const known = by_dir.get(dir) ?? createCatalogue(dir, index);
+  by_dir.set(dir, known);
+  return known;
+}
+
 /** In the order of the journal; pieces of one segment that overlap or follow each other there are one. */
 function joined(positions: readonly Position[]): Position[] {
   const sorted = [...positions].sort(

@@ -119,6 +119,17 @@ describe('a catalogue that is refreshed again and again', () => {
     await third.close();
   });
 
+  test('is the same for all sessions that are read with one index', async () => {
+    const dir = openStateDir(join(testFolder(), 'state')).journal;
+    const journal = openJournal(dir);
+    for (let n = 0; n < 50; n++) await journal.append([entry(`s${n}`, 1)]);
+    await journal.close();
+    const { index, asked } = countingIndex();
+    for (let n = 0; n < 50; n++)
+      expect((await read({ journal: dir }, `s${n}`, { index })).seqs).toEqual([1]);
+    expect(asked.times).toBe(1);
+  });
+
   test('of a journal knows what it wrote itself without reading it', async () => {
     const dir = openStateDir(join(testFolder(), 'state')).journal;
     const { index, asked } = countingIndex();

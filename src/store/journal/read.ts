@@ -3,6 +3,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import {
   type Catalogue,
   CONFLICT,
+  catalogueOf,
   createCatalogue,
   order,
   type Position,
@@ -99,7 +100,7 @@ export async function* walkSession<T>(
 }
 
 async function freshCatalogue(dir: string, index?: PositionIndex): Promise<Catalogue> {
-  const catalogue = createCatalogue(dir, index);
+  const catalogue = index === undefined ? createCatalogue(dir) : catalogueOf(dir, index);
   // What is damaged is counted by the reading, once.
   await catalogue.refresh(newReport());
   return catalogue;
