@@ -4,7 +4,7 @@
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
-import { constants, crc32, zstdCompress } from 'node:zlib';
+import { constants, zstdCompress } from 'node:zlib';
 import { dieHere, failsAt } from '../failpoint.ts';
 import { openRead, type PrivateFile, startPrivate, unlinkQuietly } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -19,25 +19,23 @@ const FIRST_LINE_BYTES_MAX = 2048;
 /** The fastest level: the next ones take a third longer and save a tenth. */
 const OPTIONS = { chunkSize: 256 * 1024, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** What was written to a segment: its bytes and their checksum. */
-interface Written {
-  bytes: number;
-  sum: number;
-}
+const BYTES_MAX = (FRAMES_MAX - 2) * FRAME_BYTES;
 
 /**
  * Makes the packed form beside the plain one, durable, and gives its file; the caller removes the plain one. Null where
- * the plain one is to stay: too small, or, with `written`, not what was written.
+ * the plain one is to stay: too small, or not `isOurs` once all of it was read.
  */
-export async function packBeside(path: string, written?: Written): Promise<BigIntStats | null> {
+export async function packBeside(
+  path: string,
+  isOurs: (file: BigIntStats) => boolean = () => true,
+): Promise<BigIntStats | null> {
   const fd = openRead(path);
   try {
     const { size } = fstatSync(fd);
-    if (size < STORE_LIMITS.pack_bytes_min || size > (FRAMES_MAX - 2) * FRAME_BYTES) return null;
+    if (size < STORE_LIMITS.pack_bytes_min || size > BYTES_MAX) return null;
     using file = startPrivate(`${path}${PACKED}`, 'journal');
-    const found = await packInto(file, fd);
-    if (found.bytes !== (written?.bytes ?? size)) return null;
-    if (written !== undefined && found.sum !== written.sum) return null;
+    const bytes = await packInto(file, fd);
+    if (bytes !== size || !isOurs(fstatSync(fd, { bigint: true }))) return null;
     if (failsAt('before_packed')) dieHere();
     await file.commitLater();
     if (failsAt('after_packed')) dieHere();
@@ -47,17 +45,15 @@ export async function packBeside(path: string, written?: Written): Promise<BigIn
   return lstatSync(`${path}${PACKED}`, { bigint: true });
 }
 
-async function packInto(file: PrivateFile, fd: number): Promise<Written> {
+async function packInto(file: PrivateFile, fd: number): Promise<number> {
   const text = Buffer.allocUnsafe(FRAME_BYTES);
   const frames: { packed: number; plain: number }[] = [];
   let bytes = 0;
-  let sum = 0;
   const put = async (plain: Buffer) => {
     const packed = await compress(plain, { ...OPTIONS, pledgedSrcSize: plain.length });
     file.write(packed);
     frames.push({ packed: packed.length, plain: plain.length });
     bytes += plain.length;
-    sum = crc32(plain, sum);
     if (failsAt('mid_pack')) dieHere();
   };
   const first = await fill(fd, text.subarray(0, FIRST_LINE_BYTES_MAX), 0);
@@ -69,7 +65,7 @@ async function packInto(file: PrivateFile, fd: number): Promise<Written> {
     await put(plain);
   }
   file.write(tableBytes(frames));
-  return { bytes, sum };
+  return bytes;
 }
 
 /** Reads until the room is full or the file ends. */

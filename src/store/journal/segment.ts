@@ -109,14 +109,13 @@ export function createSegment(dir: string, name: string, replaces?: string) {
     close: () => closeSync(fd),
     /** After `close`: gives it its packed form, where that is worth it. A failure leaves it as it is. */
     async pack(): Promise<void> {
-      if (bytes < STORE_LIMITS.pack_bytes_min) return;
+      if (bytes < STORE_LIMITS.pack_bytes_min || touched) return;
       try {
-        const made = await packBeside(path, { bytes, sum });
+        const made = await packBeside(path, (file) => file.ino === ours.ino && isAs(file, ours));
         if (made === null) return;
         unlinkSync(path);
         ours = made;
         packed = true;
-        touched = false;
       } catch {
         // The disk is full, or others were at the file: what is recorded is in the plain one.
       }
