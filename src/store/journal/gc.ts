@@ -16,7 +16,7 @@ import { createSift, inOrder, walkSession } from './read.ts';
 import { eachLine, listSegments, newReport, type SegmentLine, unreadable } from './scan.ts';
 import { mayGrow, segmentName } from './segment.ts';
 import { isPacked } from './segment-file.ts';
-import { compactTombstones, deleteRuns } from './tombstones.ts';
+import { deleteRuns } from './tombstones.ts';
 
 export interface GcRun {
   run_id: string;
@@ -68,7 +68,6 @@ export async function collectRuns(
   for (const { run_id } of kept) going.delete(run_id);
   deleteRuns(state, index, [...going]);
   const freed = await freeDeleted(state, index);
-  compactTombstones(state);
   for (const dir of [state.journal, join(state.path, 'live', 'journal')]) await packClosed(dir);
   if (going.size > 0) index.compact();
   return {

@@ -10,7 +10,13 @@ import { errnoOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withFd } from '../../lib/with-fd.ts';
 import { errno, openRead, readStart } from '../files.ts';
-import { type FrameTable, frameWith, type PackedFrame, readTable } from './frame-table.ts';
+import {
+  FRAME_BYTES,
+  type FrameTable,
+  frameWith,
+  type PackedFrame,
+  readTable,
+} from './frame-table.ts';
 import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
@@ -66,17 +72,32 @@ function openPacked(path: string): SegmentFile {
     throw error;
   }
   let held: { frame: PackedFrame; bytes: Buffer } | null = null;
+  const letGo = () => {
+    if (held !== null) free(held.bytes);
+    held = null;
+  };
   return {
     damaged: table.damaged,
     async read(target, at, count, position) {
       const frame = frameWith(table, position);
       if (frame === undefined) return 0;
-      if (held?.frame !== frame) held = { frame, bytes: await textOf(fd, frame) };
+      if (held?.frame !== frame) {
+        letGo();
+        held = { frame, bytes: await textOf(fd, frame) };
+      }
       const from = position - frame.plain_at;
       return held.bytes.copy(target, at, from, from + count);
     },
-    close: () => closeSync(fd),
+    close() {
+      letGo();
+      closeSync(fd);
+    },
   };
+}
+
+/** At once: a scan would else leave as much to the garbage collector as it reads. Small ones share their memory. */
+function free({ buffer, length }: Buffer): void {
+  if (length >= FRAME_BYTES / 2) (buffer as ArrayBuffer).transfer(0);
 }
 
 function tableIn(fd: number): FrameTable {
@@ -98,7 +119,8 @@ async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
 /** A frame never makes more than the table says, and never asks for more memory than a frame of ours. */
 const unpackOptions = ({ plain }: PackedFrame) => ({
   maxOutputLength: Math.max(1, plain),
-  chunkSize: Math.max(64, plain),
+  // Were it filled to its end, a second one would be made.
+  chunkSize: plain + 64,
   params: { [constants.ZSTD_d_windowLogMax]: 20 },
 });
 

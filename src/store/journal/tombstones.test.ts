@@ -20,7 +20,6 @@ import { openStateDir } from '../state-dir.ts';
 import { sweepLeftovers } from '../sweep.ts';
 import {
   bury,
-  compactTombstones,
   deleteRuns,
   finishDeletions,
   readTombstones,
@@ -128,7 +127,7 @@ test('a run that is stored after its deletion goes again, with its files', () =>
 verifies('ST-5', 'the list of deletions does not grow with runs that come and go', () => {
   const { state, index } = newState();
   const path = join(state.journal, 'tombstones.jsonl');
-  compactTombstones(state);
+  finishDeletions(state, index);
   expect(existsSync(path)).toBe(false);
   bury(state, RUNS);
   const { size } = statSync(path);
@@ -138,12 +137,12 @@ verifies('ST-5', 'the list of deletions does not grow with runs that come and go
   }
   bury(state, [RUNS[1]], 'restored');
   appendFileSync(path, '{"deleted":"r_01');
-  compactTombstones(state);
+  finishDeletions(state, index);
   expect(readTombstones(state)).toEqual(new Set([RUNS[0]]));
   expect(statSync(path).size).toBeLessThan(size);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const { ino } = statSync(path);
-  compactTombstones(state);
+  finishDeletions(state, index);
   expect(statSync(path).ino).toBe(ino);
   bury(state, [RUNS[1]]);
   expect(readTombstones(state)).toEqual(new Set(RUNS));

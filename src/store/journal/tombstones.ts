@@ -83,19 +83,6 @@ export function bury(
 }
 
 /**
- * Writes the file again with one line for each deleted run: runs that were restored, or deleted more than once, leave
- * nothing in it. Under the store lock: nobody adds to it meanwhile.
- */
-export function compactTombstones(state: StateDir): void {
-  const text = textOf(state);
-  const ids = idsIn(text);
-  const lines = text.split('\n').filter((line) => line !== '');
-  if (lines.length === ids.size) return;
-  const kept = [...ids].map((run_id) => lineOf('deleted', run_id));
-  writeAtomic(tombstonesAt(state), kept.join(''), STAGE);
-}
-
-/**
  * Deletes runs: written down first, then their spools and rows. Their files and events are freed by `freeDeleted`, which
  * has to follow, once for any number of calls; what is interrupted is finished by that of the next rm or gc.
  */
@@ -104,11 +91,16 @@ export function deleteRuns(state: StateDir, index: Index, run_ids: readonly stri
   removeRows(state, index, run_ids);
 }
 
-/** Removes what is left of deleted runs beside the journal, also of those whose deletion was interrupted. Gives their ids. */
+/**
+ * Removes what is left of deleted runs beside the journal, also of those whose deletion was interrupted. Gives their ids.
+ * Under the store lock: nobody writes down another deletion meanwhile.
+ */
 export function finishDeletions(state: StateDir, index: Index): Set<string> {
   // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
   const listed = index.runIds();
-  const deleted = readTombstones(state);
+  const text = textOf(state);
+  const deleted = idsIn(text);
+  compact(state, text, deleted);
   removeRows(
     state,
     index,
@@ -116,6 +108,17 @@ export function finishDeletions(state: StateDir, index: Index): Set<string> {
   );
   removeFilesOf(state, deleted);
   return deleted;
+}
+
+/** Writes the list again with a line for each deleted run: those that were restored since leave nothing in it. */
+function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): void {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+    if (at > 0 && text[at - 1] !== '\n') lines += 1;
+  if (lines === deleted.size && text.endsWith('\n')) return;
+  if (text === '') return;
+  const kept = Array.from(deleted, (run_id) => lineOf('deleted', run_id));
+  writeAtomic(tombstonesAt(state), kept.join(''), STAGE);
 }
 
 /**
