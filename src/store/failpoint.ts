@@ -9,7 +9,13 @@ export type FailPlace =
   /** A segment is to be removed: what is kept of it was written again. */
   | 'before_remove'
   /** The runs are in the journal, and not visible yet. */
-  | 'before_visible';
+  | 'before_visible'
+  /** A segment is packed, in part, under a name that is not its own. */
+  | 'mid_pack'
+  /** The same, all of it. */
+  | 'before_packed'
+  /** The packed segment has its name, and the plain one is still there. */
+  | 'after_packed';
 
 const [place, nth] = (process.env.TACHO_FAIL_AT ?? '').split(':');
 let left = place ? Number(nth ?? 1) : 0;

@@ -4,6 +4,7 @@ import {
   constants,
   fchmodSync,
   fstatSync,
+  fsync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -16,6 +17,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { errnoOf, fileError, withPath } from '../lib/errors.ts';
 import { withFd } from '../lib/with-fd.ts';
 
@@ -23,6 +25,8 @@ import { withFd } from '../lib/with-fd.ts';
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const NO_BLOCK = constants.O_NONBLOCK ?? 0;
 const FILE_MODE = 0o600;
+
+const syncLater = promisify(fsync);
 
 /** A new file to append to. Fails when anything, a dangling link included, is there. */
 export function createPrivate(path: string): number {
@@ -111,6 +115,17 @@ export function syncFolder(path: string): void {
   withFd(openSync(path, constants.O_RDONLY), fsyncSync);
 }
 
+/** The same without holding up the event loop. */
+async function syncFolderLater(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const fd = openSync(path, constants.O_RDONLY);
+  try {
+    await syncLater(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut where it is durable. */
 export function writeAtomic(
   path: string,
@@ -165,6 +180,13 @@ export function startPrivate(path: string, stage: string, durable = true) {
         close();
         if (durable) syncFolder(dirname(path));
       }),
+    /** The same, durable, without holding up the event loop. */
+    async commitLater(): Promise<void> {
+      await syncLater(fd);
+      named(() => renameSync(temp, path));
+      close();
+      await syncFolderLater(dirname(path));
+    },
     /** Does nothing after `commit`. The end of a `using` calls it. */
     abandon,
     [Symbol.dispose]: abandon,

@@ -1,7 +1,7 @@
 /** How much of the disk runs take. A run's part of a segment that others share is reckoned by its entries. */
 import { createCatalogue } from './index/catalogue.ts';
 import type { Index } from './index/index-db.ts';
-import { newReport, segmentBytes } from './journal/scan.ts';
+import { diskBytes, newReport } from './journal/scan.ts';
 import type { StateDir } from './state-dir.ts';
 
 /** Bytes of each run in the journal. */
@@ -11,7 +11,7 @@ export async function journalBytes(state: StateDir, index: Index): Promise<Map<s
   const entries = new Map<string, number>();
   for (const row of rows) entries.set(row.segment, (entries.get(row.segment) ?? 0) + row.entries);
   const bytes = new Map<string, number>();
-  for (const segment of entries.keys()) bytes.set(segment, segmentBytes(state.journal, segment));
+  for (const segment of entries.keys()) bytes.set(segment, diskBytes(state.journal, segment));
   const sizes = new Map<string, number>();
   for (const row of rows) {
     const share = row.entries / (entries.get(row.segment) as number);

@@ -45,7 +45,9 @@ export function leftIn(folder: string): { spools: string[]; outboxes: string[] }
 export function markState(folder: string): void {
   if (isOwnState(folder)) return;
   const { spools, outboxes } = leftIn(folder);
-  const records = namesIn(join(folder, 'journal')).filter((name) => name.endsWith('.jsonl'));
+  const records = namesIn(join(folder, 'journal')).filter((name) =>
+    /\.jsonl(?:\.zst)?$/.test(name),
+  );
   if (spools.length + outboxes.length + records.length === 0) adoptState(folder);
 }
 

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -59,6 +59,29 @@ verifies(
         await checkSession(dir, 's', lastAnswer(answers));
       }
     }
+    const last = lastAnswer(answers) + 100;
+    expect(await startWriter([dir, 's', String(last)], answers).ended).toBe(0);
+    expect(await checkSession(dir, 's', last)).toBe(last);
+  },
+  300_000,
+);
+
+verifies(
+  'ST-3',
+  'a writer that dies while it packs a segment loses nothing, whatever is there of both forms',
+  async () => {
+    const { dir, answers } = newFolder();
+    writeFileSync(answers, '');
+    for (const place of ['mid_pack', 'before_packed', 'after_packed']) {
+      for (const nth of [1, 2, 4]) {
+        const { ended } = startWriter([dir, 's'], answers, { TACHO_FAIL_AT: `${place}:${nth}` });
+        expect(await ended).toBe('SIGKILL');
+        await checkSession(dir, 's', lastAnswer(answers));
+      }
+    }
+    const names = readdirSync(dir);
+    const both = names.filter((name) => names.includes(`${name}.zst`));
+    expect(both.length).toBeGreaterThan(0);
     const last = lastAnswer(answers) + 100;
     expect(await startWriter([dir, 's', String(last)], answers).ended).toBe(0);
     expect(await checkSession(dir, 's', last)).toBe(last);

@@ -5,23 +5,22 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { listSegments, segmentBytes } from '../../src/store/journal/scan.ts';
 import { demo, filesBelow, finished, kill, spools, until, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
 
 const place = usePlace();
 const { tacho } = place;
 
-const journalBytes = () =>
-  readdirSync(join(place.state, 'journal')).reduce(
-    (sum, name) => sum + statSync(join(place.state, 'journal', name)).size,
-    0,
-  );
+const journalBytes = () => {
+  const dir = join(place.state, 'journal');
+  return listSegments(dir).reduce((sum, segment) => sum + segmentBytes(dir, segment), 0);
+};
 
 /** A program that says messages as an agent would, each with this many characters more, and then waits for ever. */
 function talker(messages: number, chars = 0): Record<string, string> {

@@ -12,7 +12,7 @@ import { stateDirAt } from '../../src/store/state-dir.ts';
 import { filesBelow, fixture, linesOf, type Result, usePlace } from '../e2e/cli.ts';
 import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
-import { journalLine } from '../fixtures/edit-journal.ts';
+import { journalLine, unpackJournal } from '../fixtures/edit-journal.ts';
 import { mount, unmount, whyNoMount } from './mount.ts';
 
 const place = usePlace();
@@ -261,7 +261,7 @@ verifies(
     const { path, run_id } = await largeArchive();
     expect((await tacho(['runs', 'restore', path])).code).toBe(0);
     // As if its recorder had been killed before the end.
-    const segment = join(journal(), listSegments(journal())[0] as string);
+    const [segment = ''] = unpackJournal(journal());
     const bytes = readFileSync(segment);
     writeFileSync(segment, bytes.subarray(0, bytes.lastIndexOf('\n', -2) + 1));
     for (const end of ['', '-wal', '-shm'])

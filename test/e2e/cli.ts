@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { checkRunEvent } from '../../src/model/generated/checks.ts';
 import { CHAOS, played } from '../chaos-agent.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
+import { segmentText } from '../fixtures/edit-journal.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const bin = join(root, 'bin/tacho.cjs');
@@ -206,13 +207,19 @@ export function demo(script: string, ...more: string[]): string[] {
 
 export const finished = (result: Result): Row => result.records.at(-1)?.data;
 
+/** The bytes of a file; of a packed segment of a journal its text. */
+function contentOf(path: string): Buffer {
+  const is_packed = /[/\\]journal[/\\][^/\\]+\.jsonl\.zst$/.test(path);
+  return is_packed ? segmentText(path.slice(0, -'.zst'.length)) : readFileSync(path);
+}
+
 /** Every file below a folder, with its bytes. */
 export function filesBelow(folder: string): { path: string; bytes: Buffer }[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => ({ path, bytes: readFileSync(path) }));
+    .map((path) => ({ path, bytes: contentOf(path) }));
 }
 
 /** Runs that are not finished have a folder here. */

@@ -19,7 +19,7 @@ const FAULTS_MAX = 50;
 export async function verifyRun(state: StateDir, run: string) {
   const run_id = await findRunId(state, run);
   using index = openIndex(state);
-  const entries = readSession(state.journal, run_id, { index });
+  const entries = readSession(state.journal, run_id, { index, to_end: true });
   const check = new RecordCheck(run_id);
   for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) check.take(entry);
   check.end();

@@ -1,13 +1,7 @@
 /** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
 import { LIMITS } from '../../lib/limits.ts';
-import {
-  eachLine,
-  listSegments,
-  type ReadReport,
-  type SegmentLine,
-  scanSegment,
-  segmentBytes,
-} from '../journal/scan.ts';
+import { eachLine, type ReadReport, type SegmentLine, scanSegment } from '../journal/scan.ts';
+import { watchSegments } from './watch-segments.ts';
 
 /** Entries `first_seq` to `last_seq` of a source without a gap, in ascending order, from `offset` on. */
 export interface Position {
@@ -26,6 +20,8 @@ export interface PositionIndex {
   covered(): Map<string, number>;
   cover(segment: string, bytes: number, positions: readonly Position[]): void;
   forgetSegment(segment: string): void;
+  /** Another value than before: it was lost, and knows nothing of what it knew. */
+  readonly moved_to?: string | null;
 }
 
 /** What a writer knows of a segment it has left. */
@@ -50,12 +46,17 @@ export type Catalogue = ReturnType<typeof createCatalogue>;
 /** Entries with these sources stand beside their original: several may have the same number. */
 export const CONFLICT = 'conflict:';
 
+export type Ranges = ReturnType<typeof createRanges>;
+
 /** Joins lines, in the order of the segment, into positions. */
 export function createRanges(segment: string) {
   const open = new Map<string, Position>();
   const all: Position[] = [];
+  const by_session = new Map<string, Position[]>();
   return {
+    segment,
     all,
+    of: (session: string): readonly Position[] => by_session.get(session) ?? [],
     add(session: string, source: string, seq: number, offset: number): void {
       const key = `${source}\n${session}`;
       const range = open.get(key);
@@ -67,6 +68,9 @@ export function createRanges(segment: string) {
       const made = { session, source, segment, offset, first_seq: seq, last_seq: seq };
       open.set(key, made);
       all.push(made);
+      const own = by_session.get(session);
+      if (own === undefined) by_session.set(session, [made]);
+      else own.push(made);
     },
   };
 }
@@ -96,7 +100,14 @@ export function memoryIndex(): PositionIndex {
   };
 }
 
-export function createCatalogue(dir: string, index: PositionIndex = memoryIndex()) {
+/** `inHand`: the segment that the caller writes, known from memory; null: none. */
+export function createCatalogue(
+  dir: string,
+  index: PositionIndex = memoryIndex(),
+  inHand: () => Ranges | null = () => null,
+) {
+  const segments = watchSegments(dir);
+  let moved_to = index.moved_to;
   async function learn(segment: string, from: number, report: ReadReport): Promise<void> {
     const ranges = createRanges(segment);
     const end = await eachLine(dir, segment, { from, report }, (line) =>
@@ -107,28 +118,43 @@ export function createCatalogue(dir: string, index: PositionIndex = memoryIndex(
   return {
     /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
     async refresh(report: ReadReport): Promise<string[]> {
-      const covered = index.covered();
+      if (index.moved_to !== moved_to) segments.forget();
+      moved_to = index.moved_to;
       const unread: string[] = [];
-      for (const segment of listSegments(dir)) {
+      let covered: ReadonlyMap<string, number> | null = null;
+      for (const { segment, bytes } of segments.changed(inHand()?.segment)) {
+        covered ??= index.covered();
         const known = covered.get(segment) ?? 0;
-        const bytes = segmentBytes(dir, segment);
         // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
         const before = report.unreadable;
         if (bytes > from) await learn(segment, from, report);
         if (report.unreadable > before) unread.push(segment);
+        else segments.seen(segment, bytes);
       }
       return unread;
     },
-    positions: (session: string) => joined(index.getPositions(session)),
+    positions: (session: string) =>
+      joined([...index.getPositions(session), ...(inHand()?.of(session) ?? [])]),
   };
 }
 
-/** In the order of the journal; pieces of one segment that overlap or follow each other are one. */
+const catalogues = new WeakMap<PositionIndex, Map<string, Catalogue>>();
+
+/** One catalogue for all who read with the same index: many sessions one after the other cost one look at the segments. */
+export function catalogueOf(dir: string, index: PositionIndex): Catalogue {
+  const by_dir = catalogues.get(index) ?? new Map<string, Catalogue>();
+  catalogues.set(index, by_dir);
+  const known = by_dir.get(dir) ?? createCatalogue(dir, index);
+  by_dir.set(dir, known);
+  return known;
+}
+
+/** In the order of the journal; pieces of one segment that overlap or follow each other there are one. */
 function joined(positions: readonly Position[]): Position[] {
   const sorted = [...positions].sort(
-    (a, b) => order(a.source, b.source) || order(a.segment, b.segment) || a.first_seq - b.first_seq,
+    (a, b) => order(a.source, b.source) || order(a.segment, b.segment) || a.offset - b.offset,
   );
   const result: Position[] = [];
   for (const position of sorted) {
@@ -137,8 +163,8 @@ function joined(positions: readonly Position[]): Position[] {
       previous !== undefined &&
       previous.source === position.source &&
       previous.segment === position.segment &&
-      position.first_seq <= previous.last_seq + 1 &&
-      position.offset >= previous.offset
+      position.first_seq >= previous.first_seq &&
+      position.first_seq <= previous.last_seq + 1
     ) {
       previous.last_seq = Math.max(previous.last_seq, position.last_seq);
     } else if (position.last_seq <= LIMITS.session_events_max) {
@@ -164,19 +190,17 @@ export async function* sessionLines(
   // How many conflicts there are is not known: with one of them the segment is read to its end.
   const to_end =
     options.to_end || positions.some((position) => position.source.startsWith(CONFLICT));
-  const open = [...positions];
+  const open = Map.groupBy(positions, ({ source, last_seq }) => `${last_seq}\n${source}`);
   for await (const lines of scanSegment(dir, segment, { from, report: options.report })) {
     for (const line of lines) {
       if (line.session !== session || !sources.has(line.source)) continue;
       yield line;
-      const done = open.findIndex(
-        (range) =>
-          range.source === line.source &&
-          range.last_seq === line.seq &&
-          range.offset <= line.offset,
-      );
-      if (done >= 0) open.splice(done, 1);
+      const ends = open.get(`${line.seq}\n${line.source}`);
+      if (ends === undefined) continue;
+      const at = ends.findIndex(({ offset }) => offset <= line.offset);
+      if (at >= 0) ends.splice(at, 1);
+      if (ends.length === 0) open.delete(`${line.seq}\n${line.source}`);
     }
-    if (open.length === 0 && !to_end) return;
+    if (open.size === 0 && !to_end) return;
   }
 }

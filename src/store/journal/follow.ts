@@ -1,6 +1,7 @@
 /** Following the journal while any process writes it. */
-import { type FSWatcher, readSync, watch } from 'node:fs';
+import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withFd } from '../../lib/with-fd.ts';
 import { openRead } from '../files.ts';
@@ -13,7 +14,9 @@ import {
   type SegmentLine,
   SegmentReader,
   segmentBytes,
+  segmentOf,
 } from './scan.ts';
+import { isPacked } from './segment-file.ts';
 
 /** Looked at before the body is. */
 export type EntryFilter = (entry: { session: string; source: string; seq: number }) => boolean;
@@ -46,11 +49,12 @@ function endOf(dir: string, segment: string): number {
   let fd: number;
   try {
     fd = openRead(join(dir, segment));
-  } catch {
-    return 0;
+  } catch (error) {
+    // Packed: nothing is added to it.
+    return errnoOf(error) === 'ENOENT' ? segmentBytes(dir, segment) : 0;
   }
   return withFd(fd, () => {
-    for (let end = segmentBytes(dir, segment); end > 0; end -= PIECE_BYTES) {
+    for (let end = fstatSync(fd).size; end > 0; end -= PIECE_BYTES) {
       const from = Math.max(0, end - PIECE_BYTES);
       const count = readSync(fd, bytes, 0, end - from, from);
       const at = bytes.subarray(0, count).lastIndexOf(LF);
@@ -72,10 +76,14 @@ async function* walk(options: Walk): AsyncGenerator<StoredEntry> {
   const { dir, cursor, signal, filter, report } = options;
   const places = new Map<string, number>(Object.entries(cursor));
   const sizes = new Map<string, number>();
+  /** Packed segments that were read: nothing is added to them. */
+  const ended = new Set<string>();
   const bell = createBell(dir, signal);
   try {
     for (let round = 0; !signal.aborted; round++) {
       for (const segment of due(dir, bell, round)) {
+        if (ended.has(segment)) continue;
+        if (isPacked(join(dir, segment))) ended.add(segment);
         const size = segmentBytes(dir, segment);
         if (size === sizes.get(segment)) continue;
         sizes.set(segment, size);
@@ -128,7 +136,7 @@ function createBell(dir: string, signal: AbortSignal) {
   const ring = () => wake?.();
   try {
     watcher = watch(dir, { persistent: false }, (_event, name) => {
-      if (name !== null) names.add(name);
+      if (name !== null) names.add(segmentOf(name));
       ring();
     });
     // A watcher that fails leaves the poll.
@@ -138,7 +146,7 @@ function createBell(dir: string, signal: AbortSignal) {
   }
   signal.addEventListener('abort', ring);
   return {
-    /** Names of files that changed since the last call. */
+    /** Names of files that changed since the last call; of a packed segment its own. */
     changed(): Set<string> {
       const result = names;
       names = new Set();

@@ -1,21 +1,21 @@
 /**
- * Gives the bytes of deleted runs back. Contract: the index says where to look, the segment itself what is removed: only
+ * Gives the bytes of deleted runs back, in files and in the journal. Contract: the index says where to look, the segment itself what is removed: only
  * lines that a scan shows to be of deleted sessions, and a whole segment only when it holds nothing else. Under the store
  * lock; a segment that a living process may append to is left for another time.
  */
-import { closeSync, existsSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError } from '../../lib/errors.ts';
 import { systemRandom } from '../../lib/ids.ts';
 import { dieHere, failsAt } from '../failpoint.ts';
-import { openRead, readStart, removeFile } from '../files.ts';
+import { removeFile } from '../files.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import type { Index } from '../index/index-db.ts';
 import type { StateDir } from '../state-dir.ts';
 import { eachLine, isSegment, listSegments, newReport } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
+import { isThere, openSegment, PACKED, readFirst, type SegmentFile } from './segment-file.ts';
 import { readHeader } from './segment-owner.ts';
-import { readTombstones } from './tombstones.ts';
+import { finishDeletions } from './tombstones.ts';
 
 export interface Freed {
   removed: string[];
@@ -27,9 +27,9 @@ export interface Freed {
 
 export async function freeDeleted(state: StateDir, index: Index): Promise<Freed> {
   const { journal } = state;
+  const deleted = finishDeletions(state, index);
   await removeCopies(state, index);
   await createCatalogue(journal, index).refresh(newReport());
-  const deleted = readTombstones(state);
   const freed: Freed = { removed: [], rewritten: [], left: [] };
   const hold = new Set<string>();
   for (const { segment, session } of index.entriesBySession())
@@ -49,6 +49,7 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
       freed.rewritten.push(segment);
     }
   }
+  if (freed.rewritten.length > 0) await createCatalogue(journal, index).refresh(newReport());
   return freed;
 }
 
@@ -94,7 +95,7 @@ async function lookAt(
 /** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */
 function headerEnd(path: string): number | null {
   try {
-    const bytes = readStart(path, 4096);
+    const bytes = readFirst(path, 4096);
     return bytes.toString('latin1').startsWith('{"v":') ? bytes.indexOf(LF) + 1 : 0;
   } catch {
     return null;
@@ -105,7 +106,8 @@ function removeSegment({ journal }: StateDir, index: Index, segment: string): vo
   if (failsAt('before_remove')) dieHere();
   // First: what the index does not know is read again, what it knows too much of would be missed.
   index.forgetSegment(segment);
-  removeFile(join(journal, segment), 'journal');
+  // The plain one last: where both are there, it is the one that counts.
+  for (const end of [PACKED, '']) removeFile(join(journal, `${segment}${end}`), 'journal');
 }
 
 /** What is kept goes into a new segment, byte for byte, durable before the old one is removed; its first line names the old one. */
@@ -118,23 +120,23 @@ async function rewrite(
   const { journal } = state;
   const name = segmentName(Date.now(), systemRandom);
   const out = createSegment(journal, name, segment);
-  const fd = openRead(join(journal, segment));
+  const file = openSegment(join(journal, segment));
   try {
-    const copy = createCopy(fd, out);
+    const copy = createCopy(file, out);
     for (const range of kept) await copy.range(range);
     await copy.flush();
   } finally {
-    closeSync(fd);
+    file.close();
     out.close();
   }
   removeSegment(state, index, segment);
-  await createCatalogue(journal, index).refresh(newReport());
+  await out.pack();
 }
 
 const COPY_BYTES = 1024 * 1024;
 const LF = 10;
 
-function createCopy(fd: number, out: SegmentWriter) {
+function createCopy(file: SegmentFile, out: SegmentWriter) {
   let held: Buffer[] = [];
   let bytes = 0;
   const flush = async () => {
@@ -152,7 +154,7 @@ function createCopy(fd: number, out: SegmentWriter) {
     async range({ from, to }: Range): Promise<void> {
       for (let at = from; at < to; ) {
         const chunk = Buffer.allocUnsafe(Math.min(COPY_BYTES, to - at));
-        const count = readSync(fd, chunk, 0, chunk.length, at);
+        const count = await file.read(chunk, 0, chunk.length, at);
         if (count === 0) throw new Error('a segment became shorter while it was read');
         await put(chunk.subarray(0, count));
         at += count;
@@ -169,7 +171,7 @@ async function removeCopies(state: StateDir, index: Index): Promise<void> {
   for (const copy of listSegments(journal)) {
     const original = readHeader(join(journal, copy))?.replaces ?? null;
     if (original === null || !isSegment(original) || original === copy) continue;
-    if (!existsSync(join(journal, original)) || mayGrow(journal, copy)) continue;
+    if (!isThere(join(journal, original)) || mayGrow(journal, copy)) continue;
     const there = await linesOf(journal, original);
     const copied = there === null ? null : await linesOf(journal, copy);
     if (there === null || copied === null || !copied.isSubsetOf(there)) continue;

@@ -11,9 +11,11 @@ import type { StateDir } from '../state-dir.ts';
 import { sweepLeftovers } from '../sweep.ts';
 import { createArchive } from './archive.ts';
 import { freeDeleted } from './free.ts';
+import { packLeft } from './pack.ts';
 import { createSift, inOrder, walkSession } from './read.ts';
 import { eachLine, listSegments, newReport, type SegmentLine, unreadable } from './scan.ts';
-import { segmentName } from './segment.ts';
+import { mayGrow, segmentName } from './segment.ts';
+import { isPacked } from './segment-file.ts';
 import { deleteRuns } from './tombstones.ts';
 
 export interface GcRun {
@@ -66,6 +68,7 @@ export async function collectRuns(
   for (const { run_id } of kept) going.delete(run_id);
   deleteRuns(state, index, [...going]);
   const freed = await freeDeleted(state, index);
+  for (const dir of [state.journal, join(state.path, 'live', 'journal')]) await packClosed(dir);
   if (going.size > 0) index.compact();
   return {
     removed: going.size,
@@ -74,6 +77,14 @@ export async function collectRuns(
     segments_removed: freed.removed.length,
     segments_rewritten: freed.rewritten.length,
   };
+}
+
+/** Packs the segments that dead processes left. */
+async function packClosed(dir: string): Promise<void> {
+  for (const segment of listSegments(dir)) {
+    const path = join(dir, segment);
+    if (!isPacked(path) && !mayGrow(dir, segment)) await packLeft(path);
+  }
 }
 
 type Archived = Pick<GcResult, 'archive' | 'kept'>;
@@ -134,7 +145,7 @@ async function eachRunLine(
   await scanRuns(state, index, runs.difference(new Set(mixed)), take);
   for (const session of mixed) {
     const report = newReport();
-    const lines = walkSession(journal, session, { index, report }, (_, line, source) =>
+    const lines = walkSession(journal, session, { catalogue, report }, (_, line, source) =>
       take(line, source),
     );
     for await (const _ of lines);

@@ -45,7 +45,7 @@ const numbered = (count: number, from = 1) =>
   );
 
 async function stored(dir: string, session = 's') {
-  const read = readSession(dir, session);
+  const read = readSession(dir, session, { to_end: true });
   const entries: [string, number, string][] = [];
   for await (const { source, seq, body } of read) entries.push([source, seq, body]);
   return { entries, report: read.report };

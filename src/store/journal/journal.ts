@@ -41,7 +41,7 @@ interface Job {
 
 export function openJournal(dir: string, options: JournalOptions = {}) {
   const out = createOutput(dir, options);
-  const catalogue = createCatalogue(dir, out.index);
+  const catalogue = createCatalogue(dir, out.index, out.inHand);
   const { own } = out;
   const sessions = new Sessions((session) => loadSession({ dir, catalogue, session, own }));
   const queue: Job[] = [];
@@ -101,11 +101,12 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
     },
     /** Throws unless all that this journal wrote is still in its place. */
     check: out.check,
-    /** Waits for what is queued. */
+    /** Waits for what is queued, and for the packing of what was written. */
     async close(): Promise<void> {
       closed = true;
       while (working !== null) await working;
       out.leave();
+      await out.packed();
     },
   };
 }
@@ -162,19 +163,22 @@ function createOutput(dir: string, options: JournalOptions) {
   let segment: SegmentWriter | null = null;
   const written: SegmentWriter[] = [];
   let ranges = createRanges('');
+  /** One at a time: appends to the next segment have the rest of the machine. */
+  let packing = Promise.resolve();
 
   /** `lost`: the index must not learn of the segment. */
   function leave(lost = false): void {
     if (segment === null) return;
-    const { name, bytes } = segment;
-    segment.close();
+    const left = segment;
+    left.close();
     segment = null;
     if (lost) return;
     try {
-      index.cover(name, bytes, ranges.all);
+      index.cover(left.name, left.bytes, ranges.all);
     } catch {
       // The index can be made again from the segments; an entry that is durable must not fail for it.
     }
+    packing = packing.then(left.pack);
   }
 
   function current(more: number): SegmentWriter {
@@ -196,6 +200,7 @@ function createOutput(dir: string, options: JournalOptions) {
       return slab;
     },
     path: () => segment?.path ?? dir,
+    inHand: () => (segment === null ? null : ranges),
     check() {
       for (const one of written) one.check();
     },
@@ -208,6 +213,8 @@ function createOutput(dir: string, options: JournalOptions) {
       }
     },
     leave,
+    /** Resolves once all segments that were left are packed, or stay as they are. */
+    packed: () => packing,
   };
 }
 

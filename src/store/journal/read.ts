@@ -1,7 +1,9 @@
 /** Reading the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
 import { LIMITS } from '../../lib/limits.ts';
 import {
+  type Catalogue,
   CONFLICT,
+  catalogueOf,
   createCatalogue,
   order,
   type Position,
@@ -45,14 +47,22 @@ export function storedEntry(segment: string, line: SegmentLine, source: string):
   };
 }
 
+export interface SessionOptions {
+  index?: PositionIndex;
+  /** One that was refreshed, for who reads many sessions: the segments are not looked at again. */
+  catalogue?: Catalogue;
+  /** Reads on to the end of each segment, and counts what is damaged there: it may be of this session. */
+  to_end?: boolean;
+}
+
 /**
  * One session's entries, each once; those of a source in the order of their numbers. An entry that differs from an
- * earlier one of its number is given with the source `conflict:<source>`.
+ * earlier one of its number is given with the source `conflict:<source>`. Reads from the first to the last of them.
  */
 export function readSession(
   dir: string,
   session: string,
-  options: { index?: PositionIndex } = {},
+  options: SessionOptions = {},
 ): JournalRead {
   const report = newReport();
   const all = { ...options, report };
@@ -63,22 +73,22 @@ export function readSession(
 export async function* walkSession<T>(
   dir: string,
   session: string,
-  options: { index?: PositionIndex; report: ReadReport },
+  options: SessionOptions & { report: ReadReport },
   give: (segment: string, line: SegmentLine, source: string) => T,
 ): AsyncGenerator<T> {
   const { report } = options;
-  const catalogue = createCatalogue(dir, options.index);
-  // What is damaged is counted by the reading below, once.
-  await catalogue.refresh(newReport());
+  const catalogue = options.catalogue ?? (await freshCatalogue(dir, options.index));
   const sift = createSift(report);
   const seen = new Set<string>();
-  for (const positions of plan(catalogue.positions(session))) {
+  const { groups, in_order } = plan(catalogue.positions(session));
+  for (const positions of groups) {
     const only = positions.length === 1 ? positions[0] : undefined;
     const { segment } = positions[0] as Position;
-    // The first look at a segment counts what is damaged in it, the last entries of the session included.
+    // The first look at a segment counts what is damaged in it: to its end, where others would begin before that.
     const first = !seen.has(segment);
     seen.add(segment);
-    const look = { report: first ? report : newReport(), to_end: first };
+    const to_end = options.to_end === true || (first && !in_order);
+    const look = { report: first ? report : newReport(), to_end };
     for await (const line of sessionLines(dir, positions, look)) {
       if (only !== undefined && !within(only, line)) continue;
       const source = sift(line);
@@ -89,6 +99,13 @@ export async function* walkSession<T>(
   }
 }
 
+async function freshCatalogue(dir: string, index?: PositionIndex): Promise<Catalogue> {
+  const catalogue = index === undefined ? createCatalogue(dir) : catalogueOf(dir, index);
+  // What is damaged is counted by the reading, once.
+  await catalogue.refresh(newReport());
+  return catalogue;
+}
+
 function within(range: Position, line: SegmentLine): boolean {
   if (line.source !== range.source || line.offset < range.offset) return false;
   if (range.source.startsWith(CONFLICT)) return true;
@@ -96,12 +113,15 @@ function within(range: Position, line: SegmentLine): boolean {
 }
 
 /** Which ranges to read together: a segment's at once where the journal's order is the right one, else one by one. */
-function plan(positions: readonly Position[]): Position[][] {
-  if (inOrder(positions))
-    return [...Map.groupBy(positions, (position) => position.segment).values()];
-  return [...positions]
+function plan(positions: readonly Position[]): { groups: Position[][]; in_order: boolean } {
+  if (inOrder(positions)) {
+    const by_segment = Map.groupBy(positions, (position) => position.segment);
+    return { groups: [...by_segment.values()], in_order: true };
+  }
+  const groups = [...positions]
     .sort((a, b) => order(a.source, b.source) || a.first_seq - b.first_seq)
     .map((position) => [position]);
+  return { groups, in_order: false };
 }
 
 /** Whether the journal has a session's entries in the order of their numbers, and conflicts behind what they differ from. */

@@ -1,14 +1,12 @@
 /** Reading segments: streaming, flat memory, never an exception for what stands in them. */
-import { closeSync, lstatSync, read, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import { openRead } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { findLine, type LineHead, readLine } from './line.ts';
+import { openSegment, PACKED, plainSize, type SegmentFile, sizeOnDisk } from './segment-file.ts';
 
-const readAt = promisify(read);
 const SEGMENT = /^[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
 const LF = 10;
 const LINE_BYTES_MAX = STORE_LIMITS.entry_bytes_max + 64 * 1024;
@@ -46,25 +44,30 @@ export interface SegmentLine extends LineHead {
 
 export const isSegment = (name: string) => SEGMENT.test(name);
 
-/** Names of the segments, oldest first. */
+/** The segment that a file holds; the name itself of any other file. */
+export const segmentOf = (name: string) =>
+  name.endsWith(PACKED) ? name.slice(0, -PACKED.length) : name;
+
+/** Names of the segments, packed or not, oldest first. */
 export function listSegments(dir: string): string[] {
   try {
-    return readdirSync(dir).filter(isSegment).sort();
+    return [...new Set(readdirSync(dir).map(segmentOf).filter(isSegment))].sort();
   } catch (cause) {
     if (errnoOf(cause) === 'ENOENT') return [];
     throw fileError(cause, dir, 'journal');
   }
 }
 
-/** Of a link the bytes of the link itself: none is followed, and one that leads nowhere is noticed too. */
-export function segmentBytes(dir: string, segment: string): number {
-  return lstatSync(join(dir, segment), { throwIfNoEntry: false })?.size ?? 0;
-}
+/** Bytes of its plain text: what offsets count. */
+export const segmentBytes = (dir: string, segment: string) => plainSize(join(dir, segment));
+
+/** Bytes that it takes on the disk. */
+export const diskBytes = (dir: string, segment: string) => sizeOnDisk(join(dir, segment));
 
 export class SegmentReader {
   readonly #path: string;
   readonly #report: ReadReport;
-  #fd = -1;
+  #file: SegmentFile | null = null;
   #bytes = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
   /** Offset in the file of bytes[0]; bytes[0, fill) are read, bytes[0, used) given away, bytes[0, seen) have no more LF. */
   #base: number;
@@ -94,12 +97,12 @@ export class SegmentReader {
     for (;;) {
       this.#makeRoom();
       try {
-        if (this.#fd < 0) this.#fd = openRead(this.#path);
+        this.#file ??= this.#open();
         const room = this.#bytes.length - this.#fill;
         const at = this.#base + this.#fill;
-        const { bytesRead } = await readAt(this.#fd, this.#bytes, this.#fill, room, at);
-        if (bytesRead === 0) return null;
-        this.#fill += bytesRead;
+        const count = await this.#file.read(this.#bytes, this.#fill, room, at);
+        if (count === 0) return null;
+        this.#fill += count;
       } catch {
         this.#report.unreadable += 1;
         return null;
@@ -110,8 +113,14 @@ export class SegmentReader {
   }
 
   close(): void {
-    if (this.#fd >= 0) closeSync(this.#fd);
-    this.#fd = -1;
+    this.#file?.close();
+    this.#file = null;
+  }
+
+  #open(): SegmentFile {
+    const file = openSegment(this.#path);
+    if (file.damaged) this.#report.corrupt += 1;
+    return file;
   }
 
   #makeRoom(): void {

@@ -1,6 +1,6 @@
 /** The first line of a segment: who wrote it, and which segment it replaces. */
-import { readStart } from '../files.ts';
 import { type Owner, ownerIn } from '../owner.ts';
+import { readFirst } from './segment-file.ts';
 
 export interface SegmentHeader {
   owner: Owner;
@@ -11,7 +11,7 @@ export interface SegmentHeader {
 /** Null when the first line is torn or says nothing: such a writer died before its first entry. */
 export function readHeader(path: string): SegmentHeader | null {
   try {
-    const bytes = readStart(path, 2048);
+    const bytes = readFirst(path, 2048);
     const end = bytes.indexOf(10);
     if (end < 0) return null;
     const text = bytes.toString('latin1', 0, end);

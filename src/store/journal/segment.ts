@@ -9,18 +9,19 @@ import {
   fstatSync,
   ftruncateSync,
   lstatSync,
-  readSync,
+  unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource } from '../../lib/ids.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { withFd } from '../../lib/with-fd.ts';
 import { dieHere, failsAt } from '../failpoint.ts';
 import { createPrivate, openRead, syncFolder, writeAll } from '../files.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { mayLive, thisOwner } from '../owner.ts';
+import { packBeside } from './pack.ts';
+import { isPacked, PACKED, piecesOf } from './segment-file.ts';
 import { readHeader } from './segment-owner.ts';
 
 const syncData = promisify(fdatasync);
@@ -55,13 +56,15 @@ export function createSegment(dir: string, name: string, replaces?: string) {
   let sum = crc32(first);
   /** Somebody else has written to it or set its time: whether its bytes are still ours is not known. */
   let touched = false;
+  let packed = false;
 
   /** What others remove or replace while it is written is not recorded, though every write succeeds. */
   function look(): BigIntStats {
-    const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    const place = packed ? `${path}${PACKED}` : path;
+    const found = lstatSync(place, { throwIfNoEntry: false, bigint: true });
     if (found === undefined || found.ino !== ours.ino || found.dev !== ours.dev)
-      throw lost(path, 'was removed or replaced');
-    if (found.size < BigInt(bytes)) throw lost(path, 'was cut');
+      throw lost(place, 'was removed or replaced');
+    if (found.size < (packed ? ours.size : BigInt(bytes))) throw lost(place, 'was cut');
     return found;
   }
 
@@ -104,23 +107,36 @@ export function createSegment(dir: string, name: string, replaces?: string) {
       ours = look();
     },
     close: () => closeSync(fd),
+    /** After `close`: gives it its packed form, where that is worth it. A failure leaves it as it is. */
+    async pack(): Promise<void> {
+      if (bytes < STORE_LIMITS.pack_bytes_min || touched) return;
+      try {
+        const made = await packBeside(path, (file) => file.ino === ours.ino && isAs(file, ours));
+        if (made === null) return;
+        unlinkSync(path);
+        ours = made;
+        packed = true;
+      } catch {
+        // The disk is full, or others were at the file: what is recorded is in the plain one.
+      }
+    },
   };
 }
 
 const isAs = (found: BigIntStats, known: BigIntStats) =>
   found.mtimeNs === known.mtimeNs && found.size === known.size;
 
-/** The checksum of the first bytes of a file. */
+/** The checksum of the first bytes of a segment. */
 function sumOf(path: string, bytes: number): number {
-  const chunk = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-  return withFd(openRead(path), (fd) => {
-    let sum = 0;
-    for (let at = 0, count = -1; at < bytes && count !== 0; at += count) {
-      count = readSync(fd, chunk, 0, Math.min(chunk.length, bytes - at), at);
-      sum = crc32(chunk.subarray(0, count), sum);
-    }
-    return sum;
-  });
+  let sum = 0;
+  let left = bytes;
+  for (const piece of piecesOf(path)) {
+    const counted = piece.subarray(0, left);
+    sum = crc32(counted, sum);
+    left -= counted.length;
+    if (left === 0) break;
+  }
+  return sum;
 }
 
 function lost(path: string, how: string): TachoError {
@@ -145,15 +161,17 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
     fd = openRead(path);
     await syncData(fd);
   } catch (cause) {
-    // Removed since it was listed: with it went what would have had to be kept.
+    // Packed, which is durable before it has its name; or removed, and with it what would have had to be kept.
     if (errnoOf(cause) !== 'ENOENT') throw fileError(cause, path, 'journal');
   } finally {
     if (fd >= 0) closeSync(fd);
   }
 }
 
-/** Whether the process that made a segment may still append to it. */
+/** Whether the process that made a segment may still append to it; never to a packed one. */
 export function mayGrow(dir: string, name: string): boolean {
-  const header = readHeader(join(dir, name));
+  const path = join(dir, name);
+  if (isPacked(path)) return false;
+  const header = readHeader(path);
   return header !== null && mayLive(header.owner, dir);
 }

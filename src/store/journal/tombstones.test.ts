@@ -18,7 +18,13 @@ import { transcriptFile } from '../spool/run-files.ts';
 import { createSpool } from '../spool/spool.ts';
 import { openStateDir } from '../state-dir.ts';
 import { sweepLeftovers } from '../sweep.ts';
-import { bury, deleteRuns, readTombstones } from './tombstones.ts';
+import {
+  bury,
+  deleteRuns,
+  finishDeletions,
+  readTombstones,
+  removeIfDeleted,
+} from './tombstones.ts';
 
 const RUNS = ['r_01m7ek9waharpypwdc3ap3fmfq', 'r_01m7ek9wbbpwgmptw6ebvv5a3n'] as const;
 
@@ -49,6 +55,7 @@ verifies('ST-5', 'the files in the making of a deleted run are removed, whoever 
     file(state.logs, `.${run_id}.log.${process.pid}-812.tmp`);
   }
   deleteRuns(state, index, [RUNS[0]]);
+  finishDeletions(state, index);
   const left = [state.transcripts, state.logs].flatMap((path) => readdirSync(join(path, 'demo')));
   expect(left).toEqual([
     `.${RUNS[1]}.transcript.jsonl.1-1.0.tmp`,
@@ -93,13 +100,51 @@ test('what killed commands left is swept, and what is in use is not', () => {
   index.close();
 });
 
-test('files of a deleted run that a killed command left are removed by the next deletion', () => {
+test('files of a deleted run that a killed command left are removed with the next ones', () => {
   const { state, index } = newState();
   const left = transcriptFile(state, 'demo', RUNS[0]);
   const kept = transcriptFile(state, 'demo', RUNS[1]);
   for (const path of [left, kept]) writeFileSync(path, 'said');
   bury(state, [RUNS[0]]);
-  deleteRuns(state, index, []);
+  expect(finishDeletions(state, index)).toEqual(new Set([RUNS[0]]));
   expect([left, kept].map((path) => existsSync(path))).toEqual([false, true]);
+  index.close();
+});
+
+test('a run that is stored after its deletion goes again, with its files', () => {
+  const { state, index } = newState();
+  const [gone, kept] = RUNS.map((run_id) => transcriptFile(state, 'demo', run_id)) as [
+    string,
+    string,
+  ];
+  for (const path of [gone, kept]) writeFileSync(path, 'said');
+  bury(state, [RUNS[0]]);
+  expect(RUNS.map((run_id) => removeIfDeleted(state, index, run_id))).toEqual([true, false]);
+  expect([gone, kept].map((path) => existsSync(path))).toEqual([false, true]);
+  index.close();
+});
+
+verifies('ST-5', 'the list of deletions does not grow with runs that come and go', () => {
+  const { state, index } = newState();
+  const path = join(state.journal, 'tombstones.jsonl');
+  finishDeletions(state, index);
+  expect(existsSync(path)).toBe(false);
+  bury(state, RUNS);
+  const { size } = statSync(path);
+  for (let n = 0; n < 100; n++) {
+    bury(state, [RUNS[0]], 'restored');
+    bury(state, [RUNS[0]]);
+  }
+  bury(state, [RUNS[1]], 'restored');
+  appendFileSync(path, '{"deleted":"r_01');
+  finishDeletions(state, index);
+  expect(readTombstones(state)).toEqual(new Set([RUNS[0]]));
+  expect(statSync(path).size).toBeLessThan(size);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const { ino } = statSync(path);
+  finishDeletions(state, index);
+  expect(statSync(path).ino).toBe(ino);
+  bury(state, [RUNS[1]]);
+  expect(readTombstones(state)).toEqual(new Set(RUNS));
   index.close();
 });

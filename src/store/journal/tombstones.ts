@@ -6,7 +6,7 @@ import { fdatasyncSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, fileError, withPath } from '../../lib/errors.ts';
 import { withFd } from '../../lib/with-fd.ts';
-import { openAppend, readPrivate, syncFolder, writeAll } from '../files.ts';
+import { openAppend, readPrivate, syncFolder, writeAll, writeAtomic } from '../files.ts';
 import type { Index } from '../index/index-db.ts';
 import { removeFilesOf } from '../spool/run-files.ts';
 import { removeSpool, spoolAt, spoolName, spoolNames } from '../spool/spool.ts';
@@ -60,6 +60,9 @@ function wordOf(line: string): { deleted?: string; restored?: string } | null {
   }
 }
 
+const lineOf = (word: 'deleted' | 'restored', run_id: string) =>
+  `${JSON.stringify({ [word]: run_id })}\n`;
+
 /** Writes down that these runs are deleted, or, `restored`, that they are back. */
 export function bury(
   state: StateDir,
@@ -69,7 +72,7 @@ export function bury(
   if (run_ids.length === 0) return;
   const path = tombstonesAt(state);
   // The LF in front ends a line that a dead process left torn.
-  const lines = ['\n', ...run_ids.map((run_id) => `${JSON.stringify({ [word]: run_id })}\n`)];
+  const lines = ['\n', ...run_ids.map((run_id) => lineOf(word, run_id))];
   withPath(path, STAGE, () => {
     withFd(openAppend(path), (fd) => {
       writeAll(fd, Buffer.from(lines.join('')));
@@ -80,12 +83,42 @@ export function bury(
 }
 
 /**
- * Deletes runs: written down first, then their spools, rows and files, so that a listed run has its files. Their events
- * are freed by `freeDeleted`. What was interrupted is finished by the next deletion or gc.
+ * Deletes runs: written down first, then their spools and rows. Their files and events are freed by `freeDeleted`, which
+ * has to follow, once for any number of calls; what is interrupted is finished by that of the next rm or gc.
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
-  removeBuried(state, index, run_ids);
+  removeRows(state, index, run_ids);
+}
+
+/**
+ * Removes what is left of deleted runs beside the journal, also of those whose deletion was interrupted. Gives their ids.
+ * Under the store lock: nobody writes down another deletion meanwhile.
+ */
+export function finishDeletions(state: StateDir, index: Index): Set<string> {
+  // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
+  const listed = index.runIds();
+  const text = textOf(state);
+  const deleted = idsIn(text);
+  compact(state, text, deleted);
+  removeRows(
+    state,
+    index,
+    listed.filter((run_id) => deleted.has(run_id)),
+  );
+  removeFilesOf(state, deleted);
+  return deleted;
+}
+
+/** Writes the list again with a line for each deleted run: those that were restored since leave nothing in it. */
+function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): void {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
+    if (at > 0 && text[at - 1] !== '\n') lines += 1;
+  if (lines === deleted.size && text.endsWith('\n')) return;
+  if (text === '') return;
+  const kept = Array.from(deleted, (run_id) => lineOf('deleted', run_id));
+  writeAtomic(tombstonesAt(state), kept.join(''), STAGE);
 }
 
 /**
@@ -93,21 +126,17 @@ export function deleteRuns(state: StateDir, index: Index, run_ids: readonly stri
  * written down before it looks: one of them finds the other's. Returns whether it was deleted.
  */
 export function removeIfDeleted(state: StateDir, index: Index, run_id: string): boolean {
-  const deleted = isDeleted(state, run_id);
-  if (deleted) removeBuried(state, index, [run_id]);
-  return deleted;
+  if (!isDeleted(state, run_id)) return false;
+  removeRows(state, index, [run_id]);
+  removeFilesOf(state, [run_id]);
+  return true;
 }
 
-function removeBuried(state: StateDir, index: Index, run_ids: readonly string[]): void {
-  // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
-  const listed = index.runIds();
-  const deleted = readTombstones(state);
-  // What an earlier command wrote down and did not finish goes with these.
-  const going = new Set([...run_ids, ...listed.filter((run_id) => deleted.has(run_id))]);
+function removeRows(state: StateDir, index: Index, run_ids: readonly string[]): void {
+  if (run_ids.length === 0) return;
   // Most runs have none.
   const spools = spoolNames(state);
-  for (const run_id of going)
+  for (const run_id of run_ids)
     if (spools.has(spoolName(run_id))) removeSpool(spoolAt(state, run_id));
-  index.deleteRuns([...going]);
-  removeFilesOf(state, deleted);
+  index.deleteRuns(run_ids);
 }

@@ -1,0 +1,128 @@
+/**
+ * The Zstandard Seekable Format: a text in frames that unpack alone, then the sizes of all of them in a frame that
+ * decompressors skip. Nothing in such a file is trusted: bounds are checked before anything is read by them.
+ */
+import { fstatSync } from 'node:fs';
+import { bytesAt, frameAt } from './zstd-frames.ts';
+
+/** What a frame holds at most. Smaller ones pack worse, larger ones make one entry dear to read. */
+export const FRAME_BYTES = 1024 * 1024;
+/** A table with more is none of ours: a segment ends at 64 MiB, and behind an entry of at most 64 MiB. */
+export const FRAMES_MAX = 1024;
+/** What a frame may take on the disk: as zstd does for bytes that cannot be packed. */
+const PACKED_BYTES_MAX = FRAME_BYTES + FRAME_BYTES / 256 + 64;
+/** Of a frame that no table names; one of ours has 8. */
+const BLOCKS_MAX = 64;
+
+const SKIPPABLE_MAGIC = 0x184d2a5e;
+const FOOTER_MAGIC = 0x8f92eab1;
+const HEAD_BYTES = 8;
+const FOOTER_BYTES = 9;
+const CHECKSUM_FLAG = 0x80;
+const RESERVED_FLAGS = 0x7c;
+/** Enough for the table of most segments. */
+const TAIL_BYTES = 1024;
+
+/** Where a frame lies in the file, and its text in the whole text. */
+export interface PackedFrame {
+  at: number;
+  packed: number;
+  plain_at: number;
+  plain: number;
+}
+
+export interface FrameTable {
+  frames: readonly PackedFrame[];
+  /** Of the whole text. */
+  bytes: number;
+  /** The file is cut, or its table is damaged: these are the frames found from its beginning on. */
+  damaged: boolean;
+}
+
+type Sizes = Pick<PackedFrame, 'packed' | 'plain'>;
+
+export function tableBytes(frames: readonly Sizes[]): Buffer {
+  const bytes = Buffer.alloc(HEAD_BYTES + frames.length * 8 + FOOTER_BYTES);
+  bytes.writeUInt32LE(SKIPPABLE_MAGIC, 0);
+  bytes.writeUInt32LE(bytes.length - HEAD_BYTES, 4);
+  let at = HEAD_BYTES;
+  for (const { packed, plain } of frames) {
+    at = bytes.writeUInt32LE(packed, at);
+    at = bytes.writeUInt32LE(plain, at);
+  }
+  at = bytes.writeUInt32LE(frames.length, at);
+  at = bytes.writeUInt8(0, at);
+  bytes.writeUInt32LE(FOOTER_MAGIC, at);
+  return bytes;
+}
+
+/** Null when no frame is found in the file. */
+export function readTable(fd: number): FrameTable | null {
+  const { size } = fstatSync(fd);
+  const table = tableOf(tableSizes(fd, size), false);
+  if (table !== null) return table;
+  return tableOf(foundSizes(fd), true);
+}
+
+/** What the table at the end says; null unless it accounts for the whole file. */
+function tableSizes(fd: number, size: number): Sizes[] | null {
+  let tail = bytesAt(fd, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
+  if (tail.length < HEAD_BYTES + FOOTER_BYTES) return null;
+  if (tail.readUInt32LE(tail.length - 4) !== FOOTER_MAGIC) return null;
+  const flags = tail.readUInt8(tail.length - 5);
+  const count = tail.readUInt32LE(tail.length - FOOTER_BYTES);
+  if (count > FRAMES_MAX || (flags & RESERVED_FLAGS) !== 0) return null;
+  const step = (flags & CHECKSUM_FLAG) === 0 ? 8 : 12;
+  const bytes = HEAD_BYTES + count * step + FOOTER_BYTES;
+  if (bytes > size) return null;
+  if (bytes > tail.length) tail = bytesAt(fd, size - bytes, bytes);
+  const start = tail.length - bytes;
+  if (start < 0 || tail.readUInt32LE(start) !== SKIPPABLE_MAGIC) return null;
+  if (tail.readUInt32LE(start + 4) !== bytes - HEAD_BYTES) return null;
+  const sizes = Array.from({ length: count }, (_, i) => {
+    const at = start + HEAD_BYTES + i * step;
+    return { packed: tail.readUInt32LE(at), plain: tail.readUInt32LE(at + 4) };
+  });
+  const packed = sizes.reduce((sum, one) => sum + one.packed, 0);
+  return packed + bytes === size ? sizes : null;
+}
+
+/** What the frames themselves say, up to the first that is cut. */
+function foundSizes(fd: number): Sizes[] {
+  const sizes: Sizes[] = [];
+  for (let at = 0; sizes.length < FRAMES_MAX; ) {
+    const { to, plain, skippable } = frameAt(fd, at, BLOCKS_MAX);
+    if (to === null || plain === null || skippable || !isAllowed({ packed: to - at, plain })) break;
+    sizes.push({ packed: to - at, plain });
+    at = to;
+  }
+  return sizes;
+}
+
+const isAllowed = ({ packed, plain }: Sizes) => packed <= PACKED_BYTES_MAX && plain <= FRAME_BYTES;
+
+function tableOf(sizes: readonly Sizes[] | null, damaged: boolean): FrameTable | null {
+  if (sizes === null || sizes.length === 0 || !sizes.every(isAllowed)) return null;
+  const frames: PackedFrame[] = [];
+  let at = 0;
+  let plain_at = 0;
+  for (const { packed, plain } of sizes) {
+    frames.push({ at, packed, plain_at, plain });
+    at += packed;
+    plain_at += plain;
+  }
+  return { frames, bytes: plain_at, damaged };
+}
+
+/** The frame with this byte of the text; undefined behind the end. */
+export function frameWith({ frames }: FrameTable, position: number): PackedFrame | undefined {
+  let low = 0;
+  let high = frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const { plain_at, plain } = frames[middle] as PackedFrame;
+    if (plain_at + plain <= position) low = middle + 1;
+    else high = middle;
+  }
+  return frames[low];
+}
