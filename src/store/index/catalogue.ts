@@ -45,6 +45,8 @@ export function coversOnly(covers: Cover[]): PositionIndex {
   };
 }
 
+type SeeLine = (line: SegmentLine, segment: string) => void;
+
 export type Catalogue = ReturnType<typeof createCatalogue>;
 
 /** Entries with these sources stand beside their original: several may have the same number. */
@@ -97,16 +99,25 @@ export function memoryIndex(): PositionIndex {
 }
 
 export function createCatalogue(dir: string, index: PositionIndex = memoryIndex()) {
-  async function learn(segment: string, from: number, report: ReadReport): Promise<void> {
+  async function learn(
+    segment: string,
+    from: number,
+    report: ReadReport,
+    see: SeeLine,
+  ): Promise<void> {
     const ranges = createRanges(segment);
-    const end = await eachLine(dir, segment, { from, report }, (line) =>
-      ranges.add(line.session, line.source, line.seq, line.offset),
-    );
+    const end = await eachLine(dir, segment, { from, report }, (line) => {
+      ranges.add(line.session, line.source, line.seq, line.offset);
+      see(line, segment);
+    });
     if (end > from) index.cover(segment, end, ranges.all);
   }
   return {
-    /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
-    async refresh(report: ReadReport): Promise<string[]> {
+    /**
+     * Learns what was added since, by any process; `see` is given each line of it. Gives the segments that cannot be read
+     * to their end.
+     */
+    async refresh(report: ReadReport, see: SeeLine = () => undefined): Promise<string[]> {
       const covered = index.covered();
       const unread: string[] = [];
       for (const segment of listSegments(dir)) {
@@ -116,7 +127,7 @@ export function createCatalogue(dir: string, index: PositionIndex = memoryIndex(
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
         const before = report.unreadable;
-        if (bytes > from) await learn(segment, from, report);
+        if (bytes > from) await learn(segment, from, report, see);
         if (report.unreadable > before) unread.push(segment);
       }
       return unread;
