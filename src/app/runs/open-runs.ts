@@ -28,11 +28,15 @@ interface OpenRun {
 }
 
 interface Handlers {
+  /** Runs that were given away. */
+  given: ReadonlySet<string>;
   /** Whether a run may begin with this line, the first that is seen of it; otherwise it is left for later. */
   begins: (line: SegmentLine) => boolean;
   ended: (outcome: RunOutcome) => void;
   /** Has entries that are no events; may be called again for the same run. */
   foreign: (run_id: string) => void;
+  /** Is given the bytes of every entry that was read. */
+  read: (bytes: number) => void;
 }
 
 export class OpenRuns {
@@ -41,8 +45,7 @@ export class OpenRuns {
   readonly #state: StateDir;
   readonly #on: Handlers;
   readonly #open = new Map<string, OpenRun>();
-  /** Runs that are given away, and runs with entries that no fold can take. */
-  readonly #gone = new Set<string>();
+  /** Runs with entries that no fold can take. */
   readonly #spoilt = new Set<string>();
   #held = 0;
 
@@ -52,7 +55,7 @@ export class OpenRuns {
   }
 
   has(run_id: string): boolean {
-    return this.#open.has(run_id) || this.#gone.has(run_id);
+    return this.#open.has(run_id) || this.#on.given.has(run_id);
   }
 
   take(line: SegmentLine, segment: string): void {
@@ -74,7 +77,7 @@ export class OpenRuns {
 
   #begin(line: SegmentLine, segment: string): OpenRun | null {
     const { session } = line;
-    if (this.#gone.delete(session) || !this.#on.begins(line)) {
+    if (this.#on.given.has(session) || !this.#on.begins(line)) {
       this.late.add(session);
       return null;
     }
@@ -92,6 +95,7 @@ export class OpenRuns {
     if (source !== CAPTURE_SOURCE) return;
     const { run } = open;
     run.push({ seq, body: bytes.toString('utf8', start, end) });
+    this.#on.read(end - start);
     if (run.ended) this.#end(session, open);
     else this.#count(open, end - start);
   }
@@ -99,7 +103,7 @@ export class OpenRuns {
   #end(session: string, { run }: OpenRun): void {
     const outcome = run.finish();
     if (run.foreign > 0) this.#on.foreign(session);
-    this.#drop(session, this.#gone);
+    this.#drop(session);
     if (outcome !== null) this.#on.ended(outcome);
   }
 
@@ -116,12 +120,12 @@ export class OpenRuns {
     }
   }
 
-  #drop(session: string, to: Set<string>): void {
+  #drop(session: string, to?: Set<string>): void {
     const open = this.#open.get(session);
     this.#held -= open?.held ?? 0;
     open?.run[Symbol.dispose]();
     this.#open.delete(session);
-    to.add(session);
+    to?.add(session);
   }
 
   /** Runs without an end so far, and where each was last found. */

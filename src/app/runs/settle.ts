@@ -4,6 +4,7 @@
  * it covers, or that were out of order, are read from their own places.
  */
 import { TachoError } from '../../lib/errors.ts';
+import { createCollecting } from '../../lib/memory.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createCatalogue, order, type Position } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -66,6 +67,7 @@ class Settling {
   readonly #state: StateDir;
   readonly #index: Index;
   readonly #catalogue: ReturnType<typeof createCatalogue>;
+  readonly #read = createCollecting(APP_LIMITS.rebuild_collect_bytes);
   #batch: RunOutcome[] = [];
   #batch_calls = 0;
 
@@ -173,9 +175,11 @@ class Settling {
 
   #newRuns(begins: (line: SegmentLine) => boolean): OpenRuns {
     return new OpenRuns(this.#state, {
+      given: this.added,
       begins,
       ended: (outcome) => this.#save(outcome),
       foreign: (run_id) => this.foreign.add(run_id),
+      read: this.#read,
     });
   }
 
