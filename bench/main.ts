@@ -12,6 +12,7 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   latency: () => import('./latency.ts'),
   store: () => import('./store.ts'),
   retention: () => import('./retention.ts'),
+  'many-runs': () => import('./many-runs.ts'),
   'database-size': () => import('./database-size.ts'),
   eval: () => import('./eval.ts'),
   validate: () => import('./validate.ts'),

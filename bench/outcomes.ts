@@ -95,7 +95,7 @@ async function reopen(path: string): Promise<number> {
   const start = performance.now();
   const state = openStateDir(path);
   const index = openIndex(state);
-  const listed = index.listRuns({ limit: 50 }).length;
+  const listed = [...index.listRuns({ limit: 50 })].length;
   const journal = openJournal(state.journal, { index });
   const last = await journal.lastSeq(runId(7), 'run');
   const [result] = await journal.append([{ session: 'new', source: 'run', seq: 1, body: '1' }]);

@@ -8,6 +8,15 @@ export const APP_LIMITS = {
   leftover_bytes_max: 8 * 1024 * 1024,
   /** What a reading command reads into the index without a word: less than half a second. */
   catch_up_quiet_bytes: 64 * 1024 * 1024,
+  /** What runs that are made again side by side may take in memory; more of them are read again later, in groups. */
+  rebuild_bytes_max: 48 * 1024 * 1024,
+  /** Runs of such a group: they are neighbours in the journal. */
+  rebuild_runs_together: 500,
+  /** Outcomes that are saved together, and their calls: an outcome takes some 2 kB, and a call 200 bytes more. */
+  rebuild_flush_runs: 64,
+  rebuild_flush_calls: 10_000,
+  /** What is read of runs before garbage is collected: some 20 ms each time. */
+  rebuild_collect_bytes: 48 * 1024 * 1024,
   /** Runs of one archive: what is known of each while it is read takes about 1 kB. */
   restore_runs_max: 100_000,
   /** Restored entries that are written together, and runs that become visible together. */

@@ -29,7 +29,7 @@ verifies(
     const state = stateDirAt(place.state);
     expect(await verifyRun(state, run_id)).toMatchObject({ ok: true, faults: [] });
     const index = openIndex(state);
-    expect(index.listRuns().map((row) => row.run_id)).toEqual([run_id]);
+    expect([...index.listRuns()].map((row) => row.run_id)).toEqual([run_id]);
     index.close();
     expect(spools(place)).toEqual([]);
   },

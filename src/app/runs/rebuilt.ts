@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
@@ -11,7 +12,11 @@ import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
 import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
-/** One run's outcome, and its transcript where that is missing. */
+/** Whether a run came from a session file. Its transcript is made from the journal when it is asked for (TR-1). */
+export const isImport = (labels: Readonly<Record<string, string>> | undefined) =>
+  labels?.[IMPORTED_FILE_LABEL] !== undefined;
+
+/** One run's outcome, and its transcript where that is missing and the run was no import. */
 export class Rebuilt {
   readonly #state: StateDir;
   readonly #fold = createOutcomeFold({ keepIo: false });
@@ -28,6 +33,16 @@ export class Rebuilt {
     return this.#last !== null;
   }
 
+  /** Whether the last entry was the end of the run. */
+  get ended(): boolean {
+    return this.#last?.kind === 'run_finished';
+  }
+
+  /** Whether it keeps what the messages and calls hold. */
+  get holds_content(): boolean {
+    return this.#transcript !== null;
+  }
+
   /** Entries that are no events. */
   get foreign(): number {
     return this.#events.foreign;
@@ -39,7 +54,11 @@ export class Rebuilt {
   }
 
   #take(event: Event): void {
-    if (this.#last === null && event.kind === 'run_started') {
+    if (
+      this.#last === null &&
+      event.kind === 'run_started' &&
+      !isImport(event.data.config?.labels)
+    ) {
       const path = transcriptPath(this.#state, event.data.agent, event.run_id);
       if (!existsSync(path)) this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
     }
@@ -51,7 +70,7 @@ export class Rebuilt {
   /** Null for a run that has no end. */
   finish(): RunOutcome | null {
     try {
-      if (this.#last?.kind !== 'run_finished') return null;
+      if (!this.ended) return null;
       const outcome = this.#fold.finish();
       if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
       return outcome;

@@ -40,7 +40,7 @@ async function rebuild(state: StateDir) {
       segments: before.segments.filter((segment) => !unread.has(segment)),
     });
     return {
-      runs: stay.union(new Set(added)).size,
+      runs: stay.size === 0 ? added.length : stay.union(new Set(added)).size,
       unfinished,
       deleted: deleted.size,
       foreign,

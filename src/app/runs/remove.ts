@@ -44,7 +44,7 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
   const gone = readTombstones(state);
   for (const run_id of new Set(run_ids)) {
     const held = index.getPositions(run_id).length > 0 && !gone.has(run_id);
-    const known = index.getRun(run_id) !== null || existsSync(spoolAt(state, run_id).path);
+    const known = index.hasRun(run_id) || existsSync(spoolAt(state, run_id).path);
     if (isRecorded(state, run_id)) removed.running.push(run_id);
     else if (!held && !known) removed.missing.push(run_id);
     else if (removeMessages(state, run_id)) removed.deleted.push(run_id);

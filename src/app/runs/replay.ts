@@ -1,7 +1,8 @@
 /** A recorded run from its journal, through the same projections as the live one. */
 import { TachoError } from '../../lib/errors.ts';
+import { isRunId } from '../../lib/ids.ts';
 import type { Event } from '../../model/event.ts';
-import { openIndex } from '../../store/index/index-db.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE, type EventSink } from '../run/recorder.ts';
@@ -10,6 +11,16 @@ import { EventReader } from './journal-events.ts';
 /** The id of the run that `text` names: an id, its beginning, or `last`. */
 export async function findRunId(state: StateDir, text: string): Promise<string> {
   using index = openIndex(state);
+  return idOf(state, index, text);
+}
+
+/** The same for many, of which an id need not be listed: its run may have no row. */
+export function findRunIds(state: StateDir, texts: readonly string[]): string[] {
+  using index = openIndex(state);
+  return texts.map((text) => (isRunId(text) ? text : idOf(state, index, text)));
+}
+
+function idOf(state: StateDir, index: Index, text: string): string {
   const found = index.findRun(text);
   if (found !== null) return found.run_id;
   throw new TachoError('not_found', `no run "${text}" in ${state.path}: see tacho runs list`, {

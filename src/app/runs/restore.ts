@@ -70,14 +70,15 @@ async function restoreLocked(
   const deleted = readTombstones(state);
   for (const [run_id, run] of found) {
     const fault = run.fault();
-    if (index.getRun(run_id) !== null && !deleted.has(run_id)) known.push(run_id);
+    if (index.hasRun(run_id) && !deleted.has(run_id)) known.push(run_id);
     else if (fault === null) plan.set(run_id, run.entries);
     else left_out.push({ run_id, why: `the archive ${fault}` });
   }
   await hide(state, index, plan.keys(), deleted);
   if (plan.size > 0) await store(state, index, reading, plan);
   const replaced = await countOnce(state, index, [...plan.keys()]);
-  const restored = [...plan.keys()].filter((run_id) => !replaced.includes(run_id));
+  const gone = new Set(replaced);
+  const restored = [...plan.keys()].filter((run_id) => !gone.has(run_id));
   return { restored, known, replaced, left_out, damaged: read.damaged };
 }
 

@@ -1,11 +1,10 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
 import { isoText } from '../../lib/iso-time.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
+import type { RunSums } from '../../store/index/runs-table.ts';
 import { collectRuns } from '../../store/journal/gc.ts';
 import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
-import { journalBytes } from '../../store/sizes.ts';
-import { createFileSizes } from '../../store/spool/run-files.ts';
+import { entryBytes } from '../../store/sizes.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
 import { sweepTemporary } from '../../store/temporary.ts';
@@ -32,14 +31,11 @@ async function collectLocked(
   // Which runs go is decided over all of them.
   await settle(state, index, settleable(state, index));
   sweepTemporary(state.tmp);
-  const runs = index.listRuns();
-  const sizes = await journalBytes(state, index);
-  const fileBytes = createFileSizes(state);
-  // Files are looked at only where their size decides something, or of those that go.
-  const sized = policies.some(({ bytes_max }) => bytes_max !== null);
-  const bytesOf = (run_id: string) => (sizes.get(run_id) ?? 0) + (sized ? fileBytes(run_id) : 0);
-  const leaving = planRemoval(runs, policies, { now_ms: options.now_ms, bytesOf });
-  if (!sized) for (const item of leaving) item.bytes += fileBytes(item.run.run_id);
+  index.measureFiles();
+  const entry_bytes = await entryBytes(state, index);
+  const labelled = policies.some(({ labels }) => Object.keys(labels).length > 0);
+  const runs = () => index.weighRuns(entry_bytes, labelled);
+  const leaving = planRemoval(runs, policies, options.now_ms);
   if (options.dry_run) return { leaving, done: null };
   const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
   const newCheck = (run_id: string) => new WholeRun(run_id);
@@ -69,24 +65,32 @@ export interface Stats {
 
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
+/**
+ * Sums over all runs. `bytes`: a run's share of its journal segments, by its entries, and its transcript and log as they
+ * were when it got its row.
+ */
 export async function statsOf(state: StateDir, days: number): Promise<Stats> {
   using index = openIndex(state);
-  const sizes = await journalBytes(state, index);
-  const fileBytes = createFileSizes(state);
+  index.measureFiles();
+  const sums = index.sumRuns(await entryBytes(state, index));
   const total = newRow('all');
   const agents = new Map<string, StatsRow>();
   const by_day = new Map<string, StatsRow>();
-  for (const run of index.listRuns()) {
-    const bytes = (sizes.get(run.run_id) ?? 0) + fileBytes(run.run_id);
-    const day = isoText(run.started_ms)?.slice(0, 10) ?? 'unknown';
-    for (const row of [total, rowOf(agents, run.agent), rowOf(by_day, day)]) add(row, run, bytes);
+  for (const one of sums.sort((a, b) => (b.day_ms ?? UNKNOWN_DAY) - (a.day_ms ?? UNKNOWN_DAY))) {
+    const day = isoText(one.day_ms)?.slice(0, 10) ?? 'unknown';
+    for (const row of [total, rowOf(agents, one.agent), rowOf(by_day, day)]) add(row, one);
   }
+  for (const row of [total, ...agents.values(), ...by_day.values()])
+    row.bytes = Math.round(row.bytes);
   return {
     total,
     by_agent: [...agents.values()].sort((a, b) => b.runs - a.runs),
     by_day: [...by_day.values()].slice(0, days),
   };
 }
+
+/** Behind all days, as in lists. */
+const UNKNOWN_DAY = Number.NEGATIVE_INFINITY;
 
 function newRow(name: string): StatsRow {
   return { name, runs: 0, ok: 0, cost: null, tokens: null, tool_calls: 0, bytes: 0 };
@@ -98,11 +102,11 @@ function rowOf(rows: Map<string, StatsRow>, name: string): StatsRow {
   return row;
 }
 
-function add(row: StatsRow, run: RunRow, bytes: number): void {
-  row.runs += 1;
-  row.ok += run.success ? 1 : 0;
-  if (run.cost !== null) row.cost = (row.cost ?? 0) + run.cost;
-  if (run.tokens !== null) row.tokens = (row.tokens ?? 0) + run.tokens;
-  row.tool_calls += run.tool_calls;
-  row.bytes += bytes;
+function add(row: StatsRow, sums: RunSums): void {
+  row.runs += sums.runs;
+  row.ok += sums.ok;
+  if (sums.cost !== null) row.cost = (row.cost ?? 0) + sums.cost;
+  if (sums.tokens !== null) row.tokens = (row.tokens ?? 0) + sums.tokens;
+  row.tool_calls += sums.tool_calls;
+  row.bytes += sums.bytes;
 }

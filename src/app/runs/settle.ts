@@ -1,13 +1,24 @@
 /**
  * Finished runs of the journal get their rows in the index. Contract: a segment counts as settled only once every
- * finished run in it has its row.
+ * finished run in it has its row. What the index does not cover is read once, for positions and rows together; runs that
+ * it covers, or that were out of order, are read from their own places.
  */
 import { TachoError } from '../../lib/errors.ts';
-import { createCatalogue } from '../../store/index/catalogue.ts';
+import { createCollecting } from '../../lib/memory.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { createCatalogue, order, type Position } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
-import { newReport, type ReadReport } from '../../store/journal/scan.ts';
+import { inOrder } from '../../store/journal/read.ts';
+import {
+  newReport,
+  type ReadReport,
+  type SegmentLine,
+  scanSegment,
+} from '../../store/journal/scan.ts';
 import { readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { APP_LIMITS } from '../limits.ts';
+import { OpenRuns } from './open-runs.ts';
 import { rebuildRun } from './rebuilt.ts';
 
 export interface Settled {
@@ -28,42 +39,184 @@ export async function settle(
   index: Index,
   segments: ReadonlyMap<string, number>,
 ): Promise<Settled> {
-  const report = newReport();
-  const unread = new Set(await createCatalogue(state.journal, index).refresh(report));
-  const done: Settled = { added: [], unfinished: 0, foreign: 0, unread, report };
-  const deleted = readTombstones(state);
-  const known = new Set(index.runIds());
-  const looked = new Set<string>();
-  for (const segment of segments.keys()) {
-    for (const session of index.sessionsIn(segment)) {
-      if (deleted.has(session) || known.has(session) || looked.has(session)) continue;
-      looked.add(session);
-      const before = done.report.unreadable;
-      await settleRun(state, index, session, done);
-      if (done.report.unreadable > before) unread.add(segment);
-    }
-  }
+  const work = new Settling(state, index);
+  await work.run(segments);
+  const { added, unread, report } = work;
   // What could not be read is looked at again the next time.
   const covered = index.covered();
-  const whole = done.report.unreadable === 0;
+  const whole = report.unreadable === 0;
   const isSettled = (segment: string, bytes: number) =>
     whole ? covered.has(segment) : (covered.get(segment) ?? 0) >= bytes && !unread.has(segment);
   index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
-  return done;
+  const { unfinished, foreign } = work;
+  return { added: [...added], unfinished, foreign: foreign.size, unread, report };
 }
 
-async function settleRun(state: StateDir, index: Index, run_id: string, done: Settled) {
-  try {
-    const run = await rebuildRun(state, index, run_id);
-    if (run.foreign > 0) done.foreign += 1;
-    if (run.outcome !== null) {
-      index.saveOutcome(run.outcome);
-      done.added.push(run_id);
-    } else if (run.report.unreadable > 0) done.report.unreadable += run.report.unreadable;
-    else if (run.begun) done.unfinished += 1;
-  } catch (error) {
-    // The disk or the index failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
-    if (error instanceof TachoError) throw error;
-    done.foreign += 1;
+/** A run that is read from its own places. */
+interface Placed {
+  run_id: string;
+  positions: Position[];
+}
+
+class Settling {
+  readonly report = newReport();
+  readonly added = new Set<string>();
+  readonly foreign = new Set<string>();
+  unread = new Set<string>();
+  unfinished = 0;
+  readonly #state: StateDir;
+  readonly #index: Index;
+  readonly #catalogue: ReturnType<typeof createCatalogue>;
+  readonly #read = createCollecting(APP_LIMITS.rebuild_collect_bytes);
+  #batch: RunOutcome[] = [];
+  #batch_calls = 0;
+
+  constructor(state: StateDir, index: Index) {
+    this.#state = state;
+    this.#index = index;
+    this.#catalogue = createCatalogue(state.journal, index);
+  }
+
+  async run(segments: ReadonlyMap<string, number>): Promise<void> {
+    const left_out = new Set(this.#index.runIds()).union(readTombstones(this.#state));
+    const isNew = (session: string) => !left_out.has(session);
+    const late = new Set<string>();
+    for (const segment of segments.keys())
+      for (const session of this.#index.sessionsIn(segment)) if (isNew(session)) late.add(session);
+    for (const session of await this.#readNew(segments, isNew)) late.add(session);
+    for await (const session of this.#readPlaced(late)) await this.#readAlone(session);
+    this.#flush();
+  }
+
+  /** Reads what the index does not cover; gives the runs that have to be read from their own places. */
+  async #readNew(
+    segments: ReadonlyMap<string, number>,
+    isNew: (session: string) => boolean,
+  ): Promise<Set<string>> {
+    const fresh = this.#index.covered().size === 0;
+    // Of a run with earlier entries only the rest would be seen.
+    const begins = ({ session, seq }: { session: string; seq: number }) =>
+      seq === 1 && (fresh || this.#index.getPositions(session).length === 0);
+    using runs = this.#newRuns(begins);
+    const unread = await this.#catalogue.refresh(this.report, (line, segment) => {
+      const { session } = line;
+      if (isNew(session) && (segments.has(segment) || runs.has(session))) runs.take(line, segment);
+    });
+    for (const segment of unread) this.unread.add(segment);
+    this.#end(runs);
+    return runs.late;
+  }
+
+  /** Runs from their own places, neighbours together; gives those that have to be read one by one. */
+  async *#readPlaced(late: ReadonlySet<string>): AsyncGenerator<string> {
+    this.#takeBack(late);
+    const places: { run_id: string; segment: string; offset: number }[] = [];
+    for (const run_id of late) {
+      const positions = this.#catalogue.positions(run_id);
+      const [first] = positions;
+      if (first === undefined || !inOrder(positions)) yield run_id;
+      else places.push({ run_id, segment: first.segment, offset: first.offset });
+    }
+    places.sort((a, b) => order(a.segment, b.segment) || a.offset - b.offset);
+    for (let at = 0; at < places.length; at += APP_LIMITS.rebuild_runs_together) {
+      const some = places.slice(at, at + APP_LIMITS.rebuild_runs_together);
+      yield* await this.#readTogether(
+        some.map(({ run_id }) => ({ run_id, positions: this.#catalogue.positions(run_id) })),
+      );
+    }
+  }
+
+  async #readTogether(placed: readonly Placed[]): Promise<Set<string>> {
+    const wanted = new Set(placed.map(({ run_id }) => run_id));
+    using runs = this.#newRuns(() => true);
+    const segments = Map.groupBy(
+      placed.flatMap(({ positions }) => positions),
+      (position) => position.segment,
+    );
+    for (const segment of [...segments.keys()].sort()) {
+      const positions = segments.get(segment) as Position[];
+      const last = new Map<string, number>();
+      for (const { session, source, last_seq } of positions)
+        last.set(
+          `${source}\n${session}`,
+          Math.max(last_seq, last.get(`${source}\n${session}`) ?? 0),
+        );
+      const from = Math.min(...positions.map((position) => position.offset));
+      const report = newReport();
+      for await (const lines of scanSegment(this.#state.journal, segment, { from, report })) {
+        for (const line of lines) {
+          if (!wanted.has(line.session)) continue;
+          runs.take(line, segment);
+          const key = `${line.source}\n${line.session}`;
+          if (last.get(key) === line.seq) last.delete(key);
+        }
+        if (last.size === 0) break;
+      }
+      if (report.unreadable > 0) this.#couldNotRead(positions);
+    }
+    this.#end(runs);
+    return runs.late;
+  }
+
+  async #readAlone(run_id: string): Promise<void> {
+    this.#takeBack([run_id]);
+    try {
+      const run = await rebuildRun(this.#state, this.#index, run_id);
+      if (run.foreign > 0) this.foreign.add(run_id);
+      if (run.outcome !== null) this.#save(run.outcome);
+      else if (run.report.unreadable > 0) this.#couldNotRead(this.#catalogue.positions(run_id));
+      else if (run.begun) this.unfinished += 1;
+    } catch (error) {
+      // The disk or the index failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
+      if (error instanceof TachoError) throw error;
+      this.foreign.add(run_id);
+    }
+  }
+
+  #newRuns(begins: (line: SegmentLine) => boolean): OpenRuns {
+    return new OpenRuns(this.#state, {
+      given: this.added,
+      begins,
+      ended: (outcome) => this.#save(outcome),
+      foreign: (run_id) => this.foreign.add(run_id),
+      read: this.#read,
+    });
+  }
+
+  /** What is still open has no end, unless that lies where nothing could be read. */
+  #end(runs: OpenRuns): void {
+    for (const { segment, begun } of runs.finish())
+      if (begun && !this.unread.has(segment)) this.unfinished += 1;
+  }
+
+  #couldNotRead(positions: readonly Position[]): void {
+    const segments = new Set(positions.map(({ segment }) => segment));
+    // Which of them it was is known where it failed before.
+    if (!segments.isDisjointFrom(this.unread)) return;
+    for (const segment of segments) this.unread.add(segment);
+    this.report.unreadable += segments.size;
+  }
+
+  #save(outcome: RunOutcome): void {
+    this.added.add(outcome.run_id);
+    this.#batch.push(outcome);
+    this.#batch_calls += outcome.tool_calls.length;
+    const { rebuild_flush_runs, rebuild_flush_calls } = APP_LIMITS;
+    if (this.#batch.length >= rebuild_flush_runs || this.#batch_calls >= rebuild_flush_calls)
+      this.#flush();
+  }
+
+  #flush(): void {
+    this.#index.saveOutcomes(this.#batch);
+    this.#batch = [];
+    this.#batch_calls = 0;
+  }
+
+  /** More came of these runs than their rows were made of. */
+  #takeBack(run_ids: Iterable<string>): void {
+    const wrong = [...run_ids].filter((run_id) => this.added.delete(run_id));
+    if (wrong.length === 0) return;
+    this.#flush();
+    this.#index.deleteRuns(wrong);
   }
 }

@@ -1,17 +1,17 @@
 /** What the `runs` sub-commands do. */
 
 import { catchUp } from '../../app/runs/catch-up.ts';
-import { findRunId } from '../../app/runs/replay.ts';
+import { findRunId, findRunIds } from '../../app/runs/replay.ts';
 import { knownText } from '../../lib/figures.ts';
-import { isRunId } from '../../lib/ids.ts';
 import { isoText } from '../../lib/iso-time.ts';
 import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
-import type { RunQuery, RunRow } from '../../store/index/runs-table.ts';
+import type { RunRow } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print, printPretty } from '../command.ts';
 import { sayTo } from '../state.ts';
+import { writeGathered } from './gathered.ts';
 
 const when = (at_ms: number | null) =>
   isoText(at_ms)?.slice(0, 16).replace('T', ' ') ?? 'unknown time    ';
@@ -20,6 +20,7 @@ const money = (cost: number | null) => (cost === null ? '' : ` $${cost.toFixed(4
 const NO_RUNS = 'No runs yet. Try: tacho run --agent demo "try it"\n';
 
 export interface ListFlags {
+  /** Infinity: all. */
   limit: number;
   agent?: string;
   status?: string;
@@ -32,26 +33,48 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
     return;
   }
   using index = openIndex(state);
-  const { limit, agent, status } = flags;
-  const query = { limit, ...(agent && { agent }), ...(status && { status }) };
-  const rows = await listed(state, index, query, io);
-  if (flags.json) await io.out.json(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  else if (rows.length === 0)
+  const { limit, agent, status, json } = flags;
+  const query = {
+    ...(Number.isFinite(limit) && { limit }),
+    ...(agent && { agent }),
+    ...(status && { status }),
+  };
+  const any = await listed(state, index, io, (write) => {
+    const texts = index
+      .listRuns(query)
+      .map((row) => `${json ? JSON.stringify(row) : rowText(row, io.width)}\n`);
+    return writeGathered(texts, (text) =>
+      write(() => (json ? io.out.json(text) : io.out.write(text))),
+    );
+  });
+  if (!any && !json)
     await io.out.write(agent === undefined && status === undefined ? NO_RUNS : 'No such runs.\n');
-  else await io.out.write(rows.map((row) => `${rowText(row, io.width)}\n`).join(''));
 }
 
-/** Damage may show only when the rows are read: then the index was begun anew, and is filled before it is read again. */
-async function listed(state: StateDir, index: Index, query: RunQuery, io: Io): Promise<RunRow[]> {
+/**
+ * Damage may show only when the rows are read: then the index was begun anew, and is filled before it is read again. Once
+ * rows are written there is no second try: the command says what happened, and that it has to be run again.
+ */
+async function listed(
+  state: StateDir,
+  index: Index,
+  io: Io,
+  list: (write: (piece: () => Promise<void>) => Promise<void>) => Promise<boolean>,
+): Promise<boolean> {
   await catchUp(state, index, sayTo(io));
   const { moved_to } = index;
+  let written = false;
+  const write = (piece: () => Promise<void>) => {
+    written = true;
+    return piece();
+  };
   try {
-    return index.listRuns(query);
+    return await list(write);
   } catch (error) {
-    if (index.moved_to === moved_to) throw error;
+    if (written || index.moved_to === moved_to) throw error;
   }
   await catchUp(state, index, sayTo(io));
-  return index.listRuns(query);
+  return list(write);
 }
 
 function rowText(row: RunRow, width: number): string {
@@ -143,8 +166,7 @@ export async function removeNamed(
   { force }: { force?: true },
   io: Io,
 ): Promise<number> {
-  const ids: string[] = [];
-  for (const name of names) ids.push(isRunId(name) ? name : await findRunId(state, name));
+  const ids = findRunIds(state, names);
   const { removeRuns } = await import('../../app/runs/remove.ts');
   const options = { force, say: sayTo(io) };
   const { deleted, missing, running, left, sending } = await removeRuns(state, ids, options);

@@ -9,6 +9,7 @@ import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { RecoverFlags } from './recover.ts';
 
 const count = countFrom(1);
+const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
 
 export function defineRuns(program: Command, io: Io, done: Done): void {
   const runs = program
@@ -25,7 +26,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
   runs
     .command('list')
     .description('list runs, newest first')
-    .option('--limit <n>', 'at most so many', count, 20)
+    .option('--limit <n>', 'at most so many; all: every one', countOrAll, 20)
     .option('--agent <id>', 'only of this agent')
     .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')

@@ -13,6 +13,7 @@ import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import { type Io, print } from '../command.ts';
 import { sayTo } from '../state.ts';
+import { writeGathered } from './gathered.ts';
 
 export interface GcFlags {
   /** Ms. */
@@ -41,11 +42,10 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<n
   if (kept.length > 0) await io.err.write(keptText(kept));
   const code = kept.length === 0 ? 0 : 1;
   if (flags.json) {
-    const runs = leaving.map(({ run: { run_id, agent }, ...rest }) => ({ run_id, agent, ...rest }));
-    await io.out.json(`${JSON.stringify({ dry_run, bytes, runs, ...done })}\n`);
+    await writeGathered(gcJson({ dry_run, bytes }, leaving, done), (text) => io.out.json(text));
     return code;
   }
-  if (dry_run) await io.out.write(leaving.map(leavingText).join(''));
+  if (dry_run) await writeGathered(leaving.values().map(leavingText), (text) => io.out.write(text));
   const what = `${plural(leaving.length, 'run')}, ${bytesText(bytes)}`;
   if (done === null) await io.out.write(`${what} would go\n`);
   else if (leaving.length + kept.length === 0) await io.out.write('nothing to remove\n');
@@ -54,6 +54,21 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<n
     await io.out.write(`${what} removed${where}\n`);
   }
   return code;
+}
+
+/** One line of JSON, in pieces. */
+function* gcJson(
+  head: object,
+  leaving: readonly Leaving[],
+  done: object | null,
+): Generator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)},"runs":[`;
+  for (const [at, { run, ...rest }] of leaving.entries()) {
+    const { run_id, agent } = run;
+    yield `${at === 0 ? '' : ','}${JSON.stringify({ run_id, agent, ...rest })}`;
+  }
+  const end = done === null ? '{}' : JSON.stringify(done);
+  yield `]${end === '{}' ? '' : ','}${end.slice(1)}\n`;
 }
 
 const KEPT_SHOWN = 20;

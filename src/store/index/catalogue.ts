@@ -41,6 +41,8 @@ export function coversOnly(covers: Cover[]): PositionIndex {
   };
 }
 
+type SeeLine = (line: SegmentLine, segment: string) => void;
+
 export type Catalogue = ReturnType<typeof createCatalogue>;
 
 /** Entries with these sources stand beside their original: several may have the same number. */
@@ -108,16 +110,25 @@ export function createCatalogue(
 ) {
   const segments = watchSegments(dir);
   let moved_to = index.moved_to;
-  async function learn(segment: string, from: number, report: ReadReport): Promise<void> {
+  async function learn(
+    segment: string,
+    from: number,
+    report: ReadReport,
+    see: SeeLine,
+  ): Promise<void> {
     const ranges = createRanges(segment);
-    const end = await eachLine(dir, segment, { from, report }, (line) =>
-      ranges.add(line.session, line.source, line.seq, line.offset),
-    );
+    const end = await eachLine(dir, segment, { from, report }, (line) => {
+      ranges.add(line.session, line.source, line.seq, line.offset);
+      see(line, segment);
+    });
     if (end > from) index.cover(segment, end, ranges.all);
   }
   return {
-    /** Learns what was added since, by any process. Gives the segments that cannot be read to their end. */
-    async refresh(report: ReadReport): Promise<string[]> {
+    /**
+     * Learns what was added since, by any process; `see` is given each line of it. Gives the segments that cannot be read
+     * to their end.
+     */
+    async refresh(report: ReadReport, see: SeeLine = () => undefined): Promise<string[]> {
       if (index.moved_to !== moved_to) segments.forget();
       moved_to = index.moved_to;
       const unread: string[] = [];
@@ -129,7 +140,7 @@ export function createCatalogue(
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
         const before = report.unreadable;
-        if (bytes > from) await learn(segment, from, report);
+        if (bytes > from) await learn(segment, from, report, see);
         if (report.unreadable > before) unread.push(segment);
         else segments.seen(segment, bytes);
       }

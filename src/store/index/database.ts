@@ -1,6 +1,7 @@
 /** The SQLite file behind the index: read, written, and moved aside when it is damaged. */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
+import type { SQLInputValue } from 'node:sqlite';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { errno, removeBeside } from '../files.ts';
@@ -10,6 +11,7 @@ import { SQLITE, sqliteCode } from './sqlite.ts';
 
 export type Database = ReturnType<typeof openDatabase>;
 type Body<T> = (db: Prepared) => T;
+type Row = Record<string, unknown>;
 
 export function openDatabase(path: string, clock: Clock = systemClock) {
   let moved_to: string | null = null;
@@ -25,6 +27,14 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
     }
   }
 
+  /** Throws the cause again where that is no damage. */
+  function beginAnew(cause: unknown): void {
+    if (!isDamaged(cause)) throw databaseError(cause, path);
+    open.db.close();
+    moved_to = moveAside(path, open.inode, clock.now()) ?? moved_to;
+    open = attempt();
+  }
+
   /**
    * A damaged file may show only when a page of it is read; what it held can be made again from the journal. Until then
    * the new file is no answer to a read.
@@ -33,10 +43,7 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
     try {
       return body(open.prepared);
     } catch (cause) {
-      if (!isDamaged(cause)) throw databaseError(cause, path);
-      open.db.close();
-      moved_to = moveAside(path, open.inode, clock.now()) ?? moved_to;
-      open = attempt();
+      beginAnew(cause);
       if (!answers) throw damaged(path, moved_to);
     }
     try {
@@ -49,6 +56,15 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
   return {
     /** Throws when the file turns out to be damaged; the next read is of the file that was begun in its place. */
     read: <T>(body: Body<T>) => guarded(body, false),
+    /** The same for many rows, one by one. `make` is given each row; what it makes is asked for before the next is read. */
+    *each<T>(sql: string, values: readonly SQLInputValue[], make: (row: Row) => T): Generator<T> {
+      try {
+        for (const row of open.prepared.iterate(sql, ...values)) yield make(row);
+      } catch (cause) {
+        beginAnew(cause);
+        throw damaged(path, moved_to);
+      }
+    },
     /** A read that may be answered by an empty file: of what is only a reason to look into the journal. */
     readOrNone: <T>(body: Body<T>) => guarded(body),
     /** One transaction. */

@@ -4,19 +4,21 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { fileBytesOf } from '../spool/run-files.ts';
 import type { StateDir } from '../state-dir.ts';
 import type { Cover } from './catalogue.ts';
 import { openDatabase } from './database.ts';
 import { SCHEMA_VERSION } from './index-schema.ts';
 import { positionsTable, putCover, settle } from './positions-table.ts';
 import type { Prepared } from './prepared.ts';
-import { putRun, runsTable } from './runs-table.ts';
+import { type FileBytes, putRun, runsTable } from './runs-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
 export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
   const db = openDatabase(state.db, options.clock);
-  const runs = runsTable(db);
+  const fileBytes: FileBytes = ({ agent, run_id }) => fileBytesOf(state, agent, run_id);
+  const runs = runsTable(db, fileBytes);
   return {
     ...runs,
     ...positionsTable(db),
@@ -24,7 +26,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
     /** The outcome and what the journal holds of the run, in one transaction. */
     saveRun: (outcome: RunOutcome, covers: readonly Cover[]) =>
       db.write((prepared) => {
-        putRun(prepared, outcome);
+        putRun(prepared, outcome, fileBytes(outcome));
         for (const cover of covers) {
           putCover(prepared, cover);
           settle(prepared, cover.segment, cover.bytes);

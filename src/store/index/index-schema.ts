@@ -41,6 +41,14 @@ export const MIGRATIONS: readonly string[] = [
   `DELETE FROM positions;
   DELETE FROM segments;
   ALTER TABLE segments ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;`,
+
+  // What lists filter by, in the order of lists; by agent with all that sums are made of, so that no outcome is read.
+  `ALTER TABLE runs ADD COLUMN file_bytes INTEGER;
+  CREATE INDEX runs_by_agent ON runs
+    (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes);
+  CREATE INDEX runs_by_reason ON runs (exit_reason, started_ms, run_id);
+  CREATE INDEX runs_by_success ON runs (success, started_ms, run_id);
+  CREATE INDEX runs_unmeasured ON runs (run_id) WHERE file_bytes IS NULL;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -51,8 +59,8 @@ export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
 
 export const SAVE_RUN = `INSERT OR REPLACE INTO runs
-  (${RUN_COLUMNS}, outcome)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (${RUN_COLUMNS}, outcome, file_bytes)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const SAVE_POSITION = `INSERT INTO positions (session, source, segment, first_seq, last_seq, offset)
   VALUES (?, ?, ?, ?, ?, ?)
@@ -63,6 +71,30 @@ export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
 
 export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VALUES (?, 0, ?)
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
+
+/** Is given what an entry takes in each segment, as a JSON object; a segment's bytes are shared by its entries. */
+const ENTRY_BYTES = `WITH entry_bytes AS MATERIALIZED
+  (SELECT key AS segment, value AS bytes FROM json_each(?))`;
+const RUN_BYTES = `ifnull(file_bytes, 0) +
+  (SELECT total((last_seq - first_seq + 1) * bytes) FROM positions JOIN entry_bytes USING (segment)
+    WHERE session = run_id)`;
+
+const DAY_MS = 86_400_000;
+
+/** The sums of each agent and day. Floating point: figures come from outside, and no sum of them fails. */
+export const SUM_RUNS = `${ENTRY_BYTES}
+  SELECT agent, (started_ms - (started_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}) AS day_ms,
+    count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
+    iif(count(cost) = 0, NULL, total(cost)) AS cost,
+    iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
+  FROM runs GROUP BY 1, 2`;
+
+/** Newest first. */
+export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';
+
+export const WEIGH_RUNS = `${ENTRY_BYTES}
+  SELECT run_id, agent, success, exit_reason, started_ms, finished_ms, labels, ${RUN_BYTES} AS bytes
+  FROM runs ${IN_ORDER}`;
 
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 

@@ -40,16 +40,21 @@ export function positionsTable(db: Database) {
     /** Sessions with more than one position. */
     sessionsInPieces: () =>
       sessions('SELECT session FROM positions GROUP BY session HAVING count(*) > 1'),
-    /** How many entries each session has in each segment. */
-    entriesBySession: () =>
+    /** How many entries each segment has, as far as it is covered. */
+    entriesBySegment: () =>
       db.read((prepared) => {
-        const sql = `SELECT segment, session, sum(last_seq - first_seq + 1) AS entries
-          FROM positions GROUP BY segment, session`;
-        return prepared.all(sql).map((row) => ({
-          segment: String(row.segment),
-          session: unkey(row.session),
-          entries: Number(row.entries),
-        }));
+        const sql = `SELECT +segment AS segment, total(last_seq - first_seq + 1) AS entries
+          FROM positions GROUP BY 1`;
+        const rows = prepared.all(sql);
+        return new Map(rows.map((row) => [String(row.segment), Number(row.entries)]));
+      }),
+    /** Segments that hold entries of any of these sessions, as far as they are covered. */
+    segmentsWith: (sessions_wanted: Iterable<string>) =>
+      db.read((prepared) => {
+        const sql = `SELECT DISTINCT segment FROM positions
+          WHERE session IN (SELECT value FROM json_each(?))`;
+        const keys = JSON.stringify([...sessions_wanted].map(key));
+        return new Set(prepared.all(sql, keys).map(({ segment }) => String(segment)));
       }),
     /** Up to which byte of a segment all finished runs have their row. */
     settled: () => bySegment('settled'),

@@ -5,6 +5,8 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 export interface Prepared {
   all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[];
   get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined;
+  /** Row by row: for results that may be as long as the list of runs. */
+  iterate(sql: string, ...values: SQLInputValue[]): Iterable<Record<string, unknown>>;
   run(sql: string, ...values: SQLInputValue[]): number;
 }
 
@@ -21,6 +23,8 @@ export function prepare(db: DatabaseSync): Prepared {
   return {
     all: (sql, ...values) => statement(sql).all(...values),
     get: (sql, ...values) => statement(sql).get(...values),
+    // A statement of its own: two readers of one would take rows from each other.
+    iterate: (sql, ...values) => db.prepare(sql).iterate(...values),
     run: (sql, ...values) => Number(statement(sql).run(...values).changes),
   };
 }

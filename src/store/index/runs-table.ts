@@ -6,7 +6,14 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
-import { DELETE_RUNS, RUN_COLUMNS, SAVE_RUN } from './index-schema.ts';
+import {
+  DELETE_RUNS,
+  IN_ORDER,
+  RUN_COLUMNS,
+  SAVE_RUN,
+  SUM_RUNS,
+  WEIGH_RUNS,
+} from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
 
 /** A run as lists show it. */
@@ -33,38 +40,95 @@ export interface RunQuery {
   agent?: string;
   /** `ok`, `failed`, or an exit reason. */
   status?: string;
-  since_ms?: number;
-  /** Only runs that come after this one in the list. */
-  before?: string;
 }
 
-export function runsTable(db: Database) {
+/** What a run takes on the disk, and what decides whether it goes. */
+export type WeighedRun = Pick<
+  RunRow,
+  'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
+> & { bytes: number };
+
+/** Runs of one agent that began on one day. */
+export interface RunSums {
+  agent: string;
+  /** When the day begins, in UTC; null: not known. */
+  day_ms: number | null;
+  runs: number;
+  ok: number;
+  tool_calls: number;
+  bytes: number;
+  /** Null: not known of any of them. */
+  cost: number | null;
+  tokens: number | null;
+}
+
+/** Bytes of an entry, on average, by segment. */
+export type EntryBytes = Readonly<Record<string, number>>;
+
+/** The bytes of a run's files beside the journal. */
+export type FileBytes = (run: { agent: string; run_id: string }) => number;
+
+const UNMEASURED_AT_ONCE = 1_000;
+
+export function runsTable(db: Database, fileBytes: FileBytes) {
   return {
     saveOutcomes: (outcomes: readonly RunOutcome[]) =>
       db.write((prepared) => {
-        for (const outcome of outcomes) putRun(prepared, outcome);
+        for (const outcome of outcomes) putRun(prepared, outcome, fileBytes(outcome));
       }),
     getRun: (run_id: string) => db.read((prepared) => outcomeOf(prepared, run_id)),
     /** By id, by the beginning of an id (with or without `r_`), or `last`. Throws when several runs begin so. */
     findRun: (text: string) => db.read((prepared) => findRun(prepared, text)),
-    /** Newest first. */
-    listRuns: (query: RunQuery = {}) => db.read((prepared) => listRuns(prepared, query)),
+    hasRun: (run_id: string) =>
+      db.read((prepared) => prepared.get('SELECT 1 FROM runs WHERE run_id = ?', run_id)) !==
+      undefined,
+    /** Newest first, one by one. */
+    listRuns: (query: RunQuery = {}) => {
+      const { sql, values } = listing(query);
+      return db.each(sql, values, rowOf);
+    },
+    /** The same of all runs, with what each takes on the disk; labels only where they are asked for. */
+    weighRuns: (entry_bytes: EntryBytes, with_labels: boolean) =>
+      db.each(WEIGH_RUNS, [JSON.stringify(entry_bytes)], (row) => ({
+        ...(row as unknown as WeighedRun),
+        success: row.success === 1,
+        labels: with_labels ? labelsOf(row) : {},
+        bytes: Math.round(Number(row.bytes)),
+      })),
+    sumRuns: (entry_bytes: EntryBytes) =>
+      db.read((prepared) =>
+        prepared.all(SUM_RUNS, JSON.stringify(entry_bytes)),
+      ) as unknown[] as RunSums[],
+    /** Measures the files of runs that an older tacho saved, once. */
+    measureFiles(): void {
+      const sql = `SELECT run_id, agent FROM runs WHERE file_bytes IS NULL LIMIT ${UNMEASURED_AT_ONCE}`;
+      for (let left = UNMEASURED_AT_ONCE; left === UNMEASURED_AT_ONCE; )
+        left = db.write((prepared) => {
+          const runs = prepared.all(sql) as { run_id: string; agent: string }[];
+          for (const run of runs)
+            prepared.run(
+              'UPDATE runs SET file_bytes = ? WHERE run_id = ?',
+              fileBytes(run),
+              run.run_id,
+            );
+          return runs.length;
+        });
+    },
     /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
     deleteRuns: (run_ids: readonly string[]) =>
       db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
     /** Of all runs, or of some. */
     runIds: (most?: number) =>
-      db.readOrNone((prepared) =>
-        // -1: no limit.
-        prepared
-          .all('SELECT run_id FROM runs LIMIT ?', most ?? -1)
-          .map(({ run_id }) => String(run_id)),
-      ),
+      db.readOrNone((prepared) => {
+        // As one text: a row for each of many runs takes ten times the memory. -1: no limit.
+        const sql = 'SELECT json_group_array(run_id) AS ids FROM (SELECT run_id FROM runs LIMIT ?)';
+        return JSON.parse(String(prepared.get(sql, most ?? -1)?.ids)) as string[];
+      }),
   };
 }
 
-export function putRun(prepared: Prepared, outcome: RunOutcome): void {
-  prepared.run(SAVE_RUN, ...runValues(outcome));
+export function putRun(prepared: Prepared, outcome: RunOutcome, file_bytes: number): void {
+  prepared.run(SAVE_RUN, ...runValues(outcome), file_bytes);
 }
 
 function runValues(outcome: RunOutcome): SQLInputValue[] {
@@ -132,7 +196,18 @@ function findRun(prepared: Prepared, wanted: string): RunOutcome | null {
   return found[0] === undefined ? null : outcomeOf(prepared, found[0]);
 }
 
-function listRuns(prepared: Prepared, query: RunQuery): RunRow[] {
+function rowOf(row: Record<string, unknown>): RunRow {
+  return {
+    ...(row as unknown as RunRow),
+    success: row.success === 1,
+    labels: labelsOf(row),
+  };
+}
+
+const labelsOf = (row: Record<string, unknown>) =>
+  JSON.parse(String(row.labels)) as Record<string, string>;
+
+function listing(query: RunQuery): { sql: string; values: SQLInputValue[] } {
   const where: string[] = [];
   const values: SQLInputValue[] = [];
   const add = (condition: string, ...given: SQLInputValue[]) => {
@@ -143,18 +218,7 @@ function listRuns(prepared: Prepared, query: RunQuery): RunRow[] {
   if (query.status === 'ok') add('success = 1');
   else if (query.status === 'failed') add('success = 0');
   else if (query.status !== undefined) add('exit_reason = ?', query.status);
-  if (query.since_ms !== undefined) add('started_ms >= ?', query.since_ms);
-  if (query.before !== undefined) {
-    add(
-      '(ifnull(started_ms, 0), run_id) < (SELECT ifnull(started_ms, 0), run_id FROM runs WHERE run_id = ?)',
-      query.before,
-    );
-  }
   const filter = where.length > 0 ? `WHERE ${where.join(' AND ')}` : '';
-  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${filter} ORDER BY started_ms DESC, run_id DESC LIMIT ?`;
-  return prepared.all(sql, ...values, query.limit ?? -1).map((row) => ({
-    ...(row as unknown as RunRow),
-    success: row.success === 1,
-    labels: JSON.parse(String(row.labels)) as Record<string, string>,
-  }));
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${filter} ${IN_ORDER} LIMIT ?`;
+  return { sql, values: [...values, query.limit ?? -1] };
 }

@@ -31,9 +31,7 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
   await removeCopies(state, index);
   await createCatalogue(journal, index).refresh(newReport());
   const freed: Freed = { removed: [], rewritten: [], left: [] };
-  const hold = new Set<string>();
-  for (const { segment, session } of index.entriesBySession())
-    if (deleted.has(session)) hold.add(segment);
+  const hold = index.segmentsWith(deleted);
   for (const segment of listSegments(journal)) {
     if (!hold.has(segment)) continue;
     const found = mayGrow(journal, segment) ? null : await lookAt(journal, segment, deleted);

@@ -160,9 +160,7 @@ async function scanRuns(
   runs: ReadonlySet<string>,
   take: TakeLine,
 ): Promise<void> {
-  const held = new Set<string>();
-  for (const { segment, session } of index.entriesBySession())
-    if (runs.has(session)) held.add(segment);
+  const held = index.segmentsWith(runs);
   const sourceOf = createSifts();
   for (const segment of listSegments(journal)) {
     if (!held.has(segment)) continue;

@@ -1,26 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
-import type { RunRow } from '../index/runs-table.ts';
+import type { WeighedRun } from '../index/runs-table.ts';
 import { planRemoval, type RetentionPolicy } from './retention.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 const DAY = 86_400_000;
 
-const run = (name: string, days: number, more: Partial<RunRow> = {}): RunRow => ({
+const run = (name: string, days: number, more: Partial<WeighedRun> = {}): WeighedRun => ({
   run_id: name,
   agent: 'one',
-  session_id: null,
-  model: null,
   started_ms: NOW - days * DAY,
   finished_ms: NOW - days * DAY,
   success: true,
   exit_reason: 'ok',
-  cost: null,
-  tokens: null,
-  steps: 1,
-  tool_calls: 0,
-  prompt: null,
   labels: {},
+  bytes: 100,
   ...more,
 });
 
@@ -52,7 +46,7 @@ const policy = (more: Partial<RetentionPolicy>): RetentionPolicy => ({
 });
 
 const leaving = (...policies: Partial<RetentionPolicy>[]) =>
-  planRemoval(RUNS, policies.map(policy), { now_ms: NOW, bytesOf: () => 100 });
+  planRemoval(() => RUNS, policies.map(policy), NOW);
 const names = (...policies: Partial<RetentionPolicy>[]) =>
   leaving(...policies)
     .map(({ run }) => run.run_id)

@@ -1,5 +1,5 @@
 /** Which runs are to go: policies over the list of runs. Pure. */
-import type { RunRow } from '../index/runs-table.ts';
+import type { WeighedRun } from '../index/runs-table.ts';
 
 /** All conditions of a policy are about the runs it is for; a run goes when any policy lets it go. */
 export interface RetentionPolicy {
@@ -21,34 +21,37 @@ export interface RetentionPolicy {
 }
 
 export interface Leaving {
-  run: RunRow;
+  run: Pick<WeighedRun, 'run_id' | 'agent' | 'exit_reason'>;
   bytes: number;
   /** The policy's name, and which of its limits. */
   why: string;
   archive: boolean;
 }
 
-/** `runs`: newest first. A run that several policies let go is archived if one of them says so. */
+/**
+ * `runs`: newest first; asked for once per policy and read row by row, so that only what goes is in memory. A run that
+ * several policies let go is archived if one of them says so.
+ */
 export function planRemoval(
-  runs: readonly RunRow[],
+  runs: () => Iterable<WeighedRun>,
   policies: readonly RetentionPolicy[],
-  { now_ms, bytesOf }: { now_ms: number; bytesOf: (run_id: string) => number },
+  now_ms: number,
 ): Leaving[] {
   const leaving = new Map<string, Leaving>();
   for (const policy of policies) {
     let count = 0;
     let bytes = 0;
-    for (const run of runs) {
+    for (const run of runs()) {
       if (!isFor(policy, run)) continue;
-      const own = bytesOf(run.run_id);
       count += 1;
-      bytes += own;
+      bytes += run.bytes;
       const why = overWhich(policy, { age_ms: ageOf(run, now_ms), count, bytes });
       if (why === null) continue;
-      const before = leaving.get(run.run_id);
-      leaving.set(run.run_id, {
-        run,
-        bytes: own,
+      const { run_id, agent, exit_reason } = run;
+      const before = leaving.get(run_id);
+      leaving.set(run_id, {
+        run: { run_id, agent, exit_reason },
+        bytes: run.bytes,
         why: before?.why ?? `${policy.name}: ${why}`,
         archive: policy.archive || (before?.archive ?? false),
       });
@@ -57,20 +60,20 @@ export function planRemoval(
   return [...leaving.values()];
 }
 
-function isFor(policy: RetentionPolicy, run: RunRow): boolean {
+function isFor(policy: RetentionPolicy, run: WeighedRun): boolean {
   if (run.success ? policy.keep_successful : policy.keep_failed) return false;
   if (policy.agent !== null && policy.agent !== run.agent) return false;
   if (policy.status !== null && !hasStatus(run, policy.status)) return false;
   return Object.entries(policy.labels).every(([name, value]) => run.labels[name] === value);
 }
 
-function hasStatus({ success, exit_reason }: RunRow, status: string): boolean {
+function hasStatus({ success, exit_reason }: WeighedRun, status: string): boolean {
   if (status === 'ok' || status === 'failed') return success === (status === 'ok');
   return exit_reason === status;
 }
 
 /** A run whose times are not known has no age. */
-function ageOf({ finished_ms, started_ms }: RunRow, now_ms: number): number | null {
+function ageOf({ finished_ms, started_ms }: WeighedRun, now_ms: number): number | null {
   const at_ms = finished_ms ?? started_ms;
   return at_ms === null ? null : now_ms - at_ms;
 }

@@ -48,14 +48,11 @@ export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void 
   for (const { name, path } of listFiles(state)) if (names.has(name)) removeFile(path, 'state');
 }
 
-/** Gives the size of a run's files: what there is, is listed once, and measured when it is asked for. */
-export function createFileSizes(state: StateDir): (run_id: string) => number {
-  const paths = new Map<string, string[]>();
-  for (const { name, path } of listFiles(state))
-    paths.set(name, [...(paths.get(name) ?? []), path]);
-  const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  return (run_id) =>
-    (paths.get(fileName(run_id)) ?? []).reduce((sum, path) => sum + sizeOf(path), 0);
+/** The size of a run's files. The index keeps it from the time when the run gets its row. */
+export function fileBytesOf(state: StateDir, agent: string, run_id: string): number {
+  const sizeOf = (kind: keyof typeof KINDS) =>
+    lstatSync(pathOf(state, kind, agent, run_id), { throwIfNoEntry: false })?.size ?? 0;
+  return sizeOf('transcripts') + sizeOf('logs');
 }
 
 /** Files of all runs, those in the making included; `name` is the run's. */

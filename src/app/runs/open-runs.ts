@@ -1,0 +1,144 @@
+/**
+ * Runs that are made again side by side, as the journal gives their entries. Contract: memory is bounded; a run with entries
+ * that are out of order, or that does not fit, is left for later. A run that has ended is given away at once.
+ */
+import { TachoError } from '../../lib/errors.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { createSift } from '../../store/journal/read.ts';
+import { newReport, type SegmentLine } from '../../store/journal/scan.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { APP_LIMITS } from '../limits.ts';
+import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { Rebuilt } from './rebuilt.ts';
+
+/** What a run takes in memory however short it is. */
+const RUN_BYTES = 16 * 1024;
+/** A transcript keeps its texts, in memory up to two spills; an outcome keeps little of each entry. */
+const CONTENT_BYTES_MAX = 2 * APP_LIMITS.spill_memory_bytes;
+const OUTCOME_SHARE = 1 / 16;
+
+interface OpenRun {
+  run: Rebuilt;
+  sift: ReturnType<typeof createSift>;
+  /** Bytes of its entries so far, and what it counts as in memory. */
+  bytes: number;
+  held: number;
+  /** The segment that it was last found in. */
+  segment: string;
+}
+
+interface Handlers {
+  /** Runs that were given away. */
+  given: ReadonlySet<string>;
+  /** Whether a run may begin with this line, the first that is seen of it; otherwise it is left for later. */
+  begins: (line: SegmentLine) => boolean;
+  ended: (outcome: RunOutcome) => void;
+  /** Has entries that are no events; may be called again for the same run. */
+  foreign: (run_id: string) => void;
+  /** Is given the bytes of every entry that was read. */
+  read: (bytes: number) => void;
+}
+
+export class OpenRuns {
+  /** Runs that have to be read by themselves. One that had ended may be among them: more of it came. */
+  readonly late = new Set<string>();
+  readonly #state: StateDir;
+  readonly #on: Handlers;
+  readonly #open = new Map<string, OpenRun>();
+  /** Runs with entries that no fold can take. */
+  readonly #spoilt = new Set<string>();
+  #held = 0;
+
+  constructor(state: StateDir, on: Handlers) {
+    this.#state = state;
+    this.#on = on;
+  }
+
+  has(run_id: string): boolean {
+    return this.#open.has(run_id) || this.#on.given.has(run_id);
+  }
+
+  take(line: SegmentLine, segment: string): void {
+    const { session } = line;
+    if (line.source !== CAPTURE_SOURCE || this.late.has(session) || this.#spoilt.has(session))
+      return;
+    const open = this.#open.get(session) ?? this.#begin(line, segment);
+    if (open === null) return;
+    open.segment = segment;
+    try {
+      this.#push(open, line);
+    } catch (error) {
+      // The disk failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
+      if (error instanceof TachoError) throw error;
+      this.#drop(session, this.#spoilt);
+      this.#on.foreign(session);
+    }
+  }
+
+  #begin(line: SegmentLine, segment: string): OpenRun | null {
+    const { session } = line;
+    if (this.#on.given.has(session) || !this.#on.begins(line)) {
+      this.late.add(session);
+      return null;
+    }
+    const run = new Rebuilt(this.#state, session);
+    const made = { run, sift: createSift(newReport()), bytes: 0, held: 0, segment };
+    this.#open.set(session, made);
+    return made;
+  }
+
+  #push(open: OpenRun, line: SegmentLine): void {
+    const { session, seq, bytes, start, end } = line;
+    const source = open.sift(line);
+    // A second content, or an entry that comes after later ones.
+    if (source !== null && source !== CAPTURE_SOURCE) this.#drop(session, this.late);
+    if (source !== CAPTURE_SOURCE) return;
+    const { run } = open;
+    run.push({ seq, body: bytes.toString('utf8', start, end) });
+    this.#on.read(end - start);
+    if (run.ended) this.#end(session, open);
+    else this.#count(open, end - start);
+  }
+
+  #end(session: string, { run }: OpenRun): void {
+    const outcome = run.finish();
+    if (run.foreign > 0) this.#on.foreign(session);
+    this.#drop(session);
+    if (outcome !== null) this.#on.ended(outcome);
+  }
+
+  #count(open: OpenRun, bytes: number): void {
+    open.bytes += bytes;
+    const kept = open.run.holds_content ? open.bytes : open.bytes * OUTCOME_SHARE;
+    const held = RUN_BYTES + Math.min(kept, CONTENT_BYTES_MAX);
+    this.#held += held - open.held;
+    open.held = held;
+    // The oldest: its recorder was killed, or it is a long one.
+    for (const session of this.#open.keys()) {
+      if (this.#held <= APP_LIMITS.rebuild_bytes_max || this.#open.size === 1) return;
+      this.#drop(session, this.late);
+    }
+  }
+
+  #drop(session: string, to?: Set<string>): void {
+    const open = this.#open.get(session);
+    this.#held -= open?.held ?? 0;
+    open?.run[Symbol.dispose]();
+    this.#open.delete(session);
+    to?.add(session);
+  }
+
+  /** Runs without an end so far, and where each was last found. */
+  *finish(): Generator<{ run_id: string; segment: string; begun: boolean }, void> {
+    for (const [run_id, { run, segment }] of this.#open) {
+      if (run.foreign > 0) this.#on.foreign(run_id);
+      yield { run_id, segment, begun: run.begun };
+    }
+    this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    for (const { run } of this.#open.values()) run[Symbol.dispose]();
+    this.#open.clear();
+  }
+}

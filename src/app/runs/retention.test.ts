@@ -1,0 +1,125 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { createMaker } from '../../../test/build-events.ts';
+import { verifies } from '../../../test/e2e/verifies.ts';
+import { testFolder } from '../../../test/fixtures/folder.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import { createOutcomeFold } from '../../projections/outcome.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { SUM_RUNS } from '../../store/index/index-schema.ts';
+import { openJournal } from '../../store/journal/journal.ts';
+import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
+import { logPath, transcriptPath } from '../../store/spool/run-files.ts';
+import { openStateDir, type StateDir } from '../../store/state-dir.ts';
+import { collect, statsOf } from './retention.ts';
+
+const DAY_MS = 86_400_000;
+const FIRST_MS = Date.UTC(2026, 0, 1);
+const runId = (at: number) => `r_${String(at).padStart(26, '0')}`;
+
+function outcomeAt(at: number, agent: string, at_ms: number): RunOutcome {
+  const make = createMaker();
+  const fold = createOutcomeFold({ keepIo: false });
+  const own = { run_id: runId(at), at_ms };
+  fold.push(make('run_started', { agent }, own));
+  fold.push(make('run_finished', { cost_usd: null }, own));
+  const outcome = fold.finish();
+  return { ...outcome, metrics: { ...outcome.metrics, start_time_ms: at_ms } };
+}
+
+function writeFileAt(path: string, bytes: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'x'.repeat(bytes));
+}
+
+/** Run `at` has `at + 1` entries, a transcript of 100 bytes and a log of 7. */
+async function fill(agents: readonly string[]): Promise<StateDir> {
+  const state = openStateDir(join(testFolder(), 'state'));
+  using index = openIndex(state);
+  const journal = openJournal(state.journal, { index });
+  for (const [at, agent] of agents.entries()) {
+    const outcome = outcomeAt(at, agent, FIRST_MS + Math.floor(at / 2) * DAY_MS);
+    const bodies = Array.from({ length: at + 1 }, (_, n) => ({
+      session: outcome.run_id,
+      source: 'capture',
+      seq: n + 1,
+      body: JSON.stringify({ text: 'x'.repeat(500) }),
+    }));
+    await journal.append(bodies);
+    writeFileAt(transcriptPath(state, agent, outcome.run_id), 100);
+    writeFileAt(logPath(state, agent, outcome.run_id), 7);
+    index.saveOutcomes([outcome]);
+  }
+  await journal.close();
+  return state;
+}
+
+test('sums are by agent and by day, with what is not known as such', async () => {
+  const state = await fill(['one', 'two', 'one', 'one']);
+  using index = openIndex(state);
+  index.saveOutcomes([outcomeAt(9, 'two', Number.MAX_SAFE_INTEGER)]);
+  const { total, by_agent, by_day } = await statsOf(state, 10);
+  expect(total).toMatchObject({ name: 'all', runs: 5, ok: 5, cost: null });
+  expect(by_agent.map(({ name, runs }) => [name, runs])).toEqual([
+    ['one', 3],
+    ['two', 2],
+  ]);
+  const days = by_day.map(({ name, runs }) => [name, runs]);
+  expect(days).toContainEqual(['2026-01-02', 2]);
+  expect(days).toContainEqual(['2026-01-01', 2]);
+  expect(days).toContainEqual(['unknown', 1]);
+  expect(by_day.reduce((sum, row) => sum + row.bytes, 0)).toBe(total.bytes);
+});
+
+test('the size of runs is their share of the journal by entries, and their files', async () => {
+  const state = await fill(['one', 'two']);
+  const [segment = ''] = listSegments(state.journal);
+  const bytes = segmentBytes(state.journal, segment);
+  const { total, by_agent } = await statsOf(state, 1);
+  expect(total.bytes).toBe(bytes + 2 * 107);
+  expect(by_agent.map((row) => [row.name, row.bytes]).sort()).toEqual([
+    ['one', Math.round(bytes / 3) + 107],
+    ['two', Math.round((bytes * 2) / 3) + 107],
+  ]);
+});
+
+test('the files of runs that an older tacho saved are measured once, and of no run each time', async () => {
+  const state = await fill(['one', 'two']);
+  const { total } = await statsOf(state, 1);
+  const db = new DatabaseSync(state.db);
+  db.exec('UPDATE runs SET file_bytes = NULL');
+  db.close();
+  expect((await statsOf(state, 1)).total.bytes).toBe(total.bytes);
+  rmSync(state.transcripts, { recursive: true });
+  expect((await statsOf(state, 1)).total.bytes).toBe(total.bytes);
+});
+
+test('sums read no outcome', async () => {
+  const state = await fill(['one']);
+  const db = new DatabaseSync(state.db);
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${SUM_RUNS}`).all('{}');
+  db.close();
+  expect(plan.map(({ detail }) => detail)).toContain(
+    'SCAN runs USING COVERING INDEX runs_by_agent',
+  );
+});
+
+verifies('ST-5', 'a plan by size counts the journal and the files of each run', async () => {
+  const state = await fill(['one', 'one', 'one']);
+  const { by_agent } = await statsOf(state, 1);
+  const all = by_agent[0]?.bytes ?? 0;
+  const policy = {
+    ...{ name: 'p', agent: null, status: null, labels: {}, age_ms_max: null, runs_max: null },
+    ...{ keep_failed: false, keep_successful: false, archive: false },
+  };
+  const goingAt = async (bytes_max: number) => {
+    const options = { now_ms: FIRST_MS, dry_run: true };
+    const { leaving } = await collect(state, [{ ...policy, bytes_max }], options);
+    return leaving.map(({ run }) => run.run_id);
+  };
+  expect(await goingAt(all + 3)).toEqual([]);
+  expect(await goingAt(all - 3)).toEqual([runId(0)]);
+  expect(await goingAt(0)).toEqual([runId(2), runId(1), runId(0)]);
+});
