@@ -11,6 +11,7 @@ import { SCHEMA_VERSION } from './index-schema.ts';
 import { positionsTable, putCover, settle } from './positions-table.ts';
 import type { Prepared } from './prepared.ts';
 import { putRun, runsTable } from './runs-table.ts';
+import { sourcesTable } from './sources-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
@@ -20,6 +21,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
   return {
     ...runs,
     ...positionsTable(db),
+    ...sourcesTable(db),
     saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
     /** The outcome and what the journal holds of the run, in one transaction. */
     saveRun: (outcome: RunOutcome, covers: readonly Cover[]) =>
