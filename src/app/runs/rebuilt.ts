@@ -9,9 +9,9 @@ import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
-import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
+import { madeOnDemand, saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
-/** One run's outcome, and its transcript where that is missing. */
+/** One run's outcome, and its transcript where that is missing and not made on demand. */
 export class Rebuilt {
   readonly #state: StateDir;
   readonly #fold = createOutcomeFold({ keepIo: false });
@@ -41,7 +41,9 @@ export class Rebuilt {
   #take(event: Event): void {
     if (this.#last === null && event.kind === 'run_started') {
       const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      if (!existsSync(path)) this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
+      const now = !madeOnDemand(event.data.config?.labels);
+      if (now && !existsSync(path))
+        this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
     }
     this.#last = event;
     this.#fold.push(event);
