@@ -5,6 +5,7 @@ import { type Imported, type ImportTarget, importSessions } from '../../app/sess
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
+import type { Memo } from '../../model/agent.ts';
 import { redactFields } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
@@ -77,7 +78,8 @@ export async function importCommand(
   flags: ImportFlags,
   io: Io,
 ): Promise<number> {
-  const targets = await findTargets(agent, selectionOf(files, flags), io.env);
+  const memo: Memo = new Map();
+  const targets = await findTargets(agent, selectionOf(files, flags), { env: io.env, memo });
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
@@ -89,6 +91,7 @@ export async function importCommand(
     state_dir,
     env: io.env,
     force: flags.force,
+    memo,
     say: sayTo(io),
     redact: await patternsIn(process.cwd(), redact),
     progress: (target: ImportTarget, bytes: number) =>
