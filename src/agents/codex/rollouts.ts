@@ -1,5 +1,5 @@
 /** Files of sub-agents: beside those of the sessions that started them, known by their first line. */
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { memoised } from '../../lib/memoised.ts';
 import type { Memo, SessionPart, Unreadable } from '../../model/agent.ts';
@@ -39,8 +39,8 @@ interface Folder {
   errors: readonly Error[];
 }
 
-async function metaOf(path: string, unreadable: Unreadable): Promise<Meta> {
-  const head = await headOf(path, HEAD_BYTES, unreadable);
+function metaOf(path: string, unreadable: Unreadable): Meta {
+  const head = headOf(path, HEAD_BYTES, unreadable);
   try {
     const line: Session['session_meta'] | null = nativeOf(JSON.parse(head.split('\n', 1)[0] ?? ''));
     return nativeOf(line?.payload) ?? {};
@@ -58,7 +58,7 @@ const begunIn = (path: string) => basename(path).slice(0, TIMED_CHARS);
 function rolloutAt(path: string, memo?: Memo): Promise<Rollout> {
   return memoised(memo, `rollout ${path}`, async () => {
     const errors: Error[] = [];
-    const meta = await metaOf(path, (error) => errors.push(error));
+    const meta = metaOf(path, (error) => errors.push(error));
     const parent = idOf(meta.parent_thread_id);
     const main = parent === null && nativeOf(meta.source)?.subagent === undefined;
     const ids = { id: idOf(meta.id), session_id: idOf(meta.session_id), parent };
@@ -103,7 +103,7 @@ async function foldersOf(path: string, unreadable?: Unreadable, memo?: Memo): Pr
   const dayOf = (name: string) => DAY.exec(name.replaceAll('\\', '/'))?.[0] ?? '';
   const own = dayOf(folder);
   if (own === '') return [folder];
-  const changed = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
+  const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const last = new Date(changed + DAY_MS).toISOString().slice(0, 10).replaceAll('-', '/');
   const { paths, errors } = await daysBeside(folder, memo);
   for (const error of errors) unreadable?.(error);

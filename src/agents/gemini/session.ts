@@ -24,7 +24,7 @@ const AGENT_ID = Buffer.from('"agentId"');
 
 /** The whole id of the session in a file; null where it cannot be read. */
 async function sessionIdIn(path: string, unreadable?: Unreadable): Promise<string | null> {
-  const [header = ''] = (await headOf(path, HEADER_BYTES, unreadable)).split('\n', 1);
+  const [header = ''] = headOf(path, HEADER_BYTES, unreadable).split('\n', 1);
   const id = idOf(parsedOf(header)?.sessionId);
   return id !== null && SESSION_ID.test(id) ? id : null;
 }

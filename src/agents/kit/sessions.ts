@@ -1,7 +1,7 @@
 /** Session files in folders: found by id, listed, and read with the files of their sub-agents. */
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import { isFile, namesIn, openFile } from '../../lib/folders.ts';
+import { headIn, isFile, namesIn } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import type { Memo, SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
@@ -46,21 +46,12 @@ export async function* pathsIn(
   }
 }
 
+let head_bytes = Buffer.alloc(0);
+
 /** The beginning of a file; '' where it cannot be read. */
-export async function headOf(
-  path: string,
-  bytes: number,
-  unreadable?: Unreadable,
-): Promise<string> {
-  const file = await openFile(path, unreadable);
-  try {
-    const read = await file?.read(Buffer.alloc(bytes), 0, bytes, 0);
-    return read?.buffer.toString('utf8', 0, read.bytesRead) ?? '';
-  } catch {
-    return '';
-  } finally {
-    await file?.close();
-  }
+export function headOf(path: string, bytes: number, unreadable?: Unreadable): string {
+  if (head_bytes.length < bytes) head_bytes = Buffer.allocUnsafeSlow(bytes);
+  return headIn(path, head_bytes.subarray(0, bytes), unreadable)?.toString('utf8') ?? '';
 }
 
 /** Sub-agents' files in a folder. The call that started each is in a small file beside it. */

@@ -2,7 +2,7 @@
  * What was read of session files, known again by their paths, sizes, times and inodes, so that unchanged files are not opened.
  * Contract: only facts about the files are kept, none about runs: what an import decides is the same with and without them.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
 import type { Index } from '../../store/index/index-db.ts';
 import type { SourceRow } from '../../store/index/sources-table.ts';
@@ -28,7 +28,7 @@ export interface KnownSession {
   keep(): void;
 }
 
-const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex');
+const sha256Of = (text: string) => hash('sha256', text);
 
 export class KnownFiles {
   readonly #index: Index;
