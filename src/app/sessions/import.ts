@@ -4,6 +4,7 @@
  * and does not keep the others from their turn.
  */
 import { TachoError } from '../../lib/errors.ts';
+import { collectEvery } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Redactor } from '../../redact/gate.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
@@ -15,6 +16,7 @@ import { newReport } from '../../store/journal/scan.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, type StoreLockOptions } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { settleable } from '../runs/catch-up.ts';
 import { settle } from '../runs/settle.ts';
 import { ownPart } from './import-fork.ts';
@@ -76,6 +78,7 @@ export async function* importSessions(
   const release = await lockStore(state, options);
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
+  collectEvery(APP_LIMITS.import_collect_bytes);
   let importer: Importer | null = null;
   let replaced = 0;
   try {
