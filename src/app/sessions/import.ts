@@ -14,7 +14,7 @@ import { openSecretHash, type SecretHash } from '../../store/journal/hash.ts';
 import { type Journal, openJournal } from '../../store/journal/journal.ts';
 import { newReport } from '../../store/journal/scan.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
-import { lockStore, type StoreLockOptions } from '../../store/store-lock.ts';
+import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { settleable } from '../runs/catch-up.ts';
@@ -59,13 +59,15 @@ export interface Imported {
   why: string | null;
 }
 
-interface ImportOptions extends StoreLockOptions {
+export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
   /** Patterns of secrets, beyond the known shapes. */
   redact: readonly string[];
   /** What the targets' folders were found to hold. */
   memo?: Memo;
+  /** A part of an import by several processes: the one that started this one has the store's lock, and frees what is deleted. */
+  share?: boolean | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -75,17 +77,14 @@ export async function* importSessions(
   options: ImportOptions,
 ): AsyncGenerator<Imported> {
   const state = openStateDir(options.state_dir);
-  const release = await lockStore(state, options);
+  const release = options.share ? sharedLock(state) : await lockStore(state, options);
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
   collectEvery(APP_LIMITS.import_collect_bytes);
   let importer: Importer | null = null;
   let replaced = 0;
   try {
-    // What is known already is decided over all runs.
-    const segments = settleable(state, index);
-    if (segments.size > 0) await settle(state, index, segments);
-    else await createCatalogue(state.journal, index).refresh(newReport());
+    if (!options.share) await prepare(state, index);
     importer = new Importer({ ...options, state, index, journal });
     for (const target of targets) {
       const imported = await importer.take(target);
@@ -96,12 +95,28 @@ export async function* importSessions(
     try {
       await journal.close();
       importer?.close();
-      if (replaced > 0) await freeDeleted(state, index);
+      if (replaced > 0 && !options.share) await freeDeleted(state, index);
     } finally {
       index.close();
       release();
     }
   }
+}
+
+/** What is known already is decided over all runs, and over all of the journal. */
+export async function prepare(state: StateDir, index: Index): Promise<void> {
+  const segments = settleable(state, index);
+  if (segments.size > 0) await settle(state, index, segments);
+  else await createCatalogue(state.journal, index).refresh(newReport());
+}
+
+/** Whoever started this process holds the lock. */
+function sharedLock(state: StateDir): () => void {
+  const free = tryStoreLock(state);
+  if (free === null) return () => undefined;
+  free();
+  const text = 'a share of an import is started by tacho import --jobs alone';
+  throw new TachoError('usage', text, { stage: 'request' });
 }
 
 interface Parts extends ImportOptions {

@@ -1,7 +1,10 @@
 /** What `tacho import` does. */
 
+import { text } from 'node:stream/consumers';
+import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor, patternsIn } from '../../app/config/redaction.ts';
 import { type Imported, type ImportTarget, importSessions } from '../../app/sessions/import.ts';
+import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
@@ -19,6 +22,20 @@ export interface ImportFlags {
   force?: true;
   redact?: string[];
   json?: true;
+  jobs: number;
+  /** Part of an import with several jobs: the targets come on standard input. */
+  share?: true;
+}
+
+/** The targets of a share. */
+async function sharedTargets(): Promise<ImportTarget[]> {
+  const lines = (await text(process.stdin)).trimEnd().split('\n');
+  return Promise.all(
+    lines.map(async (line) => {
+      const { agent, path, by_name } = JSON.parse(line) as ShareLine;
+      return { agent: await agentOf(agent), path, by_name };
+    }),
+  );
 }
 
 function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
@@ -79,7 +96,9 @@ export async function importCommand(
   io: Io,
 ): Promise<number> {
   const memo: Memo = new Map();
-  const targets = await findTargets(agent, selectionOf(files, flags), { env: io.env, memo });
+  const targets = flags.share
+    ? await sharedTargets()
+    : await findTargets(agent, selectionOf(files, flags), { env: io.env, memo });
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
@@ -92,19 +111,24 @@ export async function importCommand(
     env: io.env,
     force: flags.force,
     memo,
+    share: flags.share,
+    jobs: flags.jobs,
+    given_redact: redact ?? [],
     say: sayTo(io),
     redact: await patternsIn(process.cwd(), redact),
     progress: (target: ImportTarget, bytes: number) =>
       progress.note(done, { ...target, path: redactor.name(target.path) }, bytes),
   };
-  for await (const given of importSessions(targets, options)) {
+  const several = flags.jobs > 1 && targets.length > 1 && !flags.share;
+  const importing = several ? importInJobs : importSessions;
+  for await (const given of importing(targets, options)) {
     const imported = redactFields(given, redactor, OWN_FIELDS);
     done += 1;
     counts.set(imported.state, (counts.get(imported.state) ?? 0) + 1);
-    const text = flags.json ? '' : lineOf(imported);
-    if (text !== '' || flags.json) progress.clear();
+    const line = flags.json ? '' : lineOf(imported);
+    if (line !== '' || flags.json) progress.clear();
     if (flags.json) await io.out.json(`${JSON.stringify(imported)}\n`);
-    else await (imported.state === 'failed' ? io.err : io.out).write(text);
+    else await (imported.state === 'failed' ? io.err : io.out).write(line);
   }
   progress.clear();
   if (!flags.json) await io.out.write(summary(counts));
