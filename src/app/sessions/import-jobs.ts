@@ -131,7 +131,8 @@ class Rows {
     });
     for await (const rows of linesIn(child.stdout, sink)) {
       count += rows.length;
-      this.#progress?.(share[count - 1] as ImportTarget, 0);
+      const last = rows.length === 0 ? undefined : share[count - 1];
+      if (last !== undefined) this.#progress?.(last, 0);
       this.#rows.push(...rows);
       this.#wake();
     }

@@ -7,6 +7,7 @@ import { type Imported, type ImportTarget, importSessions } from '../../app/sess
 import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Memo } from '../../model/agent.ts';
 import { redactFields } from '../../redact/gate.ts';
@@ -27,13 +28,16 @@ export interface ImportFlags {
   share?: true;
 }
 
+const usage = (say: string) => new TachoError('usage', say, { stage: 'request' });
+
 /** The targets of a share. */
 async function sharedTargets(): Promise<ImportTarget[]> {
-  const lines = (await text(process.stdin)).trimEnd().split('\n');
+  const lines = (await text(process.stdin)).split('\n').filter((line) => line !== '');
   return Promise.all(
     lines.map(async (line) => {
-      const { agent, path, by_name } = JSON.parse(line) as ShareLine;
-      return { agent: await agentOf(agent), path, by_name };
+      const { agent, path, by_name } = (jsonIn(line) ?? {}) as Partial<ShareLine>;
+      if (typeof path !== 'string') throw usage('--share is for tacho import --jobs alone');
+      return { agent: await agentOf(String(agent)), path, by_name: by_name === true };
     }),
   );
 }
@@ -52,8 +56,6 @@ function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
     throw usage('--since goes with --all or --last');
   return selection;
 }
-
-const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
 /** Between two notes of how far it is: often enough to see it move. */
 const NOTE_EVERY_MS = 100;
