@@ -80,7 +80,7 @@ function* sessionLines(count: number): Generator<string> {
   yield emit({ type: 'assistant', requestId: 'req_end', message: last });
 }
 
-async function write(path: string, count: number): Promise<void> {
+export async function writeSession(path: string, count: number): Promise<void> {
   const out = createWriteStream(path);
   let held = '';
   for (const line of sessionLines(count)) {
@@ -94,9 +94,10 @@ async function write(path: string, count: number): Promise<void> {
 }
 
 /** Read, split at LF, JSON.parse, count tool calls. Nothing else. */
-const BARE_LOOP = `import { createReadStream } from 'node:fs';
+export const BARE_LOOP = `import { createReadStream } from 'node:fs';
 let rest = Buffer.alloc(0), calls = 0;
-for await (const c of createReadStream(process.argv[2], { highWaterMark: 1 << 20 })) {
+for (const file of process.argv.slice(2))
+for await (const c of createReadStream(file, { highWaterMark: 1 << 20 })) {
   const b = rest.length ? Buffer.concat([rest, c]) : c;
   let i = 0, j;
   while ((j = b.indexOf(10, i)) >= 0) {
@@ -112,8 +113,8 @@ export async function run(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
   try {
     const [one, many] = [join(folder, 'one.jsonl'), join(folder, 'many.jsonl')];
-    await write(one, LINES);
-    await write(many, LINES * COPIES);
+    await writeSession(one, LINES);
+    await writeSession(many, LINES * COPIES);
     const loop = join(folder, 'loop.mjs');
     writeFileSync(loop, BARE_LOOP);
     const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');

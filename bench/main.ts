@@ -8,6 +8,8 @@ import type { Row } from './measure.ts';
 const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>> = {
   'start-up': () => import('./start-up.ts'),
   'big-session': () => import('./big-session.ts'),
+  import: () => import('./import.ts'),
+  home: () => import('./home.ts'),
   decoders: () => import('./decoders.ts'),
   latency: () => import('./latency.ts'),
   store: () => import('./store.ts'),

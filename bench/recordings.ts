@@ -51,15 +51,21 @@ function lengthened(value: unknown): unknown {
 
 const idsIn = (text: string) => new Set([...text.matchAll(ID)].map((found) => found[1] as string));
 
-function linesOf({ agent, from, scenario }: Shape): string[] {
+/** The recording's file. */
+export function recordingAt({ agent, from, scenario }: Shape): string {
   const folder = join(import.meta.dirname, '..', 'src', 'agents', agent, 'testdata', scenario);
   const names = readdirSync(join(folder, from === 'stdout' ? '' : 'session'), {
     recursive: true,
     encoding: 'utf8',
   });
   const name = names.filter((one) => one.endsWith('.jsonl')).sort()[0] ?? '';
-  const path = from === 'stdout' ? join(folder, 'stdout.jsonl') : join(folder, 'session', name);
-  return readFileSync(path, 'utf8').trimEnd().split('\n');
+  return from === 'stdout' ? join(folder, 'stdout.jsonl') : join(folder, 'session', name);
+}
+
+function linesOf(shape: Shape, change: (text: string) => string): string[] {
+  return change(readFileSync(recordingAt(shape), 'utf8'))
+    .trimEnd()
+    .split('\n');
 }
 
 /** Text with ids, cut up so that each turn only has to be put together. */
@@ -92,8 +98,12 @@ class Template {
 }
 
 /** The lines of a recording of about that many bytes, some turns at a time. */
-function* textsOf(shape: Shape, bytes: number): Generator<string> {
-  const lines = linesOf(shape);
+function* textsOf(
+  shape: Shape,
+  bytes: number,
+  change: (text: string) => string,
+): Generator<string> {
+  const lines = linesOf(shape, change);
   const [first, last] = shape.turn;
   const joined = (some: readonly string[]) => some.map((line) => `${line}\n`).join('');
   const head = joined(lines.slice(0, first - 1));
@@ -114,10 +124,16 @@ function* textsOf(shape: Shape, bytes: number): Generator<string> {
   yield new Template(tail, own, null, '').text(turns - 1);
 }
 
-export async function writeRecording(shape: Shape, path: string, bytes: number): Promise<void> {
+/** `change`: makes another session of the recorded one. */
+export async function writeRecording(
+  shape: Shape,
+  path: string,
+  bytes: number,
+  change = (text: string) => text,
+): Promise<void> {
   const out = createWriteStream(path);
   let held = '';
-  for (const text of textsOf(shape, bytes)) {
+  for (const text of textsOf(shape, bytes, change)) {
     held += text;
     if (held.length < 1_000_000) continue;
     if (!out.write(held)) await once(out, 'drain');

@@ -25,6 +25,10 @@ export const APP_LIMITS = {
   restore_flush_runs: 64,
   /** What is kept of each text in an event that is over `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
+  /** Input of an import after which garbage is collected: some 40 MB less than at the bound of a conversion. */
+  import_collect_bytes: 32 * 1024 * 1024,
+  /** Processes that one import starts: each has some 150 MB. */
+  import_jobs_max: 64,
   /** Calls of an outcome held in memory before they go to a temporary file: a session of 1 GB stays flat. */
   spill_memory_bytes: 4 * 1024 * 1024,
   /** A temporary file: far more than any reader of a transcript takes. A transcript over it is dropped and reported. */

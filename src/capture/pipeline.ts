@@ -4,6 +4,7 @@
  * comes out before anything else sees it.
  */
 
+import { trimBytes } from '../lib/byte-text.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
@@ -51,6 +52,8 @@ export interface PipelineOptions {
   every_line?: boolean;
   /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
   byte_text?: boolean;
+  /** With byte text: throws `NeedsText` where its events would not be those of the text. */
+  exact?: boolean;
 }
 
 /** What the files of a session are read into. */
@@ -87,12 +90,14 @@ export class Pipeline implements Intake {
         ? agent.session.decoder()
         : agent.stream({ resumed: options.info.config?.resume != null }));
     this.#normaliser = createNormaliser(agent.id, agent.tools);
-    this.state = new RunState(agent.session?.keyOf ?? null);
+    const byte_text = options.byte_text === true;
+    this.state = new RunState(agent.session?.keyOf ?? null, byte_text ? trimBytes : undefined);
     this.resumption = new Resumption(this.state, primary);
     this.#reader = new Reader({
       decoder,
       line_bytes_max,
-      byte_text: options.byte_text === true,
+      byte_text,
+      exact: options.exact === true,
       beginningOf: (channel) => this.resumption.beginningOf(channel),
       take: (drafts, raw, bytes) => this.#line(drafts, raw, bytes),
     });

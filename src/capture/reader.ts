@@ -2,8 +2,8 @@
  * Bytes of channels → lines → records → drafts, with one decoder.
  * Contract: the same bytes give the same drafts in any chunking; every draft comes with the line it was made of.
  */
-import { byteText, decodesByteText, toByteText } from '../lib/byte-text.ts';
-import { mayBeJson } from '../lib/json.ts';
+import { byteText, decodesByteText, isAscii, NeedsText, toByteText } from '../lib/byte-text.ts';
+import { mayBeJson, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { createLines, type LinePlace, type Lines, type OversizeLine } from '../lib/lines.ts';
 import { isUtf8, wellFormed } from '../lib/utf8.ts';
@@ -28,6 +28,8 @@ interface ReaderOptions {
   line_bytes_max?: number | undefined;
   /** Lines are read as byte text (lib/byte-text), and drafts hold it. */
   byte_text?: boolean;
+  /** With byte text: throws `NeedsText` for a line that must be read as text. */
+  exact?: boolean;
   beginningOf?(channel: Channel): Beginning;
   /** Takes the drafts of one line, which has this many bytes. */
   take(drafts: Draft[], raw: Raw, bytes: number): void;
@@ -37,6 +39,7 @@ export class Reader {
   readonly #options: ReaderOptions;
   readonly #decoder: Decoder;
   readonly #byte_text: boolean;
+  readonly #exact: boolean;
   readonly #inputs = new Map<Channel, Lines>();
   #utf8_chunk: Buffer | null = null;
   #drafts: Draft[] = [];
@@ -45,6 +48,7 @@ export class Reader {
     this.#options = options;
     this.#decoder = options.decoder;
     this.#byte_text = options.byte_text === true;
+    this.#exact = this.#byte_text && options.exact === true;
   }
 
   push(channel: Channel, chunk: Buffer): void {
@@ -87,6 +91,7 @@ export class Reader {
     const drafts: Draft[] = [];
     decodesByteText(this.#byte_text);
     decodeEnd(this.#decoder, drafts);
+    if (this.#exact) checkDrafts(drafts);
     return drafts;
   }
 
@@ -104,6 +109,7 @@ export class Reader {
     const drafts = this.#drafts;
     if (drafts.length === 0) return;
     this.#drafts = [];
+    if (this.#exact) checkDrafts(drafts);
     this.#options.take(drafts, raw, bytes);
   }
 
@@ -127,6 +133,7 @@ export class Reader {
 
   #decodeBytes(bytes: Buffer, start: number, end: number, context: LineContext): void {
     if (this.#byte_text && this.#decodeByteText(bytes, start, end, context)) return;
+    if (this.#exact) throw new NeedsText();
     const text = bytes.toString('utf8', start, end);
     context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end));
     const line = this.#byte_text ? toByteText(text) : text;
@@ -138,11 +145,13 @@ export class Reader {
     const text = byteText(bytes, start, end);
     const valid = bytes === this.#utf8_chunk || isUtf8(bytes.subarray(start, end));
     if (valid && !text.includes('\\u')) {
+      if (this.#exact && end - start > OPAQUE_BYTES_MAX && !isAscii(text)) throw new NeedsText();
       decodeLine(text, this.#decoder, context, this.#drafts);
       return true;
     }
     const value = parsedRecord(bytes.toString('utf8', start, end));
     if (value === null) return false;
+    if (this.#exact && (!valid || hasHalves(text, value))) throw new NeedsText();
     if (!valid) this.#drafts.push(replacedBytes(text));
     decodeRecord(toByteText(value), this.#decoder, this.#drafts);
     return true;
@@ -157,9 +166,27 @@ function lostLine(code: ProblemCode, detail: string, line: OversizeLine): DraftO
   return { kind, data: { ...data, bytes, sha256, excerpt } };
 }
 
+/** Kinds of drafts with texts that are measured or cut on the way. */
+const MEASURED = new Set(['problem', 'message_delta', 'thinking_delta', 'call_progress']);
+/** Longer lines may come near a limit that is counted in characters. */
+const OPAQUE_BYTES_MAX = 256 * 1024;
+
+/** Texts that are measured or cut must be the same as byte text. */
+function checkDrafts(drafts: readonly Draft[]): void {
+  for (const { kind, data } of drafts)
+    if (MEASURED.has(kind) && !isAscii(JSON.stringify(data))) throw new NeedsText();
+}
+
+/** Whether a text in the value has half of a surrogate pair, which has no bytes. JSON writes it as an escape. */
+function hasHalves(line: string, value: object): boolean {
+  return /\\u[dD][89a-fA-F]/.test(line) && /\\ud[89a-f]/.test(JSON.stringify(value));
+}
+
 /** Null for what is no record; it is then read, and complained of, as any other line. */
 function parsedRecord(text: string): object | null {
-  if (text.length >= LIMITS.depth_scan_from_bytes || !mayBeJson(text)) return null;
+  if (!mayBeJson(text)) return null;
+  if (text.length >= LIMITS.depth_scan_from_bytes && nestsDeeper(text, LIMITS.depth_max))
+    return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' ? value : null;

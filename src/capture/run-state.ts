@@ -23,7 +23,7 @@ export class RunState extends RunFold {
   step_tools_chars = 0;
   tools_left_out = false;
   readonly calls: CallStates;
-  readonly text = new FinalText(LIMITS.final_output_chars_max);
+  readonly text: FinalText;
   ended: DataOf<'agent_ended'> | null = null;
   exited: DataOf<'process_exited'> | null = null;
   readonly problems = new Map<ProblemCode, number>();
@@ -42,8 +42,10 @@ export class RunState extends RunFold {
   /** Drafts that were not recorded: the run had all the events that it may have. */
   over_limit = 0;
 
-  constructor(keyOf: KeyOf | null = null) {
+  /** `trim`: as for `FinalText`. */
+  constructor(keyOf: KeyOf | null = null, trim?: (text: string) => string) {
     super();
+    this.text = new FinalText(LIMITS.final_output_chars_max, trim);
     this.calls = new CallStates(keyOf);
   }
 }

@@ -29,12 +29,32 @@ export function fromByteText<T>(value: T): T {
   return mapText(value, (text) => Buffer.from(text, 'latin1').toString('utf8')) as T;
 }
 
+/** Thrown where byte text would give something else than text: whoever reads begins again, with text. */
+export class NeedsText extends Error {
+  override readonly name = 'NeedsText';
+}
+
+/** Whether the text is the same as byte text. */
+export function isAscii(text: string): boolean {
+  return !BEYOND_ASCII.test(text);
+}
+
+/** Byte text without the white space at both ends of the text it stands for. */
+export function trimBytes(text: string): string {
+  return toByteText(fromByteText(text).trim());
+}
+
 /** The bytes as byte text. By the shortest way: `toString` alone would cost a third of the reading. */
 export function byteText(bytes: Buffer, start: number, end: number): string {
   return (bytes as Buffer & { latin1Slice(start: number, end: number): string }).latin1Slice(
     start,
     end,
   );
+}
+
+/** Writes byte text as its bytes; there is room for it. By the shortest way, as above. */
+export function writeByteText(bytes: Buffer, text: string, at: number): void {
+  (bytes as Buffer & { latin1Write(text: string, at: number): number }).latin1Write(text, at);
 }
 
 const decoded = processWide('decoded_text', () => ({ is_bytes: false }));

@@ -27,10 +27,17 @@ export function createCollecting(every_bytes: number): (bytes: number) => void {
   };
 }
 
+/** One for all streams of a process: many short ones leave as much garbage as a long one. */
+let read = createCollecting(LIMITS.collect_every_bytes);
+
+/** For work that makes more of what it reads than a conversion does. */
+export function collectEvery(every_bytes: number): void {
+  read = createCollecting(every_bytes);
+}
+
 /** The chunks as they come, with garbage collected meanwhile. */
 export async function* inFlatMemory(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   setFlagsFromString(LATE_COMPILING);
-  const read = createCollecting(LIMITS.collect_every_bytes);
   for await (const chunk of chunks) {
     read(chunk.length);
     yield chunk;

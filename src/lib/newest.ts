@@ -1,5 +1,13 @@
 /** Files by their time of change. */
-import { stat } from 'node:fs/promises';
+import { type Stats, statSync } from 'node:fs';
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
 
 /** What is there of the candidates and is a file, newest first; each with its time of change. */
 export async function* newestFirst<T extends { path: string }>(
@@ -7,7 +15,7 @@ export async function* newestFirst<T extends { path: string }>(
 ): AsyncGenerator<T & { modified_ms: number }> {
   const files: (T & { modified_ms: number })[] = [];
   for await (const candidate of candidates) {
-    const found = await stat(candidate.path).catch(() => null);
+    const found = statOf(candidate.path);
     if (found?.isFile()) files.push({ ...candidate, modified_ms: Math.floor(found.mtimeMs) });
   }
   files.sort((a, b) => b.modified_ms - a.modified_ms || (a.path < b.path ? -1 : 1));

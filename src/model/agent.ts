@@ -130,6 +130,12 @@ export interface SessionDecoderOptions {
 /** Takes the error of a file or folder that is there and cannot be looked into; the search continues without it. */
 export type Unreadable = (error: Error) => void;
 
+/**
+ * What was read for one session and serves for others too, by the reader's own keys. Contract: lives as long as one
+ * command; what comes into the folders meanwhile may not be seen.
+ */
+export type Memo = Map<string, unknown>;
+
 interface SessionQuery {
   session_id: string;
   cwd: string;
@@ -141,9 +147,9 @@ export interface SessionFiles {
   /** The main file of a session, where the CLI keeps it; null when there is none. */
   find(query: SessionQuery): Promise<string | null>;
   /** Main files of all sessions that the CLI keeps, newest first where that is cheap; sub-agents' files are none. */
-  list?(query: { env: NodeJS.ProcessEnv }): AsyncIterable<SessionFile>;
+  list?(query: { env: NodeJS.ProcessEnv; memo?: Memo | undefined }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
-  parts(path: string, unreadable?: Unreadable): Promise<SessionPart[]>;
+  parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** What a part that is no file of its own says, as lines: a session of a database. Null: it is a file. */
   read?(path: string): Iterable<Buffer> | null;
   /** A record's own time in epoch ms, for merging several files; null when it has none. */

@@ -102,10 +102,13 @@ export class FinalText {
   /** Characters of all texts, kept or not. */
   chars = 0;
   readonly #most: number;
+  readonly #trim: (text: string) => string;
   #message_id: string | null = null;
 
-  constructor(most: number) {
+  /** `trim`: takes white space off both ends of a text, where the texts are no ordinary ones. */
+  constructor(most: number, trim = (text: string) => text.trim()) {
     this.#most = most;
+    this.#trim = trim;
   }
 
   push(event: Event): void {
@@ -119,7 +122,7 @@ export class FinalText {
   }
 
   get value(): string {
-    return this.parts.join('\n').trim();
+    return this.#trim(this.parts.join('\n'));
   }
 
   #begin(message_id: string | null): void {
@@ -132,7 +135,7 @@ export class FinalText {
     if (role !== 'assistant' || parent_call_id !== null || synthetic) return;
     if (message_id !== null && message_id !== this.#message_id) this.#begin(message_id);
     this.#message_id = message_id;
-    if (!/\S/.test(text)) return;
+    if (!/[!-~]/.test(text) && this.#trim(text) === '') return;
     const room = this.#most - this.chars;
     // A text is kept whole or not at all: it may not be redacted yet, and a cut could hide the rest of a secret.
     if (text.length <= room) this.parts.push(text);

@@ -30,7 +30,8 @@ interface Slot {
   end: number;
 }
 
-export type AnchorFinder = (text: string, found: Found[]) => void;
+/** Returns whether a text to find was met, whatever was made of it. */
+export type AnchorFinder = (text: string, found: Found[]) => boolean;
 
 export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
   let block = BLOCK_CHARS_MAX;
@@ -59,7 +60,9 @@ export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
       if (shift === 0) check(text, at, found);
       at += shift === 0 ? 1 : shift;
     }
+    const met = taken.length > 0;
     while (taken.length > 0) (taken.pop() as Slot).end = 0;
+    return met;
   };
 
   function check(text: string, at: number, found: Found[]): void {

@@ -27,17 +27,21 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
   const beginnings = createBeginnings(texts);
   const spaced = createBeginnings(texts.filter((text) => /\s/.test(text)));
 
+  /** Whether the text that was looked at last has something that a secret may be beside. */
+  let near = false;
+
   function findShapes(text: string, found: Found[]): void {
-    findAnchors(text, found);
+    if (findAnchors(text, found)) near = true;
     for (let i = 0; i < found.length; i++) found[i] = widened(found[i] as Found, text);
     findRuns(text, found);
-    findUserinfo(text, found);
+    if (findUserinfo(text, found)) near = true;
     wrapped?.find(text, found);
   }
 
   /** In no order, overlaps included. */
   function find(text: string): Found[] {
     const found: Found[] = [];
+    near = false;
     if (text.length >= VALUE_CHARS_MIN) {
       findShapes(text, found);
       for (const part of decodedParts(text, decoding)) findDecoded(part, findShapes, found);
@@ -76,7 +80,13 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
 
   /** Whether some value or pattern means characters, not bytes. */
   const needsText = patterns !== null || values.some((value) => /[^\u0000-\u007f]/.test(value));
-  return { find, cutOff, needsText };
+  return {
+    find,
+    cutOff,
+    needsText,
+    /** Whether `find`, in the last text, found a secret or what may be beside one. */
+    near: (found: readonly Found[]) => near || found.length > 0,
+  };
 }
 
 /** What is found in the decoded part, at its places in the whole. */

@@ -3,6 +3,7 @@
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
 
+import { fromByteText, toByteText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import type { Found } from './anchors.ts';
@@ -22,6 +23,8 @@ export interface RedactorOptions {
   secret_env: readonly string[];
   /** Configured regular expressions. */
   patterns?: readonly string[];
+  /** Texts are byte text (lib/byte-text). Where a secret may be, they are looked at as the text they stand for. */
+  byte_text?: boolean;
   /** 8 hex digits of a text, under the state folder's key. */
   hash: (text: string) => string;
 }
@@ -49,16 +52,30 @@ export function createRedactor(options: RedactorOptions) {
     return found.length === 0 ? found : settled(text, found);
   }
 
-  function redact(text: string): string {
+  function redactText(text: string): string {
     const found = find(text);
     return found.length === 0 ? text : replace(text, found);
+  }
+
+  function redactBytes(text: string): string {
+    if (!finders.near(finders.find(text))) return text;
+    return toByteText(redactText(fromByteText(text)));
+  }
+
+  const redact = options.byte_text === true ? redactBytes : redactText;
+
+  /** A text behind a word that makes it a secret. */
+  function redactBehind(word: string, text: string): string {
+    return replace(text, behind(word, find(`${word}: ${text}`)));
   }
 
   const redactKey = knowingPlain(redact);
   const redacting: Redacting = {
     text(text, word) {
       const safe = redact(text);
-      return isWord(word) ? replace(safe, behind(word, find(`${word}: ${safe}`))) : safe;
+      if (!isWord(word)) return safe;
+      if (options.byte_text !== true) return redactBehind(word, safe);
+      return toByteText(redactBehind(fromByteText(word), fromByteText(safe)));
     },
     key: redactKey,
     lines: keyLines,

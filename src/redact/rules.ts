@@ -119,9 +119,10 @@ const URL_CHARS_MAX = 512;
 /** In the place of a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
 const PLACEHOLDER = /^(?:\$[A-Z_][A-Z0-9_]*|%[A-Z_][A-Z0-9_]*%|%[a-z]|\*+|[xX]+)$/;
 
-/** `scheme://user:password@host`: the password, or a long user name that stands alone. A password may hold an `@`. */
-export function findUserinfo(text: string, found: Found[]): void {
-  for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
+/** `scheme://user:password@host`: the password, or a long user name that stands alone. A password may hold an `@`. Returns whether there is an address. */
+export function findUserinfo(text: string, found: Found[]): boolean {
+  const first = text.indexOf('://');
+  for (let at = first; at >= 0; at = text.indexOf('://', at + 3)) {
     const start = at + 3;
     const limit = Math.min(text.length, start + URL_CHARS_MAX);
     let [colon, end] = [-1, -1];
@@ -136,6 +137,7 @@ export function findUserinfo(text: string, found: Found[]): void {
     if (end <= from || (!named && secret.length < 20) || PLACEHOLDER.test(secret)) continue;
     found.push({ start: from, end, kind: 'url' });
   }
+  return first >= 0;
 }
 
 /** Words that a secret follows; in an object, its key is one. */

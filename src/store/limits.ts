@@ -28,6 +28,8 @@ export const STORE_LIMITS = {
   index_check_bytes_max: 4 * 1024 * 1024,
   /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
   prompt_preview_chars: 500,
+  /** Sessions of which the index knows what was read of their files: some 50 MB. Beyond it all of them are read again. */
+  sources_max: 100_000,
   /** A file in the making that nobody wrote for this long, and of a dead process, is removed; writing one takes seconds. */
   unfinished_file_ms: 60_000,
   /** An older one is removed whether or not a process has the pid of its maker. */

@@ -115,12 +115,20 @@ verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () =
   ]);
 });
 
-verifies('TR-1', 'an import writes one too', async () => {
+verifies('TR-1', 'that of an import is made when it is first asked for', async () => {
   cpSync(join(testdata('claude', 'skill'), 'session/.claude'), join(place.folder, '.claude'), {
     recursive: true,
   });
   expect((await tacho(['import', 'claude', '--all'])).code).toBe(0);
-  expect(filesOf('claude').length).toBe(1);
+  expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+  expect((await tacho(['runs', 'reindex'])).code).toBe(0);
+  expect(existsSync(transcripts('claude'))).toBe(false);
+  const asked = await tacho(['show', 'last', '--json']);
+  const test = { id: 'any', input: 'x', assertions: [{ type: 'contains', value: 'e' }] };
+  writeFileSync(join(place.work, 'any.yaml'), JSON.stringify({ tests: [test] }));
+  expect((await tacho(['eval', 'any.yaml', '--run', 'last'])).code).toBe(0);
+  expect(readFileSync(only('claude'), 'utf8')).toBe(asked.stdout);
+  expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
   const made = JSON.parse(readFileSync(only('claude'), 'utf8'));
   expect(checkTranscript(made)).toBe(true);
   expect(made.source.kind).toBe('import');

@@ -1,7 +1,8 @@
 /** Files of sub-agents: beside those of the sessions that started them, known by their first line. */
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { SessionPart, Unreadable } from '../../model/agent.ts';
+import { memoised } from '../../lib/memoised.ts';
+import type { Memo, SessionPart, Unreadable } from '../../model/agent.ts';
 import { type Inside, idOf, nativeOf } from '../kit/native.ts';
 import { headOf, pathsIn } from '../kit/sessions.ts';
 import type { Session } from './generated/native.ts';
@@ -16,8 +17,30 @@ const DAY_MS = 86_400_000;
 const HEAD_BYTES = 64 * 1024;
 const META_IDS = ['id', 'session_id', 'parent_thread_id'];
 
-async function metaOf(path: string, unreadable?: Unreadable): Promise<Meta> {
-  const head = await headOf(path, HEAD_BYTES, unreadable);
+/** A file by its first line. */
+interface Rollout {
+  path: string;
+  /** The time in its name. */
+  begun: string;
+  id: string | null;
+  session_id: string | null;
+  parent: string | null;
+  main: boolean;
+  /** Why it could not be read. */
+  errors: readonly Error[];
+}
+
+/** Sub-agents' files of a folder by what they name, in the order of their names. */
+interface Folder {
+  by_parent: ReadonlyMap<string, Rollout[]>;
+  by_session: ReadonlyMap<string, Rollout[]>;
+  unread: readonly Rollout[];
+  /** Why it could not be looked into. */
+  errors: readonly Error[];
+}
+
+function metaOf(path: string, unreadable: Unreadable): Meta {
+  const head = headOf(path, HEAD_BYTES, unreadable);
   try {
     const line: Session['session_meta'] | null = nativeOf(JSON.parse(head.split('\n', 1)[0] ?? ''));
     return nativeOf(line?.payload) ?? {};
@@ -29,44 +52,101 @@ async function metaOf(path: string, unreadable?: Unreadable): Promise<Meta> {
   }
 }
 
-/** A sub-agent's thread names its parent; a fork names only where its history comes from. */
-export async function isMain(path: string): Promise<boolean> {
-  const { parent_thread_id, source } = await metaOf(path);
-  return idOf(parent_thread_id) === null && nativeOf(source)?.subagent === undefined;
+const begunIn = (path: string) => basename(path).slice(0, TIMED_CHARS);
+
+/** Read once per command: every session of a home asks for those of all later ones. */
+function rolloutAt(path: string, memo?: Memo): Promise<Rollout> {
+  return memoised(memo, `rollout ${path}`, async () => {
+    const errors: Error[] = [];
+    const meta = metaOf(path, (error) => errors.push(error));
+    const parent = idOf(meta.parent_thread_id);
+    const main = parent === null && nativeOf(meta.source)?.subagent === undefined;
+    const ids = { id: idOf(meta.id), session_id: idOf(meta.session_id), parent };
+    return { path, begun: begunIn(path), ...ids, main, errors };
+  });
 }
 
-/** Files begun no earlier than the session's own, in its folder and those of the days it lasted. */
-async function* laterFiles(path: string, unreadable?: Unreadable): AsyncGenerator<string> {
+/** A sub-agent's thread names its parent; a fork names only where its history comes from. */
+export async function isMain(path: string, memo?: Memo): Promise<boolean> {
+  return (await rolloutAt(path, memo)).main;
+}
+
+/** With a memo all files of the folder are read, for all that ask; else those begun at `least` or later. */
+function folderAt(folder: string, least: string, memo?: Memo): Promise<Folder> {
+  return memoised(memo, `rollouts ${folder}`, async () => {
+    const errors: Error[] = [];
+    const files: Rollout[] = [];
+    for await (const { path } of pathsIn(folder, [ROLLOUT], (error) => errors.push(error)))
+      if (memo !== undefined || begunIn(path) >= least) files.push(await rolloutAt(path, memo));
+    const parts = files.filter(({ id, parent }) => id !== null && parent !== null);
+    return {
+      by_parent: Map.groupBy(parts, ({ parent }) => parent ?? ''),
+      by_session: Map.groupBy(parts, ({ session_id }) => session_id ?? ''),
+      unread: files.filter((file) => file.errors.length > 0),
+      errors,
+    };
+  });
+}
+
+/** The day folders of all sessions. */
+function daysBeside(folder: string, memo?: Memo) {
+  return memoised(memo, `days ${dirname(dirname(dirname(folder)))}`, async () => {
+    const errors: Error[] = [];
+    const days = pathsIn(join(folder, '../../..'), [/./, /./, /./], (error) => errors.push(error));
+    return { paths: await Array.fromAsync(days, ({ path }) => path), errors };
+  });
+}
+
+/** The session's folder and those of the later days that it lasted. */
+async function foldersOf(path: string, unreadable?: Unreadable, memo?: Memo): Promise<string[]> {
   const folder = dirname(path);
   const dayOf = (name: string) => DAY.exec(name.replaceAll('\\', '/'))?.[0] ?? '';
-  const begun = (name: string) => basename(name).slice(0, TIMED_CHARS);
-  const changed = (await stat(path).catch(() => null))?.mtimeMs ?? 0;
-  const last = new Date(changed + DAY_MS).toISOString().slice(0, 10).replaceAll('-', '/');
   const own = dayOf(folder);
-  const folders = [folder];
-  const days = own === '' ? [] : pathsIn(join(folder, '../../..'), [/./, /./, /./], unreadable);
-  for await (const { path: day } of days) {
-    if (dayOf(day) > own && dayOf(day) <= last) folders.push(day);
-  }
-  for (const each of folders) {
-    for await (const { path: other } of pathsIn(each, [ROLLOUT], unreadable)) {
-      if (begun(other) >= begun(path) && other !== path) yield other;
-    }
-  }
+  if (own === '') return [folder];
+  const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const last = new Date(changed + DAY_MS).toISOString().slice(0, 10).replaceAll('-', '/');
+  const { paths, errors } = await daysBeside(folder, memo);
+  for (const error of errors) unreadable?.(error);
+  return [folder, ...paths.filter((day) => dayOf(day) > own && dayOf(day) <= last)];
 }
 
-export async function subAgents(path: string, unreadable?: Unreadable): Promise<SessionPart[]> {
-  const parts: SessionPart[] = [];
-  const id = idOf((await metaOf(path, unreadable)).id);
-  if (id === null) return parts;
+export async function subAgents(
+  path: string,
+  unreadable?: Unreadable,
+  memo?: Memo,
+): Promise<SessionPart[]> {
+  const { id, begun, errors } = await rolloutAt(path, memo);
+  for (const error of errors) unreadable?.(error);
+  if (id === null) return [];
+  const folders: Folder[] = [];
+  for (const folder of await foldersOf(path, unreadable, memo))
+    folders.push(await folderAt(folder, begun, memo));
+  const later = (file: Rollout) => file.begun >= begun && file.path !== path;
+  for (const folder of folders) {
+    const failed = folder.unread.filter(later).flatMap((file) => file.errors);
+    for (const error of [...folder.errors, ...failed]) unreadable?.(error);
+  }
   const threads = new Set([id]);
-  for await (const other of laterFiles(path, unreadable)) {
-    const meta = await metaOf(other, unreadable);
-    const [thread, parent] = [idOf(meta.id), idOf(meta.parent_thread_id)];
-    if (thread === null || thread === id || parent === null) continue;
-    if (!threads.has(parent) && idOf(meta.session_id) !== id) continue;
-    threads.add(thread);
-    parts.push({ path: other, parent_call_id: null });
+  const parts: SessionPart[] = [];
+  for (const file of candidates(id, folders)) {
+    if (!later(file) || file.id === null || file.id === id) continue;
+    if (!threads.has(file.parent ?? '') && file.session_id !== id) continue;
+    threads.add(file.id);
+    parts.push({ path: file.path, parent_call_id: null });
   }
   return parts;
+}
+
+/** All that may be sub-agents of the session, theirs included: by folder, then by name. */
+function candidates(id: string, folders: readonly Folder[]): Rollout[] {
+  const threads = new Set([id]);
+  const found = folders.map(({ by_session }) => new Set(by_session.get(id)));
+  for (const file of found.flatMap((files) => [...files])) threads.add(file.id ?? '');
+  for (const thread of threads)
+    for (const [n, { by_parent }] of folders.entries())
+      for (const file of by_parent.get(thread) ?? []) {
+        found[n]?.add(file);
+        threads.add(file.id ?? '');
+      }
+  return found.flatMap((files) => [...files].sort((a, b) => (a.path < b.path ? -1 : 1)));
 }

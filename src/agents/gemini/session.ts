@@ -7,8 +7,9 @@
 import { basename, dirname, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
 import { createLines } from '../../lib/lines.ts';
+import { memoised } from '../../lib/memoised.ts';
 import { newestFirst } from '../../lib/newest.ts';
-import type { SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
+import type { Memo, SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
 import { decoder } from '../kit/decoder.ts';
 import { idOf, listOf, momentOf, nativeOf, type Open, parsedOf, textOf } from '../kit/native.ts';
 import { headOf, homeOf, pathsIn } from '../kit/sessions.ts';
@@ -23,7 +24,7 @@ const AGENT_ID = Buffer.from('"agentId"');
 
 /** The whole id of the session in a file; null where it cannot be read. */
 async function sessionIdIn(path: string, unreadable?: Unreadable): Promise<string | null> {
-  const [header = ''] = (await headOf(path, HEADER_BYTES, unreadable)).split('\n', 1);
+  const [header = ''] = headOf(path, HEADER_BYTES, unreadable).split('\n', 1);
   const id = idOf(parsedOf(header)?.sessionId);
   return id !== null && SESSION_ID.test(id) ? id : null;
 }
@@ -93,9 +94,13 @@ const find: SessionFiles['find'] = async ({ session_id, env, unreadable }) => {
   return latest;
 };
 
-async function* mainFiles(env: NodeJS.ProcessEnv) {
+/** Read once for the list and for the parts. */
+const knownId = (path: string, memo?: Memo) =>
+  memoised(memo, `gemini ${path}`, () => sessionIdIn(path));
+
+async function* mainFiles(env: NodeJS.ProcessEnv, memo?: Memo) {
   for await (const { path } of pathsIn(projectsOf(env), MAIN)) {
-    const session_id = await sessionIdIn(path);
+    const session_id = await knownId(path, memo);
     if (session_id !== null) yield { path, session_id };
   }
 }
@@ -114,10 +119,10 @@ function kindOf(record: Open): string | null {
 
 export const session: SessionFiles = {
   find,
-  list: ({ env }) => newestFirst(mainFiles(env)),
-  async parts(path) {
+  list: ({ env, memo }) => newestFirst(mainFiles(env, memo)),
+  async parts(path, _unreadable, memo) {
     const found: SessionPart[] = [{ path, parent_call_id: null }];
-    const session_id = await sessionIdIn(path);
+    const session_id = await knownId(path, memo);
     if (session_id !== null) await subAgents(dirname(path), path, session_id, found);
     return found;
   },

@@ -1,10 +1,10 @@
 /** Session files in folders: found by id, listed, and read with the files of their sub-agents. */
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import { isFile, namesIn, openFile } from '../../lib/folders.ts';
+import { headIn, isFile, namesIn } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import { readTextFile } from '../../lib/text-file.ts';
-import type { SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
+import type { Memo, SessionFiles, SessionPart, Unreadable } from '../../model/agent.ts';
 import { AGENT_LIMITS } from './limits.ts';
 import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 
@@ -18,9 +18,9 @@ export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
   /** Where the file of a session is without a search, from the root. */
   likely?(session_id: string, cwd: string): readonly string[];
   /** False: the file is a sub-agent's, though its name does not show it, and is not listed. */
-  isMain?(path: string): Promise<boolean>;
+  isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** Files of the session's sub-agents. */
-  subAgents?(path: string, unreadable?: Unreadable): Promise<SessionPart[]>;
+  subAgents?(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** Default: `timestamp`. */
   timeOf?(record: Open): number | undefined;
 }
@@ -46,21 +46,12 @@ export async function* pathsIn(
   }
 }
 
+let head_bytes = Buffer.alloc(0);
+
 /** The beginning of a file; '' where it cannot be read. */
-export async function headOf(
-  path: string,
-  bytes: number,
-  unreadable?: Unreadable,
-): Promise<string> {
-  const file = await openFile(path, unreadable);
-  try {
-    const read = await file?.read(Buffer.alloc(bytes), 0, bytes, 0);
-    return read?.buffer.toString('utf8', 0, read.bytesRead) ?? '';
-  } catch {
-    return '';
-  } finally {
-    await file?.close();
-  }
+export function headOf(path: string, bytes: number, unreadable?: Unreadable): string {
+  if (head_bytes.length < bytes) head_bytes = Buffer.allocUnsafeSlow(bytes);
+  return headIn(path, head_bytes.subarray(0, bytes), unreadable)?.toString('utf8') ?? '';
 }
 
 /** Sub-agents' files in a folder. The call that started each is in a small file beside it. */
@@ -93,9 +84,9 @@ export function sessionFiles(layout: Layout): SessionFiles {
     }
   }
 
-  async function* listed(folder: string) {
+  async function* listed(folder: string, memo?: Memo) {
     for await (const file of mainFiles(folder)) {
-      if (isMain === undefined || (await isMain(file.path))) yield file;
+      if (isMain === undefined || (await isMain(file.path, memo))) yield file;
     }
   }
 
@@ -114,9 +105,10 @@ export function sessionFiles(layout: Layout): SessionFiles {
       }
       return newest;
     },
-    list: ({ env }) => newestFirst(listed(root(env, process.cwd()))),
-    async parts(path, unreadable) {
-      return [{ path, parent_call_id: null }, ...((await subAgents?.(path, unreadable)) ?? [])];
+    list: ({ env, memo }) => newestFirst(listed(root(env, process.cwd()), memo)),
+    async parts(path, unreadable, memo) {
+      const others = (await subAgents?.(path, unreadable, memo)) ?? [];
+      return [{ path, parent_call_id: null }, ...others];
     },
     timeOf: (value) => (isNative(value) ? (time(value) ?? null) : null),
     decoder,

@@ -37,7 +37,7 @@ function placesOf(env: NodeJS.ProcessEnv): { database: string; storage: string }
 
 /** The export of the session that started this export's session; null for the root agent's. */
 async function parentOf(path: string): Promise<string | null> {
-  const [info = ''] = (await headOf(path, HEAD_BYTES)).split('"messages":');
+  const [info = ''] = headOf(path, HEAD_BYTES).split('"messages":');
   const id = /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1];
   return id === undefined ? null : `export-${id}.json`;
 }

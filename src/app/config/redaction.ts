@@ -19,11 +19,13 @@ interface RedactionOptions {
   /** Variables that one agent or several keep secrets in. */
   agents?: readonly Pick<Agent, 'secret_env'>[];
   hash: SecretHash;
+  /** It is given byte text (lib/byte-text). */
+  byte_text?: boolean;
 }
 
-export function openRedactor({ env, redact, agents = [], hash }: RedactionOptions): Redactor {
+export function openRedactor({ agents = [], redact, ...options }: RedactionOptions): Redactor {
   const secret_env = agents.flatMap((agent) => [...agent.secret_env]);
-  return createRedactor({ env, secret_env, patterns: redact, hash });
+  return createRedactor({ ...options, secret_env, patterns: redact });
 }
 
 /**

@@ -1,18 +1,15 @@
 /** What is graded: transcripts out of files, or of recorded runs. */
-import { existsSync } from 'node:fs';
 import { jsonFault } from '../../lib/json.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { schemaFault } from '../../lib/schema/json-schema.ts';
-import type { Event } from '../../model/event.ts';
 import { checkTranscript } from '../../model/generated/checks.ts';
 import type { Transcript } from '../../model/transcript.ts';
-import { transcriptOf } from '../../projections/transcript.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { schemaOf } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { findRunId, journalledEvents } from '../runs/replay.ts';
+import { findRunId } from '../runs/replay.ts';
+import { transcriptOnDemand } from '../runs/transcript-writer.ts';
 import { chunksOf } from '../sessions/session-source.ts';
 
 export interface Subject {
@@ -57,20 +54,14 @@ function agentOfRun(state: StateDir, run_id: string): string {
   return index.getRun(run_id)?.agent ?? '';
 }
 
-/** The transcript of a recorded run; where it was not written, made again from the journal. */
+/** The transcript of a recorded run; where it was not written, it is made from the journal and kept. */
 export async function* transcriptOfRun(
   state: StateDir,
   run: string,
   problem: OnProblem,
 ): AsyncGenerator<Subject> {
   const run_id = await findRunId(state, run);
-  const path = transcriptPath(state, agentOfRun(state, run_id), run_id);
-  if (existsSync(path)) {
-    for await (const { transcript, line } of transcriptsIn(path, problem))
-      yield { transcript, path: run_id, line };
-    return;
-  }
-  const events: Event[] = [];
-  for await (const event of journalledEvents(state, run_id)) events.push(event);
-  yield { transcript: transcriptOf(events), path: run_id, line: 1 };
+  const path = await transcriptOnDemand(state, agentOfRun(state, run_id), run_id);
+  for await (const { transcript, line } of transcriptsIn(path, problem))
+    yield { transcript, path: run_id, line };
 }

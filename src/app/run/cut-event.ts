@@ -7,8 +7,14 @@ import { APP_LIMITS } from '../limits.ts';
 /** Texts of a list or names of a map beyond these are dropped. */
 const ITEMS_MAX = 256;
 
+export interface Fitted {
+  event: Event;
+  body: string;
+  cut: boolean;
+}
+
 /** The event itself where it fits. `body` is its JSON. */
-export function fitEvent(event: Event, body: string): { event: Event; body: string; cut: boolean } {
+export function fitEvent(event: Event, body: string): Fitted {
   const small = body.length * 3 <= STORE_LIMITS.entry_bytes_max;
   if (small || Buffer.byteLength(body) <= STORE_LIMITS.entry_bytes_max)
     return { event, body, cut: false };

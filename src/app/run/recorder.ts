@@ -1,12 +1,15 @@
 /**
  * Between capture and everything else: events pass the gate, are journalled, and only then shown (ST-2, ST-7).
- * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun.
+ * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun. Views of
+ * byte text are the exception: they get events at once, and nobody else may see what they make before `flush` has returned.
  */
 import { createHash } from 'node:crypto';
+import { isAscii, NeedsText, writeByteText } from '../../lib/byte-text.ts';
 import type { Event, EventOf } from '../../model/event.ts';
 import type { Gate } from '../../redact/gate.ts';
-import type { Journal } from '../../store/journal/journal.ts';
-import { fitEvent } from './cut-event.ts';
+import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
+import { STORE_LIMITS } from '../../store/limits.ts';
+import { type Fitted, fitEvent } from './cut-event.ts';
 
 /** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
@@ -31,7 +34,28 @@ interface RecorderOptions {
   journal: Journal;
   gate: Gate;
   views: readonly View[];
+  /**
+   * Events hold byte text (lib/byte-text), and views get it. `take` throws `NeedsText` where that would show. Events are
+   * journalled some at a time, as bytes: as objects they would outlive the garbage of thousands of others.
+   */
+  byte_text?: boolean;
 }
+
+const LF = 10;
+/** Bytes of entries that are journalled together. */
+const HELD_BYTES = 1024 * 1024;
+
+/** Kinds with texts that an outcome cuts to one line each. */
+const CUT_LATER: ReadonlySet<Event['kind']> = new Set([
+  'problem',
+  'provider_retried',
+  'provider_failed',
+  'call_retried',
+  'call_decided',
+  'permission_asked',
+  'permission_answered',
+  'step_blocked',
+]);
 
 /** An event and its text in the journal. */
 export interface JournalledEvent {
@@ -53,6 +77,10 @@ export class Recorder {
   #last: Event | null = null;
   /** Started calls without an end, by their own events alone: the gate must not fail where a view may. */
   readonly #open = new Map<string, string>();
+  /** Bodies of byte text, as bytes, while they are appended. */
+  #slab = Buffer.alloc(0);
+  #fill = 0;
+  #held: JournalEntry[] = [];
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -61,27 +89,69 @@ export class Recorder {
 
   async take(events: readonly Event[]): Promise<void> {
     if (events.length === 0 || this.failure !== null) return;
-    const { run_id, journal, gate } = this.#options;
+    const end = events.findIndex((event) => event.kind === 'run_finished');
     const kept: Event[] = [];
-    const entries = events.map((event) => {
-      const whole = this.#sealed(gate.event(event));
-      const { event: safe, body, cut } = fitEvent(whole, JSON.stringify(whole));
-      if (cut) this.cut += 1;
-      this.#digest.update(body).update('\n');
-      this.#count += 1;
-      kept.push(safe);
-      return { session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body };
-    });
+    // The end holds the digest of all that is before it.
+    this.#hold(end < 0 ? events : events.slice(0, end), kept);
+    if (end >= 0) this.#hold(events.slice(end), kept);
+    if (this.#options.byte_text !== true || this.#fill >= HELD_BYTES) await this.flush();
+    if (this.failure === null) await this.#show(kept);
+  }
+
+  /** Waits until everything that was taken is in the journal. */
+  async flush(): Promise<void> {
+    const entries = this.#held;
+    if (entries.length === 0) return;
+    this.#held = [];
     try {
-      const results = await journal.append(entries);
+      const results = await this.#options.journal.append(entries);
       const refused = results.find((result) => result === 'gap' || result === 'conflict');
       if (refused !== undefined)
         throw new Error(`the journal has another record of this run (${refused})`);
     } catch (error) {
       this.failure = error as Error;
-      return;
     }
-    await this.#show(kept);
+    this.#fill = 0;
+  }
+
+  /** Holds entries of the events, and adds what is kept of these to `kept`. */
+  #hold(events: readonly Event[], kept: Event[]): void {
+    if (events.length === 0) return;
+    const { run_id, gate, byte_text = false } = this.#options;
+    const fitted = byte_text ? fitBytes : fitEvent;
+    const bodies: string[] = [];
+    for (const event of events) {
+      const whole = this.#sealed(gate.event(event));
+      const { event: safe, body, cut } = fitted(whole, JSON.stringify(whole));
+      if (cut) this.cut += 1;
+      this.#count += 1;
+      kept.push(safe);
+      bodies.push(body);
+      this.#held.push({ session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body });
+    }
+    // The digest is over a line for each: all of them at once.
+    if (byte_text) this.#digest.update(this.#asBytes(bodies));
+    else this.#digest.update(`${bodies.join('\n')}\n`);
+  }
+
+  /** Puts the bodies' bytes, a line each, in the place of the texts that were held last. Returns all of them. */
+  #asBytes(bodies: readonly string[]): Buffer {
+    const length = bodies.reduce((sum, body) => sum + body.length + 1, 0);
+    if (this.#fill + length > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(length, 2 * HELD_BYTES));
+      this.#fill = 0;
+    }
+    const [slab, from] = [this.#slab, this.#fill];
+    const held = this.#held.slice(-bodies.length);
+    for (const [n, text] of bodies.entries()) {
+      const at = this.#fill;
+      const end = at + text.length;
+      writeByteText(slab, text, at);
+      slab[end] = LF;
+      (held[n] as JournalEntry).body = slab.subarray(at, end);
+      this.#fill = end + 1;
+    }
+    return slab.subarray(from, this.#fill);
   }
 
   /** What was recorded is not there any more: nothing more is recorded. */
@@ -139,6 +209,15 @@ export class Recorder {
       }
     }
   }
+}
+
+/** An event of byte text as it is. Throws where its text was or will be measured or cut. */
+function fitBytes(event: Event, body: string): Fitted {
+  const { kind, data } = event;
+  const cut = kind === 'problem' && data.code === 'truncated_value';
+  if (cut || body.length > STORE_LIMITS.entry_bytes_max) throw new NeedsText();
+  if (CUT_LATER.has(kind) && !isAscii(body)) throw new NeedsText();
+  return { event, body, cut: false };
 }
 
 /** Whatever was thrown, in one line. */

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
@@ -10,13 +9,9 @@ import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
-import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
+import { madeOnDemand, saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
-/** Whether a run came from a session file. Its transcript is made from the journal when it is asked for (TR-1). */
-export const isImport = (labels: Readonly<Record<string, string>> | undefined) =>
-  labels?.[IMPORTED_FILE_LABEL] !== undefined;
-
-/** One run's outcome, and its transcript where that is missing and the run was no import. */
+/** One run's outcome, and its transcript where that is missing and not made on demand. */
 export class Rebuilt {
   readonly #state: StateDir;
   readonly #fold = createOutcomeFold({ keepIo: false });
@@ -54,13 +49,11 @@ export class Rebuilt {
   }
 
   #take(event: Event): void {
-    if (
-      this.#last === null &&
-      event.kind === 'run_started' &&
-      !isImport(event.data.config?.labels)
-    ) {
+    if (this.#last === null && event.kind === 'run_started') {
       const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      if (!existsSync(path)) this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
+      const now = !madeOnDemand(event.data.config?.labels);
+      if (now && !existsSync(path))
+        this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
     }
     this.#last = event;
     this.#fold.push(event);

@@ -1,8 +1,10 @@
 /** A transcript of any length, written in flat memory: finished messages and calls are spilled and read back at the end. */
+import { existsSync } from 'node:fs';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { TranscriptCall, TranscriptMessage } from '../../model/transcript.ts';
+import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import {
   type MessageHead,
@@ -13,10 +15,11 @@ import {
 } from '../../projections/transcript.ts';
 import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { startPrivate } from '../../store/files.ts';
-import { transcriptFile } from '../../store/spool/run-files.ts';
+import { transcriptFile, transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 import { patchedText } from './outcome-writer.ts';
+import { journalledEvents } from './replay.ts';
 
 export interface FinishedTranscript {
   view: TranscriptView;
@@ -133,6 +136,24 @@ export class TranscriptWriter {
     }
     yield ']}\n';
   }
+}
+
+/** Whether the file of a run with these labels is made when it is first asked for: that of an imported session (TR-1). */
+export function madeOnDemand(labels: Readonly<Record<string, string>> | undefined): boolean {
+  return labels?.[IMPORTED_FILE_LABEL] !== undefined;
+}
+
+/** The run's transcript as a file; made from the journal and saved where there is none. Returns its path. */
+export async function transcriptOnDemand(
+  state: StateDir,
+  agent: string,
+  run_id: string,
+): Promise<string> {
+  const path = transcriptPath(state, agent, run_id);
+  if (existsSync(path)) return path;
+  using writer = new TranscriptWriter({ tmp: state.tmp });
+  saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id)), writer);
+  return path;
 }
 
 /** Puts the transcript where it belongs, as a whole or not at all. The journal can always make it again. */

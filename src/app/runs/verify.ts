@@ -10,9 +10,8 @@ import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { eventOf } from './journal-events.ts';
-import { isImport } from './rebuilt.ts';
 import { findRunId, journalledEvents } from './replay.ts';
-import { TranscriptWriter } from './transcript-writer.ts';
+import { madeOnDemand, TranscriptWriter } from './transcript-writer.ts';
 
 const FAULTS_MAX = 50;
 
@@ -43,8 +42,7 @@ async function checkTranscriptFile(state: StateDir, run_id: string, check: Recor
   const path = transcriptPath(state, outcome.agent, run_id);
   const found = await digestOf(path);
   const cure = 'make it again with: tacho runs reindex';
-  // That of an import is made when it is asked for.
-  if (isImport(outcome.metadata.labels) && !isThere(path)) return;
+  if (madeOnDemand(outcome.metadata.labels) && !isThere(path)) return;
   if (found === null) check.fault(`its transcript is missing; ${cure}`);
   else if (found !== made.digest('hex'))
     check.fault(`its transcript ${path} is not what the journal says; remove it and ${cure}`);

@@ -6,7 +6,8 @@ import type { Event } from '../../model/event.ts';
 import { createGate, type Redactor } from '../../redact/gate.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { journalledEvents } from '../runs/replay.ts';
-import { type ReadOptions, runEvents, type SessionSource } from './import-source.ts';
+import { type ReadOptions, runEvents } from './import-source.ts';
+import type { SessionSource } from './session-source.ts';
 
 /** What people and models said and did; the rest may differ by the session's id. */
 const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', 'call_finished']);

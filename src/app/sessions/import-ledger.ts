@@ -3,18 +3,19 @@
  * follows from the content's digest in its labels: a label that somebody gave by hand makes no import of a run.
  */
 import { newRunId, seededRandom } from '../../lib/ids.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
+import type { ImportRow } from '../../store/index/sources-table.ts';
 import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 
 const DIGEST_LABEL = 'imported_sha256';
 /** How often a deleted import was asked for by name again. */
 const AGAIN_LABEL = 'imported_again';
+/** Runs that are deleted together: each deletion reads the list of all that were. */
+const DELETED_TOGETHER = 500;
 
 interface Entry {
   run_id: string;
-  agent: string;
   session_id: string | null;
   started_ms: number;
   finished_ms: number;
@@ -36,20 +37,13 @@ function idOf(agent: string, sha256: string, again: number, started_ms: number):
 /** The part of a run id that is not its time. */
 const chanceOf = (run_id: string) => run_id.slice(-16);
 
-type Row = Omit<Entry, 'sha256' | 'started_ms' | 'finished_ms'> & {
-  started_ms: number | null;
-  finished_ms: number | null;
-  labels: Record<string, string>;
-};
-
-function entryOf(row: Row): Entry {
+function entryOf(row: ImportRow): Entry {
   const { run_id, agent, session_id, steps, tool_calls, labels } = row;
   const sha256 = labels[DIGEST_LABEL] ?? '';
   const id = idOf(agent, sha256, Number(labels[AGAIN_LABEL] ?? 0), 0);
   const started_ms = row.started_ms ?? 0;
   return {
     run_id,
-    agent,
     session_id,
     steps,
     tool_calls,
@@ -69,45 +63,28 @@ function later(a: Entry, b: Entry): number {
   );
 }
 
-const keysOf = ({ agent, session_id, started_ms, sha256 }: Entry) => [
-  `session:${agent}:${session_id}`,
-  `start:${agent}:${started_ms}`,
-  `digest:${agent}:${sha256}`,
-];
+/** The newest first, as in the list of runs. */
+function newest(a: Entry, b: Entry): number {
+  return b.started_ms - a.started_ms || (a.run_id < b.run_id ? 1 : -1);
+}
 
 export class Ledger {
   readonly #state: StateDir;
   readonly #index: Index;
   readonly #deleted: Set<string>;
-  /** By session, by start and by digest. */
-  readonly #entries = new Map<string, Entry[]>();
+  /** Those that are deleted with the next `flush`. */
+  #going: string[] = [];
 
   constructor(state: StateDir, index: Index) {
     this.#state = state;
     this.#index = index;
     this.#deleted = readTombstones(state);
-    for (const row of index.listRuns()) this.#add(row);
-  }
-
-  /** A new import. */
-  record({ metrics, metadata, ...outcome }: RunOutcome): void {
-    const { start_time_ms: started_ms, end_time_ms: finished_ms, steps } = metrics;
-    const times = { started_ms, finished_ms, steps, tool_calls: metrics.tool_calls_count };
-    this.#add({ ...outcome, ...times, labels: metadata.labels });
-  }
-
-  #add(row: Row): void {
-    const entry = entryOf(row);
-    for (const key of keysOf(entry)) {
-      const there = this.#entries.get(key);
-      if (there === undefined) this.#entries.set(key, [entry]);
-      else there.push(entry);
-    }
   }
 
   /** The import of exactly this content. */
   imported(agent: string, sha256: string): Entry | null {
-    return this.#at(`digest:${agent}:${sha256}`)[0] ?? null;
+    const entries = this.#entries(this.#index.runsOfDigest(agent, sha256));
+    return entries.filter((entry) => entry.sha256 === sha256).sort(newest)[0] ?? null;
   }
 
   /** The last run of the session that was recorded while it went on. */
@@ -119,9 +96,9 @@ export class Ledger {
   begunAt(agent: string, session_id: string | null, started_ms: number): Entry[] {
     // Two unknown moments are not the same.
     if (started_ms === 0) return [];
-    return this.#at(`start:${agent}:${started_ms}`).filter(
-      (entry) => entry.sha256 !== null && entry.session_id !== session_id,
-    );
+    return this.#entries(this.#index.runsBegunAt(agent, started_ms))
+      .filter((entry) => entry.sha256 !== null && entry.session_id !== session_id)
+      .sort(newest);
   }
 
   /** The id of a new import; null when it was deleted and is not asked for by name. */
@@ -156,27 +133,27 @@ export class Ledger {
         covered.push(entry);
       else if (started_ms >= since_ms) after.push(entry);
     }
-    const removed = [...covered, ...after.slice(1)];
-    for (const entry of removed) this.#remove(entry);
-    return removed.map((entry) => entry.run_id);
+    const removed = [...covered, ...after.slice(1)].map((entry) => entry.run_id);
+    for (const run_id of removed) this.#deleted.add(run_id);
+    this.#going.push(...removed);
+    if (this.#going.length >= DELETED_TOGETHER) this.flush();
+    return removed;
   }
 
-  #remove(entry: Entry): void {
-    deleteRuns(this.#state, this.#index, [entry.run_id]);
-    this.#deleted.add(entry.run_id);
-    for (const key of keysOf(entry)) {
-      const others = this.#at(key).filter((other) => other !== entry);
-      this.#entries.set(key, others);
-    }
+  /** Deletes what gave way. Cut off before, the next import of the same session does it. */
+  flush(): void {
+    const going = this.#going;
+    this.#going = [];
+    if (going.length > 0) deleteRuns(this.#state, this.#index, going);
   }
 
   /** The latest first. */
   #ofSession(agent: string, session_id: string | null): Entry[] {
     if (session_id === null) return [];
-    return [...this.#at(`session:${agent}:${session_id}`)].sort(later);
+    return this.#entries(this.#index.runsOfSession(agent, session_id)).sort(later);
   }
 
-  #at(key: string): Entry[] {
-    return this.#entries.get(key) ?? [];
+  #entries(rows: readonly ImportRow[]): Entry[] {
+    return rows.filter(({ run_id }) => !this.#deleted.has(run_id)).map(entryOf);
   }
 }

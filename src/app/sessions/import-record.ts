@@ -1,5 +1,9 @@
-/** One session into the journal, through the same recorder as a live run, with its transcript. */
+/**
+ * One session into the journal, through the same recorder as a live run. Its transcript is made from the journal when it is
+ * asked for.
+ */
 import { basename } from 'node:path';
+import { fromByteText, isAscii, NeedsText, toByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -7,12 +11,11 @@ import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { createGate, type Redactor } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
-import type { StateDir } from '../../store/state-dir.ts';
 import { Recorder } from '../run/recorder.ts';
 import { prepareRecord } from '../run/request.ts';
-import { saveTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
 import type { NewId } from './import-ledger.ts';
-import { runEvents, type SessionSource } from './import-source.ts';
+import { runEvents } from './import-source.ts';
+import type { SessionSource } from './session-source.ts';
 
 /** Events journalled together: files merged line by line would else wait for the disk at every line. */
 const BATCH_EVENTS = 64;
@@ -21,33 +24,54 @@ interface Into {
   id: NewId;
   /** Only what happened from then on. */
   since_ms: number | null;
-  state: StateDir;
   journal: Journal;
-  redactor: Redactor;
+  /** One per attempt: it counts what it replaced. */
+  redactor(byte_text: boolean): Redactor;
   /** Called with the bytes of the main file recorded so far. */
   report(bytes: number): void;
 }
 
-export async function recordSession(target: SessionSource, into: Into): Promise<RunOutcome> {
-  const { id, since_ms, state, journal, redactor, report } = into;
-  const { agent, path } = target;
+/** Reads byte text where that is the same: it costs half. */
+export async function recordSession(source: SessionSource, into: Into): Promise<RunOutcome> {
+  const redactor = into.redactor(true);
+  if (source.parts.length > 1 || !redactor.bytes_too)
+    return record(source, into, into.redactor(false), false);
+  try {
+    return await record(source, into, redactor, true);
+  } catch (error) {
+    if (!(error instanceof NeedsText)) throw error;
+    // What was journalled so far is the same, and the journal keeps it once.
+    return record(source, into, into.redactor(false), false);
+  }
+}
+
+async function record(
+  source: SessionSource,
+  { id, since_ms, journal, report }: Into,
+  redactor: Redactor,
+  byte_text: boolean,
+): Promise<RunOutcome> {
+  const { agent, path } = source;
   const { run_id } = id;
   const labels = { [IMPORTED_FILE_LABEL]: basename(path), ...id.labels };
   const { config } = await prepareRecord({ agent: agent.id, labels });
   const gate = createGate(redactor);
   const fold = createOutcomeFold({ keepIo: false });
-  using transcript = new TranscriptWriter({ tmp: state.tmp });
   const take = (events: readonly Event[]) => {
-    for (const event of events) {
-      fold.push(event);
-      transcript.push(event);
-    }
+    for (const event of events) fold.push(event);
   };
-  const views = [{ name: 'the transcript', take }];
-  const recorder = new Recorder({ run_id, journal, gate, views });
+  const views = [{ name: 'the outcome', take }];
+  const recorder = new Recorder({ run_id, journal, gate, views, byte_text });
+  const own = byte_text ? toByteText(config) : config;
   let held: Event[] = [];
   let bytes = 0;
-  for await (const events of runEvents(target, { run_id, config, gate, since_ms })) {
+  for await (const events of runEvents(source, {
+    run_id,
+    config: own,
+    gate,
+    since_ms,
+    byte_text,
+  })) {
     held = held.length === 0 ? events : [...held, ...events];
     if (held.length < BATCH_EVENTS) continue;
     bytes = Math.max(bytes, held.at(-1)?.raw?.offset ?? 0);
@@ -56,15 +80,15 @@ export async function recordSession(target: SessionSource, into: Into): Promise<
     held = [];
   }
   await recorder.take(held);
+  await recorder.flush();
   if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
-  // The next import of the file finds all of it in the journal, and makes these again.
+  // The next import of the file finds all of it in the journal, and makes the outcome again.
   for (const { view, why } of recorder.failed)
     throw new TachoError('output_unwritable', `${path}: ${view} failed: ${why}`, {
       stage: 'import',
     });
   const outcome = fold.finish();
-  saveTranscript(state, outcome, transcript);
-  return outcome;
+  return byte_text && !isAscii(JSON.stringify(outcome)) ? fromByteText(outcome) : outcome;
 }
 
 /** An import that was cut off continues where it stopped, unless another tacho or another environment made it. */

@@ -4,24 +4,17 @@ import { basename } from 'node:path';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
-import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Gate } from '../../redact/gate.ts';
-import { partsOf, sessionChunks, sessionEvents } from './session-source.ts';
-
-export interface SessionSource {
-  agent: Agent;
-  /** The main file. */
-  path: string;
-}
+import { type SessionSource, sessionChunks, sourceEvents } from './session-source.ts';
 
 /** The content of the main file and of its sub-agents' files: the same session in the same state has the same digest. */
-export async function digestOf({ agent, path }: SessionSource): Promise<string> {
+export async function digestOf({ agent, path, parts }: SessionSource): Promise<string> {
   const hash = createHash('sha256');
-  for (const part of (await partsOf(agent, path)).parts) {
+  for (const part of parts) {
     const own = createHash('sha256');
-    for await (const chunk of inFlatMemory(sessionChunks(agent, part.path))) own.update(chunk);
+    for await (const chunk of sessionChunks(agent, part.path)) own.update(chunk);
     // A sub-agent's name can say whose it is; the main file may lie anywhere.
     hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
   }
@@ -35,21 +28,28 @@ export interface ReadOptions {
   gate: Gate | null;
   /** Only what happened from then on. */
   since_ms: number | null;
+  /** Events hold byte text; throws `NeedsText` where they would not be the same. */
+  byte_text?: boolean;
 }
 
 /** Between the clock of the machine that recorded a session and ours. */
 const CLOCKS_DIFFER_MS = 86_400_000;
 
+/** A head is at the beginning of its chunk: the rest of that is not decoded. */
+const HEAD_PIECE_BYTES = 16 * 1024;
+
 const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, gate: null };
 
 function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
-  const { run_id, config, gate, since_ms } = options;
+  const { run_id, config, gate, since_ms, byte_text = false } = options;
   // A session of the year 9999 would be the last run for ever.
   const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
   return new Pipeline({
     agent,
     primary: 'session',
     now: null,
+    byte_text,
+    exact: byte_text,
     ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
     ...(gate && { gate }),
     info: recordedRun(run_id, agent.id, { config, latest_ms }),
@@ -61,7 +61,8 @@ export async function* runEvents(
   options: ReadOptions,
 ): AsyncGenerator<Event[]> {
   const pipeline = pipelineOf(source, options);
-  yield* sessionEvents(source.agent, source.path, pipeline, options.gate?.redactor ?? null);
+  const redactor = options.gate?.redactor ?? null;
+  yield* sourceEvents(source, pipeline, redactor);
   yield pipeline.finish();
 }
 
@@ -93,7 +94,8 @@ export async function headOf(source: SessionSource, since_ms: number | null): Pr
     return head.speaks && head.session_id !== null && state.started !== null;
   };
   for await (const chunk of inFlatMemory(sessionChunks(source.agent, source.path))) {
-    if (take(pipeline.push('session', chunk))) return head;
+    for (let at = 0; at < chunk.length; at += HEAD_PIECE_BYTES)
+      if (take(pipeline.push('session', chunk.subarray(at, at + HEAD_PIECE_BYTES)))) return head;
   }
   take(pipeline.endOfInput('session'));
   take(pipeline.finish());

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { allAgents } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
-import type { Agent, SessionFile } from '../../model/agent.ts';
+import type { Agent, Memo, SessionFile } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
 import type { ImportTarget } from './import.ts';
 
@@ -11,16 +11,22 @@ export type Selection =
   | { what: 'session'; session_id: string }
   | { what: 'last' | 'all'; since_ms: number | null };
 
+interface Looking {
+  env: NodeJS.ProcessEnv;
+  /** Is filled with what the folders hold, for the import. */
+  memo: Memo;
+}
+
 /** Contract: throws a TachoError where nothing can be meant. */
 export async function findTargets(
   agent_id: string | null,
   selection: Selection,
-  env: NodeJS.ProcessEnv,
+  { env, memo }: Looking,
 ): Promise<ImportTarget[]> {
   const agents = await agentsOf(agent_id);
   if (selection.what === 'files') return namedFiles(agents, selection.paths);
   if (selection.what === 'session') return [await namedSession(agents, selection.session_id, env)];
-  const found = await listed(agents, selection.since_ms, env);
+  const found = await listed(agents, selection.since_ms, { env, memo });
   return selection.what === 'last' ? found.slice(-1) : found;
 }
 
@@ -51,10 +57,10 @@ async function namedSession(agents: readonly Agent[], session_id: string, env: N
 }
 
 /** Oldest first, over all agents: what a fork has copied is then counted with the session it comes from. */
-async function listed(agents: readonly Agent[], since_ms: number | null, env: NodeJS.ProcessEnv) {
+async function listed(agents: readonly Agent[], since_ms: number | null, looking: Looking) {
   const found: { agent: Agent; file: SessionFile }[] = [];
   for (const agent of agents) {
-    for await (const file of agent.session?.list?.({ env }) ?? []) {
+    for await (const file of agent.session?.list?.(looking) ?? []) {
       if (since_ms === null || file.modified_ms >= since_ms) found.push({ agent, file });
     }
   }

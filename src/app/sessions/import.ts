@@ -4,23 +4,32 @@
  * and does not keep the others from their turn.
  */
 import { TachoError } from '../../lib/errors.ts';
-import type { Agent } from '../../model/agent.ts';
+import { collectEvery } from '../../lib/memory.ts';
+import type { Agent, Memo } from '../../model/agent.ts';
 import type { Redactor } from '../../redact/gate.ts';
+import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import { openSecretHash, type SecretHash } from '../../store/journal/hash.ts';
 import { type Journal, openJournal } from '../../store/journal/journal.ts';
+import { newReport } from '../../store/journal/scan.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
-import { lockStore, type StoreLockOptions } from '../../store/store-lock.ts';
+import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
+import { APP_LIMITS } from '../limits.ts';
 import { settleable } from '../runs/catch-up.ts';
 import { settle } from '../runs/settle.ts';
 import { ownPart } from './import-fork.ts';
 import { Ledger } from './import-ledger.ts';
 import { recordSession } from './import-record.ts';
-import { digestOf, type Head, headOf, type SessionSource } from './import-source.ts';
+import { type Head, headOf } from './import-source.ts';
+import { KnownFiles, type KnownSession } from './known-files.ts';
+import { partsOf, type SessionSource } from './session-source.ts';
 
-export interface ImportTarget extends SessionSource {
+export interface ImportTarget {
+  agent: Agent;
+  /** The main file. */
+  path: string;
   /** Asked for by file name or session id: comes back even when its import was deleted. */
   by_name: boolean;
 }
@@ -50,11 +59,15 @@ export interface Imported {
   why: string | null;
 }
 
-interface ImportOptions extends StoreLockOptions {
+export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
   /** Patterns of secrets, beyond the known shapes. */
   redact: readonly string[];
+  /** What the targets' folders were found to hold. */
+  memo?: Memo;
+  /** A part of an import by several processes: the one that started this one has the store's lock, and frees what is deleted. */
+  share?: boolean | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -64,25 +77,46 @@ export async function* importSessions(
   options: ImportOptions,
 ): AsyncGenerator<Imported> {
   const state = openStateDir(options.state_dir);
-  const release = await lockStore(state, options);
+  const release = options.share ? sharedLock(state) : await lockStore(state, options);
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
+  collectEvery(APP_LIMITS.import_collect_bytes);
+  let importer: Importer | null = null;
   let replaced = 0;
   try {
-    // What is known already is decided over all runs.
-    await settle(state, index, settleable(state, index));
-    const importer = new Importer({ ...options, state, index, journal });
+    if (!options.share) await prepare(state, index);
+    importer = new Importer({ ...options, state, index, journal });
     for (const target of targets) {
       const imported = await importer.take(target);
       replaced += imported.replaced.length;
       yield imported;
     }
   } finally {
-    await journal.close();
-    if (replaced > 0) await freeDeleted(state, index);
-    index.close();
-    release();
+    try {
+      await journal.close();
+      importer?.close();
+      if (replaced > 0 && !options.share) await freeDeleted(state, index);
+    } finally {
+      index.close();
+      release();
+    }
   }
+}
+
+/** What is known already is decided over all runs, and over all of the journal. */
+export async function prepare(state: StateDir, index: Index): Promise<void> {
+  const segments = settleable(state, index);
+  if (segments.size > 0) await settle(state, index, segments);
+  else await createCatalogue(state.journal, index).refresh(newReport());
+}
+
+/** Whoever started this process holds the lock. */
+function sharedLock(state: StateDir): () => void {
+  const free = tryStoreLock(state);
+  if (free === null) return () => undefined;
+  free();
+  const text = 'a share of an import is started by tacho import --jobs alone';
+  throw new TachoError('usage', text, { stage: 'request' });
 }
 
 interface Parts extends ImportOptions {
@@ -97,11 +131,25 @@ class Importer {
   readonly #parts: Parts;
   readonly #ledger: Ledger;
   readonly #hash: SecretHash;
+  readonly #files: KnownFiles;
+  readonly #memo: Memo;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#ledger = new Ledger(parts.state, parts.index);
     this.#hash = openSecretHash(parts.state);
+    this.#memo = parts.memo ?? new Map();
+    let redactor: Redactor | null = null;
+    this.#files = new KnownFiles(parts.index, (text) => {
+      redactor ??= this.#redactor();
+      return redactor.text(text) === text;
+    });
+  }
+
+  /** Deletes what gave way, and keeps what was read of the files. */
+  close(): void {
+    this.#ledger.flush();
+    this.#files.flush();
   }
 
   async take(target: ImportTarget): Promise<Imported> {
@@ -109,7 +157,11 @@ class Importer {
     const nothing = { agent: agent.id, path, replaced: [], why: null };
     this.#parts.progress?.(target, 0);
     try {
-      return { ...nothing, ...(await this.#import(target)) };
+      const source = { agent, path, ...(await partsOf(agent, path, this.#memo)) };
+      const known = this.#files.of(source);
+      const found = await this.#import(target, source, known);
+      known.keep();
+      return { ...nothing, ...found };
     } catch (error) {
       // The state folder's own failures end the import; a session's do not.
       if (!(error instanceof TachoError) || !['read', 'import'].includes(error.stage)) throw error;
@@ -118,35 +170,35 @@ class Importer {
     }
   }
 
-  async #import(target: ImportTarget): Promise<Found> {
+  async #import(target: ImportTarget, source: SessionSource, known: KnownSession): Promise<Found> {
     const { agent, by_name } = target;
-    const sha256 = await digestOf(target);
-    const known = this.#ledger.imported(agent.id, sha256);
-    if (known !== null) {
-      const replaced = this.#ledger.settle(agent.id, known.session_id);
-      return this.#settled({ ...known, state: 'known', replaced });
+    const sha256 = await known.sha256();
+    const same = this.#ledger.imported(agent.id, sha256);
+    if (same !== null) {
+      const replaced = this.#ledger.settle(agent.id, same.session_id);
+      return this.#settled({ ...same, state: 'known', replaced });
     }
-    const whole = await headOf(target, null);
+    const whole = await known.head(null);
     if (!whole.speaks) return silent(target, whole);
     const { session_id } = whole;
     const recorded = this.#ledger.recorded(agent.id, session_id);
     const since_ms = recorded === null ? null : recorded.finished_ms + 1;
-    const head = since_ms === null ? whole : await headOf(target, since_ms);
+    const head = since_ms === null ? whole : await known.head(since_ms);
     if (recorded !== null && !head.speaks) {
       const replaced = this.#ledger.settle(agent.id, session_id);
       return { state: 'recorded', session_id, run_id: recorded.run_id, replaced };
     }
-    const own = await this.#ownPart(target, head, since_ms);
+    const own = await this.#ownPart(source, head, since_ms);
     if (typeof own === 'string') return { state: 'shared', session_id, run_id: own };
     const id = this.#ledger.newId({ agent: agent.id, sha256 }, whole.started_ms, by_name);
     if (id === null) return { state: 'deleted', session_id, run_id: null };
-    const { state, index, journal, progress } = this.#parts;
-    const redactor = this.#redactor(agent);
+    const { index, journal, progress } = this.#parts;
+    const redactor = (byte_text: boolean) => this.#redactor(agent, byte_text);
     const report = (bytes: number) => progress?.(target, bytes);
-    const into = { id, since_ms: own, state, journal, redactor, report };
-    const outcome = await recordSession(target, into);
+    // Nothing of it is in the journal, as far as that was when the store was locked: nothing is looked up for it.
+    if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
+    const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
     index.saveOutcome(outcome);
-    this.#ledger.record(outcome);
     const replaced = this.#ledger.settle(agent.id, session_id);
     return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
   }
@@ -160,7 +212,7 @@ class Importer {
 
   /** From when on the session is its own, past what forks share; the id of the run that has all of it. */
   async #ownPart(
-    target: ImportTarget,
+    source: SessionSource,
     head: Head,
     since_ms: number | null,
   ): Promise<number | null | string> {
@@ -168,23 +220,23 @@ class Importer {
     let [from_ms, begun_ms] = [since_ms, head.started_ms];
     const compared = new Set<string>();
     for (;;) {
-      const others = this.#ledger.begunAt(target.agent.id, head.session_id, begun_ms);
+      const others = this.#ledger.begunAt(source.agent.id, head.session_id, begun_ms);
       const other = others.find(({ run_id }) => !compared.has(run_id));
       if (other === undefined) return from_ms;
       compared.add(other.run_id);
-      const redactor = this.#redactor(target.agent);
-      const own = await ownPart(target, from_ms, { state, run_id: other.run_id, redactor });
+      const redactor = this.#redactor(source.agent);
+      const own = await ownPart(source, from_ms, { state, run_id: other.run_id, redactor });
       if (own === 'all') return other.run_id;
       if (own === null) continue;
       from_ms = own;
-      begun_ms = (await headOf(target, from_ms)).started_ms;
+      begun_ms = (await headOf(source, from_ms)).started_ms;
     }
   }
 
   /** One per run: it counts what it replaced. */
-  #redactor(agent: Agent): Redactor {
+  #redactor(agent?: Agent, byte_text = false): Redactor {
     const { env, redact } = this.#parts;
-    return openRedactor({ env, redact, agents: [agent], hash: this.#hash });
+    return openRedactor({ env, redact, agents: agent ? [agent] : [], hash: this.#hash, byte_text });
   }
 }
 

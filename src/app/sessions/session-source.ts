@@ -9,7 +9,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
-import type { Agent, SessionPart } from '../../model/agent.ts';
+import type { Agent, Memo, SessionPart } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { Redactor } from '../../redact/gate.ts';
 
@@ -41,14 +41,30 @@ export async function* sessionChunks({ session }: Agent, path: string): AsyncGen
   }
 }
 
+interface SessionParts {
+  parts: SessionPart[];
+  /** What is not read, and why. */
+  left_out: string[];
+}
+
+export interface SessionSource extends SessionParts {
+  agent: Agent;
+  /** The main file. */
+  path: string;
+}
+
 /**
  * The files of the session at `path`, main first. The others may have come with it from elsewhere: one that is a link, or
  * behind one, could be any file of the user and is left out. `left_out` says what is not read, and why.
  */
-export async function partsOf({ session }: Agent, path: string) {
+export async function partsOf(
+  { session }: Agent,
+  path: string,
+  memo?: Memo,
+): Promise<SessionParts> {
   const failures: Error[] = [];
   const unreadable = (error: Error) => failures.push(error);
-  const all = (await session?.parts(path, unreadable)) ?? [{ path, parent_call_id: null }];
+  const all = (await session?.parts(path, unreadable, memo)) ?? [{ path, parent_call_id: null }];
   const main = resolve(path);
   const parts = all.filter((part) => resolve(part.path) === main || liesBeside(part.path, main));
   const links = all.filter((part) => !parts.includes(part)).map((part) => basename(part.path));
@@ -67,7 +83,15 @@ export async function* sessionEvents(
   intake: Intake,
   redactor: Redactor | null,
 ): AsyncGenerator<Event[]> {
-  const { parts, left_out } = await partsOf(agent, path);
+  yield* sourceEvents({ agent, path, ...(await partsOf(agent, path)) }, intake, redactor);
+}
+
+/** The same of a session with files that are known. */
+export async function* sourceEvents(
+  { agent, path, parts, left_out }: SessionSource,
+  intake: Intake,
+  redactor: Redactor | null,
+): AsyncGenerator<Event[]> {
   if (parts.length > 1) {
     const readers = parts.map((part) => new PartReader(agent, part, redactor));
     yield* mergedEvents(readers, intake);

@@ -1,10 +1,15 @@
 /** What `tacho import` does. */
 
+import { text } from 'node:stream/consumers';
+import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor, patternsIn } from '../../app/config/redaction.ts';
 import { type Imported, type ImportTarget, importSessions } from '../../app/sessions/import.ts';
+import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
+import type { Memo } from '../../model/agent.ts';
 import { redactFields } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
@@ -18,6 +23,23 @@ export interface ImportFlags {
   force?: true;
   redact?: string[];
   json?: true;
+  jobs: number;
+  /** Part of an import with several jobs: the targets come on standard input. */
+  share?: true;
+}
+
+const usage = (say: string) => new TachoError('usage', say, { stage: 'request' });
+
+/** The targets of a share. */
+async function sharedTargets(): Promise<ImportTarget[]> {
+  const lines = (await text(process.stdin)).split('\n').filter((line) => line !== '');
+  return Promise.all(
+    lines.map(async (line) => {
+      const { agent, path, by_name } = (jsonIn(line) ?? {}) as Partial<ShareLine>;
+      if (typeof path !== 'string') throw usage('--share is for tacho import --jobs alone');
+      return { agent: await agentOf(String(agent)), path, by_name: by_name === true };
+    }),
+  );
 }
 
 function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
@@ -34,8 +56,6 @@ function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
     throw usage('--since goes with --all or --last');
   return selection;
 }
-
-const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
 /** Between two notes of how far it is: often enough to see it move. */
 const NOTE_EVERY_MS = 100;
@@ -77,7 +97,10 @@ export async function importCommand(
   flags: ImportFlags,
   io: Io,
 ): Promise<number> {
-  const targets = await findTargets(agent, selectionOf(files, flags), io.env);
+  const memo: Memo = new Map();
+  const targets = flags.share
+    ? await sharedTargets()
+    : await findTargets(agent, selectionOf(files, flags), { env: io.env, memo });
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
@@ -89,19 +112,25 @@ export async function importCommand(
     state_dir,
     env: io.env,
     force: flags.force,
+    memo,
+    share: flags.share,
+    jobs: flags.jobs,
+    given_redact: redact ?? [],
     say: sayTo(io),
     redact: await patternsIn(process.cwd(), redact),
     progress: (target: ImportTarget, bytes: number) =>
       progress.note(done, { ...target, path: redactor.name(target.path) }, bytes),
   };
-  for await (const given of importSessions(targets, options)) {
+  const several = flags.jobs > 1 && targets.length > 1 && !flags.share;
+  const importing = several ? importInJobs : importSessions;
+  for await (const given of importing(targets, options)) {
     const imported = redactFields(given, redactor, OWN_FIELDS);
     done += 1;
     counts.set(imported.state, (counts.get(imported.state) ?? 0) + 1);
-    const text = flags.json ? '' : lineOf(imported);
-    if (text !== '' || flags.json) progress.clear();
+    const line = flags.json ? '' : lineOf(imported);
+    if (line !== '' || flags.json) progress.clear();
     if (flags.json) await io.out.json(`${JSON.stringify(imported)}\n`);
-    else await (imported.state === 'failed' ? io.err : io.out).write(text);
+    else await (imported.state === 'failed' ? io.err : io.out).write(line);
   }
   progress.clear();
   if (!flags.json) await io.out.write(summary(counts));

@@ -1,5 +1,6 @@
 /** `tacho import`: sessions that agents kept → runs. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { APP_LIMITS } from '../../app/limits.ts';
 import { FORCE_FLAG, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import type { ImportFlags } from './action.ts';
@@ -17,6 +18,14 @@ function date(text: string): number {
   return at_ms;
 }
 
+function jobs(text: string): number {
+  const most = APP_LIMITS.import_jobs_max;
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > most)
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${most}.`);
+  return count;
+}
+
 export function defineImport(program: Command, io: Io, done: Done): void {
   program
     .command('import')
@@ -29,6 +38,12 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option('--last', 'the session that was used last')
     .option('--all', 'all sessions where the agents keep them')
     .option('--since <date>', 'with --all or --last: only those used since then', date)
+    .addOption(
+      new Option('--jobs <n>', 'import with this many processes at once')
+        .default(1)
+        .argParser(jobs),
+    )
+    .addOption(new Option('--share').hideHelp())
     .option(...FORCE_FLAG)
     .addOption(redactOption())
     .option('--json', 'as JSON lines')

@@ -12,6 +12,7 @@ import { SCHEMA_VERSION } from './index-schema.ts';
 import { positionsTable, putCover, settle } from './positions-table.ts';
 import type { Prepared } from './prepared.ts';
 import { type FileBytes, putRun, runsTable } from './runs-table.ts';
+import { sourcesTable } from './sources-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
@@ -22,6 +23,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
   return {
     ...runs,
     ...positionsTable(db),
+    ...sourcesTable(db),
     saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
     /** The outcome and what the journal holds of the run, in one transaction. */
     saveRun: (outcome: RunOutcome, covers: readonly Cover[]) =>

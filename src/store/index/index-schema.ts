@@ -1,5 +1,9 @@
 /** The index's tables, step by step: a database of an older tacho gets the steps it lacks. */
 
+/** The digest in the labels of an import; null for other runs. */
+export const RUN_DIGEST =
+  "iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL)";
+
 /** Step n makes schema n. A step is never changed once it was published. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE runs (
@@ -49,11 +53,20 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_reason ON runs (exit_reason, started_ms, run_id);
   CREATE INDEX runs_by_success ON runs (success, started_ms, run_id);
   CREATE INDEX runs_unmeasured ON runs (run_id) WHERE file_bytes IS NULL;`,
+
+  // Imports by their content, and what is known of the files that were read.
+  `CREATE INDEX runs_by_digest ON runs (iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL));
+  CREATE TABLE sources (
+    source TEXT PRIMARY KEY,
+    stamp TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    facts TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-export const TABLES = ['runs', 'positions', 'segments'] as const;
+export const TABLES = ['runs', 'positions', 'segments', 'sources'] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';

@@ -1,0 +1,85 @@
+/** Which files are sub-agents of a session, for one session and for all sessions of a home. */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect } from 'vitest';
+import { verifies } from '../../../test/e2e/verifies.ts';
+import { testFolder } from '../../../test/fixtures/folder.ts';
+import type { Memo } from '../../model/agent.ts';
+import { isMain, subAgents } from './rollouts.ts';
+
+const DAYS = ['2026/11/13', '2026/11/14', '2026/11/15'];
+const SESSIONS = 12;
+
+interface Names {
+  session_id?: string;
+  parent_thread_id?: string;
+}
+
+/** Sessions on three days; some have sub-agents, some of these have their own, and some of the latter are of the next day. */
+function home(): string[] {
+  const root = join(testFolder(), 'sessions');
+  const paths: string[] = [];
+  const write = (day: string, time: string, id: string, names: Names) => {
+    const folder = join(root, day);
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, `rollout-${day.replaceAll('/', '-')}T${time}-${id}.jsonl`);
+    const payload = { id, session_id: id, ...names };
+    writeFileSync(path, `${JSON.stringify({ type: 'session_meta', payload })}\n`);
+    paths.push(path);
+  };
+  for (const [d, day] of DAYS.entries())
+    for (let n = 0; n < SESSIONS; n++) {
+      const id = `s${d}x${n}`;
+      const hour = String(n).padStart(2, '0');
+      write(day, `${hour}-00-00`, id, {});
+      if (n % 2 === 0) write(day, `${hour}-00-01`, `${id}-a`, { parent_thread_id: id });
+      if (n % 4 === 0) write(day, `${hour}-00-02`, `${id}-b`, { parent_thread_id: `${id}-a` });
+      const late = { parent_thread_id: 'unknown', session_id: id };
+      if (n % 3 === 0) write(DAYS[d + 1] ?? day, `${hour}-30-00`, `${id}-c`, late);
+      // It comes before its parent in the order of names.
+      if (n % 6 === 0) write(day, `${hour}-00-00`, `${id}-0`, { parent_thread_id: `${id}-a` });
+    }
+  return paths;
+}
+
+verifies('AG-15', 'all sessions of a home are asked with each file read once', async () => {
+  const paths = home();
+  const alone = new Map<string, string[]>();
+  for (const path of paths)
+    alone.set(
+      path,
+      (await subAgents(path)).map((part) => basename(part.path)),
+    );
+  expect([...alone.values()].flat().length).toBeGreaterThan(SESSIONS * 2);
+  const memo: Memo = new Map();
+  expect((await Promise.all(paths.map((path) => isMain(path, memo)))).filter(Boolean).length).toBe(
+    DAYS.length * SESSIONS,
+  );
+  const [first = ''] = paths;
+  await subAgents(first, undefined, memo);
+  for (const path of paths) writeFileSync(path, 'changed\n');
+  const together = new Map<string, string[]>();
+  for (const path of paths)
+    together.set(
+      path,
+      (await subAgents(path, undefined, memo)).map((part) => basename(part.path)),
+    );
+  expect(together).toEqual(alone);
+});
+
+verifies('AG-15', 'a folder that cannot be looked into is reported to every session', async () => {
+  const paths = home();
+  const [first = '', second = ''] = paths.filter((path) => path.includes(DAYS[0] ?? ''));
+  const next = join(first, '../../15');
+  rmSync(next, { recursive: true });
+  writeFileSync(next, 'no folder');
+  expect(readdirSync(join(first, '..')).length).toBeGreaterThan(2);
+  const memo: Memo = new Map();
+  for (const path of [first, second]) {
+    const told: string[] = [];
+    const alone: string[] = [];
+    await subAgents(path, (error) => told.push(error.message), memo);
+    await subAgents(path, (error) => alone.push(error.message));
+    expect(told).toEqual(alone);
+  }
+});

@@ -1,0 +1,75 @@
+/**
+ * What an import asks: the runs of a session, of a moment and of a content, and what was read of files that are unchanged
+ * since. The latter is a cache: without it the files are read again.
+ */
+import { wellFormed } from '../../lib/utf8.ts';
+import { STORE_LIMITS } from '../limits.ts';
+import type { Database } from './database.ts';
+import { RUN_DIGEST } from './index-schema.ts';
+import type { Prepared } from './prepared.ts';
+import type { RunRow } from './runs-table.ts';
+
+export type ImportRow = Pick<
+  RunRow,
+  | 'run_id'
+  | 'agent'
+  | 'session_id'
+  | 'started_ms'
+  | 'finished_ms'
+  | 'steps'
+  | 'tool_calls'
+  | 'labels'
+>;
+
+/** A session's files as they were when they were read. */
+export interface SourceRow {
+  /** Which session's. No path: it may hold what must not be stored. */
+  source: string;
+  /** Changes with every file of the session. */
+  stamp: string;
+  sha256: string;
+  /** What else is known of them, as JSON. */
+  facts: string;
+}
+
+const COLUMNS = 'run_id, agent, session_id, started_ms, finished_ms, steps, tool_calls, labels';
+
+export function sourcesTable(db: Database) {
+  const runs = (where: string, ...values: (string | number)[]): ImportRow[] =>
+    db.read((prepared) =>
+      prepared.all(`SELECT ${COLUMNS} FROM runs WHERE ${where}`, ...values).map((row) => ({
+        ...(row as unknown as ImportRow),
+        labels: JSON.parse(String(row.labels)) as Record<string, string>,
+      })),
+    );
+  return {
+    runsOfSession: (agent: string, session_id: string) =>
+      runs('session_id = ? AND agent = ?', wellFormed(session_id), agent),
+    runsBegunAt: (agent: string, started_ms: number) =>
+      runs('started_ms = ? AND agent = ?', started_ms, agent),
+    /** Runs with this digest in their labels. */
+    runsOfDigest: (agent: string, sha256: string) =>
+      runs(`${RUN_DIGEST} = ? AND agent = ?`, sha256, agent),
+    /** What is known of a session with this stamp; null: nothing. */
+    getSource: (source: string, stamp: string) =>
+      db.readOrNone((prepared) => {
+        const sql = 'SELECT * FROM sources WHERE source = ? AND stamp = ?';
+        return (prepared.get(sql, source, stamp) as SourceRow | undefined) ?? null;
+      }),
+    saveSources: (rows: readonly SourceRow[]) =>
+      db.write((prepared) => {
+        for (const { source, stamp, sha256, facts } of rows)
+          prepared.run(
+            'INSERT OR REPLACE INTO sources (source, stamp, sha256, facts) VALUES (?, ?, ?, ?)',
+            ...[source, stamp, sha256, facts],
+          );
+        bound(prepared);
+      }),
+  };
+}
+
+/** Files that are gone are never asked for again: all of them together are forgotten when they are many. */
+function bound(prepared: Prepared): void {
+  const { count } = prepared.get('SELECT count(*) AS count FROM sources') ?? {};
+  if (Number(count) > STORE_LIMITS.sources_max) prepared.run('DELETE FROM sources');
+}
