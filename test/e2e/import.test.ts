@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -53,6 +54,18 @@ const runs = async (): Promise<Row[]> =>
 const outcome = async (run_id: string): Promise<Row> =>
   JSON.parse((await place.tacho(['runs', 'show', run_id, '--json'])).stdout);
 const states = (rows: Row[]) => rows.map((row) => row.state);
+
+verifies('TR-1', 'an import without a transcript is whole, and a reindex makes none', async () => {
+  keep('claude', 'text');
+  const { rows } = await importing('claude', '--all');
+  const [{ run_id }] = rows as [Row];
+  const transcripts = join(place.state, 'transcripts');
+  rmSync(transcripts, { recursive: true, force: true });
+  expect((await place.tacho(['runs', 'verify', run_id])).code).toBe(0);
+  expect((await place.tacho(['runs', 'reindex'])).code).toBe(0);
+  expect(existsSync(transcripts) ? filesBelow(transcripts) : []).toEqual([]);
+  expect((await place.tacho(['show', run_id])).code).toBe(0);
+});
 
 /** A session of two turns, the second begun three minutes later, as the CLI writes it. */
 const ID = '7e15eb39-6be6-4422-a6f5-9c0868fe7f65';

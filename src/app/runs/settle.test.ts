@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CONFIG, createMaker } from '../../../test/build-events.ts';
 import { countOpens } from '../../../test/count-opens.ts';
+import { verifies } from '../../../test/e2e/verifies.ts';
 import { journalLine } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { useLimits } from '../../../test/use-limits.ts';
@@ -13,11 +14,14 @@ import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isSegment, listSegments, newReport, segmentBytes } from '../../store/journal/scan.ts';
 import { bury, readTombstones } from '../../store/journal/tombstones.ts';
+import { transcriptPath } from '../../store/spool/run-files.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { rebuildRun } from './rebuilt.ts';
 import { settle } from './settle.ts';
 
+/** Each case opens two databases. */
+const TIMEOUT = { timeout: 300_000 };
 const HEADER = `${JSON.stringify({ v: 1, pid: 1_073_741_824, ticks: 1, space: null })}\n`;
 const segmentAt = (at: number) => `${String(at).padStart(26, '0')}.jsonl`;
 const runId = (at: number) => `r_${String(at).padStart(26, '0')}`;
@@ -35,7 +39,7 @@ function write(state: StateDir, at: number, lines: readonly Buffer[]): void {
 function eventsOf(
   at: number,
   count: number,
-  labels = { [IMPORTED_FILE_LABEL]: 'a.jsonl' },
+  labels: Record<string, string> = { [IMPORTED_FILE_LABEL]: 'a.jsonl' },
 ): Event[] {
   const make = createMaker();
   const own = { run_id: runId(at) };
@@ -169,7 +173,7 @@ function segmentsOf(
   return journal.repeated ? [...segments, segments[1] as Buffer[]] : segments;
 }
 
-test('one pass gives every run what reading it by itself gives', async () => {
+test('one pass gives every run what reading it by itself gives', TIMEOUT, async () => {
   await fc.assert(
     fc.asyncProperty(journals, async (journal) => {
       const state = newState();
@@ -179,11 +183,11 @@ test('one pass gives every run what reading it by itself gives', async () => {
       using reference = openIndex(besideIt(state, 'reference.db'));
       await compare(state, index, reference);
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
-test('so it does in steps, as the journal grows', async () => {
+test('so it does in steps, as the journal grows', TIMEOUT, async () => {
   await fc.assert(
     fc.asyncProperty(journals, fc.nat({ max: 4 }), async (journal, cut) => {
       const state = newState();
@@ -196,11 +200,11 @@ test('so it does in steps, as the journal grows', async () => {
         if (at >= cut) await compare(state, index, reference);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });
 
-test('so it does where nearly nothing fits into memory', async () => {
+test('so it does where nearly nothing fits into memory', TIMEOUT, async () => {
   useLimits(APP_LIMITS, {
     rebuild_bytes_max: 40_000,
     rebuild_runs_together: 2,
@@ -214,7 +218,7 @@ test('so it does where nearly nothing fits into memory', async () => {
       using reference = openIndex(besideIt(state, 'reference.db'));
       await compare(state, index, reference);
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -266,6 +270,24 @@ test('a list that lost its rows is made again from few reads, though the index c
   expect((await settle(state, index, sizesOf(state))).added).toHaveLength(200);
   expect(opens()).toBeLessThanOrEqual(10 + 3);
 });
+
+verifies(
+  'TR-1',
+  'a missing transcript is made for what was run, none for what was imported',
+  async () => {
+    const state = newState();
+    const events = [...eventsOf(1, 3, {}), ...eventsOf(2, 3)];
+    write(
+      state,
+      0,
+      events.map((event) => lineOf(event)),
+    );
+    using index = openIndex(state);
+    await settle(state, index, sizesOf(state));
+    expect(existsSync(transcriptPath(state, 'demo', runId(1)))).toBe(true);
+    expect(existsSync(transcriptPath(state, 'demo', runId(2)))).toBe(false);
+  },
+);
 
 test('a run that has an end in the part of a segment that was read gets its row', async () => {
   const state = newState();
