@@ -15,6 +15,7 @@ import {
 } from '../../projections/transcript.ts';
 import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { startPrivate } from '../../store/files.ts';
+import { openIndex } from '../../store/index/index-db.ts';
 import { transcriptFile, transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { DiskList, inPieces } from './disk-list.ts';
@@ -153,6 +154,8 @@ export async function transcriptOnDemand(
   if (existsSync(path)) return path;
   using writer = new TranscriptWriter({ tmp: state.tmp });
   saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id)), writer);
+  using index = openIndex(state);
+  index.unmeasure(run_id);
   return path;
 }
 

@@ -99,7 +99,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       db.read((prepared) =>
         prepared.all(SUM_RUNS, JSON.stringify(entry_bytes)),
       ) as unknown[] as RunSums[],
-    /** Measures the files of runs that an older tacho saved, once. */
+    /** Measures the files of runs that an older tacho saved, or that changed since. */
     measureFiles(): void {
       const sql = `SELECT run_id, agent FROM runs WHERE file_bytes IS NULL LIMIT ${UNMEASURED_AT_ONCE}`;
       for (let left = UNMEASURED_AT_ONCE; left === UNMEASURED_AT_ONCE; )
@@ -114,6 +114,11 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
           return runs.length;
         });
     },
+    /** Its files changed: the next measuring looks at them again. */
+    unmeasure: (run_id: string) =>
+      db.write((prepared) =>
+        prepared.run('UPDATE runs SET file_bytes = NULL WHERE run_id = ?', run_id),
+      ),
     /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
     deleteRuns: (run_ids: readonly string[]) =>
       db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
