@@ -1,6 +1,6 @@
 /** The last messages of a session by number, as hashes: enough to know one that comes again, in bounded memory. */
 
-import { fnv1a } from './hash.ts';
+import { checksum } from '../lib/checksum.ts';
 import { CONFORMANCE_LIMITS } from './limits.ts';
 
 const FIRST_SIZE = 64;
@@ -20,14 +20,15 @@ export class DedupWindow {
     // A late one, older than what is in its place, is not worth forgetting a newer one.
     if ((this.#seqs[at] as number) > seq) return;
     this.#seqs[at] = seq;
-    this.#hashes[at] = fnv1a(text);
+    this.#hashes[at] = checksum(text);
   }
 
   /** Of a number that is not above the last one. `late`: it had been jumped over. */
   compare(seq: number, text: string): 'duplicate' | 'conflict' | 'late' {
     const { length } = this.#seqs;
     const at = seq % length;
-    if (this.#seqs[at] === seq) return this.#hashes[at] === fnv1a(text) ? 'duplicate' : 'conflict';
+    if (this.#seqs[at] === seq)
+      return this.#hashes[at] === checksum(text) ? 'duplicate' : 'conflict';
     // Older than what is remembered: it was resent, and cannot be compared any more.
     return seq <= this.#last - length ? 'duplicate' : 'late';
   }

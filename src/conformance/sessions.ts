@@ -49,6 +49,8 @@ export class Tracker {
   /** Those of the sessions that are known. */
   readonly #senders = new Map<string, Sender>();
   readonly #options: TrackerOptions;
+  /** The session of the last message. */
+  #latest: Session | null = null;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
@@ -151,7 +153,8 @@ export class Tracker {
     const { joins } = this.#options;
     const known = this.sessions.get(id);
     if (known !== undefined) {
-      if (!joins) return known;
+      if (!joins || known === this.#latest) return known;
+      this.#latest = known;
       // In the order of their last messages.
       this.sessions.delete(id);
       this.sessions.set(id, known);
@@ -164,6 +167,7 @@ export class Tracker {
     const sender = this.#senderOf(from);
     const session = new Session(id, sender, { seq, at_ms, joins });
     this.sessions.set(id, session);
+    this.#latest = session;
     this.counts.sessions += 1;
     return session;
   }
