@@ -93,9 +93,10 @@ export class LastSet<K, V> {
     this.#links.set(key, link);
     this.#append(link);
     if (this.#links.size <= this.#most || this.#oldest === null) return;
-    const { key: oldest, value: dropped } = this.#oldest;
-    this.delete(oldest);
-    this.#onDrop(oldest, dropped);
+    const oldest = this.#oldest;
+    this.#links.delete(oldest.key);
+    this.#unlink(oldest);
+    this.#onDrop(oldest.key, oldest.value);
   }
 
   delete(key: K): void {

@@ -3,7 +3,7 @@
  * Contract: never throws and never holds up the collector for long; what it cannot write is said on the board.
  */
 import { Judge } from '../../conformance/judge.ts';
-import type { Failure, Report, RuleInfo } from '../../conformance/types.ts';
+import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -63,8 +63,9 @@ class Throttled {
   }
 
   soon(): void {
+    if (this.#timer !== null) return;
     const wait_ms = this.#written_ms + APP_LIMITS.board_write_ms - this.#clock.now();
-    this.#timer ??= setTimeout(() => this.last(), Math.max(0, wait_ms)).unref();
+    this.#timer = setTimeout(() => this.last(), Math.max(0, wait_ms)).unref();
   }
 
   last(): void {
@@ -112,10 +113,10 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     }
   }
 
-  function push(read: ReadMessage, by: { received_ms?: number | null; sender?: string }): void {
+  function push({ fault, message, text }: ReadMessage, received_ms: number | null, sender: string) {
     lines += 1;
     told.length = 0;
-    judge.push({ ...read, line: lines, ...by });
+    judge.push({ line: lines, text, fault, message, received_ms, sender } as StreamLine);
     writing.soon();
   }
 
@@ -123,7 +124,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     /** A message that came in. */
     take(read: ReadMessage, { received_ms, connection }: Arrival): void {
       const now_ms = received_ms ?? clock.now();
-      push(read, { received_ms, sender: connection ?? '' });
+      push(read, received_ms, connection ?? '');
       const session = sessions.count(read, now_ms, told);
       if (told.length === 0) return;
       if (session !== null && isOnlyLate(told) && isMany(session, told)) {
@@ -135,7 +136,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
       log.add({ received_at, connection, failed: told }, withoutToken(read));
     },
     /** A message that the collector sent: acknowledgements, answers, handshakes. */
-    sent: (text: string) => push(readText(text), {}),
+    sent: (text: string) => push(readText(text), null, ''),
     /** A line that was refused. */
     refused(code: string): void {
       refused.set(code, (refused.get(code) ?? 0) + 1);
