@@ -90,8 +90,8 @@ export class Appending {
   }
 
   async #start(): Promise<void> {
-    // What the caller appends in the same turn joins the first group.
-    await null;
+    // What the caller appends in the same turn joins the first group, and what its sockets hold for it now.
+    await new Promise(setImmediate);
     // Those whose appends were just answered may have appended again.
     do await this.#work();
     while (this.#queue.length > 0);
