@@ -51,6 +51,18 @@ export const LINE_EXTRA_BYTES = 48;
 /** Bytes of `,"c":"01234567","e":`. */
 const CRC_TEXT_BYTES = 1 + CRC_BYTES + BODY_KEY.length;
 
+const NO_CRC = '"c":"00000000","e":';
+/** From the end of the checksum's digits to the body: `","e":`. */
+const CRC_END_BYTES = 1 + BODY_KEY.length;
+
+/** The eight digits that end at `end`. */
+function writeHex(bytes: Buffer, end: number, value: number): void {
+  for (let at = end - 1, rest = value; at >= end - 8; at--, rest >>>= 4) {
+    const digit = rest & 15;
+    bytes[at] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+  }
+}
+
 /** A line made in some bytes; it counts only once its end is kept. */
 export interface PlacedLine {
   at: number;
@@ -93,8 +105,8 @@ export function writeLine(
     crc = crc32(body, before);
   }
   const encoding = head.bytes === head.text.length ? 'latin1' : 'utf8';
-  const crc_text = crc.toString(16).padStart(8, '0');
-  bytes.write(`${head.text}${number}"c":"${crc_text}","e":`, at, encoding);
+  bytes.write(`${head.text}${number}${NO_CRC}`, at, encoding);
+  writeHex(bytes, body_at - CRC_END_BYTES, crc);
   bytes[end] = CLOSING;
   bytes[end + 1] = 0x0a;
   return { at, crc, end: end + 2 };
