@@ -1,9 +1,10 @@
 /** The two ends of the live benchmarks: a collector process (ours, or a bare one that reads, syncs and answers), and a sender. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
 
 /** Does the same reads and writes with nothing around them: lines in, one write and sync for what has come, an answer. */
 const BARE = `
@@ -81,7 +82,7 @@ export function residentMb(pid: number): number {
 const stamp = () => new Date().toISOString();
 
 /** A call's request or response of some 600 bytes, in turn. */
-function lineOf(session_id: string, seq: number): string {
+export function lineOf(session_id: string, seq: number, at_ms: number): string {
   const call_id = `call-${(seq + 1) >> 1}`;
   const asks = seq % 2 === 1;
   const data = asks
@@ -95,7 +96,7 @@ function lineOf(session_id: string, seq: number): string {
     : { call_id, result: { output: 'y'.repeat(250), exit_code: 0 }, execution_time_ms: 12 };
   return `${JSON.stringify({
     type: asks ? 'tool_call_request' : 'tool_call_response',
-    timestamp: stamp(),
+    timestamp: new Date(at_ms).toISOString(),
     session_id,
     correlation_id: `${session_id}/${call_id}`,
     message_id: `${session_id}-${seq}`,
@@ -136,6 +137,35 @@ export interface Load {
   speaks: boolean;
 }
 
+/** What the sender process sends: as fast as acknowledgements come. */
+export interface Burst {
+  socket: string;
+  /** Of the collector. */
+  pid: number;
+  session: string;
+  events: number;
+  connections: number;
+  /** Messages under way on each connection. */
+  window: number;
+  /** How old the messages are when they are sent; 0: made when they are sent. */
+  age_ms: number;
+  /** Our own protocol, or the bare one without a handshake. */
+  speaks: boolean;
+}
+
+export interface Measured {
+  /** Acknowledged events a second. */
+  rate: number;
+  /** CPU of the collector for an event, in µs: user and system. */
+  micros: number;
+}
+
+export async function sendBurst(burst: Burst): Promise<Measured> {
+  const sender = join(import.meta.dirname, 'live-sender.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [sender, JSON.stringify(burst)]);
+  return JSON.parse(stdout) as Measured;
+}
+
 /** Sends numbered messages and waits until the last one is acknowledged. */
 export async function sendTo(peer: Peer, load: Load): Promise<Sent> {
   const socket = connect(peer.socket);
@@ -154,7 +184,7 @@ export async function sendTo(peer: Peer, load: Load): Promise<Sent> {
     const most = Math.min(load.events, due, acked + load.in_flight);
     let text = '';
     for (; next <= most; next++) {
-      text += lineOf(load.session, next);
+      text += lineOf(load.session, next, Date.now());
       sent_ms[next] = now;
     }
     if (text !== '') socket.write(text);

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable, withMarked } from '../scripts/markdown.ts';
 import {
+  type Burst,
   type Load,
+  type Measured,
   type Peer,
   residentMb,
   type Sent,
+  sendBurst,
   sendTo,
   share,
   startBare,
@@ -16,7 +19,11 @@ import {
 import type { Row } from './measure.ts';
 
 const P95_MOST_MS = 15;
-const LEAST_RATE = 10_000;
+const LEAST_RATE = 100_000;
+const MICROS_MOST = 10;
+const BACKLOG_LEAST = 0.8;
+const BURST_EVENTS = 200_000;
+const TURNS = 3;
 const MEMORY_MOST_MB = 50;
 const SOAK_EVENTS = 360_000;
 const SOAK_RATE = 6_000;
@@ -43,19 +50,84 @@ async function latency(ours: Peer, bare: Peer): Promise<Row> {
   };
 }
 
-async function throughput(ours: Peer, bare: Peer): Promise<Row> {
-  const load = { session: 'rate', events: 100_000, rate: null, in_flight: 512 };
-  const us = await measured(ours, { ...load, speaks: true });
-  const it = await measured(bare, { ...load, speaks: false });
-  const [value, reference] = [load.events / us.seconds, load.events / it.seconds];
-  return {
-    name: 'live: durable events a second, beside the bare process',
-    value: `${Math.round(value).toLocaleString('en')}/s`,
-    reference: `${Math.round(reference).toLocaleString('en')}/s`,
-    ratio: value / reference,
-    target: `≥ ${LEAST_RATE.toLocaleString('en')}/s`,
-    ok: value >= LEAST_RATE,
-  };
+interface Layout {
+  connections: number;
+  window: number;
+}
+
+const LAYOUTS: readonly Layout[] = [
+  { connections: 1, window: 512 },
+  { connections: 12, window: 64 },
+];
+
+/** An hour: what an outage leaves. */
+const BACKLOG_MS = 3_600_000;
+let bursts = 0;
+
+function burst(peer: Peer, layout: Layout, more: Partial<Burst>): Promise<Measured> {
+  const { socket, pid } = peer;
+  bursts += 1;
+  const load = { socket, pid, session: `burst-${bursts}`, events: BURST_EVENTS, age_ms: 0 };
+  return sendBurst({ ...load, speaks: true, ...layout, ...more });
+}
+
+/** The best of several turns of each kind, taken in turn so that a busy machine hits all. */
+async function bestOf(ours: Peer, bare: Peer, layout: Layout) {
+  const best = { fresh: NONE, backlog: NONE, bare: NONE };
+  for (let turn = 0; turn < TURNS; turn++) {
+    best.fresh = better(best.fresh, await burst(ours, layout, {}));
+    best.backlog = better(best.backlog, await burst(ours, layout, { age_ms: BACKLOG_MS }));
+    best.bare = better(best.bare, await burst(bare, layout, { speaks: false }));
+  }
+  return best;
+}
+
+const NONE: Measured = { rate: 0, micros: Number.POSITIVE_INFINITY };
+const better = (a: Measured, b: Measured): Measured => ({
+  rate: Math.max(a.rate, b.rate),
+  micros: Math.min(a.micros, b.micros),
+});
+
+const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en')}/s`;
+
+async function throughput(ours: Peer, bare: Peer, layout: Layout): Promise<Row[]> {
+  const { fresh, backlog, bare: it } = await bestOf(ours, bare, layout);
+  const { connections, window } = layout;
+  const where = `${connections} × ${window} under way`;
+  return [
+    {
+      name: `live: acknowledged events a second, ${where}, beside the bare process`,
+      value: perSecond(fresh.rate),
+      reference: perSecond(it.rate),
+      ratio: fresh.rate / it.rate,
+      target: `≥ ${perSecond(LEAST_RATE)}`,
+      ok: fresh.rate >= LEAST_RATE,
+    },
+    {
+      name: `live: CPU of the collector for an event, ${where}, beside the bare process`,
+      value: `${fresh.micros.toFixed(1)} µs`,
+      reference: `${it.micros.toFixed(1)} µs`,
+      ratio: fresh.micros / it.micros,
+      target: `≤ ${MICROS_MOST} µs`,
+      ok: fresh.micros <= MICROS_MOST,
+    },
+    {
+      name: `live: a backlog of an hour ago (${backlog.micros.toFixed(1)} µs an event), ${where}, beside fresh events`,
+      value: perSecond(backlog.rate),
+      reference: perSecond(fresh.rate),
+      ratio: backlog.rate / fresh.rate,
+      target: `≥ ${BACKLOG_LEAST} ×`,
+      ok: backlog.rate >= BACKLOG_LEAST * fresh.rate,
+    },
+  ];
+}
+
+/** The first events pay for the code's compilation. */
+async function throughputs(ours: Peer, bare: Peer): Promise<Row[]> {
+  for (const layout of LAYOUTS) await burst(ours, layout, {});
+  const rows: Row[] = [];
+  for (const layout of LAYOUTS) rows.push(...(await throughput(ours, bare, layout)));
+  return rows;
 }
 
 interface Sample {
@@ -128,7 +200,7 @@ export async function run(): Promise<Row[]> {
     const [ours, bare] = [await startOurs(folder), await startBare(folder)];
     const rows: Row[] = [];
     try {
-      rows.push(await latency(ours, bare), await throughput(ours, bare));
+      rows.push(await latency(ours, bare), ...(await throughputs(ours, bare)));
     } finally {
       await Promise.all([ours.stop(), bare.stop()]);
     }

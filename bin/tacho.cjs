@@ -24,7 +24,7 @@ function goOnWith(node) {
   const { spawn } = require('node:child_process');
   const { constants } = require('node:os');
   // A collector's memory: see SMALL_YOUNG_SPACE in the sources.
-  const flags = process.argv[2] === 'serve' ? ['--max-semi-space-size=1'] : [];
+  const flags = process.argv[2] === 'serve' ? ['--max-semi-space-size=2'] : [];
   const child = spawn(node, [...flags, ...process.argv.slice(1)], {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     // The pipe tells the child when this process is killed: then it must be gone too.

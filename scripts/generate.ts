@@ -45,8 +45,13 @@ function checkFunction(name: string, schema: TSchema): string {
 /** What a check of a string's length asks of the schema library, for strings too short to tell by their length alone. */
 const CODE_POINTS = 'const Guard = { CodePointCount: (text) => [...text].length };';
 
+/** A map of anything: a look at every key that whatever it is takes. */
+const ANY_VALUES =
+  / && Object\.entries\([\w.]+\)\.every\(\(\[\w+, \w+\], _\) => \(\(!\(External\[\d+\]\.test\(\w+\)\) \|\| true\)\)\)/g;
+
 function checkBody(name: string, schema: TSchema): string {
-  const { Code: text, External } = Code(schema);
+  const { Code: code, External } = Code(schema);
+  const text = code.replaceAll(ANY_VALUES, '');
   const body = text.split('\n').filter((line) => line.startsWith('const check_'));
   const { identifier, variables } = External;
   if (variables.some((value) => !(value instanceof RegExp)))

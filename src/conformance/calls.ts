@@ -1,4 +1,5 @@
 /** The calls of a stream: which are open, which were answered, and which call has which correlation id. */
+import { LastSet } from '../lib/bounded.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Call, Item, Session, TrackerCounts } from './tracked.ts';
 import { type Message, placeOf } from './types.ts';
@@ -6,8 +7,10 @@ import { type Message, placeOf } from './types.ts';
 const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
 
 export class CallBook {
-  /** Answered calls that are remembered, oldest first. */
-  readonly #answered = new Map<string, Call>();
+  /** Answered calls that are remembered. */
+  readonly #answered = new LastSet<string, Call>(LIMITS.calls_remembered_max, (_, call) =>
+    disown(call),
+  );
   readonly #counts: TrackerCounts;
 
   constructor(counts: TrackerCounts) {
@@ -39,24 +42,15 @@ export class CallBook {
     call.answered = true;
     session.calls.delete(call.call_id);
     const key = keyOf(call.session_id, call.call_id);
-    this.#forget(key);
+    const earlier = this.#answered.get(key);
+    if (earlier !== undefined) disown(earlier);
     this.#answered.set(key, call);
-    if (this.#answered.size <= LIMITS.calls_remembered_max) return;
-    const [oldest] = this.#answered.keys();
-    if (oldest !== undefined) this.#forget(oldest);
   }
 
   /** Of a session that is let go: its open calls are neither answered nor unanswered. */
   drop({ calls }: Session): void {
     for (const call of calls.values()) disown(call);
     calls.clear();
-  }
-
-  #forget(key: string): void {
-    const call = this.#answered.get(key);
-    if (call === undefined) return;
-    this.#answered.delete(key);
-    disown(call);
   }
 
   #open(item: Item, message: Message, session: Session): void {

@@ -29,7 +29,7 @@ const survival: SectionRule = {
       push(item) {
         const { message, session, call } = item;
         if (message === null || session === null) return;
-        goesOn(item, session);
+        if (waiting.size > 0) goesOn(item, session);
         if (message.type !== 'tool_call_response') return;
         const failed = message.data.error != null;
         if (call?.failed && !failed)
@@ -58,7 +58,7 @@ const lossPrevention: SectionRule = {
   create(tally, { live }) {
     let acks = 0;
     /** By session: how far it is acknowledged, and the last critical message. */
-    const sessions = new Map<string, { acked: number; last: Place | null; unacked: number }>();
+    const sessions = new Map<string, { acked: number; last: Place; unacked: number }>();
 
     function acknowledge({ data }: Message, item: Item): void {
       acks += 1;
@@ -68,7 +68,7 @@ const lossPrevention: SectionRule = {
         const state = sessions.get(session_id);
         if (state === undefined) continue;
         state.acked = Math.max(state.acked, seq);
-        if ((state.last?.seq ?? 0) <= state.acked) state.unacked = 0;
+        if ((state.last.seq ?? 0) <= state.acked) state.unacked = 0;
       }
     }
 
@@ -81,11 +81,13 @@ const lossPrevention: SectionRule = {
         if (!isCritical(message)) return;
         const refused = message.ack_required === false;
         tally.judge(item, refused ? `${message.type} does not ask for an acknowledgement` : null);
-        const state = sessions.get(session.id) ?? { acked: 0, last: null, unacked: 0 };
-        sessions.set(session.id, state);
+        const known = sessions.get(session.id);
+        const state = known ?? { acked: 0, last: placeOf(item), unacked: 0 };
+        if (known === undefined) sessions.set(session.id, state);
         if (seq <= state.acked) return;
         state.unacked += 1;
-        state.last = placeOf(item);
+        state.last.line = item.line;
+        state.last.seq = seq;
       },
       close({ id, missing, last_seq }) {
         const state = sessions.get(id);
@@ -94,7 +96,7 @@ const lossPrevention: SectionRule = {
         if (missing > 0 && !live)
           tally.judge(place, `${missing} of the session's messages are missing`);
         if (acks > 0 && state !== undefined && state.unacked > 0 && !live)
-          tally.judge(state.last ?? place, `${state.unacked} are not acknowledged`);
+          tally.judge(state.last, `${state.unacked} are not acknowledged`);
       },
       unjudged: () => (acks === 0 ? ['acknowledgements: there are none in this stream'] : []),
     };

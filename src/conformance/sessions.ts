@@ -2,6 +2,7 @@
  * What the stream has said so far: sessions, their open calls and content blocks, who has which correlation id.
  * Contract: memory is bounded; what goes over a limit is left out and counted, and the rules do not judge it.
  */
+import { checksum } from '../lib/checksum.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { Room } from '../lib/room.ts';
 import { CALL_MESSAGE_TYPES } from '../model/live-words.ts';
@@ -49,6 +50,8 @@ export class Tracker {
   /** Those of the sessions that are known. */
   readonly #senders = new Map<string, Sender>();
   readonly #options: TrackerOptions;
+  /** The session of the last message. */
+  #latest: Session | null = null;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
@@ -68,7 +71,7 @@ export class Tracker {
     if (seq !== null && message !== null) {
       item.session = this.#sessionOf(item, session_id, seq);
       if (item.session === null) return item;
-      const standing = standingOf(item.session, seq, line.text);
+      const standing = this.#standingOf(item.session, seq, line.text);
       if (standing === 'duplicate') {
         this.counts.duplicates += 1;
         return null;
@@ -78,7 +81,7 @@ export class Tracker {
       // It is judged for what it is, and not as a part of the session.
       if (standing === 'conflict') item.session = null;
     }
-    const known = this.sessions.get(session_id);
+    const known = item.session ?? this.sessions.get(session_id);
     if (known !== undefined && seq !== null && seq > known.highest_seq) known.highest_seq = seq;
     if (type !== null && CALL_MESSAGE_TYPES.has(type)) {
       const call_id = (item.raw?.data as Message['data'] | null)?.call_id;
@@ -96,7 +99,7 @@ export class Tracker {
     if (standing === 'late') session.missing -= 1;
     if (standing === 'gap') session.missing += seq - item.expected_seq;
     session.last_seq = Math.max(session.last_seq, seq);
-    session.seen.add(seq, item.text);
+    session.seen.add(seq, this.#sumOf(item.text));
     session.messages += 1;
     session.last_ms = Math.max(session.last_ms, item.at_ms);
     this.#roomForOpen();
@@ -104,6 +107,17 @@ export class Tracker {
     else this.#settleContent(message, session);
     if (message.type === 'session_start') session.started = true;
     if (message.type === 'session_end') this.#end(session);
+  }
+
+  #standingOf(session: Session, seq: number, text: string): SeqStanding | 'duplicate' {
+    if (seq === session.last_seq + 1) return 'next';
+    if (seq > session.last_seq) return 'gap';
+    return session.seen.compare(seq, this.#sumOf(text));
+  }
+
+  /** Live, the journal has compared them: a number that comes again is the same message. */
+  #sumOf(text: string): number {
+    return this.#options.joins ? 0 : checksum(text);
   }
 
   #roomForSession(): boolean {
@@ -151,7 +165,8 @@ export class Tracker {
     const { joins } = this.#options;
     const known = this.sessions.get(id);
     if (known !== undefined) {
-      if (!joins) return known;
+      if (!joins || known === this.#latest) return known;
+      this.#latest = known;
       // In the order of their last messages.
       this.sessions.delete(id);
       this.sessions.set(id, known);
@@ -164,6 +179,7 @@ export class Tracker {
     const sender = this.#senderOf(from);
     const session = new Session(id, sender, { seq, at_ms, joins });
     this.sessions.set(id, session);
+    this.#latest = session;
     this.counts.sessions += 1;
     return session;
   }
@@ -188,12 +204,6 @@ export class Tracker {
     session.blocks.clear();
     session.texts.clear();
   }
-}
-
-function standingOf(session: Session, seq: number, line: string): SeqStanding | 'duplicate' {
-  if (seq === session.last_seq + 1) return 'next';
-  if (seq > session.last_seq) return 'gap';
-  return session.seen.compare(seq, line);
 }
 
 export const blockOf = (data: Record<string, unknown>) => `${data.message_id}\n${data.index}`;

@@ -6,8 +6,8 @@ interface Held {
   delete(key: never): boolean;
 }
 
-/** Drops the entries that were added first, until `most` are left. */
-export function dropOldest(held: Held, most: number): void {
+/** Drops the entries that were added first, until `most` are left. To be called seldom, for many. */
+function dropOldest(held: Held, most: number): void {
   if (held.size <= most) return;
   for (const key of held.keys()) {
     if (held.size <= most) return;
@@ -44,6 +44,86 @@ export class RecentSet<K> extends Set<K> {
     super.add(key);
     if (this.size > this.#most) dropOldest(this, this.#most / 2);
     return this;
+  }
+}
+
+interface Link<K, V> {
+  readonly key: K;
+  value: V;
+  older: Link<K, V> | null;
+  newer: Link<K, V> | null;
+}
+
+/**
+ * Exactly the entries that were set last, each operation in constant time. A `Map` alone would not do: its first key is
+ * found by walking over all that were deleted before it.
+ */
+export class LastSet<K, V> {
+  readonly #links = new Map<K, Link<K, V>>();
+  readonly #most: number;
+  readonly #onDrop: (key: K, value: V) => void;
+  #oldest: Link<K, V> | null = null;
+  #newest: Link<K, V> | null = null;
+
+  /** `onDrop`: called for each that goes because there are more than `most`. */
+  constructor(most: number, onDrop: (key: K, value: V) => void = () => {}) {
+    this.#most = most;
+    this.#onDrop = onDrop;
+  }
+
+  get size(): number {
+    return this.#links.size;
+  }
+
+  get(key: K): V | undefined {
+    return this.#links.get(key)?.value;
+  }
+
+  /** The entry is the newest from now on. */
+  set(key: K, value: V): void {
+    const known = this.#links.get(key);
+    if (known !== undefined) {
+      known.value = value;
+      if (known === this.#newest) return;
+      this.#unlink(known);
+      this.#append(known);
+      return;
+    }
+    const link = { key, value, older: null, newer: null };
+    this.#links.set(key, link);
+    this.#append(link);
+    if (this.#links.size <= this.#most || this.#oldest === null) return;
+    const oldest = this.#oldest;
+    this.#links.delete(oldest.key);
+    this.#unlink(oldest);
+    this.#onDrop(oldest.key, oldest.value);
+  }
+
+  delete(key: K): void {
+    const link = this.#links.get(key);
+    if (link === undefined) return;
+    this.#links.delete(key);
+    this.#unlink(link);
+  }
+
+  /** In no particular order. */
+  entries(): IteratorObject<[K, V]> {
+    return this.#links.values().map(({ key, value }) => [key, value]);
+  }
+
+  #append(link: Link<K, V>): void {
+    link.older = this.#newest;
+    link.newer = null;
+    if (this.#newest === null) this.#oldest = link;
+    else this.#newest.newer = link;
+    this.#newest = link;
+  }
+
+  #unlink({ older, newer }: Link<K, V>): void {
+    if (older === null) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === null) this.#newest = older;
+    else newer.older = older;
   }
 }
 

@@ -3,7 +3,7 @@
  * Contract: a session's messages pass once and without a gap; what comes too early is left for the subscription that
  * brings what is missing.
  */
-import { dropOldest } from '../lib/bounded.ts';
+import { LastSet } from '../lib/bounded.ts';
 import { LIVE_LIMITS } from './limits.ts';
 
 interface Cursor {
@@ -17,13 +17,12 @@ interface Cursor {
 type Passed = 'new' | 'known' | 'early';
 
 export class ReadCursors {
-  readonly #cursors = new Map<string, Cursor>();
+  readonly #cursors = new LastSet<string, Cursor>(LIVE_LIMITS.places_read_max);
 
   #of(session_id: string): Cursor {
     const known = this.#cursors.get(session_id);
     const cursor = known ?? { seq: 0, base: 0, ended: false };
     if (known === undefined) this.#cursors.set(session_id, cursor);
-    dropOldest(this.#cursors, LIVE_LIMITS.places_read_max);
     return cursor;
   }
 
@@ -51,11 +50,13 @@ export class ReadCursors {
 
   /** Sessions that may have continued while nobody listened. */
   unfinished(): string[] {
-    return [...this.#cursors].filter(([, cursor]) => !cursor.ended).map(([id]) => id);
+    const open = this.#cursors.entries().filter(([, cursor]) => !cursor.ended);
+    return [...open.map(([id]) => id)];
   }
 
   /** From here on, a session without anything read continues behind what had been stored before. */
   settle(): void {
-    for (const cursor of this.#cursors.values()) cursor.seq = Math.max(cursor.seq, cursor.base);
+    for (const [, cursor] of this.#cursors.entries())
+      cursor.seq = Math.max(cursor.seq, cursor.base);
   }
 }

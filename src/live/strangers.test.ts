@@ -13,7 +13,7 @@ import {
   request,
 } from '../../test/live-client.ts';
 import { Collector } from './collector/collector.ts';
-import type { CollectorLimits, StoredMessage } from './collector/options.ts';
+import type { AppendResult, CollectorLimits, StoredMessage } from './collector/options.ts';
 
 interface Running {
   collector: Collector;
@@ -40,14 +40,24 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
   const stored = new Map<string, StoredMessage[]>();
   const collector = new Collector({
     journal: {
-      async append(entries) {
-        if (disk.full) throw new Error('no space is left');
-        return entries.map((entry) => {
-          const before = stored.get(entry.session) ?? [];
-          if (entry.seq !== before.length + 1) return 'gap';
-          stored.set(entry.session, [...before, entry]);
-          return 'stored';
-        });
+      batch(onPlaced) {
+        if (disk.full) {
+          const answer = Promise.reject(new Error('no space is left'));
+          return { answer, put: () => {} };
+        }
+        const results: AppendResult[] = [];
+        return {
+          answer: Promise.resolve(results),
+          put(entry) {
+            const before = stored.get(entry.session) ?? [];
+            const result = entry.seq === before.length + 1 ? 'stored' : 'gap';
+            const { session, source, seq } = entry;
+            const kept = { session, source, seq, body: entry.body.toString() };
+            if (result === 'stored') stored.set(session, [...before, kept]);
+            results.push(result);
+            onPlaced(entry, result);
+          },
+        };
       },
       lastSeq: async (session) => stored.get(session)?.length ?? 0,
     },

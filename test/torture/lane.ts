@@ -116,7 +116,7 @@ export class Lane {
     mkdirSync(cache, { recursive: true, mode: 0o700 });
     const { injection = null } = options;
     // With this flag the collector does not execute itself again, which would leave the injector behind.
-    const flags = args[0] === 'serve' ? ['--max-semi-space-size=1'] : [];
+    const flags = args[0] === 'serve' ? ['--max-semi-space-size=2'] : [];
     const child = spawn(process.execPath, [...flags, BIN, ...args], {
       cwd: this.work,
       env: {

@@ -3,14 +3,14 @@
  * Contract: never throws and never holds up the collector for long; what it cannot write is said on the board.
  */
 import { Judge } from '../../conformance/judge.ts';
-import type { Failure, Report, RuleInfo } from '../../conformance/types.ts';
+import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type ReadMessage, readText } from '../../live/protocol/messages.ts';
 import { readPrivate, writeAtomic } from '../../store/files.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { createFailingLog } from './failing-log.ts';
+import { createFailingLog, isOnlyLate } from './failing-log.ts';
 import type { LivePaths } from './paths.ts';
 
 export interface SessionBoard {
@@ -32,8 +32,9 @@ export interface BoardState {
   sessions_left_out: number;
   /** Lines that were refused, by the code of the answer: no rule has judged them, and no session counts them. */
   refused: Record<string, number>;
-  /** Failing messages written to the log, and those that could not be. */
+  /** Failing messages written to the log, late ones that it only counts, and those that could not be written. */
   failing_written: number;
+  failing_summed: number;
   failing_lost: number;
 }
 
@@ -62,8 +63,9 @@ class Throttled {
   }
 
   soon(): void {
+    if (this.#timer !== null) return;
     const wait_ms = this.#written_ms + APP_LIMITS.board_write_ms - this.#clock.now();
-    this.#timer ??= setTimeout(() => this.last(), Math.max(0, wait_ms)).unref();
+    this.#timer = setTimeout(() => this.last(), Math.max(0, wait_ms)).unref();
   }
 
   last(): void {
@@ -96,10 +98,12 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     sessions_left_out: sessions.left_out,
     refused: Object.fromEntries(refused),
     failing_written: log.written,
+    failing_summed: log.summed,
     failing_lost: log.lost,
   });
 
   function write(): void {
+    log.flush(new Date(clock.now()).toISOString());
     try {
       // Asking for the memory opens a file, too: there may be no descriptor left.
       judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
@@ -109,10 +113,10 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     }
   }
 
-  function push(read: ReadMessage, by: { received_ms?: number | null; sender?: string }): void {
+  function push({ fault, message, text }: ReadMessage, received_ms: number | null, sender: string) {
     lines += 1;
     told.length = 0;
-    judge.push({ ...read, line: lines, ...by });
+    judge.push({ line: lines, text, fault, message, received_ms, sender } as StreamLine);
     writing.soon();
   }
 
@@ -120,14 +124,19 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     /** A message that came in. */
     take(read: ReadMessage, { received_ms, connection }: Arrival): void {
       const now_ms = received_ms ?? clock.now();
-      push(read, { received_ms, sender: connection ?? '' });
-      sessions.count(read, now_ms, told);
+      push(read, received_ms, connection ?? '');
+      const session = sessions.count(read, now_ms, told);
       if (told.length === 0) return;
+      if (session !== null && isOnlyLate(told) && isMany(session, told)) {
+        const { seq } = read.message as { seq: number };
+        log.addLate(connection, session.session_id, seq);
+        return;
+      }
       const received_at = new Date(now_ms).toISOString();
       log.add({ received_at, connection, failed: told }, withoutToken(read));
     },
     /** A message that the collector sent: acknowledgements, answers, handshakes. */
-    sent: (text: string) => push(readText(text), {}),
+    sent: (text: string) => push(readText(text), null, ''),
     /** A line that was refused. */
     refused(code: string): void {
       refused.set(code, (refused.get(code) ?? 0) + 1);
@@ -144,10 +153,15 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
   };
 }
 
+/** The session has failed the same rule more often than is kept whole. */
+const isMany = ({ failed }: SessionBoard, [first]: readonly Told[]) =>
+  (failed[first?.rule ?? ''] ?? 0) > APP_LIMITS.late_whole_max;
+
 /** As many sessions as may be open, of which those used last are listed; of the others only the sums are known. */
 class SessionBoards {
   readonly #all = new Map<string, SessionBoard>();
   readonly #judge: Judge;
+  #latest: SessionBoard | null = null;
   #dropped = 0;
 
   constructor(judge: Judge) {
@@ -162,17 +176,20 @@ class SessionBoards {
     return [...this.#all.values()].slice(-APP_LIMITS.board_sessions_max);
   }
 
-  count(read: ReadMessage, received_ms: number, told: readonly Told[]): void {
+  /** Null: the message is of no session. */
+  count(read: ReadMessage, received_ms: number, told: readonly Told[]): SessionBoard | null {
     const id = read.message?.session_id;
-    if (typeof id !== 'string' || id === '') return;
+    if (typeof id !== 'string' || id === '') return null;
     const session = this.#of(id);
     session.messages += 1;
     if (read.fault !== null) session.faulty += 1;
     session.last_ms = received_ms;
     for (const { rule } of told) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
+    return session;
   }
 
   #of(id: string): SessionBoard {
+    if (this.#latest?.session_id === id) return this.#latest;
     const known = this.#all.get(id);
     if (known === undefined && this.#all.size >= LIMITS.live_sessions_max) {
       // One that is open keeps its counters, however long it is silent.
@@ -185,6 +202,7 @@ class SessionBoards {
     // The one unused longest goes first.
     this.#all.delete(id);
     this.#all.set(id, session);
+    this.#latest = session;
     return session;
   }
 }

@@ -1,10 +1,24 @@
-/** The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). */
+/**
+ * The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). Late messages
+ * are the exception: after an outage every one is, so beyond the first few of a session a line says how many there are and
+ * which numbers they have. Their texts are in the journal.
+ */
 import { closeSync, fstatSync } from 'node:fs';
+import { LIMITS } from '../../lib/limits.ts';
 import { openAppend, readPrivate, writeAll, writeAtomic } from '../../store/files.ts';
 import { APP_LIMITS } from '../limits.ts';
 
+/** Late messages of a session that are not in the log themselves. */
+interface LateMessages {
+  connection: string | null;
+  messages: number;
+  first_seq: number;
+  last_seq: number;
+}
+
 /** Contract: never throws; `lost` counts what could not be written. */
 export function createFailingLog(path: string) {
+  const late = new Map<string, LateMessages>();
   let fd = -1;
   let size = 0;
 
@@ -28,27 +42,68 @@ export function createFailingLog(path: string) {
     writeAtomic(path, kept, 'board', false);
   }
 
+  /** False: it could not be written. */
+  function write(line: Record<string, unknown>): boolean {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    try {
+      open();
+      if (size + bytes.length > APP_LIMITS.live_failing_bytes_max) {
+        halve();
+        open();
+      }
+      writeAll(fd, bytes);
+      size += bytes.length;
+      return true;
+    } catch {
+      close();
+      return false;
+    }
+  }
+
   const log = {
     written: 0,
+    /** Late messages that are only counted in the log. */
+    summed: 0,
     lost: 0,
     /** One line: what is given as head, and `text`, the message as it came. */
-    add(head: Record<string, unknown>, text: string) {
-      const bytes = Buffer.from(`${JSON.stringify({ ...head, text })}\n`);
-      try {
-        open();
-        if (size + bytes.length > APP_LIMITS.live_failing_bytes_max) {
-          halve();
-          open();
-        }
-        writeAll(fd, bytes);
-        size += bytes.length;
-        log.written += 1;
-      } catch {
-        log.lost += 1;
-        close();
-      }
+    add(head: Record<string, unknown>, text: string): void {
+      if (write({ ...head, text })) log.written += 1;
+      else log.lost += 1;
     },
-    close,
+    /** A late message that is only counted. */
+    addLate(connection: string | null, session_id: string, seq: number): void {
+      const known = late.get(session_id);
+      if (known !== undefined) {
+        known.messages += 1;
+        known.first_seq = Math.min(known.first_seq, seq);
+        known.last_seq = Math.max(known.last_seq, seq);
+        return;
+      }
+      if (late.size >= LIMITS.live_sessions_max) log.flush(null);
+      late.set(session_id, { connection, messages: 1, first_seq: seq, last_seq: seq });
+    },
+    /** Writes what was counted since the last time: a line for each session. */
+    flush(at: string | null): void {
+      for (const [session_id, { connection, ...counted }] of late) {
+        const why = `${counted.messages} more messages arrived late: their texts are in the journal`;
+        const failed = [{ rule: LATE_RULE, why }];
+        const line = { received_at: at, connection, failed, late: { session_id, ...counted } };
+        if (write(line)) log.summed += counted.messages;
+        else log.lost += counted.messages;
+      }
+      late.clear();
+    },
+    close(): void {
+      log.flush(null);
+      close();
+    },
   };
   return log;
 }
+
+/** Events arrive in time. */
+const LATE_RULE = '3.2';
+
+/** Whether a message failed for nothing but its delay. */
+export const isOnlyLate = (failed: readonly { rule: string }[]) =>
+  failed.length === 1 && failed[0]?.rule === LATE_RULE;

@@ -24,7 +24,7 @@ export interface ServeFlags {
 }
 
 /** With V8's own choice the space for young objects, and with it the memory, grows by 100 MB under load. */
-const SMALL_YOUNG_SPACE = '--max-semi-space-size=1';
+const SMALL_YOUNG_SPACE = '--max-semi-space-size=2';
 
 /** Begins again as the same process with that choice, where the system can; what it was started with stays as it is. */
 function beginSmall(): void {

@@ -99,6 +99,9 @@ export function boardText(board: BoardState): string {
     ...(rows.length === 0 ? [] : ['', 'Sessions used last:', ...rows]),
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...refusedText(board.refused ?? {}),
+    ...(board.failing_summed > 0
+      ? [`${board.failing_summed} late messages are only counted in the log of failing ones`]
+      : []),
     ...(board.failing_lost > 0
       ? [`${board.failing_lost} failing messages could not be written to the log`]
       : []),

@@ -11,7 +11,7 @@ import { refusalOf } from './admission.ts';
 import { commit, flushAcks } from './commit.ts';
 import { isOver, replenish, spend } from './credits.ts';
 import { greet } from './handshake.ts';
-import { type Arrival, Connection, type Hub } from './hub.ts';
+import { type Arrival, Connection, type Hub, NOTHING } from './hub.ts';
 import { takeMessage } from './intake.ts';
 import { judgeFault } from './judging.ts';
 import { placeLine, watchLines } from './long-lines.ts';
@@ -136,10 +136,14 @@ function takeLine(connection: Connection, line: Buffer): void {
   const read = readMessage(line);
   // What lay waiting while we started came at a time that nobody knows.
   const waiting = phase === 'new' && wire.waited_ms > 0;
-  takeRead(connection, read, waiting ? null : hub.options.clock.now());
+  takeRead(connection, read, { line, received_ms: waiting ? null : hub.options.clock.now() });
 }
 
-function takeRead(connection: Connection, read: ReadMessage, received_ms: number | null): void {
+function takeRead(
+  connection: Connection,
+  read: ReadMessage,
+  { line, received_ms }: Pick<Arrival, 'line' | 'received_ms'>,
+): void {
   const { limits } = connection.hub;
   spend(connection, read.message?.type);
   connection.faulty_lines = read.fault === null ? 0 : connection.faulty_lines + 1;
@@ -149,12 +153,15 @@ function takeRead(connection: Connection, read: ReadMessage, received_ms: number
     const judged = judgeFault(connection, read, received_ms);
     connection.complain(code, message, { details: named, about: read.message, judged });
   } else if (read.message.type === 'handshake_request') {
-    void welcome(connection, { ...read, received_ms });
+    void welcome(connection, { ...read, line: NOTHING, received_ms });
     return;
   } else if (connection.phase === 'new') {
     const why = 'handshake first: nothing else is taken before';
     connection.complain('AUTH_FAILED', why, { about: read.message, severity: 'error' });
-  } else takeMessage(connection, { ...read, received_ms });
+  } else {
+    const { message, text } = read;
+    takeMessage(connection, { message, text, line, received_ms });
+  }
   if (connection.faulty_lines > limits.faulty_lines_max) refuseNoise(connection);
   if (connection.phase !== 'new') return;
   connection.hello_lines += 1;

@@ -1,5 +1,4 @@
 /** Input of clients on its way to the agent of a session, and the agent's answer on its way back (LP-14). */
-import { dropOldest } from '../../lib/bounded.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import type { Connection } from './hub.ts';
 
@@ -24,9 +23,7 @@ export function forward(from: Connection, message: WireMessage, text: string): v
   }
   hub.counters.forwarded += 1;
   const route = routeOf(owner, message.message_id ?? '');
-  hub.routes.delete(route);
   hub.routes.set(route, from);
-  dropOldest(hub.routes, hub.limits.routes_max);
   owner.write(text);
 }
 

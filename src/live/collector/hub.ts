@@ -1,28 +1,95 @@
 /** What a collector's parts share: who is connected, which sessions are known, what was counted, how answers are written. */
 
+import { LastSet } from '../../lib/bounded.ts';
 import { createLines, type LineSink, type Lines } from '../../lib/lines.ts';
 import { Room, RoomMap } from '../../lib/room.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import type { LiveRole, LiveType, SESSION_STATUSES } from '../../model/live-words.ts';
 import { control } from '../protocol/compose.ts';
 import { causeOf, type ErrorFacts, errorMessage, type LiveErrorCode } from '../protocol/errors.ts';
-import type { WireMessage } from '../protocol/messages.ts';
+import { type WireMessage, wantsAck } from '../protocol/messages.ts';
 import type { Wire } from '../transports/listener.ts';
 import { FULL_GRANT, type Grant } from './auth.ts';
-import { COLLECTOR_LIMITS, type CollectorLimits, type CollectorOptions } from './options.ts';
+import {
+  type ArrivedMessage,
+  COLLECTOR_LIMITS,
+  type CollectorLimits,
+  type CollectorOptions,
+  LIVE_SOURCE,
+  type LiveBatch,
+} from './options.ts';
 
 /** A message as it came. */
 export interface Arrival {
   message: WireMessage;
   text: string;
+  /** Its bytes, as long as it is read. */
+  line: Buffer;
   /** Null: it lay waiting before. */
   received_ms: number | null;
 }
 
-/** A numbered message on its way to the journal. */
-export interface Taken extends Arrival {
-  session: HubSession;
+/** What a session is told of a message once it is durable. */
+export interface SessionFacts {
+  of: HubSession;
   seq: number;
+  type: string;
+  call_id: string | null;
+}
+
+export const callIdOf = ({ data }: WireMessage) =>
+  typeof data.call_id === 'string' ? data.call_id : null;
+
+export const NOTHING = Buffer.alloc(0);
+
+/** A numbered message on its way to the journal: its bytes until it has a place there, and what is needed when it is durable. */
+export class Taken implements ArrivedMessage, SessionFacts {
+  readonly session: string;
+  readonly source = LIVE_SOURCE;
+  readonly seq: number;
+  body: Buffer;
+  readonly of: HubSession;
+  readonly type: string;
+  readonly call_id: string | null;
+  readonly correlation_id: string | null;
+  readonly message_id: string | null;
+  readonly wants_ack: boolean;
+  readonly received_ms: number | null;
+  /** While the line is read: nothing parsed waits for the disk. */
+  arrival: Arrival | null;
+  is_placed = false;
+
+  constructor(of: HubSession, seq: number, arrival: Arrival) {
+    const { message } = arrival;
+    this.session = of.id;
+    this.seq = seq;
+    this.body = arrival.line;
+    this.of = of;
+    this.type = message.type;
+    this.call_id = callIdOf(message);
+    this.correlation_id = message.correlation_id ?? null;
+    this.message_id = message.message_id ?? null;
+    this.wants_ack = wantsAck(message);
+    this.received_ms = arrival.received_ms;
+    this.arrival = arrival;
+  }
+
+  /** As messages call it: answers are about this one. */
+  get session_id(): string {
+    return this.session;
+  }
+
+  /** The line has been read: other lines may be in its place next. */
+  leaveLine(): void {
+    this.arrival = null;
+    this.body = this.is_placed ? NOTHING : Buffer.from(this.body);
+  }
+}
+
+/** What one piece of input held for the journal. */
+export interface Batch extends LiveBatch<Taken> {
+  taken: Taken[];
+  bytes: number;
 }
 
 export interface Subscription {
@@ -103,14 +170,15 @@ export class Hub {
   /** Subscriptions of peers that have stopped reading. */
   readonly stalled = new Set<Subscription>();
   /** Agent and message id of forwarded input → who sent it. */
-  readonly routes = new Map<string, Connection>();
+  readonly routes: LastSet<string, Connection>;
   stopping = false;
   #next_id = 0;
 
   constructor(options: CollectorOptions) {
     this.options = options;
     this.limits = { ...COLLECTOR_LIMITS, ...options.limits };
-    const { calls_max: count, call_chars_max: chars } = this.limits;
+    const { calls_max: count, call_chars_max: chars, routes_max } = this.limits;
+    this.routes = new LastSet(routes_max);
     this.room = new Room({ count, chars });
     this.room_for_others = this.room.part(3 / 4);
   }
@@ -176,7 +244,7 @@ export class Connection {
   is_sender = false;
   /** That the line which is being read was refused, and the peer has been informed. */
   line_refused = false;
-  batch: Taken[] = [];
+  batch: Batch | null = null;
   /** With the journal, not yet durable. */
   pending = 0;
   pending_bytes = 0;

@@ -9,6 +9,7 @@ import {
 } from '../../model/live-words.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import { refusalOf } from './auth.ts';
+import { put } from './commit.ts';
 import { forward, routeAnswer } from './forward.ts';
 import type { Arrival, Connection } from './hub.ts';
 import { judge, judgeControl } from './judging.ts';
@@ -122,7 +123,7 @@ function takeOfSession(
   if ('session' in claimed) {
     const { session } = claimed;
     session.ending = about.type === 'session_end';
-    connection.batch.push({ ...arrival, session, seq });
+    put(connection, arrival, { session, seq });
   } else if ('full' in claimed) {
     hub.countLimit('sessions_max');
     const { message, details } = claimed.full;

@@ -16,11 +16,23 @@ export interface StoredMessage {
   body: string;
 }
 
-/** Where messages are kept. An append resolves only after all of it is synced. */
+/** A message as it came, for the journal: the line's bytes. */
+export type ArrivedMessage = Omit<StoredMessage, 'body'> & { body: Buffer };
+export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
+
+export interface LiveBatch<E extends ArrivedMessage> {
+  /** Resolves only after all of it is synced. */
+  answer: Promise<AppendResult[]>;
+  put(entry: E): void;
+}
+
+/** Where messages are kept. */
 interface LiveJournal {
-  append(
-    entries: readonly StoredMessage[],
-  ): Promise<('stored' | 'duplicate' | 'conflict' | 'gap')[]>;
+  /**
+   * Takes what is put into it in the same turn. `onPlaced` is called for each as soon as it has its place among the others,
+   * at once or later; from then on its bytes are not needed. Only `answer` says that it is durable.
+   */
+  batch<E extends ArrivedMessage>(onPlaced: (entry: E, result: AppendResult) => void): LiveBatch<E>;
   lastSeq(session: string, source: string): Promise<number>;
 }
 
@@ -41,8 +53,8 @@ interface LiveReader {
 /** Rules count here. Must not throw. */
 interface Board {
   /**
-   * What a peer said that may say it: stored messages, control messages of its own, and faulty lines of a session that it
-   * sends for. `received_ms`: null where it lay waiting.
+   * What a peer said that may say it: messages that have their place in the journal, control messages of its own, and
+   * faulty lines of a session that it sends for. `received_ms`: null where it lay waiting.
    */
   take(read: ReadMessage, context: { received_ms: number | null; connection: string }): void;
   /** What the collector answers to these: acknowledgements, handshakes, errors. */

@@ -3,7 +3,7 @@
  * Contract: what is sent are the stored bytes, a session's in order and once; a peer that does not read holds up nobody,
  * costs one open file, and gets a report how far it was behind when it reads again.
  */
-import { dropOldest } from '../../lib/bounded.ts';
+import { LastSet } from '../../lib/bounded.ts';
 import type { LiveDataOf } from '../../model/live.ts';
 import { URGENT_TYPES } from '../../model/live-words.ts';
 import type { WireMessage } from '../protocol/messages.ts';
@@ -11,11 +11,10 @@ import type { Connection, Hub, Subscription, Taken } from './hub.ts';
 import { LIVE_SOURCE, type StoredMessage } from './options.ts';
 
 /** Counts for those that stopped reading what passes them by. */
-export function noteBehind(hub: Hub, { session, seq, message }: Taken): void {
+export function noteBehind(hub: Hub, { session, seq, type }: Taken): void {
   for (const subscription of hub.stalled) {
-    if (!matches(subscription, session.id, seq)) continue;
-    if (subscription.types === null || subscription.types.has(message.type))
-      subscription.behind += 1;
+    if (!matches(subscription, session, seq)) continue;
+    if (subscription.types === null || subscription.types.has(type)) subscription.behind += 1;
   }
 }
 
@@ -25,7 +24,7 @@ const matches = ({ session_ids, from_seq }: Subscription, session: string, seq: 
 export async function pump(connection: Connection, subscription: Subscription): Promise<void> {
   const { hub, wire } = connection;
   const { abort, from_seq, types } = subscription;
-  const last = new Map<string, number>();
+  const last = new LastSet<string, number>(hub.limits.places_max);
   const filter = ({ session, source, seq }: Omit<StoredMessage, 'body'>) =>
     source === LIVE_SOURCE && matches(subscription, session, seq);
   try {
@@ -38,9 +37,7 @@ export async function pump(connection: Connection, subscription: Subscription): 
       if (abort.signal.aborted) return;
       if (seq <= (last.get(session) ?? 0)) continue;
       // Those used last are kept: an entry that comes twice comes twice close together.
-      last.delete(session);
       last.set(session, seq);
-      dropOldest(last, hub.limits.places_max);
       if (types !== null && !types.has(typeOf(body))) continue;
       if (!(await mayPass(connection, subscription, body))) return;
       connection.write(body);

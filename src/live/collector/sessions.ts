@@ -3,7 +3,14 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { readText } from '../protocol/messages.ts';
 import { isCrowded } from './admission.ts';
-import { type Connection, type Hub, HubSession, type Subscription, type Taken } from './hub.ts';
+import {
+  type Connection,
+  callIdOf,
+  type Hub,
+  HubSession,
+  type SessionFacts,
+  type Subscription,
+} from './hub.ts';
 import { LIVE_SOURCE } from './options.ts';
 
 export type Claim =
@@ -88,29 +95,28 @@ function dispossess(owner: Connection, { id: session_id, info }: HubSession): vo
 }
 
 /** What a stored message changes. */
-export function note(hub: Hub, { session, message, seq }: Taken): void {
+export function note(hub: Hub, facts: SessionFacts): void {
+  const { of: session, seq, type, call_id } = facts;
   const { counters, calls } = session;
   session.last_seq = Math.max(session.last_seq, seq);
   counters.messages += 1;
-  const { type, data } = message;
   if (type === 'session_end') {
     session.status = 'ended';
     calls.clear();
   } else if (type === 'session_start') session.status = 'active';
   if (type === 'tool_call_request') counters.requests += 1;
   if (type === 'tool_call_response') counters.responses += 1;
-  if (!Object.hasOwn(data, 'call_id')) return;
-  const call_id = data.call_id as string;
+  if (call_id === null) return;
   const now = hub.elapsed();
   if (type === 'tool_call_response') calls.delete(call_id);
   else if (calls.has(call_id)) calls.set(call_id, now);
-  else if (type === 'tool_call_request') open(hub, session, { call_id, now, message });
+  else if (type === 'tool_call_request') open(hub, session, { call_id, now, about: facts });
 }
 
 function open(
   hub: Hub,
   session: HubSession,
-  { call_id, now, message }: { call_id: string; now: number; message: object },
+  { call_id, now, about }: { call_id: string; now: number; about: object },
 ): void {
   const { open_calls_max, calls_max } = hub.limits;
   const { calls, owner } = session;
@@ -129,7 +135,7 @@ function open(
     current_capacity: full ? calls.size : hub.room.count,
     max_capacity: full ? open_calls_max : calls_max,
   };
-  owner.complain('CAPACITY_EXHAUSTED', why, { about: message, severity: 'warning', details });
+  owner.complain('CAPACITY_EXHAUSTED', why, { about, severity: 'warning', details });
 }
 
 /** Gives up calls without a sign of life. */
@@ -187,7 +193,8 @@ export async function recall(
       if (signal.aborted) return null;
       if (source !== LIVE_SOURCE) continue;
       const { message, fault } = readText(body);
-      if (fault === null) note(hub, { session, message, seq, text: body, received_ms: null });
+      if (fault !== null) continue;
+      note(hub, { of: session, seq, type: message.type, call_id: callIdOf(message) });
     }
     // It may have continued meanwhile: then it is known by its messages.
     if (hub.sessions.has(id) || session.last_seq === 0) return null;

@@ -2,7 +2,7 @@
  * Calls that are open: what they are called on the wire, and what falls due for them (LP-4, LP-6).
  * Contract: memory is bounded; what is due comes out in the order of time.
  */
-import { dropOldest } from '../../lib/bounded.ts';
+import { LastSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { PROJECTION_LIMITS } from '../limits.ts';
 import type { Args } from './data.ts';
@@ -40,9 +40,9 @@ export class LiveCalls {
   /** By the agent's own id: some records have no other. */
   readonly #natives = new Map<string, OpenCall>();
   /** Answered lately, with the id on the wire. */
-  readonly #answered = new Map<string, string>();
+  readonly #answered = new LastSet<string, string>(LIMITS.calls_remembered_max);
   /** Answered by us in the agent's place: its own answer may still come. */
-  readonly #given_up = new Map<string, string>();
+  readonly #given_up = new LastSet<string, string>(LIMITS.live_open_calls_max);
   /** Nothing is due before; may be too early, never too late. */
   #due_ms = Infinity;
   /** Statuses that were due and not made. */
@@ -109,8 +109,6 @@ export class LiveCalls {
     this.#open.delete(call.call_id);
     if (this.#natives.get(call.native_call_id) === call) this.#natives.delete(call.native_call_id);
     (by_us ? this.#given_up : this.#answered).set(call.call_id, call.id);
-    dropOldest(this.#given_up, LIMITS.live_open_calls_max);
-    dropOldest(this.#answered, LIMITS.calls_remembered_max);
   }
 
   /** The agent's own answer came after ours. */

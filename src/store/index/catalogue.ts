@@ -55,24 +55,32 @@ export function createRanges(segment: string) {
   const open = new Map<string, Position>();
   const all: Position[] = [];
   const by_session = new Map<string, Position[]>();
+
+  /** Lines with ascending numbers, without a gap. */
+  function addRun(run: Omit<Position, 'segment'>): void {
+    const { session, source, first_seq, last_seq } = run;
+    const key = `${source}\n${session}`;
+    const range = open.get(key);
+    if (range !== undefined && (first_seq === range.last_seq + 1 || source.startsWith(CONFLICT))) {
+      range.last_seq = Math.max(last_seq, range.last_seq);
+      range.first_seq = Math.min(first_seq, range.first_seq);
+      return;
+    }
+    const made = { ...run, segment };
+    open.set(key, made);
+    all.push(made);
+    const own = by_session.get(session);
+    if (own === undefined) by_session.set(session, [made]);
+    else own.push(made);
+  }
+
   return {
     segment,
     all,
     of: (session: string): readonly Position[] => by_session.get(session) ?? [],
+    addRun,
     add(session: string, source: string, seq: number, offset: number): void {
-      const key = `${source}\n${session}`;
-      const range = open.get(key);
-      if (range !== undefined && (seq === range.last_seq + 1 || source.startsWith(CONFLICT))) {
-        range.last_seq = Math.max(seq, range.last_seq);
-        range.first_seq = Math.min(seq, range.first_seq);
-        return;
-      }
-      const made = { session, source, segment, offset, first_seq: seq, last_seq: seq };
-      open.set(key, made);
-      all.push(made);
-      const own = by_session.get(session);
-      if (own === undefined) by_session.set(session, [made]);
-      else own.push(made);
+      addRun({ session, source, offset, first_seq: seq, last_seq: seq });
     },
   };
 }

@@ -7,7 +7,7 @@ import { testFolder } from '../../../test/fixtures/folder.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { openStateDir } from '../state-dir.ts';
 import { createArchive, readArchive } from './archive.ts';
-import { headText, writeLine } from './line.ts';
+import { headOf, writeLine } from './line.ts';
 
 test('an archive that cannot be read is an error with its path, not an exception of a stream', async () => {
   const folder = testFolder();
@@ -29,7 +29,7 @@ test('an entry over the limit is refused with its place, whatever size is allowe
 function entryLine(seq: number, text: string): Buffer {
   const body = JSON.stringify(text);
   const bytes = Buffer.alloc(body.length + 200);
-  return bytes.subarray(0, writeLine(bytes, 0, headText('r_a', 'capture', seq), body).end);
+  return bytes.subarray(0, writeLine(bytes, 0, { head: headOf('r_a', 'capture'), seq, body }).end);
 }
 
 const numbersIn = async (path: string) =>

@@ -1,48 +1,77 @@
 /** A group: the entries that one write and one sync make durable together. */
 import { TachoError } from '../../lib/errors.ts';
-import { CONFLICT } from '../index/catalogue.ts';
+import { CONFLICT, type Position } from '../index/catalogue.ts';
 import { STORE_LIMITS } from '../limits.ts';
-import { headText, type JournalEntry, LINE_EXTRA_BYTES, writeLine } from './line.ts';
-import { type SessionState, sourceOf } from './session-state.ts';
-import type { AppendResult, SourceState } from './state.ts';
+import { type JournalEntry, LINE_EXTRA_BYTES, type SourceHead, writeLine } from './line.ts';
+import type { SessionState, Source } from './session-state.ts';
+import { sourceOf } from './session-state.ts';
+import type { AppendResult } from './state.ts';
+
+/** Lines of one source with ascending numbers; `offset`: of the first of them in the group. */
+type Run = Omit<Position, 'segment'>;
 
 export interface Group {
   bytes: Buffer;
   fill: number;
-  /** Sources that took something, with their sessions. */
-  touched: Map<SourceState, string>;
-  /** What stands in the bytes, and where. */
-  lines: { session: string; source: string; seq: number; at: number }[];
+  /** Sources that were looked at, with the run that they added to last. */
+  touched: Map<Source, Run | null>;
+  runs: Run[];
 }
 
 export function newGroup(bytes: Buffer): Group {
-  return { bytes, fill: 0, touched: new Map(), lines: [] };
+  return { bytes, fill: 0, touched: new Map(), runs: [] };
 }
 
 /** Adds an entry to the group; null when it has to wait for the next one. */
 export function place(group: Group, entry: JournalEntry, state: SessionState): AppendResult | null {
   const { session, seq, body } = entry;
-  const head = headText(session, entry.source, seq);
+  const source = sourceOf(state, session, entry.source);
+  const { head } = source;
   if (!makeRoom(group, head, body)) return null;
-  const known = sourceOf(state, entry.source);
-  group.touched.set(known, session);
-  let line = writeLine(group.bytes, group.fill, head, body);
-  let source = entry.source;
-  const result = known.take(seq, line.crc);
+  const line = writeLine(group.bytes, group.fill, { head, seq, body });
+  const result = source.take(seq, line.crc);
   if (result === 'conflict') {
-    source = CONFLICT + source;
-    line = writeLine(group.bytes, group.fill, headText(session, source, seq), body);
-    if (!known.addConflict(seq, line.crc)) return result;
-  } else if (result !== 'stored') {
+    placeConflict(group, source, entry);
     return result;
   }
+  const run = group.touched.get(source);
+  if (result !== 'stored') {
+    if (run === undefined) group.touched.set(source, null);
+    return result;
+  }
+  if (run?.last_seq === seq - 1) run.last_seq = seq;
+  else
+    group.touched.set(
+      source,
+      addRun(group, { session, source: source.id, offset: line.at, first_seq: seq, last_seq: seq }),
+    );
   group.fill = line.end;
-  group.lines.push({ session, source, seq, at: line.at });
   return result;
 }
 
-function makeRoom(group: Group, head: string, body: string | Buffer): boolean {
-  const around = head.length * 3 + CONFLICT.length + LINE_EXTRA_BYTES;
+function addRun({ runs }: Group, run: Run): Run {
+  runs.push(run);
+  return run;
+}
+
+/** Beside the entry with the same number; once. */
+function placeConflict(group: Group, source: Source, { seq, body }: JournalEntry): void {
+  const { session, conflict_head: head } = source;
+  const { at, crc, end } = writeLine(group.bytes, group.fill, { head, seq, body });
+  if (!group.touched.has(source)) group.touched.set(source, null);
+  if (!source.addConflict(seq, crc)) return;
+  addRun(group, {
+    session,
+    source: CONFLICT + source.id,
+    offset: at,
+    first_seq: seq,
+    last_seq: seq,
+  });
+  group.fill = end;
+}
+
+function makeRoom(group: Group, head: SourceHead, body: string | Buffer): boolean {
+  const around = head.bytes + CONFLICT.length + LINE_EXTRA_BYTES;
   const room = group.bytes.length - group.fill - around;
   if (body.length * 3 <= room) return true;
   const needed = Buffer.byteLength(body);
@@ -52,23 +81,19 @@ function makeRoom(group: Group, head: string, body: string | Buffer): boolean {
   return true;
 }
 
-/** Bytes of the entries, roughly. They come from our own code: one that breaks the contract is a fault, not an event. */
-export function checkEntries(entries: readonly JournalEntry[]): number {
-  let bytes = 0;
-  for (const { session, source, seq, body } of entries) {
-    const ids = Math.max(session.length, source.length);
-    if (ids > STORE_LIMITS.journal_id_chars_max)
-      throw refusal('a session or source id is too long');
-    if (source.startsWith(CONFLICT)) throw refusal(`a source may not begin with ${CONFLICT}`);
-    if (!Number.isSafeInteger(seq) || seq < 1) throw refusal(`${seq} is no number of an entry`);
-    if (body.length === 0) throw refusal('an entry is empty');
-    if (body.includes('\n')) throw refusal('an entry holds a line feed');
-    const size =
-      body.length * 3 > STORE_LIMITS.entry_bytes_max ? Buffer.byteLength(body) : body.length;
-    if (size > STORE_LIMITS.entry_bytes_max) throw refusal(`an entry has ${size} bytes: too many`);
-    bytes += size;
-  }
-  return bytes;
+/** Bytes of an entry, roughly. It comes from our own code: one that breaks the contract is a fault, not an event. */
+export function checkEntry({ session, source, seq, body }: JournalEntry): number {
+  const ids = Math.max(session.length, source.length);
+  if (ids > STORE_LIMITS.journal_id_chars_max) throw refusal('a session or source id is too long');
+  if (source.startsWith(CONFLICT)) throw refusal(`a source may not begin with ${CONFLICT}`);
+  if (!Number.isSafeInteger(seq) || seq < 1) throw refusal(`${seq} is no number of an entry`);
+  if (body.length === 0) throw refusal('an entry is empty');
+  if (typeof body === 'string' ? body.includes('\n') : body.includes(0x0a))
+    throw refusal('an entry holds a line feed');
+  const size =
+    body.length * 3 > STORE_LIMITS.entry_bytes_max ? Buffer.byteLength(body) : body.length;
+  if (size > STORE_LIMITS.entry_bytes_max) throw refusal(`an entry has ${size} bytes: too many`);
+  return size;
 }
 
 export function refusal(text: string): TachoError {

@@ -428,7 +428,7 @@ describe('damage', () => {
     const times = [3_000, 2_000, 1_000].map((ms) => ms + 1e12);
     for (const [round, now_ms] of times.entries()) {
       const { createSegment } = await import('./segment.ts');
-      const { headText, writeLine } = await import('./line.ts');
+      const { headOf, writeLine } = await import('./line.ts');
       const name = `${'0'.repeat(20)}${String(now_ms).slice(0, 6)}.jsonl`.replace(
         /^.{3}/,
         `00${3 - round}`,
@@ -437,7 +437,7 @@ describe('damage', () => {
       const bytes = Buffer.alloc(1000);
       let fill = 0;
       for (const one of numbered(3, round * 3 + 1)) {
-        fill = writeLine(bytes, fill, headText('s', 'main', one.seq), one.body).end;
+        fill = writeLine(bytes, fill, { head: headOf('s', 'main'), ...one }).end;
       }
       await segment.write(bytes.subarray(0, fill));
       segment.close();
@@ -447,13 +447,13 @@ describe('damage', () => {
 
   test('numbers that no journal gives cost nothing, and the others are read', async () => {
     const { createSegment } = await import('./segment.ts');
-    const { headText, writeLine } = await import('./line.ts');
+    const { headOf, writeLine } = await import('./line.ts');
     const dir = journalDir();
     const segment = createSegment(dir, `${'0'.repeat(26)}.jsonl`);
     const bytes = Buffer.alloc(1000);
     let fill = 0;
     for (const seq of [1, LIMITS.session_events_max + 1, 2, 2 ** 40, 5, 2 ** 53 - 1])
-      fill = writeLine(bytes, fill, headText('s', 'main', seq), '"x"').end;
+      fill = writeLine(bytes, fill, { head: headOf('s', 'main'), seq, body: '"x"' }).end;
     await segment.write(bytes.subarray(0, fill));
     segment.close();
     expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 5]);

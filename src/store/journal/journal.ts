@@ -13,7 +13,8 @@ import {
   type PositionIndex,
 } from '../index/catalogue.ts';
 import { STORE_LIMITS } from '../limits.ts';
-import { checkEntries, type Group, newGroup, place, refusal } from './group.ts';
+import { Appending, Job, type OnPlaced } from './appending.ts';
+import { checkEntry, type Group, refusal } from './group.ts';
 import type { JournalEntry } from './line.ts';
 import { createSegment, type SegmentWriter, segmentName } from './segment.ts';
 import { loadSession, Sessions } from './session-state.ts';
@@ -31,72 +32,60 @@ export interface JournalOptions {
 
 export type Journal = ReturnType<typeof openJournal>;
 
-interface Job {
-  entries: readonly JournalEntry[];
-  results: AppendResult[];
-  bytes: number;
-  resolve: (results: AppendResult[]) => void;
-  reject: (error: unknown) => void;
-}
-
 export function openJournal(dir: string, options: JournalOptions = {}) {
   const out = createOutput(dir, options);
   const catalogue = createCatalogue(dir, out.index, out.inHand);
   const { own } = out;
   const sessions = new Sessions((session) => loadSession({ dir, catalogue, session, own }));
-  const queue: Job[] = [];
-  let queued_bytes = 0;
-  let working: Promise<void> | null = null;
+  const appending = new Appending(sessions, {
+    write: out.write,
+    failed(cause) {
+      const path = out.path();
+      out.leave(cause instanceof TachoError);
+      return fileError(cause, path, 'journal');
+    },
+  });
   let closed = false;
 
-  /** Back to back: whatever came while one group was synced is the next. */
-  async function work(): Promise<void> {
-    while (queue.length > 0) {
-      try {
-        await commitGroup(queue, sessions, out);
-        finish(doneIn(queue), ({ resolve, results }) => resolve(results));
-      } catch (error) {
-        // Later entries would only find a gap where these are missing.
-        finish(queue.length, (job) => job.reject(error));
-      }
-    }
+  /** Null: `bytes` more can be queued. */
+  function refused(bytes: number): TachoError | null {
+    if (closed) return refusal('it is closed');
+    const { queued_bytes } = appending;
+    const full = queued_bytes > 0 && queued_bytes + bytes > STORE_LIMITS.journal_queue_bytes_max;
+    return full ? busy() : null;
   }
-
-  function finish(count: number, answer: (job: Job) => void): void {
-    const jobs = queue.splice(0, count);
-    for (const { bytes } of jobs) queued_bytes -= bytes;
-    jobs.forEach(answer);
-  }
-
-  async function start(): Promise<void> {
-    // What the caller appends in the same turn joins the first group.
-    await null;
-    // Those whose appends were just answered may have appended again.
-    do await work();
-    while (queue.length > 0);
-    working = null;
-  }
-
-  const enqueue = (entries: readonly JournalEntry[], bytes: number) =>
-    new Promise<AppendResult[]>((resolve, reject) => {
-      queue.push({ entries, results: [], bytes, resolve, reject });
-    });
 
   return {
     /** A session that cannot be in the journal yet, as a run just begun: nothing is looked up for it. */
     begin: (session: string) => sessions.begin(session),
     async append(entries: readonly JournalEntry[]): Promise<AppendResult[]> {
-      if (closed) throw refusal('it is closed');
-      const bytes = admitted(entries, queued_bytes);
+      const sizes = entries.map(checkEntry);
+      const error = refused(sizes.reduce((sum, size) => sum + size, 0));
+      if (error !== null) throw error;
       if (entries.length === 0) return [];
-      queued_bytes += bytes;
-      working ??= start();
-      return enqueue(entries, bytes);
+      const job = new Job();
+      const answer = appending.add(job);
+      for (const [i, entry] of entries.entries()) appending.put(job, entry, sizes[i] as number);
+      return answer;
+    },
+    /**
+     * The same one by one: all that is put in the same turn is answered together. The bytes of an entry may change once
+     * `onPlaced` was called with it.
+     */
+    batch<E extends JournalEntry>(onPlaced: OnPlaced<E>) {
+      const job = new Job(onPlaced as OnPlaced<JournalEntry>);
+      const error = refused(0);
+      return {
+        answer: error === null ? appending.add(job) : Promise.reject(error),
+        put(entry: E): void {
+          if (error === null) appending.put(job, entry, checkEntry(entry));
+        },
+      };
     },
     /** The last number of a source that is stored; 0 when there is none. */
     async lastSeq(session: string, source: string): Promise<number> {
       // Behind what is queued now, and not behind what others go on appending.
-      if (working !== null) await enqueue([], 0).catch(() => {});
+      if (appending.working !== null) await appending.add(new Job()).catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
     /** Throws unless all that this journal wrote is still in its place. */
@@ -104,62 +93,18 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
     /** Waits for what is queued, and for the packing of what was written. */
     async close(): Promise<void> {
       closed = true;
-      while (working !== null) await working;
+      while (appending.working !== null) await appending.working;
       out.leave();
       await out.packed();
     },
   };
 }
 
-/** How many jobs at the front have all their results. */
-function doneIn(queue: readonly Job[]): number {
-  const first = queue.findIndex((job) => job.results.length < job.entries.length);
-  return first < 0 ? queue.length : first;
-}
-
-/** The bytes of entries that can be queued. */
-function admitted(entries: readonly JournalEntry[], queued_bytes: number): number {
-  const bytes = checkEntries(entries);
-  if (queued_bytes > 0 && queued_bytes + bytes > STORE_LIMITS.journal_queue_bytes_max) throw busy();
-  return bytes;
-}
-
-async function commitGroup(queue: readonly Job[], sessions: Sessions, out: Output): Promise<void> {
-  sessions.trim();
-  const group = newGroup(out.slab());
-  try {
-    await fillGroup(group, queue, sessions);
-    if (group.fill > 0) await out.write(group);
-    for (const source of group.touched.keys()) source.commit();
-  } catch (cause) {
-    for (const source of group.touched.keys()) source.rollback();
-    const path = out.path();
-    out.leave(cause instanceof TachoError);
-    throw fileError(cause, path, 'journal');
-  }
-  for (const id of new Set(group.touched.values())) sessions.used(id);
-}
-
-async function fillGroup(group: Group, queue: readonly Job[], sessions: Sessions): Promise<void> {
-  for (const job of queue) {
-    for (let i = job.results.length; i < job.entries.length; i++) {
-      const entry = job.entries[i] as JournalEntry;
-      const state = sessions.get(entry.session) ?? (await sessions.load(entry.session));
-      const result = place(group, entry, state);
-      if (result === null) return;
-      job.results.push(result);
-    }
-  }
-}
-
-type Output = ReturnType<typeof createOutput>;
-
 /** The segment in hand: begun when first needed, left when it is full or has failed. */
 function createOutput(dir: string, options: JournalOptions) {
   const { clock = systemClock, random = systemRandom, index = memoryIndex() } = options;
   const bytes_max = options.segment_bytes_max ?? STORE_LIMITS.segment_bytes_max;
   const own = new Set<string>();
-  let slab: Buffer | null = null;
   let segment: SegmentWriter | null = null;
   const written: SegmentWriter[] = [];
   let ranges = createRanges('');
@@ -195,10 +140,6 @@ function createOutput(dir: string, options: JournalOptions) {
   return {
     index,
     own,
-    slab() {
-      slab ??= Buffer.allocUnsafeSlow(STORE_LIMITS.journal_group_bytes_max);
-      return slab;
-    },
     path: () => segment?.path ?? dir,
     inHand: () => (segment === null ? null : ranges),
     check() {
@@ -208,9 +149,7 @@ function createOutput(dir: string, options: JournalOptions) {
       const writer = current(group.fill);
       const base = writer.bytes;
       await writer.write(group.bytes.subarray(0, group.fill));
-      for (const { session, source, seq, at } of group.lines) {
-        ranges.add(session, source, seq, base + at);
-      }
+      for (const run of group.runs) ranges.addRun({ ...run, offset: base + run.offset });
     },
     leave,
     /** Resolves once all segments that were left are packed, or stay as they are. */

@@ -34,19 +34,34 @@ const CLOSING = 0x7d;
 const HEAD =
   /^\{"s":("(?:[^"\\]|\\.){0,8192}"),"o":("(?:[^"\\]|\\.){0,8192}"),"n":(\d{1,15}),"c":"([0-9a-f]{8})"$/;
 
-/** The line up to its hash: what the hash covers beside the body. */
-export function headText(session: string, source: string, seq: number): string {
-  return `{"s":${JSON.stringify(session)},"o":${JSON.stringify(source)},"n":${seq},`;
+/** What all lines of a source have before their numbers, and its checksum. */
+export interface SourceHead {
+  text: string;
+  bytes: number;
+  crc: number;
 }
 
-/** Between head and body. */
-function crcText(crc: number): string {
-  return `"c":"${crc.toString(16).padStart(8, '0')}","e":`;
+export function headOf(session: string, source: string): SourceHead {
+  const text = `{"s":${JSON.stringify(session)},"o":${JSON.stringify(source)},"n":`;
+  return { text, bytes: Buffer.byteLength(text), crc: crc32(text) };
 }
-const CRC_TEXT_BYTES = crcText(0).length;
 
 /** More bytes than a line has beside its head and body. */
-export const LINE_EXTRA_BYTES = 32;
+export const LINE_EXTRA_BYTES = 48;
+/** Bytes of `,"c":"01234567","e":`. */
+const CRC_TEXT_BYTES = 1 + CRC_BYTES + BODY_KEY.length;
+
+const NO_CRC = '"c":"00000000","e":';
+/** From the end of the checksum's digits to the body: `","e":`. */
+const CRC_END_BYTES = 1 + BODY_KEY.length;
+
+/** The eight digits that end at `end`. */
+function writeHex(bytes: Buffer, end: number, value: number): void {
+  for (let at = end - 1, rest = value; at >= end - 8; at--, rest >>>= 4) {
+    const digit = rest & 15;
+    bytes[at] = digit < 10 ? 0x30 + digit : 0x57 + digit;
+  }
+}
 
 /** A line made in some bytes; it counts only once its end is kept. */
 export interface PlacedLine {
@@ -55,23 +70,46 @@ export interface PlacedLine {
   end: number;
 }
 
+let crc_table: Uint32Array | null = null;
+
+/** The checksum of a few more ASCII characters: less than what a call of the library costs. */
+function crcOf(text: string, before: number): number {
+  crc_table ??= Uint32Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+    return crc;
+  });
+  let crc = ~before;
+  for (let i = 0; i < text.length; i++)
+    crc = (crc_table[(crc ^ text.charCodeAt(i)) & 0xff] as number) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
 /** Writes a line, LF included. `bytes` has room for it. */
 export function writeLine(
   bytes: Buffer,
   at: number,
-  head: string,
-  body: string | Buffer,
+  { head, seq, body }: { head: SourceHead; seq: number; body: string | Buffer },
 ): PlacedLine {
-  const head_end = at + bytes.write(head, at, 'utf8');
-  const body_at = head_end + CRC_TEXT_BYTES;
-  const size =
-    typeof body === 'string' ? bytes.write(body, body_at, 'utf8') : body.copy(bytes, body_at);
-  const body_end = body_at + size;
-  const crc = crc32(bytes.subarray(body_at, body_end), crc32(bytes.subarray(at, head_end)));
-  bytes.write(crcText(crc), head_end, 'latin1');
-  bytes[body_end] = CLOSING;
-  bytes[body_end + 1] = 0x0a;
-  return { at, crc, end: body_end + 2 };
+  const number = `${seq},`;
+  const body_at = at + head.bytes + number.length - 1 + CRC_TEXT_BYTES;
+  const before = crcOf(number, head.crc);
+  let end = body_at;
+  let crc: number;
+  if (typeof body === 'string') {
+    end += bytes.write(body, body_at, 'utf8');
+    crc = crc32(bytes.subarray(body_at, end), before);
+  } else {
+    bytes.set(body, body_at);
+    end += body.length;
+    crc = crc32(body, before);
+  }
+  const encoding = head.bytes === head.text.length ? 'latin1' : 'utf8';
+  bytes.write(`${head.text}${number}${NO_CRC}`, at, encoding);
+  writeHex(bytes, body_at - CRC_END_BYTES, crc);
+  bytes[end] = CLOSING;
+  bytes[end + 1] = 0x0a;
+  return { at, crc, end: end + 2 };
 }
 
 /** Reads the line in `bytes[start, end)`; null when it is no journal line or its hash is wrong. */

@@ -2,35 +2,69 @@
 import { join } from 'node:path';
 import { type Catalogue, CONFLICT, type Position, sessionLines } from '../index/catalogue.ts';
 import { STORE_LIMITS } from '../limits.ts';
+import { headOf, type SourceHead } from './line.ts';
 import { newReport, unreadable } from './scan.ts';
 import { syncSegment } from './segment.ts';
 import { SourceState } from './state.ts';
 
-/** By source. */
-export type SessionState = Map<string, SourceState>;
+/** One source of a session: what is known of its entries, and how its lines begin. */
+export class Source extends SourceState {
+  readonly session: string;
+  readonly id: string;
+  readonly head: SourceHead;
+  #conflict_head: SourceHead | null = null;
 
+  constructor(session: string, id: string) {
+    super();
+    this.session = session;
+    this.id = id;
+    this.head = headOf(session, id);
+  }
+
+  get conflict_head(): SourceHead {
+    this.#conflict_head ??= headOf(this.session, CONFLICT + this.id);
+    return this.#conflict_head;
+  }
+}
+
+/** By source. */
+export type SessionState = Map<string, Source>;
+
+/**
+ * The sessions used last, in two generations: when the young one is full, the old one is forgotten and the young one is
+ * the old one. A session with entries that wait for the disk stays: nothing else knows of these.
+ */
 export class Sessions {
   readonly #load: (id: string) => Promise<SessionState>;
-  readonly #known = new Map<string, SessionState>();
+  readonly #most: number;
+  #young = new Map<string, SessionState>();
+  #old = new Map<string, SessionState>();
   readonly #loading = new Map<string, Promise<SessionState>>();
 
-  constructor(load: (id: string) => Promise<SessionState>) {
+  constructor(
+    load: (id: string) => Promise<SessionState>,
+    most: number = STORE_LIMITS.journal_sessions_max,
+  ) {
     this.#load = load;
+    this.#most = most;
   }
 
   get(id: string): SessionState | undefined {
-    return this.#known.get(id);
+    const young = this.#young.get(id);
+    if (young !== undefined) return young;
+    const old = this.#old.get(id);
+    if (old === undefined) return undefined;
+    this.#old.delete(id);
+    return this.#add(id, old);
   }
 
   async load(id: string): Promise<SessionState> {
-    const known = this.#known.get(id) ?? this.#loading.get(id);
+    const known = this.get(id) ?? this.#loading.get(id);
     if (known !== undefined) return known;
     const job = this.#load(id);
     this.#loading.set(id, job);
     try {
-      const loaded = await job;
-      this.#known.set(id, loaded);
-      return loaded;
+      return this.#add(id, await job);
     } finally {
       this.#loading.delete(id);
     }
@@ -38,28 +72,27 @@ export class Sessions {
 
   /** A session of which nothing is on disk. */
   begin(id: string): void {
-    if (!this.#known.has(id)) this.#known.set(id, new Map());
+    if (this.get(id) === undefined) this.#add(id, new Map());
   }
 
-  /** Was used: it is forgotten last. */
-  used(id: string): void {
-    const state = this.#known.get(id);
-    if (state === undefined) return;
-    this.#known.delete(id);
-    this.#known.set(id, state);
-  }
-
-  /** Forgets the sessions unused longest. Only between groups: what a group took is known here alone. */
-  trim(): void {
-    for (const id of this.#known.keys()) {
-      if (this.#known.size <= STORE_LIMITS.journal_sessions_max) return;
-      this.#known.delete(id);
+  #add(id: string, state: SessionState): SessionState {
+    if (this.#young.size >= this.#most / 2) {
+      for (const [other, waiting] of this.#old)
+        if (!isDurable(waiting)) this.#young.set(other, waiting);
+      this.#old = this.#young;
+      this.#young = new Map();
     }
+    this.#young.set(id, state);
+    return state;
   }
 }
 
-export function sourceOf(state: SessionState, id: string): SourceState {
-  const source = state.get(id) ?? new SourceState();
+const isDurable = (state: SessionState) => state.values().every(({ is_durable }) => is_durable);
+
+export function sourceOf(state: SessionState, session: string, id: string): Source {
+  const known = state.get(id);
+  if (known !== undefined) return known;
+  const source = new Source(session, id);
   state.set(id, source);
   return source;
 }
@@ -85,13 +118,16 @@ export async function loadSession(options: {
     for await (const line of sessionLines(dir, positions, { report, to_end: false })) {
       const conflict = line.source.startsWith(CONFLICT);
       const id = conflict ? line.source.slice(CONFLICT.length) : line.source;
-      const source = sourceOf(state, id);
+      const source = sourceOf(state, session, id);
       if (conflict) source.addConflict(line.seq, line.crc);
       else source.know(line.seq, line.crc);
     }
     // What is stored would be taken as new.
     if (report.unreadable > 0) throw unreadable(join(dir, segment));
   }
-  for (const source of state.values()) source.commit();
+  for (const source of state.values()) {
+    source.seal();
+    source.commit();
+  }
   return state;
 }

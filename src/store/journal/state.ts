@@ -9,6 +9,9 @@ const BLOCK = 64;
 export class Checksums {
   /** 0: none. So a checksum of 0 counts as 1. */
   readonly #blocks = new Map<number, Uint32Array>();
+  /** The block used last: numbers come in order. */
+  #key = -1;
+  #block: Uint32Array | undefined;
 
   has(seq: number): boolean {
     return this.#get(seq) !== 0;
@@ -27,14 +30,25 @@ export class Checksums {
   }
 
   #get(seq: number): number {
-    return this.#blocks.get(Math.floor(seq / BLOCK))?.[seq % BLOCK] ?? 0;
+    return this.#blockOf(Math.floor(seq / BLOCK))?.[seq % BLOCK] ?? 0;
   }
 
   #put(seq: number, value: number): void {
     const key = Math.floor(seq / BLOCK);
-    const block = this.#blocks.get(key) ?? new Uint32Array(BLOCK);
+    const known = this.#blockOf(key);
+    const block = known ?? new Uint32Array(BLOCK);
     block[seq % BLOCK] = value;
+    if (known !== undefined) return;
     this.#blocks.set(key, block);
+    this.#block = block;
+  }
+
+  #blockOf(key: number): Uint32Array | undefined {
+    if (key !== this.#key) {
+      this.#key = key;
+      this.#block = this.#blocks.get(key);
+    }
+    return this.#block;
   }
 }
 
@@ -43,9 +57,14 @@ export class SourceState {
   readonly #crcs = new Checksums();
   readonly #conflicts = new Set<string>();
   #last = 0;
+  /** The last number that is with the disk, and the last one that is durable. */
+  #sealed = 0;
   #committed = 0;
+  /** Numbers below the last one, and conflicts, that are not durable; of these the first are with the disk. */
   #filled: number[] = [];
   #added: string[] = [];
+  #sealed_filled = 0;
+  #sealed_added = 0;
 
   /** The last number that is durable. */
   get committed(): number {
@@ -69,6 +88,7 @@ export class SourceState {
     if (seq <= this.#last && this.#crcs.has(seq)) return;
     this.#crcs.set(seq, crc);
     this.#last = Math.max(this.#last, seq);
+    this.#sealed = this.#last;
     this.#committed = this.#last;
   }
 
@@ -81,18 +101,33 @@ export class SourceState {
     return true;
   }
 
-  /** What was taken since the last call is durable. */
-  commit(): void {
-    this.#committed = this.#last;
-    this.#filled = [];
-    this.#added = [];
+  /** Nothing of it waits for the disk. */
+  get is_durable(): boolean {
+    return this.#committed === this.#last && this.#filled.length + this.#added.length === 0;
   }
 
-  /** What was taken since the last commit is forgotten. */
+  /** What was taken is with the disk now; what is taken from here on belongs to the next group. */
+  seal(): void {
+    this.#sealed = this.#last;
+    this.#sealed_filled = this.#filled.length;
+    this.#sealed_added = this.#added.length;
+  }
+
+  /** What was sealed is durable. */
+  commit(): void {
+    this.#committed = this.#sealed;
+    if (this.#sealed_filled > 0) this.#filled.splice(0, this.#sealed_filled);
+    if (this.#sealed_added > 0) this.#added.splice(0, this.#sealed_added);
+    this.#sealed_filled = 0;
+    this.#sealed_added = 0;
+  }
+
+  /** What was taken and is not durable is forgotten. */
   rollback(): void {
     for (; this.#last > this.#committed; this.#last--) this.#crcs.delete(this.#last);
     for (const seq of this.#filled) this.#crcs.delete(seq);
     for (const key of this.#added) this.#conflicts.delete(key);
+    this.seal();
     this.commit();
   }
 }

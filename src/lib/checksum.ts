@@ -1,0 +1,5 @@
+/** Checksums of text, for those that are pure and know no library. */
+import { crc32 } from 'node:zlib';
+
+/** CRC-32 of the text as UTF-8. */
+export const checksum = (text: string): number => crc32(text);
