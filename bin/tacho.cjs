@@ -2,7 +2,14 @@
 // The launcher: plain JavaScript that any Node reads. In a checkout an older Node goes on with the checkout's own. Loads
 // as little as it can: it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
 'use strict';
-const { existsSync, lstatSync, mkdirSync, realpathSync } = require('node:fs');
+const {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeSync,
+} = require('node:fs');
 const { dirname, isAbsolute, join } = require('node:path');
 
 const NODE_NEEDED = 24;
@@ -78,13 +85,37 @@ function cacheCode() {
   }
 }
 
+/** The name of a text that the build made: of `--version`, and of `--help` behind the names of commands. */
+function fixedTextName([...words]) {
+  const asked = words.pop();
+  if ((asked === '--version' || asked === '-V') && words.length === 0) return 'version';
+  const help = asked === '--help' || asked === '-h';
+  return help && words.every((word) => /^[a-z]+$/.test(word))
+    ? ['tacho', ...words].join('-')
+    : null;
+}
+
+/** Prints such a text; false where the command itself must do it, and report what fails. */
+function printFixedText() {
+  const name = fixedTextName(process.argv.slice(2));
+  if (name === null) return false;
+  try {
+    const text = readFileSync(join(root, 'dist', 'texts', `${name}.txt`));
+    const done = writeSync(1, text);
+    if (done < text.length) process.stdout.write(text.subarray(done));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
   const node = process.env.TACHO_LAUNCHER_FD === undefined ? own() : undefined;
   if (node !== undefined) goOnWith(node);
   else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
-} else {
+} else if (!printFixedText()) {
   cacheCode();
   require(bundle);
 }
