@@ -2,6 +2,7 @@
 // needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -102,6 +103,16 @@ async function build(options) {
   metafiles.push(metafile);
 }
 
+/**
+ * Puts the hash of a file at its beginning: the launcher keeps compiled code for it, which V8 itself checks by length only.
+ * @param {string} path
+ */
+function mark(path) {
+  const source = readFileSync(path);
+  const hash = createHash('sha256').update(source).digest('hex').slice(0, 28);
+  writeFileSync(path, Buffer.concat([Buffer.from(`/*${hash}*/`), source]));
+}
+
 /** The texts that the launcher prints by itself, made by the command line as it is now. */
 async function writeFixedTexts() {
   const made = join(dist, 'fixed-texts.cjs');
@@ -173,6 +184,7 @@ await build({
   plugins: [builtins],
 });
 await writeFixedTexts();
+for (const name of readdirSync(dist)) if (name.endsWith('.cjs')) mark(join(dist, name));
 writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages(metafiles)));
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
