@@ -8,7 +8,7 @@ import { lazy } from './lazy.ts';
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 /** These join characters to one emoji; everywhere else they are invisible text. */
 const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
-/** The escape sequences of our own colours (`picocolors`); no sequence that hides, moves or asks. */
+/** The escape sequences of our own colours (colours.ts); no sequence that hides, moves or asks. */
 const OWN_COLOURS = /(\u001b\[(?:0|1|2|7|22|27|3[1-6]|39)m)/;
 
 /** Made on first use: reading these two patterns takes some 20 ms, and most texts need neither. */
