@@ -1,4 +1,7 @@
-/** How long from an agent's write to the record on stdout? Beside the same lines through a plain pipe. */
+/**
+ * How long from an agent's write to the record on stdout? Beside the least that this can cost: a process that watches the
+ * agent's file, reads what is new, writes it to a file, makes it durable and writes it to its stdout.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,9 +12,10 @@ import type { Row } from './measure.ts';
 // The targets are of this file.
 process.env.TACHO_TRUST = '1';
 
-const CALLS = 500;
+const CALLS = 300;
 const PAUSE_MS = 10;
-const P95_MOST_MS = 5;
+const TURNS = 3;
+const OVER_MOST_MS = 0.6;
 
 /** Prints calls of the demo dialect that carry the moment they were written. */
 const TALKER = `
@@ -24,6 +28,38 @@ for (let i = 0; i < ${CALLS}; i++) {
   say({ t: 'call', id: 'c' + i, tool: 'run', input: { cmd: 'true', at: performance.timeOrigin + performance.now() } });
 }
 say({ t: 'end', reason: 'ok' });
+`;
+
+/** Starts the talker with a file as its stdout, and passes on what it writes there: durable first. */
+const PASSER = `
+import { spawn } from 'node:child_process';
+import { closeSync, fdatasync, openSync, read, watch, write } from 'node:fs';
+import { promisify } from 'node:util';
+const [talker, path] = process.argv.slice(2);
+const [readSome, writeSome, sync] = [promisify(read), promisify(write), promisify(fdatasync)];
+const out = openSync(path, 'a');
+const [from, to] = [openSync(path, 'r'), openSync(path + '.copy', 'a')];
+const bytes = Buffer.allocUnsafe(65536);
+let [position, ended, wake] = [0, false, () => {}];
+watch(path, { persistent: false }, () => wake());
+spawn(process.execPath, [talker], { stdio: ['ignore', out, 'inherit'] }).on('exit', () => {
+  ended = true;
+  wake();
+});
+closeSync(out);
+for (;;) {
+  const changed = new Promise((resolve) => (wake = resolve));
+  const { bytesRead } = await readSome(from, bytes, 0, bytes.length, position);
+  if (bytesRead === 0 && ended) break;
+  if (bytesRead === 0) {
+    await changed;
+    continue;
+  }
+  position += bytesRead;
+  await writeSome(to, bytes, 0, bytesRead);
+  await sync(to);
+  await writeSome(1, bytes, 0, bytesRead);
+}
 `;
 
 function delays(child: ChildProcess, timeOf: (line: string) => number | null): Promise<number[]> {
@@ -39,46 +75,57 @@ function delays(child: ChildProcess, timeOf: (line: string) => number | null): P
   child.stdout?.on('data', (chunk: Buffer) => lines.push(chunk));
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', () => resolve(found.sort((a, b) => a - b)));
+    child.on('close', () => {
+      if (found.length !== CALLS) reject(new Error(`${found.length} of ${CALLS} calls came`));
+      else resolve(found.sort((a, b) => a - b));
+    });
   });
 }
 
 const at = (sorted: number[], share: number) =>
   sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 
+/** Of several turns the quietest. */
+const least = (turns: readonly number[][], share: number) =>
+  Math.min(...turns.map((turn) => at(turn, share)));
+
 export async function run(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
   try {
-    const talker = join(folder, 'talker.mjs');
+    const [talker, passer] = [join(folder, 'talker.mjs'), join(folder, 'passer.mjs')];
     writeFileSync(talker, TALKER);
+    writeFileSync(passer, PASSER);
     writeFileSync(
       join(folder, 'tacho.yaml'),
       `targets: { talker: { agent: demo, command: ["${process.execPath}", "${talker}"] } }\n`,
     );
     const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
-    const options = {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'],
-    };
-    const piped = await delays(
-      spawn(process.execPath, [talker], options),
-      (line) => JSON.parse(line).input?.at ?? null,
-    );
-    const args = [tacho, 'run', '--target', 'talker', '--output', 'json', 'go'];
-    const recorded = await delays(spawn(process.execPath, args, options), (line) => {
-      const { type, data } = JSON.parse(line);
-      return type === 'tool_call_detected' ? JSON.parse(data.input_preview).at : null;
-    });
-    if (recorded.length !== CALLS) throw new Error(`${recorded.length} of ${CALLS} calls came`);
-    const [p50, p95] = [at(recorded, 0.5), at(recorded, 0.95)];
+    const start = (...args: string[]) =>
+      spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+    const passed: number[][] = [];
+    const recorded: number[][] = [];
+    for (let turn = 0; turn < TURNS; turn++) {
+      const copy = start(passer, talker, join(folder, `passed-${turn}`));
+      passed.push(await delays(copy, (line) => JSON.parse(line).input?.at ?? null));
+      const run = start(tacho, 'run', '--target', 'talker', '--output', 'json', 'go');
+      recorded.push(
+        await delays(run, (line) => {
+          const { type, data } = JSON.parse(line);
+          return type === 'tool_call_detected' ? JSON.parse(data.input_preview).at : null;
+        }),
+      );
+    }
+    const [p50, p95] = [least(recorded, 0.5), least(recorded, 0.95)];
+    const [bare50, bare95] = [least(passed, 0.5), least(passed, 0.95)];
+    const over = p95 - bare95;
     return [
       {
-        name: `agent's write → durable → record on stdout, p95 of ${CALLS} (p50 ${p50.toFixed(2)} ms), beside a bare pipe`,
+        name: `agent's write → durable → record on stdout, p95 of ${CALLS}, best of ${TURNS} (p50 ${p50.toFixed(2)} ms, ${bare50.toFixed(2)} ms), beside watch + write + fdatasync + pipe: ${over.toFixed(2)} ms over that`,
         value: `${p95.toFixed(2)} ms`,
-        reference: `${at(piped, 0.95).toFixed(2)} ms`,
-        ratio: p95 / at(piped, 0.95),
-        target: `≤ ${P95_MOST_MS} ms`,
-        ok: p95 <= P95_MOST_MS,
+        reference: `${bare95.toFixed(2)} ms`,
+        ratio: p95 / bare95,
+        target: `≤ ${OVER_MOST_MS} ms over`,
+        ok: over <= OVER_MOST_MS,
       },
     ];
   } finally {

@@ -14,11 +14,12 @@ export interface Row {
   ok: boolean | null;
 }
 
-/** User and system CPU seconds of a command whose output is thrown away. */
-export function cpuSeconds(command: readonly string[]): number {
+/** User and system CPU seconds of a command and its children, whose output is thrown away. */
+export function cpuSeconds(command: readonly string[], cwd = process.cwd()): number {
   const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>/dev/null </dev/null';
   const { stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...command], {
     encoding: 'utf8',
+    cwd,
   });
   const [user, system] = stderr.trim().split(/\s+/).slice(-2).map(Number);
   if (user === undefined || system === undefined || Number.isNaN(user + system)) {

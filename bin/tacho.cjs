@@ -2,7 +2,17 @@
 // The launcher: plain JavaScript that any Node reads. In a checkout an older Node goes on with the checkout's own. Loads
 // as little as it can: it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
 'use strict';
-const { existsSync, lstatSync, mkdirSync, realpathSync } = require('node:fs');
+const {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} = require('node:fs');
 const { dirname, isAbsolute, join } = require('node:path');
 
 const NODE_NEEDED = 24;
@@ -56,25 +66,150 @@ function isSafe(folder) {
 }
 
 /**
- * Node's code cache, in a folder of the user's own: whoever can write there runs code as this user. Without such a folder
- * there is none. A folder that the user chose by NODE_COMPILE_CACHE is in use already.
+ * Where compiled code is kept, a folder of the user's own: whoever can write there runs code as this user. Null where
+ * there is none, or where the user has chosen Node's own cache, or no cache.
  */
-function cacheCode() {
-  if (process.env.NODE_COMPILE_CACHE) return;
-  // Node makes folders in it by the umask.
-  const umask = process.umask(0o077);
+function codeFolder() {
+  const {
+    NODE_COMPILE_CACHE,
+    NODE_DISABLE_COMPILE_CACHE,
+    XDG_CACHE_HOME: given = '',
+  } = process.env;
+  if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return null;
   try {
-    const { XDG_CACHE_HOME: given = '' } = process.env;
     const base = isAbsolute(given) ? given : join(require('node:os').homedir(), '.cache');
     // An empty HOME would mean the folder we are in, which may be a clone.
-    if (!isAbsolute(base)) return;
+    if (!isAbsolute(base)) return null;
     mkdirSync(join(base, 'tacho'), { recursive: true, mode: 0o700 });
     const folder = join(realpathSync(base), 'tacho');
-    if (isSafe(folder)) require('node:module').enableCompileCache(folder);
+    return isSafe(folder) ? join(folder, codeName()) : null;
   } catch {
-    // Only slower.
-  } finally {
-    process.umask(umask);
+    return null;
+  }
+}
+
+/** For this place and this Node with its flags: V8 refuses code of another. */
+function codeName() {
+  const { version, arch, env, execArgv } = process;
+  const text = [root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
+  return `code-${(hash >>> 0).toString(16)}`;
+}
+
+/** Each file of the bundle begins with a comment of this length: the hash of what follows. */
+const ID_CHARS = 32;
+
+/**
+ * Runs the bundle with the compiled code of an earlier start, and keeps that of this one. Node's own cache keeps code as
+ * it is before it runs, without most functions, and compiles those anew at every start.
+ */
+function runBundle(folder) {
+  const { Script } = require('node:vm');
+  const loaded = new Map();
+  const fresh = [];
+
+  function load(name) {
+    const before = loaded.get(name);
+    if (before !== undefined) return before.exports;
+    const path = join(root, 'dist', name);
+    // The build writes nothing but ASCII.
+    const source = readFileSync(path, 'latin1');
+    const kept = { file: join(folder, `${name}.bin`), id: source.slice(0, ID_CHARS) };
+    const cachedData = codeIn(kept);
+    const script = new Script(`(function(exports,require,module,__filename){${source}\n})`, {
+      filename: path,
+      cachedData,
+    });
+    if (cachedData === undefined || script.cachedDataRejected)
+      fresh.push({ ...kept, script, blank: blankCode() });
+    const module = { exports: {} };
+    loaded.set(name, module);
+    const take = (wanted) => (wanted.startsWith('./') ? load(wanted.slice(2)) : require(wanted));
+    script.runInThisContext()(module.exports, take, module, path);
+    return module.exports;
+  }
+
+  // A command that failed has not run most of its code.
+  process.on('exit', (code) => {
+    if (code === 0) for (const each of fresh) keepCode(folder, each);
+  });
+  load('cli.cjs');
+}
+
+/** What a file with code begins with: whose code it is, and a sum over it. V8 would run damaged code. */
+function headOf(id, code) {
+  const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2);
+  let sum = code.length;
+  // One word of each 64 bytes: what a disk damages is whole blocks.
+  for (let at = 0; at < words.length; at += 16) sum = (Math.imul(sum, 31) + words[at]) | 0;
+  return id + (sum >>> 0).toString(16).padStart(8, '0');
+}
+
+const HEAD_CHARS = ID_CHARS + 8;
+
+function codeIn({ file, id }) {
+  try {
+    const bytes = readFileSync(file);
+    const code = bytes.subarray(HEAD_CHARS);
+    return bytes.latin1Slice(0, HEAD_CHARS) === headOf(id, code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Code begins with marks of V8 and its flags, and is refused under other flags. Some commands set flags for their memory,
+ * on which no code depends: what differs in the code of an empty script is put back as it was when the file was loaded.
+ */
+function blankCode() {
+  const { Script } = require('node:vm');
+  return new Script('').createCachedData();
+}
+
+/** Under its name only once all of it is on disk: V8 would run what is left of a file after a crash. */
+function keepCode(folder, { file, id, script, blank }) {
+  const made = `${file}.${process.pid}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const code = script.createCachedData();
+    const now = blankCode();
+    for (let at = 0; at < now.length; at++) if (blank[at] !== now[at]) code[at] = blank[at];
+    writeFileSync(made, Buffer.concat([Buffer.from(headOf(id, code)), code]), {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    });
+    renameSync(made, file);
+  } catch {
+    // Only slower. What was begun is not left.
+    try {
+      rmSync(made, { force: true });
+    } catch {}
+  }
+}
+
+/** The name of a text that the build made: of `--version`, and of `--help` behind the names of commands. */
+function fixedTextName([...words]) {
+  const asked = words.pop();
+  if ((asked === '--version' || asked === '-V') && words.length === 0) return 'version';
+  const help = asked === '--help' || asked === '-h';
+  return help && words.every((word) => /^[a-z]+$/.test(word))
+    ? ['tacho', ...words].join('-')
+    : null;
+}
+
+/** Prints such a text; false where the command itself must do it, and report what fails. */
+function printFixedText() {
+  const name = fixedTextName(process.argv.slice(2));
+  if (name === null) return false;
+  try {
+    const text = readFileSync(join(root, 'dist', 'texts', `${name}.txt`));
+    const done = writeSync(1, text);
+    if (done < text.length) process.stdout.write(text.subarray(done));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -84,7 +219,8 @@ if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
   else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
-} else {
-  cacheCode();
-  require(bundle);
+} else if (!printFixedText()) {
+  const folder = codeFolder();
+  if (folder === null) require(bundle);
+  else runBundle(folder);
 }

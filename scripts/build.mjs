@@ -2,8 +2,17 @@
 // needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isBuiltin } from 'node:module';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
@@ -12,9 +21,13 @@ import { bundledPackages, noticesOf } from './notices.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
 
+/** Node's own modules that Node has loaded before it runs a file. */
+const LOADED = ['buffer', 'events', 'fs', 'path', 'process', 'timers', 'url', 'util'];
+
 /**
  * Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class.
- * Here each export is one property, read at the start, and only where it is used.
+ * Here each export is one property, read at the start, and only where it is used. Those that Node has not loaded yet are
+ * loaded when one of their exports is read first: `node:crypto` alone takes 5 ms.
  * @type {import('esbuild').Plugin}
  */
 const builtins = {
@@ -22,11 +35,13 @@ const builtins = {
   setup(on) {
     on.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, kind }) => {
       if (!isBuiltin(path)) return null;
-      const namespace = kind === 'import-statement' ? 'builtin' : 'whole-builtin';
+      const loaded = LOADED.includes(path.replace('node:', ''));
+      const imported = loaded ? 'builtin' : 'lazy-builtin';
+      const namespace = kind === 'import-statement' ? imported : 'whole-builtin';
       return { path, namespace, sideEffects: false };
     });
     on.onLoad({ filter: /.*/, namespace: 'whole-builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      contents: `module.exports = ${wholeOf(path)};`,
     }));
     on.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
       const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) =>
@@ -36,37 +51,28 @@ const builtins = {
         (name) => `export const ${name} = /* @__PURE__ */ (() => whole.${name})();`,
       );
       return {
-        contents: `const whole = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)});
+        contents: `const whole = /* @__PURE__ */ ${wholeOf(path)};
 export default whole;
 ${lines.join('\n')}`,
       };
     });
+    // esbuild gives the importing file an object with this prototype, and reads the export where it is used. The first
+    // time puts it into that object.
+    on.onLoad({ filter: /.*/, namespace: 'lazy-builtin' }, ({ path }) => ({
+      contents: `module.exports = Object.create(new Proxy({}, {
+  get(_, name, importer) {
+    if (name === '__esModule') return undefined;
+    const value = ${wholeOf(path)}[name];
+    Object.defineProperty(importer, name, { value });
+    return value;
   },
-};
-
-/**
- * Modules that commander imports for what tacho never does: loaded only if it did.
- * @type {Record<string, string[]>}
- */
-const SELDOM = { 'node:child_process': ['spawn'], 'node:util': ['stripVTControlCharacters'] };
-
-/** @type {import('esbuild').Plugin} */
-const seldom = {
-  name: 'seldom',
-  setup(on) {
-    on.onResolve({ filter: /^node:(child_process|util)$/ }, ({ path, importer }) =>
-      importer.includes(join('node_modules', 'commander')) ? { path, namespace: 'seldom' } : null,
-    );
-    on.onLoad({ filter: /.*/, namespace: 'seldom' }, ({ path }) => ({
-      contents: (SELDOM[path] ?? [])
-        .map(
-          (name) =>
-            `exports.${name} = (...args) => process.getBuiltinModule('${path}').${name}(...args);`,
-        )
-        .join('\n'),
+}));`,
     }));
   },
 };
+
+/** @param {string} path */
+const wholeOf = (path) => `process.getBuiltinModule(${JSON.stringify(path)})`;
 
 /**
  * Modules that are loaded later: each becomes a file of its own.
@@ -95,6 +101,30 @@ const metafiles = [];
 async function build(options) {
   const { metafile } = await bundle({ ...options, metafile: true });
   metafiles.push(metafile);
+}
+
+/**
+ * Puts the hash of a file at its beginning: the launcher keeps compiled code for it, which V8 itself checks by length only.
+ * @param {string} path
+ */
+function mark(path) {
+  const source = readFileSync(path);
+  const hash = createHash('sha256').update(source).digest('hex').slice(0, 28);
+  writeFileSync(path, Buffer.concat([Buffer.from(`/*${hash}*/`), source]));
+}
+
+/** The texts that the launcher prints by itself, made by the command line as it is now. */
+async function writeFixedTexts() {
+  const made = join(dist, 'fixed-texts.cjs');
+  await bundle({
+    ...commonJs,
+    entryPoints: ['src/cli/fixed-texts.ts'],
+    plugins: [builtins, deferred],
+  });
+  const { fixedTexts } = createRequire(made)(made);
+  rmSync(made);
+  mkdirSync(join(dist, 'texts'));
+  for (const [name, text] of fixedTexts()) writeFileSync(join(dist, 'texts', `${name}.txt`), text);
 }
 
 /** @type {import('esbuild').BuildOptions} */
@@ -134,7 +164,7 @@ rmSync(dist, { recursive: true, force: true });
 await build({
   ...commonJs,
   entryPoints: { cli: 'src/cli/main.ts' },
-  plugins: [seldom, builtins, deferred],
+  plugins: [builtins, deferred],
 });
 for (const built = new Set(); built.size < later.size; ) {
   const entries = [...later].filter(([name]) => !built.has(name));
@@ -153,6 +183,8 @@ await build({
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
 });
+await writeFixedTexts();
+for (const name of readdirSync(dist)) if (name.endsWith('.cjs')) mark(join(dist, name));
 writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages(metafiles)));
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');

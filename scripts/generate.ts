@@ -37,9 +37,13 @@ const CHECKS = {
   checkTranscript: TranscriptSchema,
 } as const;
 
-/** typebox's generated code without its imports and names, as one function. */
+/** typebox's generated code without its imports and names, as one function. It is made at its first call. */
 function checkFunction(name: string, schema: TSchema): string {
-  return `export const ${name}: (value: unknown) => boolean = ${checkBody(name, schema)};`;
+  return [
+    `const ${name}Made = () => ${checkBody(name, schema)};`,
+    `let ${name}Now: ((value: unknown) => boolean) | undefined;`,
+    `export const ${name} = (value: unknown): boolean => (${name}Now ??= ${name}Made())(value);`,
+  ].join('\n');
 }
 
 /** What a check of a string's length asks of the schema library, for strings too short to tell by their length alone. */

@@ -1,5 +1,5 @@
 /** Markdown as the formatter would leave it, so that generated pages pass the same check as written ones. */
-import stringWidth from 'string-width';
+import { columns } from '../src/lib/columns.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ').trim();
 
@@ -9,9 +9,9 @@ export function markdownTable(
   rows: readonly (readonly string[])[],
 ): string {
   const all = [head, ...rows].map((row) => row.map(cell));
-  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => stringWidth(row[i] ?? ''))));
+  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => columns(row[i] ?? ''))));
   const pad = (text: string, i: number) =>
-    text + ' '.repeat(Math.max(0, (widths[i] ?? 0) - stringWidth(text)));
+    text + ' '.repeat(Math.max(0, (widths[i] ?? 0) - columns(text)));
   const line = (row: readonly string[]) => `| ${row.map(pad).join(' | ')} |`;
   const rule = widths.map((width) => '-'.repeat(width));
   return [line(all[0] ?? []), line(rule), ...all.slice(1).map(line)].join('\n');

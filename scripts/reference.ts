@@ -76,7 +76,7 @@ const sentence = (text: string) =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 
 export function cliReference(): string {
-  const program = createProgram(NO_IO, () => {});
+  const program = createProgram([], NO_IO, () => {});
   return page([
     '# The command line',
     'As `tacho --help` and `tacho COMMAND --help` tell it. What the exit codes mean: [exit codes](../guide/exit-codes.md).',

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import stringWidth from 'string-width';
+import { columns } from '../src/lib/columns.ts';
 
 const root = join(import.meta.dirname, '..');
 const PICTURE = join(root, 'docs', 'images', 'run.svg');
@@ -65,13 +65,13 @@ function lineSvg(pieces: readonly Piece[], row: number): string {
   const spans = pieces.flatMap(({ text, bold, faint, colour }) => {
     const blank = text.length - text.trimStart().length;
     const x = (CELL.margin + (column + blank) * CELL.width).toFixed(1);
-    column += stringWidth(text);
+    column += columns(text);
     const word = text.trim();
     if (word === '') return [];
     const fill = COLOURS[colour] ?? (faint ? FAINT : INK);
     const weight = bold ? ' font-weight="bold"' : '';
     // The length holds the columns in place whatever monospace font there is.
-    const length = (stringWidth(word) * CELL.width).toFixed(1);
+    const length = (columns(word) * CELL.width).toFixed(1);
     return [
       `<tspan x="${x}" fill="${fill}"${weight} textLength="${length}">${escaped(word)}</tspan>`,
     ];

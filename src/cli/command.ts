@@ -1,5 +1,7 @@
 /** What every command is given: the outside world, and a way to return its exit code. */
+import type { Command } from 'commander';
 import type { FdWriter } from '../lib/fd-writer.ts';
+import { own } from '../lib/own.ts';
 
 /**
  * An output stream. Foreign text is made harmless here, as near to the stream as possible, so that no command can forget it.
@@ -29,6 +31,15 @@ export interface Io {
 
 /** Takes the exit code of the command. */
 export type Done = (code: number) => void;
+
+/** Adds a command with its flags to its parent. `args`: the arguments behind its name. */
+export type Define = (parent: Command, io: Io, done: Done, args: readonly string[]) => void;
+
+/** The one that is named, for a start that pays for nothing else; all of them where none is. */
+export function namedOf(table: Readonly<Record<string, Define>>, name = ''): Define[] {
+  const named = own(table, name);
+  return named === undefined ? Object.values(table) : [named];
+}
 
 const printer =
   (indent: number) =>

@@ -1,4 +1,5 @@
 /** The streams, the terminal and the environment of this process, for its command. */
+import { fstatSync } from 'node:fs';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import {
   createActionsFilter,
@@ -48,7 +49,16 @@ function createOutput(fd: number, filter: (piece: string) => string): Output {
   };
 }
 
-/** The terminal is looked at only when somebody asks: opening Node's streams costs a good part of a start. */
+/** A pipe or a file is known by its kind: opening Node's streams, to ask them, costs a good part of a start. */
+function mayBeTerminal(fd: number): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice();
+  } catch {
+    return false;
+  }
+}
+
+/** The terminal is looked at only when somebody asks. */
 export function createIo(): Io {
   const { env } = process;
   const io: Io = {
@@ -62,10 +72,10 @@ export function createIo(): Io {
     ),
     env,
     get out_is_terminal() {
-      return process.stdout.isTTY === true;
+      return mayBeTerminal(1) && process.stdout.isTTY === true;
     },
     get in_is_terminal() {
-      return process.stdin.isTTY === true;
+      return mayBeTerminal(0) && process.stdin.isTTY === true;
     },
     get colour() {
       return takesColour(env, this.out_is_terminal);
@@ -74,7 +84,7 @@ export function createIo(): Io {
       return this.out_is_terminal && takesUnicode(env);
     },
     get width() {
-      return process.stdout.columns || 100;
+      return (this.out_is_terminal && process.stdout.columns) || 100;
     },
   };
   return io;

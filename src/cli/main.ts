@@ -8,7 +8,7 @@ import { createProgram } from './program.ts';
 async function main(): Promise<void> {
   const io = createIo();
   await followLauncher(io.env);
-  const program = createProgram(io, (code) => {
+  const program = createProgram(process.argv.slice(2), io, (code) => {
     process.exitCode = code;
   });
   try {

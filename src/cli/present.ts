@@ -1,6 +1,7 @@
 /** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
-import pc from 'picocolors';
+
 import type { EventSink } from '../app/run/recorder.ts';
+import { createColours } from '../lib/colours.ts';
 import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { HumanProjection } from '../projections/human.ts';
@@ -49,7 +50,7 @@ function recordText(stream: boolean): ToText {
 
 function humanText(io: Io, stream: boolean, cwd: string): ToText {
   const { unicode, width } = io;
-  const colour = pc.createColors(io.colour);
+  const colour = createColours(io.colour);
   const projection = new HumanProjection({ colour, unicode, width, stream, cwd });
   return (event) => projection.project(event);
 }

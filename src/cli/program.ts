@@ -1,7 +1,7 @@
 /** The command line as data: every command with its flags and help. Nothing is run here. */
 import { Command, Option } from 'commander';
 import { defineAgents } from './agents/flags.ts';
-import type { Done, Io } from './command.ts';
+import { type Define, type Done, type Io, namedOf } from './command.ts';
 import { defineCompletion } from './completion/flags.ts';
 import { defineConvert } from './convert/flags.ts';
 import { defineDoctor } from './doctor/flags.ts';
@@ -30,7 +30,34 @@ Examples:
 
 const HELP_WIDTH = 100;
 
-export function createProgram(io: Io, done: Done): Command {
+/** In the order of the help. */
+const COMMANDS: Readonly<Record<string, Define>> = {
+  run: defineRun,
+  eval: defineEval,
+  convert: defineConvert,
+  import: defineImport,
+  serve: defineServe,
+  show: defineShow,
+  replay: defineReplay,
+  runs: defineRuns,
+  tail: defineTail,
+  agents: defineAgents,
+  doctor: defineDoctor,
+  drift: defineDrift,
+  validate: defineValidate,
+  review: defineReview,
+  trust: defineTrust,
+  emit: defineEmit,
+  schema: defineSchema,
+  // Its script has the words of all commands.
+  completion: (program, io) => defineCompletion(program, io, () => createProgram([], io, () => {})),
+};
+
+/**
+ * The program with the command that the arguments name, and no other: defining all of them is a good part of a start.
+ * With all of them where none is named, as help needs it.
+ */
+export function createProgram(args: readonly string[], io: Io, done: Done): Command {
   const program = new Command('tacho')
     .description(
       'The flight recorder for coding agents: run any agent CLI, get one record you can trust.',
@@ -58,28 +85,8 @@ export function createProgram(io: Io, done: Done): Command {
     .hook('preAction', (_, command) => {
       io.state_flag = (command.optsWithGlobals() as { stateDir?: string }).stateDir;
     });
-  for (const define of [
-    defineRun,
-    defineEval,
-    defineConvert,
-    defineImport,
-    defineServe,
-    defineShow,
-    defineReplay,
-    defineRuns,
-    defineTail,
-    defineAgents,
-    defineDoctor,
-    defineDrift,
-    defineValidate,
-    defineReview,
-    defineTrust,
-    defineEmit,
-    defineSchema,
-    defineCompletion,
-  ]) {
-    define(program, io, done);
-  }
+  const [name, ...rest] = args;
+  for (const define of namedOf(COMMANDS, name)) define(program, io, done, rest);
   for (const command of program.commands) inherit(command);
   return program;
 }

@@ -4,7 +4,13 @@ export interface Clock {
   elapsed(): number;
 }
 
-export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now() };
+/** By the clock that Node has anyway: the first use of `performance` loads a module of 1 ms. */
+function elapsed(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
+}
+
+export const systemClock: Clock = { now: Date.now, elapsed };
 
 /** A clock that does not move, for byte-identical output (RE-19). */
 export function fixedClock(at_ms: number): Clock {

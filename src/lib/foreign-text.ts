@@ -3,27 +3,21 @@
  * Contract: everything stays visible, nothing is obeyed. Each function may be applied twice.
  */
 import { byteText } from './byte-text.ts';
+import { lazy } from './lazy.ts';
 
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 /** These join characters to one emoji; everywhere else they are invisible text. */
 const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
-/** The escape sequences of our own colours (`picocolors`); no sequence that hides, moves or asks. */
+/** The escape sequences of our own colours (colours.ts); no sequence that hides, moves or asks. */
 const OWN_COLOURS = /(\u001b\[(?:0|1|2|7|22|27|3[1-6]|39)m)/;
 
 /** Made on first use: reading these two patterns takes some 20 ms, and most texts need neither. */
-let unsafe: RegExp | null = null;
-let emoji_or_unsafe: RegExp | null = null;
-
-function unsafePattern(): RegExp {
-  unsafe ??= /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv;
-  return unsafe;
-}
+const unsafePattern = lazy(
+  () => /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv,
+);
 
 /** Some 50 times slower than `unsafePattern`, hence only for lines with a joining character. */
-function emojiPattern(): RegExp {
-  emoji_or_unsafe ??= new RegExp(`(\\p{RGI_Emoji})|${unsafePattern().source}`, 'gv');
-  return emoji_or_unsafe;
-}
+const emojiPattern = lazy(() => new RegExp(`(\\p{RGI_Emoji})|${unsafePattern().source}`, 'gv'));
 
 /** `text` with every control, reordering or invisible character but LF and TAB as a visible `\u{…}`; CRLF becomes LF. */
 export function forTerminal(text: string): string {

@@ -1,17 +1,11 @@
 /** Foreign text for a terminal, measured in columns, cut and wrapped. What makes it harmless is in foreign-text.ts. */
-import stringWidth from 'string-width';
+import { characterColumns, characters, columns } from './columns.ts';
 import { forTerminal } from './foreign-text.ts';
 
-export { forTerminal };
+export { columns, forTerminal };
 
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
-const segmenter = new Intl.Segmenter();
-
-/** Columns that harmless text takes. */
-export function columns(text: string): number {
-  return stringWidth(text);
-}
 
 /** Harmless text on one line of at most `width` columns, white space run together, cut with an ellipsis. */
 export function oneLine(text: string, width: number, ellipsis = '…'): string {
@@ -39,7 +33,7 @@ function wrapLine(line: string, width: number): string[] {
   }
   let used = 0;
   let start = 0;
-  for (const { segment, index } of segmenter.segment(line)) {
+  for (const { segment, index } of characters(line)) {
     const wide = characterColumns(segment);
     // A character wider than the whole line still has to go somewhere.
     if (used + wide > width && used > 0) {
@@ -60,7 +54,7 @@ export function takeColumns(text: string, width: number): string {
   if (ASCII.test(ascii)) return ascii.slice(0, most);
   let used = 0;
   let end = 0;
-  for (const { segment, index } of segmenter.segment(boundedHead(text, most))) {
+  for (const { segment, index } of characters(boundedHead(text, most))) {
     used += characterColumns(segment);
     if (used > most) break;
     end = index + segment.length;
@@ -72,13 +66,6 @@ export function takeColumns(text: string, width: number): string {
 function boundedHead(text: string, width: number): string {
   const head = text.slice(0, (width + 1) * 32);
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
-}
-
-/** Most characters are Latin and take one column; measuring the others costs some microseconds each. */
-function characterColumns(character: string): number {
-  const code = character.charCodeAt(0);
-  const latin = (code >= 0x20 && code < 0x7f) || (code >= 0xc0 && code < 0x300);
-  return latin && character.length === 1 ? 1 : columns(character);
 }
 
 /** Rows of a table with their columns aligned; those of figures to the right. */

@@ -1,5 +1,6 @@
 /** What GitHub Actions reads: annotations, as lines of output, and a step summary, as Markdown in a file. */
 import { forActions, forTerminal } from '../lib/foreign-text.ts';
+import { lazy } from '../lib/lazy.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
 
 export interface Annotation {
@@ -43,11 +44,11 @@ export function annotationLines(all: readonly Annotation[]): string {
   return kept.map(annotationLine).join('');
 }
 
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
+const CONTROLS = lazy(() => /[\p{Cc}\p{Cf}\p{Cs}]/gu);
 
 /** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no link, no mention of anybody. */
 export function markdownText(text: string, chars_max = 300): string {
-  const line = text.replace(/\s+/g, ' ').replace(CONTROLS, '').trim();
+  const line = text.replace(/\s+/g, ' ').replace(CONTROLS(), '').trim();
   const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
   return cut
     .replace(/[\\`*_{}[\]()#+!|~-]/g, '\\$&')

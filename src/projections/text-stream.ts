@@ -2,6 +2,7 @@
  * Text that comes in pieces, made harmless piece by piece.
  * The last character of a piece may continue in the next one (half a surrogate pair, an emoji, CR before LF): it waits for it.
  */
+import { characters } from '../lib/columns.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import type { DataOf } from '../model/event.ts';
@@ -9,7 +10,6 @@ import { SpokenText } from '../model/run-fold.ts';
 
 /** Longer than any emoji, so that looking for a character's beginning has a bound. */
 const HELD_UNITS_MAX = 64;
-const segmenter = new Intl.Segmenter();
 
 export class TextStream {
   readonly #spoken = new SpokenText(LIMITS.line_bytes_max);
@@ -60,6 +60,6 @@ function unfinishedFrom(text: string): number {
   if (Number.isNaN(last) || settled) return text.length;
   const start = Math.max(0, text.length - HELD_UNITS_MAX);
   let from = text.length;
-  for (const { index } of segmenter.segment(text.slice(start))) from = start + index;
+  for (const { index } of characters(text.slice(start))) from = start + index;
   return from;
 }

@@ -158,7 +158,10 @@ export function finalName(name: string): string {
  * can be made again.
  */
 export function startPrivate(path: string, stage: string, durable = true) {
-  const temp = join(dirname(path), `.${basename(path)}.${process.pid}-${performance.now()}.tmp`);
+  const temp = join(
+    dirname(path),
+    `.${basename(path)}.${process.pid}-${process.hrtime.bigint()}.tmp`,
+  );
   const named = <T>(work: () => T): T => withPath(path, stage, work);
   const fd = named(() => createPrivate(temp));
   let done = false;

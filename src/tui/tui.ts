@@ -1,5 +1,5 @@
 /** The live view: takes events as they come, shows them full-screen, hands the wish to stop to the app. */
-import pc from 'picocolors';
+import { createColours } from '../lib/colours.ts';
 import type { Event } from '../model/event.ts';
 import { type Key, readKeys } from './keys.ts';
 import { bodyRows, layout, type Place, type Scroll, scroll, type TuiStyle } from './layout.ts';
@@ -25,7 +25,7 @@ export function createTui(options: TuiOptions) {
   // Only differences are shown, and the wall clock may be set meanwhile.
   const now = () => performance.now();
   const { colour = true, unicode = true } = options;
-  const style: TuiStyle = { colour: pc.createColors(colour), unicode };
+  const style: TuiStyle = { colour: createColours(colour), unicode };
   const state = createTuiState(options.agent, now());
   let place: Place = 'end';
   let held = '';

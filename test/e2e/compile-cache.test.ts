@@ -1,16 +1,19 @@
-/** Node's code cache lies in a folder that only the user can write; who could write there would run code as the user. */
+/** Compiled code lies in a folder that only the user can write; who could write there would run code as the user. */
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { usePlace } from './cli.ts';
+import { root, usePlace } from './cli.ts';
 import { note } from './needs.ts';
 
 const place = usePlace();
@@ -78,5 +81,66 @@ test('there is none where others can write, behind a link, or in a folder of ano
     chownSync(join(foreign, ...owned), 65_534, 65_534);
     await start({ XDG_CACHE_HOME: foreign });
     expect(entries(join(foreign, 'tacho'))).toEqual([]);
+  }
+});
+
+/** The files with compiled code, each with the moment it was made. */
+function codeFiles(): Map<string, number> {
+  const [name] = entries(cache());
+  const folder = join(cache(), name ?? '');
+  const files = name === undefined ? [] : readdirSync(folder);
+  return new Map(files.map((file) => [join(folder, file), statSync(join(folder, file)).mtimeMs]));
+}
+
+test('what was compiled is kept by the first start that ends well, and used by the next', async () => {
+  const env = { XDG_CACHE_HOME: '' };
+  await place.tacho(['runs', 'list', '--limit', 'x'], { env });
+  expect([...codeFiles()]).toEqual([]);
+  await start();
+  const kept = codeFiles();
+  expect([...kept.keys()].map((path) => basename(path)).sort()).toEqual([
+    'cli.cjs.bin',
+    'runs-action.cjs.bin',
+    'store-state-dir.cjs.bin',
+  ]);
+  await start();
+  expect(codeFiles()).toEqual(kept);
+});
+
+test('a command that sets flags of V8 finds its code again', async () => {
+  const env = { XDG_CACHE_HOME: '' };
+  const convert = () => place.tacho(['convert', '--agent', 'demo'], { env, input: '{}\n' });
+  expect((await convert()).code).toBe(0);
+  const kept = codeFiles();
+  expect((await convert()).code).toBe(0);
+  expect(codeFiles()).toEqual(kept);
+});
+
+test('code that is damaged, or of another build, is not run', async () => {
+  await start();
+  const kept = codeFiles();
+  const wrong = [
+    (bytes: Buffer) => bytes.subarray(0, 1000),
+    (bytes: Buffer) => Buffer.concat([Buffer.from('/*other'), bytes.subarray(7)]),
+    (bytes: Buffer) => bytes.fill(0, 2000, 2512),
+    (bytes: Buffer) => bytes.fill(0, 32),
+    () => Buffer.alloc(0),
+  ];
+  for (const change of wrong) {
+    for (const path of kept.keys()) writeFileSync(path, change(readFileSync(path)));
+    const { code, stdout } = await place.tacho(['runs', 'list'], { env: { XDG_CACHE_HOME: '' } });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('No runs yet')]);
+    for (const path of kept.keys()) expect(readFileSync(path).length).toBeGreaterThan(2000);
+  }
+});
+
+test('each file of the bundle begins with the hash of what follows', () => {
+  const dist = join(root, 'dist');
+  for (const name of readdirSync(dist).filter((name) => name.endsWith('.cjs'))) {
+    const bytes = readFileSync(join(dist, name));
+    const hash = createHash('sha256').update(bytes.subarray(32)).digest('hex').slice(0, 28);
+    expect(bytes.toString('latin1', 0, 32)).toBe(`/*${hash}*/`);
+    // The launcher reads it one byte a character.
+    expect(bytes.every((byte) => byte < 0x80)).toBe(true);
   }
 });

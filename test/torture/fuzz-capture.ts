@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import pc from 'picocolors';
 import { allAgents } from '../../src/agents/registry.ts';
 import { Pipeline } from '../../src/capture/pipeline.ts';
 import { recordedRun } from '../../src/capture/run-info.ts';
 import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run/report.ts';
+import { createColours } from '../../src/lib/colours.ts';
 import { createJsonFilter } from '../../src/lib/foreign-text.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
 import { readText } from '../../src/live/protocol/messages.ts';
@@ -156,7 +156,7 @@ const NO_XML =
 
 function* viewFaults(events: readonly Event[]): Generator<string> {
   for (const stream of [false, true]) {
-    const style = { colour: pc.createColors(false), unicode: true, width: 80 };
+    const style = { colour: createColours(false), unicode: true, width: 80 };
     const human = new HumanProjection({ ...style, stream, cwd: '/home/user/project' });
     const text = events.map((event) => human.project(event)).join('');
     const found = CONTROL.exec(text);

@@ -3,7 +3,7 @@
  * stdout byte for byte. Only lines that hold a secret are changed, and only in the secret (ST-7).
  */
 import { closeSync, readSync } from 'node:fs';
-import pc from 'picocolors';
+import { createColours } from '../../lib/colours.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { HumanProjection } from '../../projections/human.ts';
 import { createRawLog, type Redactor } from '../../redact/gate.ts';
@@ -34,7 +34,7 @@ export async function saveLog(state: StateDir, spool: Spool, request: LogRequest
 const SUMMARY_COLUMNS = 120;
 
 async function writeSummary(state: StateDir, file: PrivateFile, { run_id, cwd }: LogRequest) {
-  const style = { colour: pc.createColors(false), unicode: true, width: SUMMARY_COLUMNS };
+  const style = { colour: createColours(false), unicode: true, width: SUMMARY_COLUMNS };
   const human = new HumanProjection({ ...style, stream: false, cwd });
   for await (const event of journalledEvents(state, run_id)) {
     const text = human.project(event);

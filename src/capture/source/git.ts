@@ -54,15 +54,18 @@ function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), ...set };
 }
 
+/** The names of all settings; null where they cannot be listed. */
+export async function listConfig(run: GitRun): Promise<string[] | null> {
+  const listed = await runGit(['config', '--list', '-z', '--name-only'], run);
+  return listed.ok ? listed.output.toString('latin1').split('\0') : null;
+}
+
 /**
  * Options that switch off the filters of the configuration, which git would run on files that look changed. Null where
  * one has a name that cannot be said on the command line, or there are too many: such a tree is not looked at.
  */
-export async function withoutFilters(run: GitRun): Promise<string[] | null> {
-  const listed = await runGit(['config', '--list', '-z', '--name-only'], run);
-  if (!listed.ok) return null;
-  const keys = listed.output.toString('latin1').split('\0');
-  const programs = new Set(keys.filter((key) => PROGRAM_KEY.test(key)));
+export function withoutFilters(config: readonly string[]): string[] | null {
+  const programs = new Set(config.filter((key) => PROGRAM_KEY.test(key)));
   const filters = new Set([...programs].map((key) => key.slice(0, key.lastIndexOf('.'))));
   if (filters.size > FILTERS_MAX || [...filters].some((name) => !SAYABLE.test(name))) return null;
   return [...filters].flatMap((name) => [

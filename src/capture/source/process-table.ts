@@ -1,8 +1,8 @@
 /** The system's processes at one moment: from /proc where there is one, else from `ps`. */
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readFile, readlinkSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { type ProcessStat, readStat } from '../../lib/process-stat.ts';
 
 export interface ProcessTable {
@@ -20,6 +20,9 @@ export interface ProcessTable {
 const SLICE = 64;
 const PS_WAIT_MS = 5_000;
 const PS_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Not that of `fs/promises`, a module that takes long to load. */
+const readText = promisify(readFile);
 
 let ours: boolean | undefined;
 
@@ -48,7 +51,7 @@ export const procTable: ProcessTable = {
   notEarlier: (a, b) => Number(a) >= Number(b),
   async hasEnv(pid, entry) {
     try {
-      const text = await readFile(`/proc/${pid}/environ`, 'latin1');
+      const text = await readText(`/proc/${pid}/environ`, 'latin1');
       return `\0${text}\0`.includes(`\0${entry}\0`);
     } catch {
       return false;

@@ -1,11 +1,10 @@
 /** A git work tree at one moment: which files differ from its last commit, and what they hold. */
-import { existsSync } from 'node:fs';
-import { lstat, realpath, stat } from 'node:fs/promises';
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { own } from '../../lib/own.ts';
 import { CAPTURE_LIMITS } from '../limits.ts';
 import { ABSENT, type FileState, oidOf, readState } from './file-state.ts';
-import { type GitFailure, type GitRun, runGit, withoutFilters } from './git.ts';
+import { type GitFailure, type GitRun, listConfig, runGit, withoutFilters } from './git.ts';
 import type { Worktree, WorktreeLimit } from './worktree.ts';
 
 export interface SnapshotOptions {
@@ -30,17 +29,32 @@ export async function snapshotWorktree(
     output_bytes_max: CAPTURE_LIMITS.worktree_output_bytes_max,
   };
   try {
-    if (await hasPipe(await realpath(cwd))) return emptyTree(cwd, cwd, ['unsafe_config']);
-    const [tree, filters] = await Promise.all([findTree(run), withoutFilters(run)]);
+    const real = realpathSync(cwd);
+    const top = repositoryAbove(real);
+    if (top === null) return null;
+    if (hasPipe(top)) return emptyTree(cwd, cwd, ['unsafe_config']);
+    const config = await listConfig(run);
+    const plain = plainTree(top, real, config);
+    const tree = plain ?? (await findTree(run));
     if (tree === null) return null;
-    const own = await ownTree(tree);
-    if (filters === null || !own) stop(tree, run.signal.aborted ? 'timed_out' : 'unsafe');
+    const filters = config === null ? null : withoutFilters(config);
+    if (filters === null || !ownTree(tree)) stop(tree, run.signal.aborted ? 'timed_out' : 'unsafe');
     // From the same folder as `filters`: seen from the top, git may find another repository, with filters of its own.
     else await fill(tree, { ...run, settings: filters }, options);
-    return tree;
+    // Git knows more reasons why this is no work tree.
+    const failed = plain !== null && tree.limits.includes('git_failed');
+    return failed && (await findTree(run)) === null ? null : tree;
   } catch {
     // The folder went away meanwhile: there is nothing to compare.
     return null;
+  }
+}
+
+/** The nearest folder, this one or above it, that has a `.git`; null: git would find no repository either. */
+function repositoryAbove(cwd: string): string | null {
+  for (let top = cwd; ; top = dirname(top)) {
+    if (existsSync(join(top, '.git'))) return top;
+    if (dirname(top) === top) return null;
   }
 }
 
@@ -56,18 +70,41 @@ const READ_FIRST = [
   '.git/info/attributes',
 ];
 
-/** Of the nearest repository at or above the folder. */
-async function hasPipe(cwd: string): Promise<boolean> {
-  let top = cwd;
-  while (!existsSync(join(top, '.git')) && dirname(top) !== top) top = dirname(top);
-  const found = READ_FIRST.map((name) => stat(join(top, name)).catch(() => null));
-  return (await Promise.all(found)).some((one) => one?.isFIFO());
+const statOf = (path: string) => {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+const hasPipe = (top: string) => READ_FIRST.some((name) => statOf(join(top, name))?.isFIFO());
+
+/** Settings with which a work tree is not simply the folder that has the `.git`, or its ids are others. */
+const SPECIAL_KEY = /^(?:core\.worktree$|extensions\.)/;
+
+/**
+ * The work tree of a repository as most are, so that git need not be asked for it: a `.git` folder of our own with all
+ * that makes it one, and no special settings. Null: git must say.
+ */
+function plainTree(top: string, cwd: string, config: readonly string[] | null): Worktree | null {
+  if (config === null || config.some((key) => SPECIAL_KEY.test(key))) return null;
+  const git = join(top, '.git');
+  const folders = [top, git, join(git, 'objects'), join(git, 'refs')];
+  const uid = process.geteuid?.();
+  const ours = (path: string) => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found?.isDirectory() === true && found.uid === uid;
+  };
+  if (uid === undefined || !folders.every(ours) || existsSync(join(git, 'commondir'))) return null;
+  const inside = relative(git, cwd).startsWith('..');
+  return inside && statOf(join(git, 'HEAD'))?.isFile() ? emptyTree(top, cwd) : null;
 }
 
 async function findTree(run: GitRun): Promise<Worktree | null> {
   const asked = ['--is-inside-work-tree', '--show-object-format', '--show-toplevel'];
   const found = await runGit(['rev-parse', ...asked], run);
-  const cwd = await realpath(run.cwd);
+  const cwd = realpathSync(run.cwd);
   if (!found.ok) return found.why === 'timed_out' ? emptyTree(cwd, cwd, ['timed_out']) : null;
   const [inside, format, ...rest] = found.output.toString('utf8').split('\n');
   if (inside !== 'true') return null;
@@ -82,13 +119,10 @@ function emptyTree(top: string, cwd: string, limits: WorktreeLimit[] = []): Work
 }
 
 /** `core.worktree` may name any folder; the top of a real work tree has its `.git`, and the run's folder is below it. */
-async function ownTree({ top, cwd }: Worktree): Promise<boolean> {
+function ownTree({ top, cwd }: Worktree): boolean {
   const from_top = relative(top, cwd);
   if (from_top === '..' || from_top.startsWith(`..${sep}`)) return false;
-  return lstat(`${top}/.git`).then(
-    () => true,
-    () => false,
-  );
+  return lstatSync(`${top}/.git`, { throwIfNoEntry: false }) !== undefined;
 }
 
 const WHY_STOPPED: Readonly<Partial<Record<GitFailure | 'unsafe', WorktreeLimit>>> = {

@@ -65,7 +65,8 @@ function fish(all: Words[]): string {
 
 const SHELLS: Record<string, (all: Words[]) => string> = { bash, zsh, fish };
 
-export function defineCompletion(program: Command, io: Io): void {
+/** `whole`: the program with all its commands. */
+export function defineCompletion(program: Command, io: Io, whole: () => Command): void {
   program
     .command('completion')
     .description('print a completion script for your shell')
@@ -80,6 +81,6 @@ export function defineCompletion(program: Command, io: Io): void {
         throw new TachoError('usage', `unknown shell "${shell}": there are bash, zsh, fish`, {
           stage: 'completion',
         });
-      await io.out.write(script(wordsOf(program, '')));
+      await io.out.write(script(wordsOf(whole(), '')));
     });
 }

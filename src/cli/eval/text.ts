@@ -1,8 +1,9 @@
 /** The results of an eval for people, for CI, for GitHub. */
-import pc from 'picocolors';
+
 import type { EvalResult } from '../../app/evals/eval.ts';
 import type { EvalReport, EvalRow, TestSummary } from '../../evals/results.ts';
 import type { AssertionResult, EvalFile } from '../../evals/types.ts';
+import { createColours } from '../../lib/colours.ts';
 import { costText, durationText, knownText, plural } from '../../lib/figures.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
@@ -20,7 +21,7 @@ const placeOf = ({ transcript, transcript_line }: TestSummary | EvalRow) =>
 
 /** One line a result, and below it why it failed. */
 export function createRowText(io: Io, files: readonly EvalFile[]) {
-  const colour = pc.createColors(io.colour);
+  const colour = createColours(io.colour);
   const lengths = files.flatMap(({ tests }) => tests.map(({ id }) => id.length + 3));
   const width = Math.min(ID_COLUMNS_MAX, Math.max(0, ...lengths));
   return (row: EvalRow, name: string): string => {
@@ -37,7 +38,7 @@ export function createRowText(io: Io, files: readonly EvalFile[]) {
 }
 
 export function totalsText({ report, stopped }: EvalResult, io: Io): string {
-  const colour = pc.createColors(io.colour);
+  const colour = createColours(io.colour);
   const { tests, passed, failed } = report;
   const repeated = tests
     .filter(({ runs }) => runs.length > 1)

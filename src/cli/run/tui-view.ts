@@ -1,5 +1,5 @@
 /** The live view as a sink: full-screen while the run goes on, the summary on the normal screen after it. */
-import pc from 'picocolors';
+import { createColours } from '../../lib/colours.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { HumanProjection } from '../../projections/human.ts';
@@ -13,7 +13,7 @@ export function createTuiView(
   const { unicode, width } = io;
   const { stdout, stdin } = process;
   const tui = createTui({ stdout, stdin, ...options, colour: io.colour, unicode });
-  const colour = pc.createColors(io.colour);
+  const colour = createColours(io.colour);
   const human = new HumanProjection({ colour, unicode, width, stream: false, cwd });
   let ending = '';
   let closed = false;

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
-import type { Done, Io } from '../command.ts';
+import { type Define, type Done, type Io, namedOf } from '../command.ts';
 import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { ListFlags } from './action.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
@@ -11,18 +11,29 @@ import type { RecoverFlags } from './recover.ts';
 const count = countFrom(1);
 const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
 
-export function defineRuns(program: Command, io: Io, done: Done): void {
+/** In the order of the help. */
+const SUBCOMMANDS: Readonly<Record<string, Define>> = {
+  list: defineList,
+  show: defineShow,
+  verify: defineVerify,
+  recover: defineRecover,
+  reindex: defineReindex,
+  rm: defineRm,
+  gc: defineGc,
+  restore: defineRestore,
+  stats: defineStats,
+};
+
+export function defineRuns(program: Command, io: Io, done: Done, [name]: readonly string[]): void {
   const runs = program
     .command('runs')
     .description(
       'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
     );
-  defineReading(runs, io, done);
-  defineKeeping(runs, io, done);
-  defineRetention(runs, io, done);
+  for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
 }
 
-function defineReading(runs: Command, io: Io, done: Done): void {
+function defineList(runs: Command, io: Io): void {
   runs
     .command('list')
     .description('list runs, newest first')
@@ -35,6 +46,9 @@ function defineReading(runs: Command, io: Io, done: Done): void {
       const { listRuns } = await import('./action.ts');
       await listRuns(await stateIfAny(io), flags, io);
     });
+}
+
+function defineShow(runs: Command, io: Io): void {
   runs
     .command('show')
     .description("show a run's outcome")
@@ -45,6 +59,9 @@ function defineReading(runs: Command, io: Io, done: Done): void {
       const { showRun } = await import('./action.ts');
       await showRun(await runsOf(io), run, flags, io);
     });
+}
+
+function defineVerify(runs: Command, io: Io, done: Done): void {
   runs
     .command('verify')
     .description(
@@ -59,7 +76,7 @@ function defineReading(runs: Command, io: Io, done: Done): void {
     });
 }
 
-function defineKeeping(runs: Command, io: Io, done: Done): void {
+function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
     .description('finish captures whose tacho was killed; waits for agents that still run')
@@ -81,6 +98,9 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
       const work = flags.auto ? recoverInBackground : recover;
       done(await work(await stateOf(io), { ...flags, run_id }, io));
     });
+}
+
+function defineReindex(runs: Command, io: Io, done: Done): void {
   runs
     .command('reindex')
     .description('make the index again from the journal')
@@ -91,6 +111,9 @@ function defineKeeping(runs: Command, io: Io, done: Done): void {
       const { reindexRuns } = await import('./action.ts');
       done(await reindexRuns(await stateOf(io), flags, io));
     });
+}
+
+function defineRm(runs: Command, io: Io, done: Done): void {
   runs
     .command('rm')
     .description(
@@ -113,7 +136,7 @@ Examples:
   $ tacho runs gc --max-runs 1000
   $ tacho runs gc`;
 
-function defineRetention(runs: Command, io: Io, done: Done): void {
+function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
     .description('remove runs that a policy lets go: archived first, unless told otherwise')
@@ -134,6 +157,9 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
       const { gcRuns } = await import('./keep.ts');
       done(await gcRuns(await stateOf(io), flags, io));
     });
+}
+
+function defineRestore(runs: Command, io: Io, done: Done): void {
   runs
     .command('restore')
     .description('put archived runs back')
@@ -146,6 +172,9 @@ function defineRetention(runs: Command, io: Io, done: Done): void {
       const { restoreRuns } = await import('./keep.ts');
       done(await restoreRuns(await runsOf(io), archive, { ...flags, runs }, io));
     });
+}
+
+function defineStats(runs: Command, io: Io): void {
   runs
     .command('stats')
     .description('how many runs there are, what they cost and how much room they take')

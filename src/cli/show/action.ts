@@ -1,7 +1,7 @@
 /** What `tacho show` does. */
 import { existsSync } from 'node:fs';
-import pc from 'picocolors';
 import { readTranscripts, type Shown, shownFile, showRun } from '../../app/runs/show.ts';
+import { createColours } from '../../lib/colours.ts';
 import { transcriptText } from '../../projections/transcript-text.ts';
 import type { Io } from '../command.ts';
 import { runsOf } from '../state.ts';
@@ -43,7 +43,7 @@ export async function show(run: string, flags: ShowFlags, io: Io): Promise<void>
 }
 
 function textOf({ view }: Shown, flags: ShowFlags, io: Io): Iterable<string> {
-  const style = { colour: pc.createColors(io.colour), unicode: io.unicode, width: io.width };
+  const style = { colour: createColours(io.colour), unicode: io.unicode, width: io.width };
   const { full = false, thinking = false, tool = null } = flags;
   return transcriptText(view, { ...style, full, thinking, tool });
 }

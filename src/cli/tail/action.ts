@@ -1,8 +1,9 @@
 /** What `tacho tail` does. */
-import pc from 'picocolors';
+
 import { livePaths } from '../../app/live/paths.ts';
 import { type TailFilter, tailStored } from '../../app/live/stored.ts';
 import { tail } from '../../app/live/tail.ts';
+import { createColours } from '../../lib/colours.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import {
@@ -94,7 +95,7 @@ function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
 /** Ends the watching when nobody reads any more. */
 function shower(flags: TailFlags, io: Io, stop: AbortController) {
   const { unicode, width } = io;
-  const human = new LiveHuman({ colour: pc.createColors(io.colour), unicode, width });
+  const human = new LiveHuman({ colour: createColours(io.colour), unicode, width });
   return async (message: WireMessage, text: string): Promise<void> => {
     if (flags.json) await io.out.json(`${text}\n`);
     else await io.out.write(human.project(message));

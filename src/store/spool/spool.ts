@@ -17,7 +17,6 @@ import {
   openRead,
   readPrivate,
   startPrivate,
-  syncFolder,
   unlinkQuietly,
   writeAll,
   writeAtomic,
@@ -78,13 +77,15 @@ export function hasOutput(path: string): boolean {
   }
 }
 
-/** A new spool; `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. */
+/**
+ * A new spool; `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. After a power cut they
+ * are there once `writeMeta`, which must come before the agent, has synced their folder.
+ */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
   ownFolder(spool.path, false);
   try {
     for (const path of [spool.stdout, spool.stderr]) createFile(path, SPOOL_MARK);
-    syncFolder(spool.path);
     return spool;
   } catch (cause) {
     removeQuietly(spool.path);

@@ -1,0 +1,195 @@
+/** Rules for code that starts and runs fast (CONTRIBUTING.md), and the places that may break them, each with its reason. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { breaches, type Rule } from './code-rules.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Allowed {
+  rule: Rule;
+  path: string;
+  /** How many places of this file. */
+  places: number;
+  reason: string;
+}
+
+const QUEUE = 'a Map as a queue';
+
+/** Of queues, those that are too large are to be replaced: 500 entries are the bound from which it shows. */
+const ALLOWED: readonly Allowed[] = [
+  {
+    rule: QUEUE,
+    path: 'src/agents/opencode/texts.ts',
+    places: 1,
+    reason: 'all texts go at once when they are too long together, or at 1,000 of them',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/capture/budget.ts',
+    places: 1,
+    reason: 'one per tool call beyond 10,000 different ones, in a run with --loop-guard only',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/capture/call-states.ts',
+    places: 1,
+    reason: 'half of the Map goes at once, when it has twice what it may keep',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/conformance/run-event-rules.ts',
+    places: 1,
+    reason: 'only for streams with more open calls than an agent ever had',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/lib/bounded.ts',
+    places: 3,
+    reason: 'the helper itself; RecentMap and RecentSet drop half at once',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/live/collector/forward.ts',
+    places: 1,
+    reason: 'one per forwarded request beyond 1,000 routes, which people make',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/live/collector/long-lines.ts',
+    places: 1,
+    reason: 'goes over those that wait for a place, a connection each: at most 512',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/live/collector/pump.ts',
+    places: 1,
+    reason: 'one per session beyond 10,000 places of one subscription',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/live/read-cursors.ts',
+    places: 1,
+    reason: 'one per session beyond 10,000 places that were read',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/projections/live/calls.ts',
+    places: 3,
+    reason:
+      'one per call beyond 5,000 answered ones; the first open call is asked for, and not deleted',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/projections/live/texts.ts',
+    places: 1,
+    reason: 'texts that are spoken at once: at most 256',
+  },
+  {
+    rule: QUEUE,
+    path: 'src/store/journal/session-state.ts',
+    places: 1,
+    reason: 'one per session beyond 1,000, between two groups of the journal',
+  },
+  {
+    rule: 'table at load',
+    path: 'src/redact/rules.ts',
+    places: 2,
+    reason: 'two bytes of the beginning of each kind of key: 22 entries in a blank table of bytes',
+  },
+];
+
+const sources = () =>
+  globSync('src/**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts') && !path.includes('/generated/'))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+
+test('no file breaks a rule but where that is allowed, with a reason', () => {
+  const found = breaches(sources());
+  const left = found.filter(
+    ({ rule, path }) => !ALLOWED.some((one) => one.rule === rule && one.path === path),
+  );
+  expect(left).toEqual([]);
+  const counted = ALLOWED.map(({ rule, path }) => ({
+    rule,
+    path,
+    places: found.filter((one) => one.rule === rule && one.path === path).length,
+  }));
+  expect(counted).toEqual(ALLOWED.map(({ rule, path, places }) => ({ rule, path, places })));
+  for (const { reason } of ALLOWED) expect(reason.length).toBeGreaterThan(20);
+});
+
+const rulesOf = (text: string, path = 'src/app/some.ts') =>
+  breaches([{ path, text }]).map(({ rule }) => rule);
+
+describe('the rules find what they are for', () => {
+  test('Intl and expressions of Unicode that are made when a file is loaded', () => {
+    for (const text of [
+      'const segmenter = new Intl.Segmenter();',
+      'const made: Intl.Collator = (() => { return new Intl.Collator(); })();',
+      'const TABLE = { collator: new Intl.Collator() };',
+    ])
+      expect(rulesOf(text)).toEqual(['Intl at load']);
+    for (const text of [
+      'const LETTER = /\\p{L}/u;',
+      'const EMOJI = /^[\\q{a}]$/v;',
+      'export const T = { a: [/x/, /[\\p{Cc}/]/gu] };',
+      "const LETTER = new RegExp('\\\\p{L}', 'u');",
+      `const LETTER = new RegExp(\`^\${x}\\\\P{L}\`, "u");`,
+    ])
+      expect(rulesOf(text)).toEqual(['expression of Unicode at load']);
+  });
+
+  test('tables that are computed when a file is loaded', () => {
+    const calls = Array.from({ length: 101 }, (_, n) => `make(${n})`).join(', ');
+    for (const text of [
+      `const T = [${calls}];`,
+      `const T = new Map([${calls.replaceAll('make(', "['a', f(").replaceAll(')', ')]')}]);`,
+      'const T = Array.from({ length: 1000 }, (_, n) => n * n);',
+      'const T = new Uint32Array(65536);',
+      'const T = [];\nfor (let n = 0; n < 9; n++) T.push(n);',
+    ])
+      expect(rulesOf(text)).toEqual(['table at load']);
+  });
+
+  test('the first key of a Map, taken again and again', () => {
+    for (const text of [
+      'function f() { map.delete(map.keys().next().value); }',
+      'class A { f() { return this.#map.entries().next().value; } }',
+      'function f() { for (const key of map.keys()) { if (map.size < 9) break; map.delete(key); } }',
+      'function f() { for (const [key] of this.#map) { this.#map.delete(key); return; } }',
+      'function f() { dropOldest(map, 10); }',
+    ])
+      expect(rulesOf(text)).toEqual([QUEUE]);
+  });
+
+  test('opening, listing and reading for each of many runs', () => {
+    for (const text of [
+      'function f() { for (const run of runs) { using index = openIndex(state); } }',
+      'async function f() { for await (const id of state.run_ids) await readSession(journal, id); }',
+      'const sizes = (rows: Row[]) => rows.map((row) => statSync(row.path).size);',
+      'const f = () => index.runs.filter(isOld).forEach((run) => { listSegments(run.journal); });',
+    ])
+      expect(rulesOf(text)).toEqual(['work in a loop over runs']);
+  });
+});
+
+test('the rules leave the rest alone', () => {
+  for (const text of [
+    'const segmenter = lazy(() => new Intl.Segmenter());',
+    'function f(): Intl.Segmenter { return new Intl.Segmenter(); }',
+    'class A { readonly made = new Intl.Segmenter(); }',
+    'const f = (x: string) => x.replace(/\\p{L}/gu, "");',
+    `// new Intl.Segmenter(), /\\p{L}/u\nconst s = 'Intl.Segmenter';\nconst t = \`Intl \${1} \\\\p{L}\`;`,
+    'const half = a / b;\nconst PLAIN = /[a-z/]+/g;',
+    'const T = { a: 1, b: [2, 3], c: new Set(["x"]) };',
+    'function f() { for (const key of map.keys()) use(key); }',
+    'function f() { for (const key of map.keys()) { map.delete(key); } }',
+    'function f() { using index = openIndex(state); for (const run of runs) index.get(run); }',
+    'function f() { for (const segment of segments) scanSegment(segment); }',
+  ])
+    expect(rulesOf(text), text).toEqual([]);
+  const loop = 'function f() { for (const run of runs) readSession(run); }';
+  expect(rulesOf(loop, 'src/store/index/some.ts')).toEqual([]);
+});

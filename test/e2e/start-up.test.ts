@@ -1,0 +1,85 @@
+/** What a start loads, and the texts that need no command at all. How much CPU that takes is measured in bench/start-up.ts. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fixedTexts } from '../../src/cli/fixed-texts.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
+import { fixture, root, usePlace } from './cli.ts';
+
+const place = usePlace();
+const folder = join(root, 'dist', 'texts');
+
+/** Each takes as long to load as a good part of the whole command. */
+const DEAR =
+  'child_process crypto http http2 https net readline sqlite stream tls worker_threads zlib';
+
+/** The dear modules that a command loads, and the segmenters that it makes. */
+async function loadedBy(args: readonly string[], env: Record<string, string> = {}) {
+  const LOADED_FILE = join(place.folder, 'loaded.json');
+  const NODE_OPTIONS = `--require ${fixture('what-is-loaded.cjs')}`;
+  const { code, stderr } = await place.tacho(args, { env: { LOADED_FILE, NODE_OPTIONS, ...env } });
+  expect([code, stderr]).toEqual([0, '']);
+  const { loaded, segmenters } = JSON.parse(readFileSync(LOADED_FILE, 'utf8'));
+  return { dear: DEAR.split(' ').filter((name) => loaded.includes(name)), segmenters };
+}
+
+describe('help and version', () => {
+  test('are in files that say what the commands say now', () => {
+    const files = readdirSync(folder).map((name) => [
+      name.replace('.txt', ''),
+      readFileSync(join(folder, name), 'utf8'),
+    ]);
+    expect(Object.fromEntries(files)).toEqual(Object.fromEntries(fixedTexts()));
+  });
+
+  test('are printed alike by the launcher and by the command', async () => {
+    for (const words of [[], ['run'], ['runs'], ['runs', 'list'], ['eval', 'compare']]) {
+      const text = readFileSync(join(folder, `${['tacho', ...words].join('-')}.txt`), 'utf8');
+      for (const flag of ['--help', '-h']) {
+        expect(await place.tacho([...words, flag])).toMatchObject({ code: 0, stdout: text });
+        const made = await place.tacho(['--state-dir', 'x', ...words, flag]);
+        expect(made).toMatchObject({ code: 0, stdout: text, stderr: '' });
+      }
+    }
+    for (const flag of ['--version', '-V'])
+      expect((await place.tacho([flag])).stdout).toBe(
+        readFileSync(join(folder, 'version.txt'), 'utf8'),
+      );
+  });
+
+  test('of what is no command is the help or the mistake that the program knows', async () => {
+    const extra = await place.tacho(['run', 'prompt', '--help']);
+    expect(extra.stdout).toBe(readFileSync(join(folder, 'tacho-run.txt'), 'utf8'));
+    const unknown = await place.tacho(['rns', 'list']);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('Did you mean')]);
+    const path = await place.tacho(['../version', '--help']);
+    expect(path.stdout).toBe(readFileSync(join(folder, 'tacho.txt'), 'utf8'));
+  });
+
+  test('that cannot be written are reported', async () => {
+    const under = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
+    const { code, stderr } = await place.tacho(['--help'], { under });
+    expect([code, stderr]).toEqual([70, expect.stringContaining('the disk is full')]);
+  });
+
+  test('load none of the modules that take long', async () => {
+    for (const args of [['--help'], ['--version'], ['run', '--help'], ['--state-dir', 'x', '-h']])
+      expect(await loadedBy(args)).toEqual({ dear: [], segmenters: 0 });
+  });
+});
+
+test('listing no runs loads none of the modules that take long', async () => {
+  expect(await loadedBy(['runs', 'list'])).toEqual({ dear: [], segmenters: 0 });
+});
+
+test('a command loads what it needs and no more', async () => {
+  await place.tacho(['run', ...CHAOS, 'zażółć 日本語', '--', ...played('text')]);
+  const list = await loadedBy(['runs', 'list']);
+  expect(list).toEqual({ dear: ['crypto', 'sqlite', 'stream'], segmenters: 0 });
+});
+
+test('a completion script has the words of all commands', async () => {
+  const { stdout } = await place.tacho(['completion', 'bash']);
+  for (const name of ['run', 'runs list', 'eval compare', 'completion'])
+    expect(stdout).toContain(`    "${name}") words="`);
+});
