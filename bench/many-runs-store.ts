@@ -72,7 +72,7 @@ function changed(event: Event, at: number, digest: { events: number; sha256: str
 }
 
 /** In a process of its own: segments that a living process may write are left alone by other commands. */
-export async function fill(folder: string, runs: number): Promise<void> {
+async function fill(folder: string, runs: number): Promise<void> {
   const events = await recorded();
   const state = openStateDir(folder);
   using index = openIndex(state);

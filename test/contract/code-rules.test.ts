@@ -50,46 +50,21 @@ const ALLOWED: readonly Allowed[] = [
   },
   {
     rule: QUEUE,
-    path: 'src/live/collector/forward.ts',
-    places: 1,
-    reason: 'one per forwarded request beyond 1,000 routes, which people make',
-  },
-  {
-    rule: QUEUE,
     path: 'src/live/collector/long-lines.ts',
     places: 1,
     reason: 'goes over those that wait for a place, a connection each: at most 512',
   },
   {
     rule: QUEUE,
-    path: 'src/live/collector/pump.ts',
-    places: 1,
-    reason: 'one per session beyond 10,000 places of one subscription',
-  },
-  {
-    rule: QUEUE,
-    path: 'src/live/read-cursors.ts',
-    places: 1,
-    reason: 'one per session beyond 10,000 places that were read',
-  },
-  {
-    rule: QUEUE,
     path: 'src/projections/live/calls.ts',
-    places: 3,
-    reason:
-      'one per call beyond 5,000 answered ones; the first open call is asked for, and not deleted',
+    places: 1,
+    reason: 'the first open call is asked for, and not deleted',
   },
   {
     rule: QUEUE,
     path: 'src/projections/live/texts.ts',
     places: 1,
     reason: 'texts that are spoken at once: at most 256',
-  },
-  {
-    rule: QUEUE,
-    path: 'src/store/journal/session-state.ts',
-    places: 1,
-    reason: 'one per session beyond 1,000, between two groups of the journal',
   },
   {
     rule: 'table at load',
