@@ -7,8 +7,8 @@ import { SHAPES, type Shape, writeRecording } from './recordings.ts';
 
 const BYTES = 100e6;
 const MANY_BYTES = 1e9;
-const TURNS = 3;
-const CPU_MOST = 2;
+const TURNS = 5;
+const CPU_MOST = 1.8;
 const FLAT_MOST = 1.25;
 /** Agents whose sessions may last for days. */
 const LONG: ReadonlySet<string> = new Set(['claude', 'codex', 'copilot', 'pi']);
@@ -42,7 +42,7 @@ async function measured(shape: Shape, folder: string): Promise<Row[]> {
   const [ours, bare] = bestCpu(TURNS, convert(shape, one), [process.execPath, loop, one]);
   const rows: Row[] = [
     {
-      name: `${agent}, ${from}: 100 MB to outcome, CPU, beside a bare read-split-parse loop`,
+      name: `convert: ${agent}, ${from}, 100 MB to outcome, CPU, beside a bare read-split-parse loop`,
       value: `${ours.toFixed(2)} s`,
       reference: `${bare.toFixed(2)} s`,
       ratio: ours / bare,
@@ -58,7 +58,7 @@ async function measured(shape: Shape, folder: string): Promise<Row[]> {
   ];
   rmSync(many);
   rows.push({
-    name: `${agent}, ${from}: 1 GB, memory, beside 100 MB`,
+    name: `convert: ${agent}, ${from}, 1 GB, memory, beside 100 MB`,
     value: `${large.toFixed(0)} MB`,
     reference: `${small.toFixed(0)} MB`,
     ratio: large / small,

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { BARE_LOOP } from './big-session.ts';
 import { cpuSeconds, memoryMb, type Row } from './measure.ts';
 import { recordingAt, SHAPES, type Shape, writeRecording } from './recordings.ts';
+import { BARE_LOOP } from './session.ts';
 
 const SESSIONS = 1_000;
 /** Short ones are many, long ones hold most of the bytes. */
@@ -13,6 +13,7 @@ const SIZES_MB = [0.2, 0.5, 1, 2, 6];
 const FIRST_S_MOST = 30;
 const MEMORY_MOST_MB = 200;
 const AGAIN_S_MOST = 0.3;
+const STORE_MOST = 0.3;
 /** Files that changed just before they were read are read again. */
 const SETTLED_MS = 3_000;
 const DAY_MS = 86_400_000;
@@ -72,13 +73,18 @@ export async function run(): Promise<Row[]> {
   }
 }
 
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile());
+const bytesOf = (files: readonly string[]) =>
+  files.reduce((sum, path) => sum + statSync(path).size, 0);
+
 async function rowsOf(folder: string, home: string): Promise<Row[]> {
   const loop = join(folder, 'loop.mjs');
   writeFileSync(loop, BARE_LOOP);
-  const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(home, name))
-    .filter((path) => path.endsWith('.jsonl'));
-  const bytes = files.reduce((sum, path) => sum + statSync(path).size, 0);
+  const files = filesIn(home).filter((path) => path.endsWith('.jsonl'));
+  const bytes = bytesOf(files);
   const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
   const importing = (state: string) => [
     ...['env', `HOME=${home}`, process.execPath, tacho, 'import', '--all'],
@@ -87,6 +93,7 @@ async function rowsOf(folder: string, home: string): Promise<Row[]> {
   const bare = cpuSeconds([process.execPath, loop, ...files]);
   const first = cpuSeconds(importing('one'));
   const again = Math.min(...Array.from({ length: 3 }, () => cpuSeconds(importing('one'))));
+  const store = bytesOf(filesIn(join(folder, 'one')));
   rmSync(join(folder, 'one'), { recursive: true });
   const memory = await memoryMb(importing('two'));
   const row = (name: string, value: string, ok: boolean, target: string): Row => ({
@@ -111,5 +118,13 @@ async function rowsOf(folder: string, home: string): Promise<Row[]> {
       again <= AGAIN_S_MOST,
       `≤ ${AGAIN_S_MOST} s`,
     ),
+    {
+      name: '… the whole store beside the raw sessions',
+      value: `${(store / 1e6).toFixed(0)} MB`,
+      reference: `${(bytes / 1e6).toFixed(0)} MB`,
+      ratio: store / bytes,
+      target: `≤ ${STORE_MOST} ×`,
+      ok: store / bytes <= STORE_MOST,
+    },
   ];
 }

@@ -7,7 +7,7 @@ import type { Row } from './measure.ts';
 
 const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>> = {
   'start-up': () => import('./start-up.ts'),
-  'big-session': () => import('./big-session.ts'),
+  convert: () => import('./convert.ts'),
   import: () => import('./import.ts'),
   home: () => import('./home.ts'),
   decoders: () => import('./decoders.ts'),
