@@ -24,7 +24,7 @@ import { openStateDir } from '../state-dir.ts';
 import { endsOf, follow } from './follow.ts';
 import { FRAME_BYTES, tableBytes } from './frame-table.ts';
 import { openJournal } from './journal.ts';
-import { packBeside, packLeft } from './pack.ts';
+import { packBeside } from './pack.ts';
 import { readAll, readSession } from './read.ts';
 import { diskBytes, listSegments, newReport, scanSegment, segmentBytes } from './scan.ts';
 import { mayGrow } from './segment.ts';
@@ -374,28 +374,7 @@ describe('a packed file of others', () => {
   });
 });
 
-describe('both forms', () => {
-  test('the plain one counts, and what was left of the packing is finished', async () => {
-    const { dir, segment, path, zst, plain } = await packedJournal(300);
-    writeFileSync(path, plain);
-    writeFileSync(zst, 'left by a kill');
-    expect(listSegments(dir)).toEqual([segment]);
-    expect(segmentBytes(dir, segment)).toBe(plain.length);
-    expect((await numbersIn(dir)).found).toEqual(upTo(300));
-    expect(await packLeft(path)).toBe(true);
-    expect(existsSync(path)).toBe(false);
-    expect(segmentText(path).equals(plain)).toBe(true);
-  });
-
-  test('a packed one beside a plain one that is too small is removed', async () => {
-    const dir = journalDir();
-    const path = join(dir, `${'0'.repeat(26)}.jsonl`);
-    writeFileSync(path, '{"v":1}\n');
-    writeFileSync(path + PACKED, 'x');
-    expect(await packLeft(path)).toBe(false);
-    expect(readdirSync(dir)).toEqual([`${'0'.repeat(26)}.jsonl`]);
-  });
-
+describe('packing', () => {
   test('a text without an end of line, or larger than a frame without one, is packed as it is', async () => {
     const dir = journalDir();
     for (const text of [
