@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -15,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { segmentText } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
@@ -189,6 +190,43 @@ describe('a closed segment', () => {
     const path = join(dir, listSegments(dir)[0] as string);
     const text = readFileSync(path, 'latin1').replace('read', 'dare');
     writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+    await journal.close();
+    expect([existsSync(path), existsSync(path + PACKED)]).toEqual([true, false]);
+    expect(() => journal.check()).toThrow(/was changed/);
+  });
+
+  verifies(
+    'ST-2',
+    'with a plain file beside it is noticed, also while the run continues',
+    async () => {
+      const dir = journalDir();
+      const journal = openJournal(dir, { segment_bytes_max: 200_000 });
+      journal.begin('s');
+      const all = entries(300);
+      for (let at = 0; at < 300; at += 20) await journal.append(all.slice(at, at + 20));
+      const [segment] = listSegments(dir) as [string];
+      const path = join(dir, segment);
+      await vi.waitFor(() => expect(existsSync(path)).toBe(false), 20_000);
+      journal.check();
+      const text = segmentText(path);
+      writeFileSync(path, text.subarray(0, text.indexOf(10, 10_000) + 1));
+      expect(() => journal.check()).toThrow(/was removed or replaced/);
+      await journal.close();
+      expect(() => journal.check()).toThrow(/was removed or replaced/);
+    },
+  );
+
+  verifies('ST-2', 'stays plain when its time was set back after a change', async () => {
+    const dir = journalDir();
+    const journal = openJournal(dir);
+    journal.begin('s');
+    await journal.append(entries(200));
+    const path = join(dir, listSegments(dir)[0] as string);
+    const times = join(testFolder(), 'times');
+    execFileSync('touch', ['-r', path, times]);
+    const text = readFileSync(path, 'latin1').replace('read', 'dare');
+    writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+    execFileSync('touch', ['-r', times, path]);
     await journal.close();
     expect([existsSync(path), existsSync(path + PACKED)]).toEqual([true, false]);
     expect(() => journal.check()).toThrow(/was changed/);
