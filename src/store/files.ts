@@ -1,5 +1,6 @@
 /** Files of the state folder: 0600 whatever the umask, never through a symbolic link, durable when it is said so. */
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fchmodSync,
@@ -183,12 +184,14 @@ export function startPrivate(path: string, stage: string, durable = true) {
         close();
         if (durable) syncFolder(dirname(path));
       }),
-    /** The same, durable, without holding up the event loop. */
-    async commitLater(): Promise<void> {
+    /** The same, durable, without holding up the event loop. Gives the file that was made, whatever is at the path now. */
+    async commitLater(): Promise<BigIntStats> {
       await syncLater(fd);
       named(() => renameSync(temp, path));
+      const made = fstatSync(fd, { bigint: true });
       close();
       await syncFolderLater(dirname(path));
+      return made;
     },
     /** Does nothing after `commit`. The end of a `using` calls it. */
     abandon,

@@ -1,14 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { seededRandom } from '../../src/lib/ids.ts';
+import { listSegments } from '../../src/store/journal/scan.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { testFolder } from '../fixtures/folder.ts';
 import { makeImage, mount, unmount, whyNoMount } from './mount.ts';
 import { checkSession, lastAnswer, startWriter } from './writer.ts';
 
+const PACK_LEFT = join(import.meta.dirname, '../../src/store/journal/pack-left.ts');
 const CUTS = 5;
 const UNSYNCED = Buffer.alloc(1_000_000, 1);
 const why = whyNoMount('loop');
@@ -62,6 +65,51 @@ verifies(
   },
   300_000,
 );
+
+/** Packs the one segment of a journal, in a process of its own that may be killed at a place. */
+function packIn(dir: string, fail_at: string): void {
+  const [segment] = listSegments(dir);
+  const code = `import(${JSON.stringify(PACK_LEFT)}).then((m) => m.packLeft(...process.argv.slice(1)))`;
+  const env = { ...process.env, TACHO_FAIL_AT: fail_at };
+  const { signal, status } = spawnSync(process.execPath, ['-e', code, dir, segment as string], {
+    env,
+  });
+  expect([signal, status]).toEqual(fail_at === '' ? [null, 0] : ['SIGKILL', null]);
+}
+
+for (const fail_at of ['', 'after_packed'])
+  verifies(
+    'ST-3',
+    `a power cut after the packing of what a dead writer left loses nothing of it${fail_at === '' ? '' : ', killed too'}${unless}`,
+    async () => {
+      if (why !== null) return;
+      const folder = testFolder();
+      const [image, copy, answers, disk, after] = ['image', 'copy', 'answers', 'disk', 'after'].map(
+        (name) => join(folder, name),
+      ) as [string, string, string, string, string];
+      makeImage(image, 64);
+      mount(['-o', 'loop', image], disk);
+      onTestFinished(() => unmount(disk));
+      const { journal: dir } = openStateDir(join(disk, 'state'));
+      writeFileSync(answers, '');
+      // Dies between a write and its sync: the last entries are in the page cache only.
+      const { ended } = startWriter([dir, 's', '10000', '10000000'], answers, {
+        TACHO_FAIL_AT: 'after_write:60',
+      });
+      expect(await ended).toBe('SIGKILL');
+      const answered = lastAnswer(answers);
+      const found = await checkSession(dir, 's', answered);
+      expect(found).toBeGreaterThan(answered);
+      packIn(dir, fail_at);
+      copyFileSync(image, copy);
+      mount(['-o', 'loop', copy], after);
+      try {
+        expect(await checkSession(join(after, 'state', 'journal'), 's', found)).toBe(found);
+      } finally {
+        unmount(after);
+      }
+    },
+  );
 
 async function stopped(pid: number): Promise<void> {
   const state = () => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.[0];

@@ -4,6 +4,9 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import type { Event, EventOf } from '../../model/event.ts';
+import { createOutcomeFold } from '../../projections/outcome.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import { bury, removeIfDeleted } from '../../store/journal/tombstones.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { type Closing, endRun } from './close-run.ts';
 import { startRecord } from './record.ts';
@@ -44,6 +47,39 @@ verifies('ST-2', 'a record that is removed after the end of its run is no record
   expect(lost).toMatchObject({ recorded: false, exit_reason: 'capture_error' });
   expect(lost.unlisted).toMatch(/the record of the run is lost: was removed/);
 });
+
+verifies(
+  ['ST-2', 'ST-5'],
+  'a run that is deleted once it is listed is no lost record',
+  async () => {
+    let deletes = () => {};
+    const ending = closing(() => {
+      deletes();
+      throw new Error('was removed or replaced');
+    });
+    const { state, run_id } = ending.recording;
+    ending.recording.journal.close = async () => {};
+    const outcome = { ...createOutcomeFold({ keepIo: false }).finish(), run_id, agent: 'toy' };
+    ending.recording.outcome = () => ({ ...outcome, exit_reason: 'ok' });
+    // As a gc does between the storing of the run and the last look at its record.
+    deletes = () => {
+      bury(state, [run_id]);
+      using index = openIndex(state);
+      expect(index.hasRun(run_id)).toBe(true);
+      removeIfDeleted(state, index, run_id);
+    };
+    expect(await endRun(ending, true)).toMatchObject({
+      recorded: true,
+      exit_reason: 'ok',
+      unlisted: null,
+    });
+    deletes = () => {};
+    expect(await endRun(ending, false)).toMatchObject({
+      recorded: false,
+      exit_reason: 'capture_error',
+    });
+  },
+);
 
 /** Where each agent looks for the sessions of a home folder: a variable, its value, and a folder or file below. */
 const SESSIONS: [agent: string, variable: string, folder: string, below: string][] = [

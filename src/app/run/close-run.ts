@@ -22,7 +22,7 @@ import { VALUE_CHARS_MIN } from '../../redact/gate.ts';
 import { sessionEvents } from '../sessions/session-source.ts';
 import type { FailedView } from './recorder.ts';
 import { note, TRANSCRIPT } from './recording.ts';
-import { type EndedRun, lostRecord, NOTHING_STORED, storeRun } from './store-run.ts';
+import { type EndedRun, lostRecord, NOTHING_STORED, storeRun, wasDeleted } from './store-run.ts';
 
 export interface Closing extends EndedRun {
   pipeline: Pipeline;
@@ -91,7 +91,8 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
     ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
     : recorder.failed;
   const failed_views = [...failed, ...missing];
-  const lost = lostRecord(recording) !== null;
+  // Once it is listed, others may delete it: that is no loss.
+  const lost = lostRecord(recording) !== null && !(whole && wasDeleted(recording));
   const exit_reason = lost ? 'capture_error' : outcome.exit_reason;
   const recorded = whole && !lost;
   return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };

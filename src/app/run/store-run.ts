@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import { removeIfDeleted } from '../../store/journal/tombstones.ts';
+import { isDeleted, removeIfDeleted } from '../../store/journal/tombstones.ts';
 import type { Spool } from '../../store/spool/spool.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { saveTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
@@ -82,6 +82,15 @@ async function storeTranscript({ state, run_id, transcript }: Recording, outcome
   using writer = new TranscriptWriter({ tmp: state.tmp });
   for await (const event of journalledEvents(state, run_id)) writer.push(event);
   saveTranscript(state, outcome, writer);
+}
+
+/** Whether a command deleted the run, as `runs gc` may as soon as it is listed: its bytes are freed at once. */
+export function wasDeleted({ state, run_id }: Recording): boolean {
+  try {
+    return isDeleted(state, run_id);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */

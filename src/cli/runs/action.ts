@@ -178,7 +178,7 @@ export async function removeNamed(
     await io.out.write(`${run_id}: a running tacho sends its messages; try again after that\n`);
   for (const segment of left)
     await io.err.write(
-      `note: journal/${segment} still holds deleted runs: a running tacho writes it; tacho runs gc frees them later\n`,
+      `note: journal/${segment} still holds deleted runs: a running tacho writes it, or a part of it cannot be read; tacho runs gc frees them once it can\n`,
     );
   return missing.length + running.length + sending.length > 0 ? 1 : 0;
 }

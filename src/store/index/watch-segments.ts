@@ -10,8 +10,8 @@ import { isPacked } from '../journal/segment-file.ts';
 
 /** Whether a writer lives costs as much as some looks at the size of its segment. */
 const LOOKS = 16;
-/** The times of files go by ticks: a change within one may leave a folder's time as it was. */
-const TICK_MS = 200;
+/** The times of files go by ticks, of 2 s on FAT: a change within one may leave a folder's time as it was. */
+const TICK_MS = 2_000;
 
 export function watchSegments(dir: string) {
   const sizes = new Map<string, number>();

@@ -7,8 +7,8 @@ import { bytesAt, frameAt } from './zstd-frames.ts';
 
 /** What a frame holds at most. Smaller ones pack worse, larger ones make one entry dear to read. */
 export const FRAME_BYTES = 1024 * 1024;
-/** A table with more is none of ours: a segment ends at 64 MiB, and behind an entry of at most 64 MiB. */
-export const FRAMES_MAX = 1024;
+/** Twice what a segment of ours has: it ends at 64 MiB, or is one entry of at most 64 MiB. A file with more is none. */
+export const FRAMES_MAX = 130;
 /** What a frame may take on the disk: as zstd does for bytes that cannot be packed. */
 const PACKED_BYTES_MAX = FRAME_BYTES + FRAME_BYTES / 256 + 64;
 /** Of a frame that no table names; one of ours has 8. */

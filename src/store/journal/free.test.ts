@@ -1,15 +1,22 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { verifies } from '../../../test/e2e/verifies.ts';
+import { journalLine } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
+import { errno } from '../files.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import { openIndex } from '../index/index-db.ts';
 import { openStateDir, type StateDir } from '../state-dir.ts';
+import { damaged } from './frame-text.ts';
 import { freeDeleted } from './free.ts';
 import { openJournal } from './journal.ts';
+import { packLeft } from './pack-left.ts';
 import { readSession } from './read.ts';
-import { listSegments, newReport } from './scan.ts';
+import { isSegment, listSegments, newReport, segmentOf } from './scan.ts';
+import { PACKED } from './segment-file.ts';
 import { bury } from './tombstones.ts';
+import { framesOf } from './zstd-frames.ts';
 
 const DEAD = { v: 1, pid: 1073741824, ticks: 1, space: null };
 const NAME = `${'0'.repeat(26)}.jsonl`;
@@ -113,6 +120,46 @@ test('a segment that cannot be read is left', async () => {
   mkdirSync(join(state.journal, NAME));
   expect(await freeDeleted(state, index)).toEqual({ removed: [], rewritten: [], left: [NAME] });
   index.close();
+});
+
+verifies('ST-5', 'a packed segment with a damaged part is left as it is', async () => {
+  const { state, index } = newState();
+  const text = 'x'.repeat(30_000);
+  const lines = ['a', 'b'].flatMap((s) =>
+    [1, 2].map((n) =>
+      journalLine({ s, o: 'm', n, e: `${s} ${n} ${text}` })
+        .toString()
+        .trimEnd(),
+    ),
+  );
+  write(state, NAME, lines);
+  expect(await packLeft(state.journal, NAME)).toBe(true);
+  const zst = join(state.journal, NAME + PACKED);
+  const whole = readFileSync(zst);
+  const { from } = [...framesOf(zst)][1] as { from: number };
+  const hole = Buffer.from(whole).fill(0xaa, from + 12, from + 40);
+  await createCatalogue(state.journal, index).refresh(newReport());
+  bury(state, ['a']);
+  for (const bytes of [hole, whole.subarray(0, -3)]) {
+    writeFileSync(zst, bytes);
+    expect(await freeDeleted(state, index)).toEqual({ removed: [], rewritten: [], left: [NAME] });
+    expect(readdirSync(state.journal).filter((name) => isSegment(segmentOf(name)))).toEqual([
+      NAME + PACKED,
+    ]);
+    expect(readFileSync(zst).equals(bytes)).toBe(true);
+  }
+  // Nothing was lost: once it is whole again, the rest is kept.
+  writeFileSync(zst, whole);
+  expect((await freeDeleted(state, index)).rewritten).toEqual([NAME]);
+  expect((await bodies(state, 'b')).map((body) => body.slice(0, 4))).toEqual(['"b 1', '"b 2']);
+  index.close();
+});
+
+test('only what the decompressor says of the bytes is damage', () => {
+  for (const code of ['ZSTD_error_corruption_detected', 'Z_BUF_ERROR', 'ERR_BUFFER_TOO_LARGE'])
+    expect(damaged(errno(code))).toBeNull();
+  const others = ['ZSTD_error_memory_allocation', 'ERR_ZLIB_INITIALIZATION_FAILED', 'EIO', ''];
+  for (const code of others) expect(() => damaged(errno(code, 'other')), code).toThrow('other');
 });
 
 test('a torn last line of a dead writer goes with its segment', async () => {

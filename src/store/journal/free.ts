@@ -13,7 +13,14 @@ import type { Index } from '../index/index-db.ts';
 import type { StateDir } from '../state-dir.ts';
 import { eachLine, isSegment, listSegments, newReport } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
-import { isThere, openSegment, PACKED, readFirst, type SegmentFile } from './segment-file.ts';
+import {
+  isThere,
+  isWhole,
+  openSegment,
+  PACKED,
+  readFirst,
+  type SegmentFile,
+} from './segment-file.ts';
 import { readHeader } from './segment-owner.ts';
 import { finishDeletions } from './tombstones.ts';
 
@@ -21,7 +28,7 @@ export interface Freed {
   removed: string[];
   /** Segments of which only what is kept was written again. */
   rewritten: string[];
-  /** Segments that still hold deleted runs, because a process writes them or they cannot be read. */
+  /** Segments that still hold deleted runs: a process writes them, or they cannot be read or unpacked whole. */
   left: string[];
 }
 
@@ -64,7 +71,7 @@ interface Contents {
   kept: Range[];
 }
 
-/** Null when the segment cannot be read to its end. */
+/** Null when the segment cannot be read to its end, or a part of its packed form is damaged. */
 async function lookAt(
   dir: string,
   segment: string,
@@ -87,7 +94,8 @@ async function lookAt(
   });
   keepUpTo(end);
   found.alive += report.corrupt;
-  return report.unreadable > 0 ? null : found;
+  if (report.unreadable > 0 || (report.corrupt > 0 && !isWhole(join(dir, segment)))) return null;
+  return found;
 }
 
 /** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */

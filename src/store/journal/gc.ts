@@ -11,11 +11,10 @@ import type { StateDir } from '../state-dir.ts';
 import { sweepLeftovers } from '../sweep.ts';
 import { createArchive } from './archive.ts';
 import { freeDeleted } from './free.ts';
-import { packLeft } from './pack.ts';
+import { packClosed } from './pack-left.ts';
 import { createSift, inOrder, walkSession } from './read.ts';
 import { eachLine, listSegments, newReport, type SegmentLine, unreadable } from './scan.ts';
-import { mayGrow, segmentName } from './segment.ts';
-import { isPacked } from './segment-file.ts';
+import { segmentName } from './segment.ts';
 import { deleteRuns } from './tombstones.ts';
 
 export interface GcRun {
@@ -77,14 +76,6 @@ export async function collectRuns(
     segments_removed: freed.removed.length,
     segments_rewritten: freed.rewritten.length,
   };
-}
-
-/** Packs the segments that dead processes left. */
-async function packClosed(dir: string): Promise<void> {
-  for (const segment of listSegments(dir)) {
-    const path = join(dir, segment);
-    if (!isPacked(path) && !mayGrow(dir, segment)) await packLeft(path);
-  }
 }
 
 type Archived = Pick<GcResult, 'archive' | 'kept'>;

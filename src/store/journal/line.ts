@@ -33,6 +33,10 @@ const CLOSING = 0x7d;
 // `"` in a JSON string is always escaped, so this cannot match inside an id.
 const HEAD =
   /^\{"s":("(?:[^"\\]|\\.){0,8192}"),"o":("(?:[^"\\]|\\.){0,8192}"),"n":(\d{1,15}),"c":"([0-9a-f]{8})"$/;
+/** More than that matches, with the key behind it. */
+const HEAD_BYTES_MAX = 2 * 8192 + 128;
+/** Of a line with empty ids and an empty body. */
+const LINE_BYTES_MIN = 41;
 
 /** What all lines of a source have before their numbers, and its checksum. */
 export interface SourceHead {
@@ -112,11 +116,25 @@ export function writeLine(
   return { at, crc, end: end + 2 };
 }
 
+/** Whether `bytes[start, end)` begin with a key. */
+export function startsWith(bytes: Buffer, key: Buffer, start: number, end: number): boolean {
+  if (end - start < key.length) return false;
+  for (let i = 0; i < key.length; i++) if (bytes[start + i] !== key[i]) return false;
+  return true;
+}
+
+/** Where `bytes[start, end)` have a key, or -1. What is behind them is not looked at: lines may be short, and many. */
+function indexWithin(bytes: Buffer, key: Buffer, start: number, end: number): number {
+  if (end - start < LINE_BYTES_MIN) return -1;
+  const at = bytes.subarray(start, end).indexOf(key);
+  return at < 0 ? -1 : start + at;
+}
+
 /** Reads the line in `bytes[start, end)`; null when it is no journal line or its hash is wrong. */
 export function readLine(bytes: Buffer, start: number, end: number): LineHead | null {
-  if (bytes[end - 1] !== CLOSING) return null;
-  const key = bytes.indexOf(BODY_KEY, start);
-  if (key < 0 || key >= end) return null;
+  if (bytes[end - 1] !== CLOSING || !startsWith(bytes, OPENING, start, end)) return null;
+  const key = indexWithin(bytes, BODY_KEY, start, Math.min(end, start + HEAD_BYTES_MAX));
+  if (key < 0) return null;
   const found = HEAD.exec(bytes.toString('latin1', start, key));
   if (found === null) return null;
   const head = {
@@ -144,12 +162,10 @@ function idText(json: string): string {
 
 /** A whole line behind bytes that are none (a hole that a power cut left): where it begins, or -1. */
 export function findLine(bytes: Buffer, start: number, end: number): number {
-  let tries = 8;
-  let at = bytes.indexOf(OPENING, start + 1);
-  while (at >= 0 && at < end && tries > 0) {
-    if (readLine(bytes, at, end) !== null) return at;
-    tries -= 1;
-    at = bytes.indexOf(OPENING, at + 1);
+  let at = start;
+  for (let tries = 8; tries > 0; tries--) {
+    at = indexWithin(bytes, OPENING, at + 1, end);
+    if (at < 0 || readLine(bytes, at, end) !== null) return at;
   }
   return -1;
 }

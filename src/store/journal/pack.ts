@@ -2,11 +2,11 @@
  * Packs a segment that nobody writes any more. Contract: killed at any moment, all of its text is there in one form or
  * in both; memory for one frame; the event loop waits for nothing of it.
  */
-import { type BigIntStats, closeSync, fstatSync, lstatSync, read } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
+import { constants, crc32, zstdCompress } from 'node:zlib';
 import { dieHere, failsAt } from '../failpoint.ts';
-import { openRead, type PrivateFile, startPrivate, unlinkQuietly } from '../files.ts';
+import { openRead, type PrivateFile, startPrivate } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { FRAME_BYTES, FRAMES_MAX, tableBytes } from './frame-table.ts';
 import { PACKED } from './segment-file.ts';
@@ -23,37 +23,39 @@ const BYTES_MAX = (FRAMES_MAX - 2) * FRAME_BYTES;
 
 /**
  * Makes the packed form beside the plain one, durable, and gives its file; the caller removes the plain one. Null where
- * the plain one is to stay: too small, or not `isOurs` once all of it was read.
+ * the plain one is to stay: too small, or not `isOurs` once all of it was read, by its file and the checksum of its text.
  */
 export async function packBeside(
   path: string,
-  isOurs: (file: BigIntStats) => boolean = () => true,
+  isOurs: (file: BigIntStats, sum: number) => boolean = () => true,
 ): Promise<BigIntStats | null> {
   const fd = openRead(path);
   try {
     const { size } = fstatSync(fd);
     if (size < STORE_LIMITS.pack_bytes_min || size > BYTES_MAX) return null;
     using file = startPrivate(`${path}${PACKED}`, 'journal');
-    const bytes = await packInto(file, fd);
-    if (bytes !== size || !isOurs(fstatSync(fd, { bigint: true }))) return null;
+    const { bytes, sum } = await packInto(file, fd);
+    if (bytes !== size || !isOurs(fstatSync(fd, { bigint: true }), sum)) return null;
     if (failsAt('before_packed')) dieHere();
-    await file.commitLater();
+    const made = await file.commitLater();
     if (failsAt('after_packed')) dieHere();
+    return made;
   } finally {
     closeSync(fd);
   }
-  return lstatSync(`${path}${PACKED}`, { bigint: true });
 }
 
-async function packInto(file: PrivateFile, fd: number): Promise<number> {
+async function packInto(file: PrivateFile, fd: number): Promise<{ bytes: number; sum: number }> {
   const text = Buffer.allocUnsafe(FRAME_BYTES);
   const frames: { packed: number; plain: number }[] = [];
   let bytes = 0;
+  let sum = 0;
   const put = async (plain: Buffer) => {
     const packed = await compress(plain, { ...OPTIONS, pledgedSrcSize: plain.length });
     file.write(packed);
     frames.push({ packed: packed.length, plain: plain.length });
     bytes += plain.length;
+    sum = crc32(plain, sum);
     if (failsAt('mid_pack')) dieHere();
   };
   const first = await fill(fd, text.subarray(0, FIRST_LINE_BYTES_MAX), 0);
@@ -65,7 +67,7 @@ async function packInto(file: PrivateFile, fd: number): Promise<number> {
     await put(plain);
   }
   file.write(tableBytes(frames));
-  return bytes;
+  return { bytes, sum };
 }
 
 /** Reads until the room is full or the file ends. */
@@ -74,19 +76,4 @@ async function fill(fd: number, room: Buffer, from: number): Promise<Buffer> {
   for (let count = -1; count !== 0 && done < room.length; done += count)
     count = (await readAt(fd, room, done, room.length - done, from + done)).bytesRead;
   return room.subarray(0, done);
-}
-
-/**
- * Packs a segment that a dead process left, and finishes what one began that was killed in it. A failure leaves the
- * plain one.
- */
-export async function packLeft(path: string): Promise<boolean> {
-  try {
-    const packed = await packBeside(path);
-    // What is beside a plain one that stays was left by a kill, or by others.
-    unlinkQuietly(packed === null ? `${path}${PACKED}` : path);
-    return packed !== null;
-  } catch {
-    return false;
-  }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -15,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { segmentText } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
@@ -24,7 +25,7 @@ import { openStateDir } from '../state-dir.ts';
 import { endsOf, follow } from './follow.ts';
 import { FRAME_BYTES, tableBytes } from './frame-table.ts';
 import { openJournal } from './journal.ts';
-import { packBeside, packLeft } from './pack.ts';
+import { packBeside } from './pack.ts';
 import { readAll, readSession } from './read.ts';
 import { diskBytes, listSegments, newReport, scanSegment, segmentBytes } from './scan.ts';
 import { mayGrow } from './segment.ts';
@@ -189,6 +190,43 @@ describe('a closed segment', () => {
     const path = join(dir, listSegments(dir)[0] as string);
     const text = readFileSync(path, 'latin1').replace('read', 'dare');
     writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+    await journal.close();
+    expect([existsSync(path), existsSync(path + PACKED)]).toEqual([true, false]);
+    expect(() => journal.check()).toThrow(/was changed/);
+  });
+
+  verifies(
+    'ST-2',
+    'with a plain file beside it is noticed, also while the run continues',
+    async () => {
+      const dir = journalDir();
+      const journal = openJournal(dir, { segment_bytes_max: 200_000 });
+      journal.begin('s');
+      const all = entries(300);
+      for (let at = 0; at < 300; at += 20) await journal.append(all.slice(at, at + 20));
+      const [segment] = listSegments(dir) as [string];
+      const path = join(dir, segment);
+      await vi.waitFor(() => expect(existsSync(path)).toBe(false), 20_000);
+      journal.check();
+      const text = segmentText(path);
+      writeFileSync(path, text.subarray(0, text.indexOf(10, 10_000) + 1));
+      expect(() => journal.check()).toThrow(/was removed or replaced/);
+      await journal.close();
+      expect(() => journal.check()).toThrow(/was removed or replaced/);
+    },
+  );
+
+  verifies('ST-2', 'stays plain when its time was set back after a change', async () => {
+    const dir = journalDir();
+    const journal = openJournal(dir);
+    journal.begin('s');
+    await journal.append(entries(200));
+    const path = join(dir, listSegments(dir)[0] as string);
+    const times = join(testFolder(), 'times');
+    execFileSync('touch', ['-r', path, times]);
+    const text = readFileSync(path, 'latin1').replace('read', 'dare');
+    writeFileSync(path, text, { encoding: 'latin1', flag: 'r+' });
+    execFileSync('touch', ['-r', times, path]);
     await journal.close();
     expect([existsSync(path), existsSync(path + PACKED)]).toEqual([true, false]);
     expect(() => journal.check()).toThrow(/was changed/);
@@ -374,28 +412,7 @@ describe('a packed file of others', () => {
   });
 });
 
-describe('both forms', () => {
-  test('the plain one counts, and what was left of the packing is finished', async () => {
-    const { dir, segment, path, zst, plain } = await packedJournal(300);
-    writeFileSync(path, plain);
-    writeFileSync(zst, 'left by a kill');
-    expect(listSegments(dir)).toEqual([segment]);
-    expect(segmentBytes(dir, segment)).toBe(plain.length);
-    expect((await numbersIn(dir)).found).toEqual(upTo(300));
-    expect(await packLeft(path)).toBe(true);
-    expect(existsSync(path)).toBe(false);
-    expect(segmentText(path).equals(plain)).toBe(true);
-  });
-
-  test('a packed one beside a plain one that is too small is removed', async () => {
-    const dir = journalDir();
-    const path = join(dir, `${'0'.repeat(26)}.jsonl`);
-    writeFileSync(path, '{"v":1}\n');
-    writeFileSync(path + PACKED, 'x');
-    expect(await packLeft(path)).toBe(false);
-    expect(readdirSync(dir)).toEqual([`${'0'.repeat(26)}.jsonl`]);
-  });
-
+describe('packing', () => {
   test('a text without an end of line, or larger than a frame without one, is packed as it is', async () => {
     const dir = journalDir();
     for (const text of [

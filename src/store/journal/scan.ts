@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { STORE_LIMITS } from '../limits.ts';
-import { findLine, type LineHead, readLine } from './line.ts';
+import { findLine, type LineHead, readLine, startsWith } from './line.ts';
 import { openSegment, PACKED, plainSize, type SegmentFile, sizeOnDisk } from './segment-file.ts';
 
 const SEGMENT = /^[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
@@ -160,7 +160,7 @@ export class SegmentReader {
 
   #take(start: number, end: number, lines: SegmentLine[]): void {
     const bytes = this.#bytes;
-    if (end === start || bytes.compare(VERSION_KEY, 0, 5, start, start + 5) === 0) return;
+    if (end === start || startsWith(bytes, VERSION_KEY, start, end)) return;
     let from = start;
     let head = readLine(bytes, from, end);
     if (head === null) {

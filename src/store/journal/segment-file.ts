@@ -5,7 +5,6 @@
  */
 import { closeSync, fstatSync, lstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { constants, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { errnoOf } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withFd } from '../../lib/with-fd.ts';
@@ -17,11 +16,10 @@ import {
   type PackedFrame,
   readTable,
 } from './frame-table.ts';
+import { textNow, textOf, unpackNow } from './frame-text.ts';
 import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
-const unpack = promisify(zstdDecompress);
-const LF = 10;
 
 /** Behind the name of a segment. */
 export const PACKED = '.zst';
@@ -106,41 +104,6 @@ function tableIn(fd: number): FrameTable {
   return table;
 }
 
-async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
-  const packed = Buffer.allocUnsafe(frame.packed);
-  const { bytesRead } = await readAt(fd, packed, 0, packed.length, frame.at);
-  try {
-    return whole(await unpack(packed.subarray(0, bytesRead), unpackOptions(frame)), frame);
-  } catch (error) {
-    return holeFor(error, frame);
-  }
-}
-
-/** A frame never makes more than the table says, and never asks for more memory than a frame of ours. */
-const unpackOptions = ({ plain }: PackedFrame) => ({
-  maxOutputLength: Math.max(1, plain),
-  // Were it filled to its end, a second one would be made.
-  chunkSize: plain + 64,
-  params: { [constants.ZSTD_d_windowLogMax]: 20 },
-});
-
-function whole(bytes: Buffer, { plain }: PackedFrame): Buffer {
-  if (bytes.length !== plain) throw errno('EINVAL', 'a frame of another size');
-  return bytes;
-}
-
-/** Lines cut by the damage end before it and begin behind it. */
-function holeFor(error: unknown, { plain }: PackedFrame): Buffer {
-  // Nothing is wrong with the file.
-  if (errnoOf(error) === 'ZSTD_error_memory_allocation') throw error;
-  const hole = Buffer.alloc(plain);
-  if (plain > 0) {
-    hole[0] = LF;
-    hole[plain - 1] = LF;
-  }
-  return hole;
-}
-
 /** The beginning of the text, at most `bytes_max`: its first line at least, of a segment that we packed. */
 export function readFirst(path: string, bytes_max: number): Buffer {
   return either(
@@ -152,13 +115,36 @@ export function readFirst(path: string, bytes_max: number): Buffer {
 
 const firstOf = (fd: number) => textNow(fd, tableIn(fd).frames[0] as PackedFrame);
 
-function textNow(fd: number, frame: PackedFrame): Buffer {
-  const packed = bytesAt(fd, frame.at, frame.packed);
+/** Whether nothing is missing in the text. A copy of one in which something is would not have it for ever. */
+export function isWhole(path: string): boolean {
+  if (!isPacked(path)) return true;
   try {
-    return whole(zstdDecompressSync(packed, unpackOptions(frame)), frame);
-  } catch (error) {
-    return holeFor(error, frame);
+    return withFd(openRead(`${path}${PACKED}`), (fd) => {
+      const table = tableIn(fd);
+      return !table.damaged && table.frames.every((frame) => unpackNow(fd, frame) !== null);
+    });
+  } catch {
+    return false;
   }
+}
+
+/** Whether the packed form has all the text of the plain one beside it; it may have more. */
+export function packedHolds(path: string): boolean {
+  if (lstatSync(`${path}${PACKED}`, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  return withFd(openRead(`${path}${PACKED}`), (packed) =>
+    withFd(openRead(path), (plain) => {
+      const table = readTable(packed);
+      const { size } = fstatSync(plain);
+      if (table === null || table.damaged || table.bytes < size) return false;
+      return table.frames.every((frame) => {
+        const count = Math.min(frame.plain, size - frame.plain_at);
+        if (count <= 0) return true;
+        return textNow(packed, frame)
+          .subarray(0, count)
+          .equals(bytesAt(plain, frame.plain_at, count));
+      });
+    }),
+  );
 }
 
 /** All of the text, while nothing else is done. A piece is valid until the next one. */

@@ -36,23 +36,26 @@ export function segmentName(now_ms: number, random: RandomSource): string {
   return `${newRunId(last_ms, random).slice(2)}.jsonl`;
 }
 
-/** `replaces`: the segment of which it is a copy without what was deleted. */
-export function createSegment(dir: string, name: string, replaces?: string) {
-  const path = join(dir, name);
+function begin(dir: string, path: string, first: Buffer): { fd: number; made: BigIntStats } {
   const fd = createPrivate(path);
-  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
-  let bytes = 0;
-  /** The file as our last write left it. */
-  let ours: BigIntStats;
   try {
     writeAll(fd, first);
     syncFolder(dir);
-    bytes = first.length;
-    ours = fstatSync(fd, { bigint: true });
+    return { fd, made: fstatSync(fd, { bigint: true }) };
   } catch (error) {
     closeSync(fd);
     throw error;
   }
+}
+
+/** `replaces`: the segment of which it is a copy without what was deleted. */
+export function createSegment(dir: string, name: string, replaces?: string) {
+  const path = join(dir, name);
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
+  const { fd, made } = begin(dir, path, first);
+  let bytes = first.length;
+  /** The file as our last write left it. */
+  let ours = made;
   let sum = crc32(first);
   /** Somebody else has written to it or set its time: whether its bytes are still ours is not known. */
   let touched = false;
@@ -65,6 +68,9 @@ export function createSegment(dir: string, name: string, replaces?: string) {
     if (found === undefined || found.ino !== ours.ino || found.dev !== ours.dev)
       throw lost(place, 'was removed or replaced');
     if (found.size < (packed ? ours.size : BigInt(bytes))) throw lost(place, 'was cut');
+    // Readers take a plain one before the packed one: it would hide what is recorded.
+    if (packed && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+      throw lost(path, 'was removed or replaced');
     return found;
   }
 
@@ -111,7 +117,12 @@ export function createSegment(dir: string, name: string, replaces?: string) {
     async pack(): Promise<void> {
       if (bytes < STORE_LIMITS.pack_bytes_min || touched) return;
       try {
-        const made = await packBeside(path, (file) => file.ino === ours.ino && isAs(file, ours));
+        // Its time can be set back after a change: only what was written is packed in place of it.
+        const made = await packBeside(
+          path,
+          (file, packed_sum) => file.ino === ours.ino && isAs(file, ours) && packed_sum === sum,
+        );
+        touched = made === null;
         if (made === null) return;
         unlinkSync(path);
         ours = made;

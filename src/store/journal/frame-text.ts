@@ -1,0 +1,72 @@
+/**
+ * The text of one frame of a packed segment. Contract: a damaged one is replaced by a damaged line of its size; an error
+ * that is no damage, such as too little memory, is thrown, so that a good frame is never taken for a damaged one.
+ */
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
+import { constants, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { errnoOf } from '../../lib/errors.ts';
+import type { PackedFrame } from './frame-table.ts';
+import { bytesAt } from './zstd-frames.ts';
+
+const readAt = promisify(read);
+const unpack = promisify(zstdDecompress);
+const LF = 10;
+
+export async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
+  const packed = Buffer.allocUnsafe(frame.packed);
+  const { bytesRead } = await readAt(fd, packed, 0, packed.length, frame.at);
+  const text = await unpack(packed.subarray(0, bytesRead), unpackOptions(frame)).catch(damaged);
+  return inPlace(text, frame) ?? holeOf(frame);
+}
+
+/** A frame never makes more than the table says, and never asks for more memory than a frame of ours. */
+const unpackOptions = ({ plain }: PackedFrame) => ({
+  maxOutputLength: Math.max(1, plain),
+  // Were it filled to its end, a second one would be made.
+  chunkSize: plain + 64,
+  params: { [constants.ZSTD_d_windowLogMax]: 20 },
+});
+
+/** Null for a text of another size than the table says. */
+const inPlace = (text: Buffer | null, { plain }: PackedFrame) =>
+  text?.length === plain ? text : null;
+
+/** What the decompressor says of damaged bytes: names of the format, and for a cut frame or a text that is too large. */
+const DAMAGE: ReadonlySet<string> = new Set([
+  ...[
+    ...['prefix_unknown', 'version_unsupported', 'corruption_detected', 'checksum_wrong'],
+    ...['frameParameter_unsupported', 'frameParameter_windowTooLarge', 'literals_headerWrong'],
+    ...['dictionary_corrupted', 'dictionary_wrong', 'dstSize_tooSmall', 'srcSize_wrong'],
+    ...['tableLog_tooLarge', 'maxSymbolValue_tooLarge', 'maxSymbolValue_tooSmall'],
+  ].map((name) => `ZSTD_error_${name}`),
+  ...['Z_BUF_ERROR', 'ERR_BUFFER_TOO_LARGE'],
+]);
+
+/** Null, as the text of a damaged frame. Throws any other error: it says nothing of the file, which may be good. */
+export function damaged(error: unknown): null {
+  if (!DAMAGE.has(errnoOf(error))) throw error;
+  return null;
+}
+
+/** Lines cut by the damage end before it and begin behind it. */
+function holeOf({ plain }: PackedFrame): Buffer {
+  const hole = Buffer.alloc(plain);
+  if (plain > 0) {
+    hole[0] = LF;
+    hole[plain - 1] = LF;
+  }
+  return hole;
+}
+
+export const textNow = (fd: number, frame: PackedFrame) => unpackNow(fd, frame) ?? holeOf(frame);
+
+/** Null: it is damaged. */
+export function unpackNow(fd: number, frame: PackedFrame): Buffer | null {
+  const packed = bytesAt(fd, frame.at, frame.packed);
+  try {
+    return inPlace(zstdDecompressSync(packed, unpackOptions(frame)), frame);
+  } catch (error) {
+    return damaged(error);
+  }
+}
