@@ -160,6 +160,7 @@ async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buf
   using spill = createCallSpill(tmpFolder(), byte_text);
   const fold = createOutcomeFold({
     keepIo: true,
+    byte_text,
     onCall(call, index) {
       spill.put(redactCall(call, redactor), index);
     },
@@ -180,7 +181,7 @@ async function* transcriptText(options: RedactedOptions, form: TranscriptForm) {
   const path = typeof options.input === 'string' ? options.input : null;
   using writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
   // Calls go to the writer; the outcome needs none of them.
-  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+  const fold = createOutcomeFold({ keepIo: false, byte_text, onCall: () => undefined });
   for await (const events of eventsOf(given)) {
     for (const event of events) {
       fold.push(event);
