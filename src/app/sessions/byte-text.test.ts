@@ -112,3 +112,80 @@ describe.each(AGENT_IDS)('%s', (id) => {
     }
   });
 });
+
+type Records = readonly object[];
+const user = (text: string, more: object = {}) => ({
+  type: 'user',
+  sessionId: 's',
+  message: { role: 'user', content: text },
+  ...more,
+});
+const long = (chars: number) => '字'.repeat(chars);
+const typed = (name: string) => `${long(200)}<command-name>/${name}</command-name>`;
+const body = user('Base directory for this skill: /p/skills/tidy\n', { isMeta: true });
+const response = (payload: object) => ({ type: 'response_item', payload });
+const named = (skill: string, space = '\n') => `<skill>${space}<name>${skill}</name>\n</skill>`;
+const says = (text: string) =>
+  response({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+const entry = (message: object) => ({ type: 'message', id: 'e', message });
+const piSkill = (name: string) =>
+  entry({ role: 'user', content: `<skill name="${name}" location="/s">\n</skill>` });
+const SES = 'ses_1';
+const bus = (type: string, properties: object) => ({ id: 'evt_1', type, properties });
+const failure = (message: string) => ({
+  type: 'result',
+  status: 'error',
+  error: { type: 'unknown', message },
+});
+const about = (detail: string) =>
+  `[API Error: {"error":{"code":429,"message":"${detail}","status":"\\u0052ATE \\u4f60"}}]`;
+const gemini = (content: string) => ({ id: 'm1', type: 'gemini', content, tokens: { input: 1 } });
+const answered = (text: string) => [
+  { type: 'assistant', message: { id: 'm', content: [{ type: 'tool_use', id: 't', name: 'X' }] } },
+  {
+    type: 'user',
+    message: {
+      content: [{ type: 'tool_result', tool_use_id: 't', is_error: true, content: text }],
+    },
+  },
+];
+const qwenAsks = (text: string) => answered(`Qwen Code requires permission to use ${text}`);
+const DECLINED = ', but that permission was declined';
+
+/** Records of which a decoder looks into the texts. */
+const CASES: [string, Channel, Records][] = [
+  ['claude', 'session', [user('x'), user(typed('你')), body]],
+  ['claude', 'session', [user('x'), user(`${long(900)}${typed('你')}`), body]],
+  ['claude', 'session', [user('x'), user(`${long(1024)}${typed('你')}`), body]],
+  ['claude', 'stdout', answered(`rm in '${long(400)}' was blocked. For security, x`)],
+  ['codex', 'session', [says(named(long(150)))]],
+  ['codex', 'session', [says(named(long(250)))]],
+  ['codex', 'session', [says(named(' 你\t'))]],
+  ['codex', 'session', [says(named('a', '\u3000'))]],
+  ['pi', 'session', [piSkill(long(200)), piSkill(long(300))]],
+  ['gemini', 'session', [{ sessionId: 's' }, gemini('\u3000')]],
+  ['gemini', 'session', [{ sessionId: 's' }, gemini('\u00a0à')]],
+  ['gemini', 'stdout', [{ type: 'init', session_id: 's' }, failure(about('à'))]],
+  ['gemini', 'stdout', [{ type: 'init', session_id: 's' }, failure(about(long(30_000)))]],
+  ['opencode', 'stdout', [bus('command.executed', { name: 'a', arguments: 'à', sessionID: SES })]],
+  ['qwen', 'stdout', qwenAsks(long(150) + DECLINED)],
+  ['qwen', 'stdout', answered(`"${long(150)}" is not listed in the active core tools allowlist`)],
+];
+
+test.each(CASES)('%s %s: %j', async (id, channel, records) => {
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  compare((await findAgent(id)) as Agent, channel, lines, '');
+});
+
+test('lines that are no records, and problems beyond what is listed', async () => {
+  const agent = (await findAgent('claude')) as Agent;
+  const lines = [
+    'plain text — naïve\n',
+    `{"broken é":{"type":"user","message":{"content":"\\u4f60 ${long(9)}"}}\n`,
+    Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d, 0x0a]),
+    `${'['.repeat(300)}"${long(25_000)}"${']'.repeat(300)}\n`,
+    `{"type":"${long(3000)}"}\n`,
+    ...Array.from({ length: 220 }, (_, at) => `{"type":"é${at}"}\n`),
+  ];
+  compare(agent, 'stdout', Buffer.concat(lines.map((line) => Buffer.from(line as string))), '');
+});
