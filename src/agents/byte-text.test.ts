@@ -4,7 +4,7 @@ import { cutProblem, problem } from '../capture/decode.ts';
 import { RecentMap } from '../lib/bounded.ts';
 import { decodesByteText, fromByteText, toByteText } from '../lib/byte-text.ts';
 import { charsIn } from '../lib/chars-of.ts';
-import { idOf, momentOf, statusOf } from '../lib/foreign.ts';
+import { idOf, momentOf, refusedFigures, statusOf } from '../lib/foreign.ts';
 import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { skillOfPath } from '../lib/skill-use.ts';
 import { skillOf } from './claude/calls.ts';
@@ -54,7 +54,7 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
   commandOfLine: [commandOfLine, `sh -c "cat ${long(100_000)}"`],
   idOf: [idOf, long(500), long(1024), long(1025), '🚀'.repeat(513)],
   tools: [charsIn, [long(3), 'é']],
-  statusOf: [statusOf, '\u00a0', '\u00a05', 'é'],
+  statusOf: [(value: string) => [statusOf(value), refusedFigures()], '\u00a0', '\u00a05', 'é'],
   momentOf: [momentOf, '2026-01-01T00你00:00.000Z', '2026-01-01\u00a0', '2026-01-01T00é0000.000Z'],
   problem: [
     (text: string) => cutProblem(problem('decode', 'not_json', text, text)),
@@ -66,7 +66,7 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
     failureOf,
     { message: `${long(1500)} rate limit` },
     { message: `${long(1995)} rate limit` },
-    { native_kind: 'NetworKError' },
+    { native_kind: 'Networ\u212aError' },
   ],
   skillOf: [
     skillOf,
@@ -106,7 +106,7 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
   ],
   resultOf: [
     (output: string) => resultOf(bash, { status: 'completed', output } as never),
-    metadata(TIMED + long(200)),
+    metadata(TIMED + long(400)),
     metadata(TIMED + long(2000)),
     `${metadata(TIMED)}\u00a0`,
   ],

@@ -140,6 +140,19 @@ const failure = (message: string) => ({
 const about = (detail: string) =>
   `[API Error: {"error":{"code":429,"message":"${detail}","status":"\\u0052ATE \\u4f60"}}]`;
 const gemini = (content: string) => ({ id: 'm1', type: 'gemini', content, tokens: { input: 1 } });
+const shell = (content: string) => [
+  copilot('assistant.message', {
+    messageId: 'a',
+    content: '',
+    toolRequests: [{ toolCallId: 'c1', name: 'bash', arguments: { command: 'x' } }],
+  }),
+  copilot('tool.execution_complete', { toolCallId: 'c1', success: true, result: { content } }),
+  copilot('system.notification', {
+    content: 'n',
+    kind: { type: 'shell_completed', shellId: 'sà', exitCode: 6 },
+  }),
+];
+const copilot = (type: string, data: object) => ({ type, id: 'e', data });
 const answered = (text: string) => [
   { type: 'assistant', message: { id: 'm', content: [{ type: 'tool_use', id: 't', name: 'X' }] } },
   {
@@ -163,6 +176,7 @@ const CASES: [string, Channel, Records][] = [
   ['codex', 'session', [says(named(' 你\t'))]],
   ['codex', 'session', [says(named('a', '\u3000'))]],
   ['pi', 'session', [piSkill(long(200)), piSkill(long(300))]],
+  ['copilot', 'stdout', shell('<command started in background with shellId: sà>')],
   ['gemini', 'session', [{ sessionId: 's' }, gemini('\u3000')]],
   ['gemini', 'session', [{ sessionId: 's' }, gemini('\u00a0à')]],
   ['gemini', 'stdout', [{ type: 'init', session_id: 's' }, failure(about('à'))]],
