@@ -6,9 +6,12 @@ import { AGENT_IDS, findAgent } from '../../agents/registry.ts';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
+import { jsonIn } from '../../lib/json.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createRedactor } from '../../redact/gate.ts';
+import { convertTo } from './convert.ts';
 
 type Channel = 'stdout' | 'session';
 
@@ -47,6 +50,16 @@ function changed(value: unknown, word: string, seed: number, key = ''): unknown 
 }
 
 const FIXED = /^(?:t|type|subtype|role|kind|status|method|event|sessionUpdate|stopReason|\w*id)$/i;
+
+/** The recording with the word in its records. */
+function withWord(bytes: Buffer, word: string, seed: number): string {
+  const lines = bytes.toString('utf8').trimEnd().split('\n');
+  const made = lines.map((line, at) => {
+    const value = jsonIn(line);
+    return value === undefined ? line : JSON.stringify(changed(value, word, seed + at));
+  });
+  return `${made.join('\n')}\n`;
+}
 
 function run(agent: Agent, channel: Channel, bytes: Buffer, byte_text: boolean) {
   const pipeline = new Pipeline({
@@ -96,16 +109,8 @@ describe.each(AGENT_IDS)('%s', (id) => {
     const every = Math.ceil(small.length / 12);
     const some = small.filter((_, at) => at % every === 0);
     for (const [at, { scenario, channel, bytes }] of some.entries()) {
-      const lines = bytes.toString('utf8').trimEnd().split('\n');
       for (const [n, word] of WORDS.entries()) {
-        const made = lines.map((line, seed) => {
-          try {
-            return JSON.stringify(changed(JSON.parse(line), word, seed + at + n));
-          } catch {
-            return line;
-          }
-        });
-        const text = `${made.join('\n')}\n`;
+        const text = withWord(bytes, word, at + n);
         const use = (at + n) % 4 === 0 ? escaped(text) : text;
         compare(agent, channel as Channel, use, `${scenario} ${channel} ${word.slice(0, 40)}`);
       }
@@ -121,7 +126,7 @@ const user = (text: string, more: object = {}) => ({
   ...more,
 });
 const long = (chars: number) => '字'.repeat(chars);
-const typed = (name: string) => `${long(200)}<command-name>/${name}</command-name>`;
+const typed = (name: string) => `<command-name>/${name}</command-name>`;
 const body = user('Base directory for this skill: /p/skills/tidy\n', { isMeta: true });
 const response = (payload: object) => ({ type: 'response_item', payload });
 const named = (skill: string, space = '\n') => `<skill>${space}<name>${skill}</name>\n</skill>`;
@@ -167,8 +172,7 @@ const DECLINED = ', but that permission was declined';
 
 /** Records of which a decoder looks into the texts. */
 const CASES: [string, Channel, Records][] = [
-  ['claude', 'session', [user('x'), user(typed('你')), body]],
-  ['claude', 'session', [user('x'), user(`${long(900)}${typed('你')}`), body]],
+  ['claude', 'session', [user('x'), user(`${long(500)}${typed('你')}`), body]],
   ['claude', 'session', [user('x'), user(`${long(1024)}${typed('你')}`), body]],
   ['claude', 'stdout', answered(`rm in '${long(400)}' was blocked. For security, x`)],
   ['codex', 'session', [says(named(long(150)))]],
@@ -202,4 +206,33 @@ test('lines that are no records, and problems beyond what is listed', async () =
     ...Array.from({ length: 220 }, (_, at) => `{"type":"é${at}"}\n`),
   ];
   compare(agent, 'stdout', Buffer.concat(lines.map((line) => Buffer.from(line as string))), '');
+});
+
+const SECRETS = [
+  'Authorization:\u00a0Bearer abcdefghijklmnop1234567890XYZ',
+  'https://bob:pässwörd@example.org/ and ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2é',
+  '\u3000',
+  `${long(200)}à`,
+];
+
+test.each(['outcome', 'transcript'] as const)('convert --to %s, with secrets', async (to) => {
+  const hash = (text: string) => Buffer.from(text).toString('hex').slice(0, 8);
+  const redactor = createRedactor({ env: {}, secret_env: [], hash });
+  for (const id of ['claude', 'codex', 'gemini']) {
+    const agent = (await findAgent(id)) as Agent;
+    for (const { channel, bytes } of recordingsIn(folderOf(id)).slice(0, 6))
+      for (const word of SECRETS) {
+        const text = withWord(bytes, word, 1);
+        const made = async (bytes_too: boolean) => {
+          async function* input() {
+            yield Buffer.from(`${text}{"type":"${word}${word}"}\n${word}\n`);
+          }
+          const options = { agent, from: channel, input: input(), whole_texts: true };
+          const given = { ...options, redactor: { ...redactor, bytes_too } } as const;
+          const pieces = await Array.fromAsync(convertTo(given, to), (piece) => `${piece}`);
+          return pieces.join('');
+        };
+        expect(await made(true)).toBe(await made(false));
+      }
+  }
 });
