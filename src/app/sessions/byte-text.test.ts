@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { recordingsIn } from '../../../test/test-agent.ts';
 import { AGENT_IDS, findAgent } from '../../agents/registry.ts';
+import { problem } from '../../capture/decode.ts';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { fromByteText } from '../../lib/byte-text.ts';
@@ -137,6 +138,11 @@ const piSkill = (name: string) =>
   entry({ role: 'user', content: `<skill name="${name}" location="/s">\n</skill>` });
 const SES = 'ses_1';
 const bus = (type: string, properties: object) => ({ id: 'evt_1', type, properties });
+const part = (text: string) => ({
+  type: 'text',
+  sessionID: SES,
+  part: { id: `prt_${text.length}`, messageID: 'msg_1', sessionID: SES, type: 'text', text },
+});
 const failure = (message: string) => ({
   type: 'result',
   status: 'error',
@@ -186,9 +192,25 @@ const CASES: [string, Channel, Records][] = [
   ['gemini', 'stdout', [{ type: 'init', session_id: 's' }, failure(about('à'))]],
   ['gemini', 'stdout', [{ type: 'init', session_id: 's' }, failure(about(long(30_000)))]],
   ['opencode', 'stdout', [bus('command.executed', { name: 'a', arguments: 'à', sessionID: SES })]],
+  ['opencode', 'stdout', [part('\u3000'), part('à\u00a0')]],
   ['qwen', 'stdout', qwenAsks(long(150) + DECLINED)],
   ['qwen', 'stdout', answered(`"${long(150)}" is not listed in the active core tools allowlist`)],
 ];
+
+test('an export over many lines, and a draft that is not from the lines', async () => {
+  const agent = (await findAgent('opencode')) as Agent;
+  compare(agent, 'session', '{\n"info": {\n"id": "ses_1",\n"title": "x\u00a0\n}\n}\n\u00a0{\n', '');
+  const left_out = problem('reconcile', 'bad_record', `left out: ${long(200)}`);
+  const drafts = [false, true].map((byte_text) => {
+    const info = recordedRun('r_1', 'opencode');
+    const pipeline = new Pipeline({ agent, primary: 'session', now: null, byte_text, info });
+    const raw = { channel: 'session' as const, line: 1, offset: 0, file: '你.json' };
+    const part = { path: '你.json', parent_call_id: null };
+    const lines = pipeline.line('no record — é', raw, part, true);
+    return [...lines, ...pipeline.draft(left_out, null), ...pipeline.finish()];
+  });
+  expect(fromByteText(drafts[1])).toEqual(drafts[0]);
+});
 
 test.each(CASES)('%s %s: %j', async (id, channel, records) => {
   const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
