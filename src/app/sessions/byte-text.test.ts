@@ -13,6 +13,7 @@ import type { Event } from '../../model/event.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { createRedactor } from '../../redact/gate.ts';
 import { convertTo } from './convert.ts';
+import { driftIn } from './drift.ts';
 
 type Channel = 'stdout' | 'session';
 
@@ -257,4 +258,21 @@ test.each(['outcome', 'transcript'] as const)('convert --to %s, with secrets', a
         expect(await made(true)).toBe(await made(false));
       }
   }
+});
+
+test('drift in byte text is that in text', async () => {
+  const agent = (await findAgent('claude')) as Agent;
+  const hash = () => '00000000';
+  const redactor = createRedactor({ env: {}, secret_env: [], hash });
+  const made = (bytes_too: boolean) => {
+    async function* input() {
+      yield Buffer.from(
+        `{"type":"user","message":{},"a${long(200)}":1,"b${long(301)}":1}\n{"type":"${long(200)}"}\n`,
+      );
+    }
+    return driftIn({ agent, from: 'stdout', input: input(), redactor: { ...redactor, bytes_too } });
+  };
+  const found = await made(true);
+  expect(found.findings.length).toBeGreaterThan(1);
+  expect(found).toEqual(await made(false));
 });
