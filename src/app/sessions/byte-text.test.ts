@@ -267,7 +267,7 @@ test('drift in byte text is that in text', async () => {
   const made = (bytes_too: boolean) => {
     async function* input() {
       yield Buffer.from(
-        `{"type":"user","message":{},"a${long(200)}":1,"b${long(301)}":1}\n{"type":"${long(200)}"}\n`,
+        `{"type":"user","message":{},"a${long(200)}":1,"b${'字字 '.repeat(120)}":1}\n{"type":"${long(200)}"}\n`,
       );
     }
     return driftIn({ agent, from: 'stdout', input: input(), redactor: { ...redactor, bytes_too } });
