@@ -2,10 +2,11 @@
  * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
  * with what is needed to find it again; a decoder's own fault is told apart from bad input.
  */
+import { bytesIn, changedText, charsIn, isLonger, jsonInside } from '../lib/byte-text.ts';
 import { refusedFigures, shortenedNames } from '../lib/foreign.ts';
 import { mayBeJson, nestsDeeper } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
+import { cutUtf8 } from '../lib/utf8.ts';
 import type { Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Channel, ProblemCode, ProblemStage } from '../model/words.ts';
@@ -34,7 +35,7 @@ export function problem(
       stage,
       code,
       detail,
-      bytes: text === null ? null : utf8Bytes(text),
+      bytes: text === null ? null : bytesIn(text),
       sha256: null,
       excerpt: text,
     },
@@ -43,10 +44,17 @@ export function problem(
 
 /** A problem as it is kept. */
 export function cutProblem(draft: DraftOf<'problem'>): DraftOf<'problem'> {
-  const detail = cutUtf8(draft.data.detail, LIMITS.problem_detail_bytes_max);
+  const detail = keptDetail(draft.data.detail);
   const excerpt =
-    draft.data.excerpt === null ? null : cutUtf8(draft.data.excerpt, LIMITS.excerpt_bytes_max);
+    draft.data.excerpt === null
+      ? null
+      : changedText(draft.data.excerpt, (text) => cutUtf8(text, LIMITS.excerpt_bytes_max));
   return { ...draft, data: { ...draft.data, detail, excerpt } };
+}
+
+/** What a problem says of itself, as it is kept. */
+export function keptDetail(detail: string): string {
+  return changedText(detail, (text) => cutUtf8(text, LIMITS.problem_detail_bytes_max));
 }
 
 /** For a line whose bytes were no UTF-8. */
@@ -108,7 +116,7 @@ export function decodeLine(
     decodeStderr(text, decoder, out);
     return;
   }
-  if (text.length >= LIMITS.depth_scan_from_bytes && nestsDeeper(text, LIMITS.depth_max)) {
+  if (isLonger(text, LIMITS.depth_scan_from_bytes - 1) && nestsDeeper(text, LIMITS.depth_max)) {
     out.push(problem('decode', 'too_deep', `nests deeper than ${LIMITS.depth_max}`, text));
     return;
   }
@@ -150,21 +158,15 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
   }
   let from = mayBeJson(text) ? text.indexOf('{"', 1) : -1;
   for (let tries = 0; from > 0 && tries < SALVAGE_TRIES; tries++) {
-    try {
-      const value: unknown = JSON.parse(text.slice(from));
-      out.push(
-        problem(
-          'decode',
-          'salvaged_line',
-          `a whole record stood behind ${from} broken characters`,
-          text.slice(0, from),
-        ),
-      );
+    const value = jsonInside(text.slice(from));
+    if (value !== undefined) {
+      const broken = text.slice(0, from);
+      const detail = `a whole record stood behind ${charsIn(broken)} broken characters`;
+      out.push(problem('decode', 'salvaged_line', detail, broken));
       decodeRecord(value, decoder, out, context.part);
       return;
-    } catch {
-      from = text.indexOf('{"', from + 1);
     }
+    from = text.indexOf('{"', from + 1);
   }
   out.push(problem('decode', 'not_json', 'a record that does not parse', text));
 }

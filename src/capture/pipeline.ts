@@ -4,7 +4,7 @@
  * comes out before anything else sees it.
  */
 
-import { trimBytes } from '../lib/byte-text.ts';
+import { decodesByteText, toByteText, trimBytes } from '../lib/byte-text.ts';
 import type { Agent, Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
@@ -121,7 +121,9 @@ export class Pipeline implements Intake {
 
   draft(draft: Draft, raw: Raw | null): Event[] {
     if (this.resumption.keepUnsure()) this.#correlator = this.#newCorrelator();
-    this.#correlator.draft(draft, raw, this.#out);
+    const byte_text = this.#options.byte_text === true;
+    decodesByteText(byte_text);
+    this.#correlator.draft(byte_text ? toByteText(draft) : draft, raw, this.#out);
     return this.#taken();
   }
 
@@ -172,6 +174,7 @@ export class Pipeline implements Intake {
   }
 
   finish(ending: Ending = QUIET_ENDING, exited: Exit | null = null): Event[] {
+    decodesByteText(this.#options.byte_text === true);
     for (const channel of this.#series.keys()) this.#endSeries(channel);
     const { state } = this;
     const { agent } = this.#options;
@@ -235,6 +238,7 @@ export class Pipeline implements Intake {
   }
 
   #taken(): Event[] {
+    decodesByteText(false);
     const events = this.resumption.fresh(this.#out);
     this.#out = [];
     return events;

@@ -65,19 +65,19 @@ export class Reader {
 
   /** One record that was parsed already. */
   record(value: unknown, raw: Raw, part?: SessionPart): void {
-    const record = this.#byte_text ? toByteText(value) : value;
+    const record = this.#own(value);
     decodesByteText(this.#byte_text);
     decodeRecord(record, this.#decoder, this.#drafts, part);
-    this.#give(raw, 0);
+    this.#give(this.#own(raw), 0);
   }
 
   /** One whole line. */
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): void {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
-    const line = this.#byte_text ? toByteText(text) : text;
+    const line = this.#own(text);
     decodesByteText(this.#byte_text);
     decodeLine(line, this.#decoder, context, this.#drafts);
-    this.#give(raw, text.length);
+    this.#give(this.#own(raw), text.length);
   }
 
   /** Ends the last line of a channel. */
@@ -102,7 +102,12 @@ export class Reader {
     const rest = lines.restart();
     const raw = { channel, line: rest.line, offset: rest.offset };
     if (rest.bytes === 0) return [problem('frame', 'spool_truncated', detail), raw];
-    return [lostLine('spool_truncated', detail, rest), raw];
+    return [this.#own(lostLine('spool_truncated', detail, rest)), raw];
+  }
+
+  /** Text that is not from the lines, as drafts have it. */
+  #own<T>(value: T): T {
+    return this.#byte_text ? toByteText(value) : value;
   }
 
   #give(raw: Raw, bytes: number): void {
@@ -124,7 +129,7 @@ export class Reader {
       },
       oversize: (line: OversizeLine) => {
         const detail = `a line of ${line.bytes} bytes is over the limit`;
-        this.#drafts.push(lostLine('oversize_line', detail, line));
+        this.#drafts.push(this.#own(lostLine('oversize_line', detail, line)));
         this.#give({ channel, line: line.line, offset: line.offset }, line.bytes);
       },
     };
@@ -136,7 +141,7 @@ export class Reader {
     if (this.#exact) throw new NeedsText();
     const text = bytes.toString('utf8', start, end);
     context.invalid_utf8 = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end));
-    const line = this.#byte_text ? toByteText(text) : text;
+    const line = this.#own(text);
     decodeLine(line, this.#decoder, context, this.#drafts);
   }
 
@@ -149,10 +154,11 @@ export class Reader {
       decodeLine(text, this.#decoder, context, this.#drafts);
       return true;
     }
-    const value = parsedRecord(bytes.toString('utf8', start, end));
+    const real = bytes.toString('utf8', start, end);
+    const value = parsedRecord(real);
     if (value === null) return false;
     if (this.#exact && (!valid || hasHalves(text, value))) throw new NeedsText();
-    if (!valid) this.#drafts.push(replacedBytes(text));
+    if (!valid) this.#drafts.push(replacedBytes(toByteText(real)));
     decodeRecord(toByteText(value), this.#decoder, this.#drafts);
     return true;
   }

@@ -5,10 +5,9 @@
  * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
  */
 
-import { LIMITS } from '../lib/limits.ts';
-import { cutUtf8 } from '../lib/utf8.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Event, Raw } from '../model/event.ts';
+import { keptDetail } from './decode.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
 
 interface Pending {
@@ -62,8 +61,7 @@ export class Series {
     if (kind !== 'problem' || this.#known.size >= CAPTURE_LIMITS.series_lines_max) return false;
     const { code, detail } = data as DraftOf<'problem'>['data'];
     const before = this.#known.size;
-    const kept = cutUtf8(detail, LIMITS.problem_detail_bytes_max);
-    return this.#known.add(`${code} ${kept}`).size > before;
+    return this.#known.add(`${code} ${keptDetail(detail)}`).size > before;
   }
 
   #add(drafts: readonly Draft[], raw: Raw, bytes: number): void {

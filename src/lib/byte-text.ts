@@ -1,10 +1,18 @@
 /**
  * Byte text: a string whose characters are the bytes of a UTF-8 text. JSON's own characters are ASCII, so JSON parses as
  * byte text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written again
- * as the same bytes. Contract: only where every step in between treats text beyond ASCII as opaque.
+ * as the same bytes.
+ *
+ * Contract: every step in between treats text beyond ASCII as opaque, and gives the same as for text:
+ * - Only ASCII is white space (lib/white-space): a byte of another character may look like a space.
+ * - Patterns name ASCII only. Neither `.`, nor `^` and `$` of many lines: these know separators beyond ASCII.
+ * - What counts characters, and JSON inside a text, is read by the functions at the end of this file.
+ * - Bounds of memory of 1 MiB and more count what is held, bytes or characters.
+ * - Half of a surrogate pair has no bytes: it becomes U+FFFD, or `NeedsText` is thrown.
  */
 
 import { processWide } from './process-wide.ts';
+import { utf8Bytes } from './utf8.ts';
 
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
@@ -41,7 +49,7 @@ export function isAscii(text: string): boolean {
 
 /** Byte text without the white space at both ends of the text it stands for. */
 export function trimBytes(text: string): string {
-  return toByteText(fromByteText(text).trim());
+  return changedText(text, (real) => real.trim(), true);
 }
 
 /** The bytes as byte text. By the shortest way: `toString` alone would cost a third of the reading. */
@@ -62,6 +70,54 @@ const decoded = processWide('decoded_text', () => ({ is_bytes: false }));
 /** Says whether the texts that are decoded from now on are byte text. Decoding is synchronous. */
 export function decodesByteText(is_bytes: boolean): void {
   decoded.is_bytes = is_bytes;
+}
+
+/** Characters of a text. `is_bytes`, here and below: by default, what is being decoded. */
+export function charsIn(text: string, is_bytes = decoded.is_bytes): number {
+  return is_bytes && !isAscii(text) ? fromByteText(text).length : text.length;
+}
+
+/** Whether a text has more characters. Most texts have fewer bytes than that, and are not looked at. */
+export function isLonger(text: string, chars: number, is_bytes = decoded.is_bytes): boolean {
+  return text.length > chars && charsIn(text, is_bytes) > chars;
+}
+
+/** A text changed by what knows only text. */
+export function changedText(
+  text: string,
+  change: (text: string) => string,
+  is_bytes = decoded.is_bytes,
+): string {
+  return is_bytes ? toByteText(change(fromByteText(text))) : change(text);
+}
+
+/** The first characters of a decoded text, to search in: one that is cut is another character. */
+export function headOf(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  return partOf(text, chars, (part) => part.slice(0, chars));
+}
+
+/** The last characters of a decoded text, to search in. */
+export function tailOf(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  return partOf(text, -chars, (part) => part.slice(-chars));
+}
+
+/** A character, as JavaScript counts them, has at most 3 bytes. */
+function partOf(text: string, chars: number, cut: (text: string) => string): string {
+  if (!decoded.is_bytes) return cut(text);
+  const near = chars < 0 ? text.slice(3 * chars) : text.slice(0, 3 * chars);
+  return isAscii(near) ? cut(near) : toByteText(cut(fromByteText(near)));
+}
+
+/** Bytes of a decoded text in UTF-8. */
+export function bytesIn(text: string): number {
+  return decoded.is_bytes ? text.length : utf8Bytes(text);
+}
+
+/** With this encoding a decoded text gives its bytes in UTF-8. */
+export function decodedEncoding(): 'latin1' | 'utf8' {
+  return decoded.is_bytes ? 'latin1' : 'utf8';
 }
 
 /** JSON inside a decoded text; undefined where it is none. In byte text an escape would be a character and not its bytes. */

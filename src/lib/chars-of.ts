@@ -1,4 +1,5 @@
 /** How much room foreign values take. */
+import * as decoded from './byte-text.ts';
 
 /** Of a value that is no text, and of what holds a text. */
 const NODE_CHARS = 16;
@@ -17,5 +18,5 @@ export function charsOf(value: unknown, most: number): number {
 
 /** Characters of a list of names, as JSON. */
 export function charsIn(names: readonly string[] | null): number {
-  return (names ?? []).reduce((sum, name) => sum + name.length + 3, 0);
+  return (names ?? []).reduce((sum, name) => sum + decoded.charsIn(name) + 3, 0);
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
+import { decodedEncoding, isAscii, isLonger } from './byte-text.ts';
 import { isoTime } from './iso-time.ts';
 import { LIMITS } from './limits.ts';
 import { isMap } from './own.ts';
@@ -38,9 +39,9 @@ const shortened = processWide('shortened_names', () => ({ count: 0 }));
 
 /** An id or a name as it is kept; its hash where it is too long. A part of it could be a part of a secret. */
 export function keptName(text: string): string {
-  if (text.length <= LIMITS.name_chars_max) return text;
+  if (!isLonger(text, LIMITS.name_chars_max)) return text;
   shortened.count += 1;
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  return `sha256:${createHash('sha256').update(text, decodedEncoding()).digest('hex')}`;
 }
 
 /** A problem about the names that were shortened since the last call; null: none were. */
@@ -90,7 +91,7 @@ export function codeOf(value: unknown): number | null {
 
 /** A provider's status. Some have a word there, which is no figure. */
 export function statusOf(value: unknown): number | null {
-  const word = typeof value === 'string' && Number.isNaN(Number(value));
+  const word = typeof value === 'string' && (!isAscii(value) || Number.isNaN(Number(value)));
   return word ? null : figureOf(value, 0, 2 ** 32 - 1);
 }
 

@@ -1,14 +1,23 @@
 /** ISO times. Reading `2026-03-03T10:00:00.037Z` takes a tenth of Date.parse's time, everything else is read by it. */
 
+import { isAscii } from './byte-text.ts';
+
 let day_text = '';
 let day_ms = 0;
 
 const digit = (text: string, at: number) => text.charCodeAt(at) - 48;
+const isTime = (text: string) =>
+  text.charCodeAt(13) === 0x3a && text.charCodeAt(16) === 0x3a && text.charCodeAt(19) === 0x2e;
 const two = (text: string, at: number) => digit(text, at) * 10 + digit(text, at + 1);
 
 /** Epoch ms; undefined when the text is no time. */
 export function isoTime(text: string): number | undefined {
-  if (text.length === 24 && text.charCodeAt(23) === 0x5a && text.charCodeAt(10) === 0x54) {
+  if (
+    text.length === 24 &&
+    text.charCodeAt(23) === 0x5a &&
+    text.charCodeAt(10) === 0x54 &&
+    isTime(text)
+  ) {
     if (day_text === '' || !text.startsWith(day_text)) {
       const midnight = Date.parse(`${text.slice(0, 10)}T00:00:00.000Z`);
       if (Number.isNaN(midnight)) return undefined;
@@ -23,7 +32,8 @@ export function isoTime(text: string): number | undefined {
       return day_ms + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + rest;
     }
   }
-  const at_ms = Date.parse(text);
+  // Date.parse takes spaces beyond ASCII, which byte text (lib/byte-text) has none of.
+  const at_ms = isAscii(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at_ms) ? undefined : at_ms;
 }
 

@@ -49,7 +49,7 @@ export function programAt(words: readonly Word[]): number {
     at += 1;
     for (
       let text = words[at]?.text;
-      text !== undefined && /^-./.test(text);
+      text !== undefined && /^-[^\r\n]/.test(text);
       text = words[at]?.text
     ) {
       // `command -v NAME` only looks for it.
@@ -60,7 +60,7 @@ export function programAt(words: readonly Word[]): number {
   }
 }
 
-export const nameOf = (word: Word | undefined) => (word?.text ?? '').replace(/^.*\//, '');
+export const nameOf = (word: Word | undefined) => (word?.text ?? '').replace(/^[^\r\n]*\//, '');
 
 /** The short options in one word, up to the first that takes a value. */
 function lettersOf(option: string, takes: string): string {
@@ -104,7 +104,7 @@ export function sortArguments(program: string, args: Word[]) {
       operands.push(...args.slice(i + 1));
       break;
     }
-    if (!/^-./.test(text) && !(PLUS_OPTIONS.has(program) && /^\+./.test(text))) {
+    if (!/^-[^\r\n]/.test(text) && !(PLUS_OPTIONS.has(program) && /^\+[^\r\n]/.test(text))) {
       operands.push(args[i] as Word);
       continue;
     }

@@ -3,9 +3,11 @@
  * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
  */
 
+import { isLonger } from './byte-text.ts';
 import { LIMITS } from './limits.ts';
 import { nameOf, programAt, sortArguments, splitArguments } from './shell-arguments.ts';
 import { type Word, wordsOf } from './shell-words.ts';
+import { trimmed } from './white-space.ts';
 
 const READ_COMMANDS = new Set(
   'cat head tail sed nl less more bat batcat grep egrep fgrep rg'.split(' '),
@@ -21,9 +23,10 @@ const PIPES = new Set(['|', '|&', '&']);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
 /** Command lines in command lines: as deep as anybody writes them. */
 const MAX_DEPTH = 4;
+const COMMAND_CHARS_MAX = 65_536;
 
 export function shellReads(command: string): string[] {
-  if (command.length > 65_536) return [];
+  if (isLonger(command, COMMAND_CHARS_MAX)) return [];
   if (!MAY_READ.test(command)) return [];
   const plain = PLAIN_READ.exec(command);
   if (plain !== null) return [plain[1] ?? (plain[2] as string)];
@@ -67,21 +70,21 @@ function linesReads(command: string, at: string | null, depth: number): string[]
 function inFolder(folder: string | null, path: string): string | null {
   if (path.startsWith('/') || folder === '') return path;
   // One `cd` after the other makes a path longer than any file's.
-  if (folder === null || folder.length + path.length > LIMITS.path_chars_max) return null;
+  if (folder === null || isLonger(folder + path, LIMITS.path_chars_max)) return null;
   return `${folder === '/' ? '' : folder}/${path}`;
 }
 
 /** Scripts of `sed -n` that only print. */
 const SED_PRINTS =
-  /^(?:(?:[\d$]+(?:[,~][\d$+]+)?|\/(?:[^/\\]|\\.)+\/(?:,(?:[\d$+]+|\/(?:[^/\\]|\\.)+\/))?)\s*p(?:\s*;\s*)?)+$/;
+  /^(?:(?:[\d$]+(?:[,~][\d$+]+)?|\/(?:[^/\\]|\\[^\r\n])+\/(?:,(?:[\d$+]+|\/(?:[^/\\]|\\[^\r\n])+\/))?)[\t-\r ]*p(?:[\t-\r ]*;[\t-\r ]*)?)+$/;
 
 /** The file that a command reads when it is one simple command which does nothing else; else null. */
 export function onlyRead(command: string): string | null {
-  if (command.length > 65_536) return null;
+  if (isLonger(command, COMMAND_CHARS_MAX)) return null;
   const plain = PLAIN_READ.exec(command)?.[1];
   if (plain !== undefined) return plain;
   if (!MAY_READ.test(command)) return null;
-  const words = wordsOf(command.trim());
+  const words = wordsOf(trimmed(command));
   const program = nameOf(words[0]);
   if (!READ_COMMANDS.has(program) || SEARCHES.has(program)) return null;
   if (words.some((word) => word.operator || word.unsure)) return null;

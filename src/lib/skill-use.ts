@@ -1,10 +1,11 @@
 /** The one rule of what uses a skill (EV-2), for the list of used skills and for graders. Whether the call succeeded is the caller's to ask. */
+import { isLonger } from './byte-text.ts';
 import { LIMITS } from './limits.ts';
 import { isMap, own } from './own.ts';
 
 /** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
-export function skillOfPath(path: string): string | null {
-  if (!path.endsWith('SKILL.md') || path.length > LIMITS.path_chars_max) return null;
+export function skillOfPath(path: string, byte_text = false): string | null {
+  if (!path.endsWith('SKILL.md') || isLonger(path, LIMITS.path_chars_max, byte_text)) return null;
   const parts: string[] = [];
   for (const part of path.replaceAll('\\', '/').split('/')) {
     if (part === '..') parts.pop();
@@ -20,12 +21,14 @@ export interface SkillAsked {
   by: 'skill_call' | 'file_read';
 }
 
-/** The skills a call would use if it succeeds. */
-export function skillsOfCall(call: {
+interface Call {
   tool: string;
   input: unknown;
   reads: readonly string[];
-}): SkillAsked[] {
+}
+
+/** The skills a call would use if it succeeds. */
+export function skillsOfCall(call: Call, byte_text = false): SkillAsked[] {
   if (call.tool === 'Skill') {
     const skill = field(call.input, 'skill');
     return skill === null || skill === '' ? [] : [{ skill, by: 'skill_call' }];
@@ -33,7 +36,7 @@ export function skillsOfCall(call: {
   const path = call.tool === 'Read' ? field(call.input, 'file_path') : null;
   const paths = path !== null ? [path] : call.tool === 'Bash' ? call.reads : [];
   if (!paths.some((one) => one.endsWith('SKILL.md'))) return [];
-  const names = paths.map(skillOfPath).filter((name) => name !== null);
+  const names = paths.map((one) => skillOfPath(one, byte_text)).filter((name) => name !== null);
   return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
 }
 

@@ -18,6 +18,8 @@ export interface OutcomeOptions {
   onCall?: (call: OutcomeCall, index: number, open: OpenCall) => void;
   /** Whether calls carry `inputs` and `outputs`. */
   keepIo: boolean;
+  /** Events hold byte text (lib/byte-text), and so does the outcome. */
+  byte_text?: boolean;
 }
 
 export interface OpenCall {

@@ -20,8 +20,8 @@ export function createOutcomeFold(options: OutcomeOptions) {
   const text = new FinalText(LIMITS.final_output_chars_max);
   const calls = new CallFold(options);
   const artifacts = createArtifactFold();
-  const skills = createSkillFold();
-  const warnings = createWarningFold();
+  const skills = createSkillFold(options.byte_text);
+  const warnings = createWarningFold(options.byte_text);
   const facts: Facts = { run_id: '', first_ms: null, prompt: null, events: 0 };
   return {
     /** Late changes of calls already given to `onCall`, by index. */

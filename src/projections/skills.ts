@@ -16,7 +16,8 @@ interface SkillUse {
   by: SkillAsked['by'] | 'agent_report';
 }
 
-export function createSkillFold() {
+/** `byte_text`: what the events hold. */
+export function createSkillFold(byte_text = false) {
   /** Calls that ask for a skill, by call id; few, as most calls do not. */
   const asked = new Map<string, { seq: number; status: CallStatus | null; skills: SkillAsked[] }>();
   const reported: SkillUse[] = [];
@@ -39,7 +40,7 @@ export function createSkillFold() {
   return {
     push(event: Event): void {
       if (event.kind === 'call_requested') {
-        const skills = skillsOfCall(event.data);
+        const skills = skillsOfCall(event.data, byte_text);
         if (skills.length === 0) return;
         const { call_id } = event.data;
         const texts = [call_id, ...skills.map(({ skill }) => skill)];

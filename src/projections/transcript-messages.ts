@@ -4,6 +4,7 @@
  * within limits: the rest of a longer message is in the next, and of too many sub-agents the one silent for longest is closed.
  */
 
+import { isBlank, trimmed } from '../lib/white-space.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { TranscriptMessage } from '../model/transcript.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
@@ -55,7 +56,6 @@ function threadChars({ parent, open, said }: Thread): number {
   return chars + (open === null ? 0 : messageChars(open));
 }
 
-const blank = (text: string) => !/\S/.test(text);
 const joined = (earlier: string, text: string) => (earlier === '' ? text : `${earlier}\n${text}`);
 
 type Spoken = DataOf<'message_delta'>;
@@ -148,7 +148,7 @@ export class MessageFold {
   }
 
   #begin(prompt: string | null, event: Event): void {
-    if (prompt === null || blank(prompt)) return;
+    if (prompt === null || isBlank(prompt)) return;
     this.#prompt = prompt;
     this.#whole('user', prompt, null, event);
   }
@@ -159,11 +159,11 @@ export class MessageFold {
       this.#spoke(event, data);
       return;
     }
-    if (blank(text)) return;
+    if (isBlank(text)) return;
     // What a sub-agent is asked is always made by the agent; what the CLI says in another's name is its own.
     if (role === 'user' && (parent !== null || !synthetic)) {
       // Agents that repeat the prompt repeat what the run began with.
-      const repeated = parent === null && this.#prompt?.trim() === text.trim();
+      const repeated = parent === null && trimmed(this.#prompt ?? '') === trimmed(text);
       if (parent === null) this.#prompt = null;
       if (repeated) return;
       this.#close(this.#thread(parent));
@@ -176,17 +176,20 @@ export class MessageFold {
     const thread = this.#thread(data.parent_call_id);
     // An interrupted agent may repeat its last whole message.
     if (thread.said !== null && thread.said.id === id && thread.said.text === text) return;
-    if (blank(text) && !this.#goesOn(thread.open, id, 'text')) return;
+    if (isBlank(text) && !this.#goesOn(thread.open, id, 'text')) return;
     const open = this.#message(event, data, 'text', true);
-    if (!blank(text)) open.head.content = joined(open.head.content, text);
+    if (!isBlank(text)) open.head.content = joined(open.head.content, text);
     if (thread === this.#root) this.#answer = open.head.calls.length === 0 ? open.place : null;
   }
 
   #thought(event: Event, data: Spoken): void {
-    if (blank(data.text) && !this.#goesOn(this.#thread(data.parent_call_id).open, null, 'thinking'))
+    if (
+      isBlank(data.text) &&
+      !this.#goesOn(this.#thread(data.parent_call_id).open, null, 'thinking')
+    )
       return;
     const open = this.#message(event, data, 'thinking', true);
-    if (!blank(data.text)) open.head.thinking = joined(open.head.thinking ?? '', data.text);
+    if (!isBlank(data.text)) open.head.thinking = joined(open.head.thinking ?? '', data.text);
   }
 
   /** The open message that this piece belongs to, or a new one. A whole takes the place of its pieces. */
@@ -233,8 +236,8 @@ export class MessageFold {
     thread.open = null;
     const { head, text, thinking } = open;
     if (text.id !== null) thread.said = { id: text.id, text: head.content };
-    if (!blank(text.draft)) head.content = joined(head.content, text.draft);
-    if (!blank(thinking.draft)) head.thinking = joined(head.thinking ?? '', thinking.draft);
+    if (!isBlank(text.draft)) head.content = joined(head.content, text.draft);
+    if (!isBlank(thinking.draft)) head.thinking = joined(head.thinking ?? '', thinking.draft);
     this.#onMessage(head, open.place);
   }
 

@@ -1,5 +1,6 @@
 /** The warnings of an outcome (RO-6): retries, permission requests and refusals, problems with their lines, gaps. */
 
+import { changedText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
@@ -10,7 +11,9 @@ interface Refused {
   tool: string | null;
 }
 
-export function createWarningFold() {
+/** `byte_text`: what the events hold, and so do the warnings. */
+export function createWarningFold(byte_text = false) {
+  const oneWarning = (text: string) => changedText(text, oneLine, byte_text);
   const kept: string[] = [];
   let beyond = 0;
   /** Open calls with a refusal that is among the warnings already. */
@@ -48,7 +51,7 @@ export function createWarningFold() {
       const room = PROJECTION_LIMITS.outcome_warnings_max - named.length;
       const more = beyond + Math.max(0, kept.length - room) + (gaps.length - named.length);
       const list = [...kept.slice(0, room), ...named];
-      return more > 0 ? [...list, `… and ${more} more`] : list;
+      return more > 0 ? [...list, changedText('', () => `… and ${more} more`, byte_text)] : list;
     },
   };
 }
@@ -94,7 +97,7 @@ function said(before: string, value: string | number | null): string {
 }
 
 /** One line, bounded. */
-function oneWarning(text: string): string {
+function oneLine(text: string): string {
   const line = wellFormed(text)
     .replace(/[\t\n\v\f\r ]+/g, ' ')
     .replace(/^ | $/g, '');

@@ -19,7 +19,7 @@ export { createLiveRedaction, type LiveRedaction } from './live.ts';
 export { compilePatterns } from './patterns.ts';
 export { createRawLog } from './raw-log.ts';
 export { redactCall, redactFields, redactRecord } from './records.ts';
-export { createRedactor, type Redactor } from './redact.ts';
+export { type AnyRedactor, createRedactor, type Redactor } from './redact.ts';
 export { knownSecrets, VALUE_CHARS_MIN } from './values.ts';
 
 export type Gate = ReturnType<typeof createGate>;

@@ -3,7 +3,7 @@
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
 
-import { fromByteText, toByteText } from '../lib/byte-text.ts';
+import { changedText, fromByteText, toByteText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, utf8Bytes } from '../lib/utf8.ts';
 import type { Found } from './anchors.ts';
@@ -23,13 +23,13 @@ export interface RedactorOptions {
   secret_env: readonly string[];
   /** Configured regular expressions. */
   patterns?: readonly string[];
-  /** Texts are byte text (lib/byte-text). Where a secret may be, they are looked at as the text they stand for. */
+  /** Texts are byte text, as for `forByteText`. */
   byte_text?: boolean;
   /** 8 hex digits of a text, under the state folder's key. */
   hash: (text: string) => string;
 }
 
-export type Redactor = ReturnType<typeof createRedactor>;
+export type Redactor = ReturnType<typeof redactorWith>;
 
 /** Characters of one that is written as an escape. */
 const ENCODED_MAX = 6;
@@ -41,11 +41,27 @@ const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 
 export function createRedactor(options: RedactorOptions) {
+  const parts = partsOf(options);
+  return {
+    ...redactorWith(parts, options.byte_text === true),
+    /** The same, with the same counts, for byte text (lib/byte-text). Where a secret may be, it is looked at as the text. */
+    forByteText: () => redactorWith(parts, true),
+  };
+}
+
+/** One that can be had for byte text too. */
+export type AnyRedactor = ReturnType<typeof createRedactor>;
+
+function partsOf(options: RedactorOptions) {
   const known = knownSecrets(options.env, options.secret_env);
   const finders = createFinders(known.values, compilePatterns(options.patterns ?? []));
   const longest = known.values.reduce((most, value) => Math.max(most, value.length), 0);
   const reach = Math.max(REDACT_LIMITS.redaction_hold_chars, ENCODED_MAX * longest);
-  const { mark, replace, counts } = createMarks(options.hash);
+  return { known, finders, reach, ...createMarks(options.hash) };
+}
+
+function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
+  const { known, finders, reach, mark, replace, counts } = parts;
 
   function find(text: string): Found[] {
     const found = finders.find(text);
@@ -62,7 +78,7 @@ export function createRedactor(options: RedactorOptions) {
     return toByteText(redactText(fromByteText(text)));
   }
 
-  const redact = options.byte_text === true ? redactBytes : redactText;
+  const redact = byte_text ? redactBytes : redactText;
 
   /** A text behind a word that makes it a secret. */
   function redactBehind(word: string, text: string): string {
@@ -74,8 +90,8 @@ export function createRedactor(options: RedactorOptions) {
     text(text, word) {
       const safe = redact(text);
       if (!isWord(word)) return safe;
-      if (options.byte_text !== true) return redactBehind(word, safe);
-      return toByteText(redactBehind(fromByteText(word), fromByteText(safe)));
+      const name = byte_text ? fromByteText(word) : word;
+      return changedText(safe, (real) => redactBehind(name, real), byte_text);
     },
     key: redactKey,
     lines: keyLines,
@@ -83,16 +99,18 @@ export function createRedactor(options: RedactorOptions) {
   };
   const redactingNumbers = { ...redacting, number: numbersBy(known.values, redacting.text) };
 
-  const streams = createStreams({ find, redact, cutOff: finders.cutOff });
+  const streams = createStreams({ find, redact: redactText, cutOff: finders.cutOff });
   /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
-  const head = (text: string, bytes_max: number): string => {
-    if (utf8Bytes(text) <= bytes_max) return cutUtf8(redact(text), bytes_max);
+  const headOf = (text: string, bytes_max: number): string => {
+    if (utf8Bytes(text) <= bytes_max) return cutUtf8(redactText(text), bytes_max);
     const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
     streams.drop(HEAD_STREAM);
     return cutUtf8(safe, bytes_max);
   };
-  function keyLines() {
-    return createKeyLines(head, (line) => mark('pem', line));
+  function keyLines(): ReturnType<typeof createKeyLines> {
+    const lines = createKeyLines(headOf, (line) => mark('pem', line));
+    return (channel, text, bytes_max) =>
+      changedText(text, (real) => lines(channel, real, bytes_max), byte_text);
   }
 
   return {
@@ -108,11 +126,13 @@ export function createRedactor(options: RedactorOptions) {
      * where a limit is given.
      */
     line: keyLines(),
-    head,
+    head: (text: string, bytes_max: number) =>
+      changedText(text, (real) => headOf(real, bytes_max), byte_text),
     /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
-    delta: streams.delta,
+    delta: (key: string, text: string) =>
+      changedText(text, (real) => streams.delta(key, real), byte_text),
     /** What was held back; the stream has ended. */
-    flush: streams.flush,
+    flush: (key: string) => changedText('', () => streams.flush(key), byte_text),
     /** How many were replaced, by kind. */
     counts,
     /** Names of secret-looking variables with values that are too short to be redacted. */

@@ -1,5 +1,7 @@
 /** Tool calls: what a result says about its call. Shared by stdout and session files. */
+
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
+import { isLonger } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
@@ -48,7 +50,7 @@ const REFUSALS = [
   'This command requires approval',
   'User refused permission to run tool',
 ];
-const BLOCKED = /^\w+ in '.{1,1000}' was blocked\. For security, /;
+const BLOCKED = /^\w+ in '[^\r\n]+' was blocked\. For security, /;
 const SKILL_BODY = 'Base directory for this skill: ';
 const SKILL_PROMPT = 'skill ';
 /** Tools that may still work after their result. */
@@ -193,7 +195,8 @@ function promptOf(native_tool: string, input: Open | null): string | null {
 /** The skill that has this text as its body, by the name of its folder; null: it is no skill's body. */
 export function skillOf(text: string): string | null {
   if (!text.startsWith(SKILL_BODY)) return null;
-  const line = text.slice(SKILL_BODY.length, SKILL_BODY.length + 4096).split('\n', 1)[0] ?? '';
+  const [line = ''] = text.slice(SKILL_BODY.length).split('\n', 1);
+  if (isLonger(line, LIMITS.path_chars_max)) return null;
   return line.split(/[\\/]/).findLast((piece) => piece !== '') ?? null;
 }
 

@@ -1,4 +1,5 @@
 /** One run of a session: who speaks, what it cost, how it ended. */
+import { headOf } from '../../lib/byte-text.ts';
 import type { SessionPart } from '../../model/agent.ts';
 import { type End, OK, Writer } from '../kit/drafts.ts';
 import { codeOf, countOf, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
@@ -128,7 +129,7 @@ export class SessionRun extends Writer {
 
   /** A skill that was typed as a slash command: its body follows the command, without a call between. */
   #skill(record: Session['user'], text: string): void {
-    const name = between(text.slice(0, 1024), '<command-name>/', '</command-name>');
+    const name = between(headOf(text, 1024), '<command-name>/', '</command-name>');
     const folder = record.isMeta === true ? skillOf(text) : null;
     if (name !== null) {
       this.#command = name;

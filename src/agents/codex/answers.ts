@@ -14,15 +14,17 @@ const ANSWER_JSON: ReadonlySet<string> = new Set(
 );
 
 const ABORTED = /^(?:Wall time: [\d.]+ seconds\n)?aborted(?: by user)?/;
-const RUNNING = /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process running with session ID /;
+const RUNNING =
+  /^(?:Chunk ID: [^\r\n]*\n)?(?:Wall time: [^\r\n]*\n)?Process running with session ID /;
 const SCRIPT_RUNNING = /^Script running/;
 const EXITED =
-  /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
+  /^(?:Chunk ID: [^\r\n]*\n)?(?:Wall time: [^\r\n]*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
 const EXIT_CODE = /^Exit code: (-?\d{1,10})(?:\n|$)/;
 /** A command that the sandbox refused: its code is in the description of the error. */
 const REFUSED = /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{/;
 const REFUSED_CODE = /exit_code: (-?\d{1,10})/;
-const TIMED_OUT = /^(?:Exit code: 124\n(?:Wall time: .*\n)?Output:\n)?command timed out after /;
+const TIMED_OUT =
+  /^(?:Exit code: 124\n(?:Wall time: [^\r\n]*\n)?Output:\n)?command timed out after /;
 
 const DENIED: readonly RegExp[] = [
   /^approval policy is \w+; reject command/,

@@ -1,5 +1,7 @@
 /** What the model gave back, response item by response item: texts, thoughts, calls, and the answers to them. */
-import { jsonInside } from '../../lib/byte-text.ts';
+
+import { isLonger, jsonInside } from '../../lib/byte-text.ts';
+import { trimmed } from '../../lib/white-space.ts';
 import { Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, listOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
 import { Calls } from './calls.ts';
@@ -23,9 +25,8 @@ export interface Thread {
 }
 
 /** A skill that the user named: its text is put before the model. */
-const SKILL = /^<skill>\s*<name>([^<\n]{1,200})<\/name>/;
-/** Not `trim`: in byte text a part of a character may look like a space. */
-const AROUND = /^[ \t\r]+|[ \t\r]+$/g;
+const SKILL = /^<skill>[\t-\r ]*<name>([^<\n]+)<\/name>/;
+const SKILL_CHARS_MAX = 200;
 const MCP = 'mcp__';
 
 export class Conversations extends Writer {
@@ -45,8 +46,9 @@ export class Conversations extends Writer {
       this.startStep();
       if (text !== null) this.to.message('assistant', text, { message_id: idOf(id) });
     } else if (role === 'user' && text?.startsWith('<skill>')) {
-      const skill = SKILL.exec(text)?.[1]?.replaceAll(AROUND, '');
-      if (skill !== undefined) this.to.put('skill_used', { skill, call_id: null });
+      const name = SKILL.exec(text)?.[1];
+      if (name !== undefined && !isLonger(name, SKILL_CHARS_MAX))
+        this.to.put('skill_used', { skill: trimmed(name), call_id: null });
     }
   }
 

@@ -15,8 +15,8 @@ export interface FileChange {
   readonly diff: string | null;
 }
 
-const HEADER = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/;
-const MOVE = /^\*\*\* Move to: (.+?)\r?$/;
+const HEADER = /^\*\*\* (Add|Update|Delete) File: ([^\r\n]+)\r?$/;
+const MOVE = /^\*\*\* Move to: ([^\r\n]+)\r?$/;
 const OPERATIONS: Readonly<Record<FileChange['kind'], FileOperation>> = {
   add: 'created',
   update: 'modified',

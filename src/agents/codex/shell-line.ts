@@ -1,4 +1,5 @@
 /** `/bin/bash -lc 'echo x'` → `echo x`: the CLI shows commands as one line, quoted for a shell, inside the shell it starts. */
+import { isLonger } from '../../lib/byte-text.ts';
 import { onlyRead } from '../../lib/shell-reads.ts';
 import { wordsOf } from '../../lib/shell-words.ts';
 import { AGENT_LIMITS } from '../kit/limits.ts';
@@ -29,7 +30,7 @@ const PLAIN_LINE = /^\/(?:usr\/)?bin\/(?:ba|z)?sh -lc '([^']*)'$/;
 export function commandOfLine(line: string): string {
   const plain = PLAIN_LINE.exec(line)?.[1];
   if (plain !== undefined) return plain;
-  if (line.length > AGENT_LIMITS.split_line_chars_max) return line;
+  if (isLonger(line, AGENT_LIMITS.split_line_chars_max)) return line;
   const words = wordsOf(line);
   // What only a shell could interpret stays as it is.
   if (words.some(({ operator, unsure }) => operator || unsure)) return line;

@@ -8,7 +8,7 @@ import type { Asked, Completed, Data } from './records.ts';
 const SHELLS: ReadonlySet<string> = new Set(['bash', 'powershell']);
 const SHELL_HANDLE = /^(?:read|stop|write)_(?:bash|powershell)$/;
 const STILL_RUNS =
-  /<command (?:started in background )?with shellId: (\S+?)(?:>| is still running)/;
+  /<command (?:started in background )?with shellId: ([^\t-\r ]+?)(?:>| is still running)/;
 
 /** The tool handles a command of another call: an exit code in its result is that command's. */
 export function handlesShell(call: Asked | undefined): boolean {

@@ -1,5 +1,7 @@
 /** What file tools changed: the end record's own list, else the call's input. */
+
 import { asciiBytes } from '../../lib/utf8.ts';
+import { trimmedStart } from '../../lib/white-space.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { FileChange } from '../kit/drafts.ts';
 import { filledOf, isList, nativeOf, type Open, textOf } from '../kit/native.ts';
@@ -7,7 +9,7 @@ import type { Asked, Completed } from './records.ts';
 
 type Change = Pick<FileChange, 'path' | 'operation'>;
 
-const PATCH_FILE = /^\*\*\* (Add|Update|Delete) File: (.+?)\r?$/gm;
+const PATCH_FILE = /(?:^|[\r\n])\*\*\* (Add|Update|Delete) File: ([^\r\n]+)/g;
 /** Words of patches and of the end record; others modify. */
 const OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
   ['create', 'created'],
@@ -52,8 +54,8 @@ function changesOf(call: Asked, edits: Completed['fileEdits']): Change[] {
 
 /** The tool shows people its result as a git diff, on stdout only. */
 function diffOf({ result }: Completed): string | null {
-  const shown = textOf(nativeOf(result)?.detailedContent)?.trimStart();
-  return shown?.startsWith('diff --git ') ? shown : null;
+  const shown = trimmedStart(textOf(nativeOf(result)?.detailedContent) ?? '');
+  return shown.startsWith('diff --git ') ? shown : null;
 }
 
 export function filesChanged(call: Asked, data: Completed): FileChange[] {

@@ -1,5 +1,7 @@
 /** Tool calls: what a result says about its call. Shared by stdout and session files. */
+
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
+import { headOf, tailOf } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { FileOperation } from '../../model/words.ts';
@@ -103,13 +105,13 @@ const BLOCKED = 'Blocked: command substitution detected in shell command.';
 const TOLD_BLOCKED = 'Command injection detected: command substitution syntax ';
 const TIMED_OUT = 'Command was automatically cancelled because it exceeded the timeout';
 const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
-const SHOWN_SIGNAL = /^Command terminated by signal: \S+$/;
+const SHOWN_SIGNAL = /^Command terminated by signal: [^\t-\r ]+$/;
 
 /** What people are shown of a command that did not fail to run: the code is there only where it printed nothing. */
 export function shownEnd(tool: string | null, shown: string | null): CallEnd {
   if (tool !== SHELL || shown === null) return OK;
   if (shown === BLOCKED) return { status: 'denied', exit_code: null };
-  const [first = '', , kept] = shown.slice(0, 512).split('\n', 3);
+  const [first = '', , kept] = headOf(shown, 512).split('\n', 3);
   // What it had printed stands below; without that line the words are the command's own.
   if (first === shown || kept === 'Output before cancellation:') {
     if (first === CANCELLED) return { status: 'cancelled', exit_code: null };
@@ -122,10 +124,10 @@ export function shownEnd(tool: string | null, shown: string | null): CallEnd {
 
 /** The lines that the CLI puts behind a command's output for the model; a line counts whole, up to its last blank. */
 const TAIL =
-  /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n])(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n]))*(?:\n<\/untrusted_context>)?\s*$/;
+  /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n])(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n]))*(?:\n<\/untrusted_context>)?[\t-\r ]*$/;
 const TAIL_CHARS = 4096;
-const CODE_LINE = /^Exit Code: (\d{1,9})$/m;
-const SIGNAL_LINE = /^Signal: (?!\(none\)|0$)\S+$/m;
+const CODE_LINE = /(?:^|[\r\n])Exit Code: (\d{1,9})(?![^\r\n])/;
+const SIGNAL_LINE = /(?:^|[\r\n])Signal: (?!\(none\)|0(?![^\r\n]))[^\t-\r ]+(?![^\r\n])/;
 const WRAPPER = '<untrusted_context>\n';
 const WRAPPER_END = '\n</untrusted_context>';
 
@@ -139,12 +141,12 @@ function withoutHooks(told: string): string {
 export function toldEnd(tool: string | null, told: string | null): CallEnd {
   if (tool !== SHELL || told === null) return OK;
   if (told.startsWith(TOLD_BLOCKED)) return { status: 'denied', exit_code: null };
-  const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length, WRAPPER.length + 200) : told;
+  const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length) : told;
   if (body.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
   if (body.startsWith('Command was cancelled by user before it could complete')) {
     return { status: 'cancelled', exit_code: null };
   }
-  const tail = TAIL.exec(withoutHooks(told).slice(-TAIL_CHARS))?.[0] ?? '';
+  const tail = TAIL.exec(tailOf(withoutHooks(told), TAIL_CHARS))?.[0] ?? '';
   const code = CODE_LINE.exec(tail)?.[1];
   if (code !== undefined) return coded(Number(code));
   return SIGNAL_LINE.test(tail) ? { status: 'error', exit_code: null } : OK;

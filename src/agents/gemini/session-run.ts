@@ -1,6 +1,8 @@
 /** What the records of a session file mean; they restate each other, and each fact is reported once. */
+
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { isBlank } from '../../lib/white-space.ts';
 import type { SessionDecoderOptions, SessionPart } from '../../model/agent.ts';
 import { type Drafts, OK, Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, isNative, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
@@ -157,7 +159,7 @@ export class SessionRun extends Writer {
     this.#say(record, id, state);
     for (const item of items) this.#call(nativeOf(item), id, isNative(record.tokens));
     if (!this.#voice.root) return;
-    this.#ended = items.length === 0 && /\S/.test(contentText(record.content));
+    this.#ended = items.length === 0 && !isBlank(contentText(record.content));
   }
 
   /** Calls may be in a message of their own, which has no tokens: the turn is that of the message before. */

@@ -1,9 +1,10 @@
 /** stdout: `--output-format stream-json`. Text comes in pieces without an id, calls by id, one end record. */
+import { isLonger, jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { decoder } from '../kit/decoder.ts';
 import { type CallEnd, endFor, type Time, Writer } from '../kit/drafts.ts';
-import { idOf, nativeOf, type Open, parsedOf, statusOf, textOf, tokensOf } from '../kit/native.ts';
+import { idOf, nativeOf, type Open, statusOf, textOf, tokensOf } from '../kit/native.ts';
 import { wordSet } from '../kit/text.ts';
 import { isEmpty, onlyKey, type Spent, spent, without } from '../kit/usage.ts';
 import { Calls, isRefusal, shownEnd } from './calls.ts';
@@ -174,8 +175,9 @@ function reasonOf(result: Stdout['result'], error: string | null): ExitReason {
 function bodyOf(message: string): Open | null {
   const from = message.indexOf('{');
   const to = message.lastIndexOf('}');
-  if (from < 0 || to < from || to - from > BODY_CHARS_MAX) return null;
-  const body = parsedOf(message.slice(from, to + 1));
+  if (from < 0 || to < from) return null;
+  const said = message.slice(from, to + 1);
+  const body = isLonger(said, BODY_CHARS_MAX) ? null : nativeOf(jsonInside(said));
   return nativeOf(body?.error) ?? body;
 }
 

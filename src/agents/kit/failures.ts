@@ -2,6 +2,7 @@
  * Failures of model providers in one vocabulary. Agents name them by HTTP statuses, by words of their own or by nothing but
  * a text. Precedence: the status, then the agent's word, then its text. `retryable`: the same request could succeed later.
  */
+import { headOf } from '../../lib/byte-text.ts';
 import { countOf, durationOf } from '../../lib/foreign.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { ProviderFailureKind } from '../../model/words.ts';
@@ -44,14 +45,14 @@ const STATUSES: ReadonlyMap<number, ProviderFailureKind> = new Map([
 
 /** Parts of agents' words, in snake_case; the first that occurs decides. */
 const WORDS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
-  [/rate_?limit|too_many|resource_exhausted|usage_limit|quota/, 'rate_limit'],
-  [/overload|unavailable|high_demand/, 'overloaded'],
-  [/auth|unauthorized|permission|forbidden|api_key/, 'auth'],
-  [/invalid|bad_request|context|too_large|unsupported/, 'invalid_request'],
-  [/not_?found/, 'not_found'],
-  [/time_?d?_?out|deadline/, 'timeout'],
-  [/connect|network|stream|socket|fetch/, 'network'],
-  [/server|internal|^api_error$/, 'server'],
+  [/rate_?limit|too_many|resource_exhausted|usage_limit|quota/i, 'rate_limit'],
+  [/overload|unavailable|high_demand/i, 'overloaded'],
+  [/auth|unauthorized|permission|forbidden|api_key/i, 'auth'],
+  [/invalid|bad_request|context|too_large|unsupported/i, 'invalid_request'],
+  [/not_?found/i, 'not_found'],
+  [/time_?d?_?out|deadline/i, 'timeout'],
+  [/connect|network|stream|socket|fetch/i, 'network'],
+  [/server|internal|^api_error$/i, 'server'],
 ];
 
 /** The same for texts, which may hold anything: only phrases that clients and providers use for this. */
@@ -80,8 +81,8 @@ function kindOf(word: string | null, status: number | null, text: string): Provi
   if (status !== null && status >= 400 && status < 600) {
     return STATUSES.get(status) ?? (status < 500 ? 'invalid_request' : 'server');
   }
-  const snake = (word ?? '').replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
-  return found(WORDS, snake) ?? found(TEXTS, text.slice(0, SEARCHED_CHARS)) ?? 'unknown';
+  const snake = (word ?? '').replaceAll(/([a-z])([A-Z])/g, '$1_$2');
+  return found(WORDS, snake) ?? found(TEXTS, headOf(text, SEARCHED_CHARS)) ?? 'unknown';
 }
 
 function found(table: typeof WORDS, text: string): ProviderFailureKind | null {

@@ -1,6 +1,8 @@
 /** Events of the server's bus, by their names in this and in earlier versions. */
+
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { trimmed } from '../../lib/white-space.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { Table } from '../kit/decoder.ts';
 import { type Drafts, Writer } from '../kit/drafts.ts';
@@ -92,7 +94,7 @@ export class Bus extends Writer {
       const name = idOf(event.name);
       const command = textOf(event.command);
       const exit_code = codeOf(event.exitCode);
-      const typed = `/${name} ${textOf(event.arguments) ?? ''}`.trim();
+      const typed = trimmed(`/${name} ${textOf(event.arguments) ?? ''}`);
       if (name !== null) this.to.notice('command_executed', typed);
       else if (command === null) this.to.bad('command.executed without name or command');
       else if (exit_code !== null) this.#talk.calls.executed(command, exit_code);

@@ -3,8 +3,10 @@
  * line, a part at a time, so that memory stays flat. Contract: the document is as JSON.stringify indents it, one
  * bracket, key or value per line; how far it is indented does not matter.
  */
+
 import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { trimmed } from '../../lib/white-space.ts';
 import { Writer } from '../kit/drafts.ts';
 import { isNative, problem } from '../kit/native.ts';
 
@@ -39,7 +41,7 @@ export class DocumentLines extends Writer {
 
   /** The pieces that end with this line; null: it belongs to no document. */
   line(text: string): readonly unknown[] | null {
-    const line = text.trim();
+    const line = trimmed(text);
     if (!this.open) {
       if (line !== '{') return null;
       this.#path.push('');

@@ -1,4 +1,5 @@
 /** What the last state of a call says: how it ended, and the files it changed. */
+import { tailOf } from '../../lib/byte-text.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
@@ -17,7 +18,7 @@ const REFUSALS = [
 const ADVICE = 'with the following feedback';
 const ABORTED = 'Tool execution aborted';
 /** The shell tool adds this to the output of a command that it ended itself. */
-const ENDED_BY_TOOL = /<(?:bash|shell)_metadata>\n([^<]*)<\/(?:bash|shell)_metadata>\s*$/;
+const ENDED_BY_TOOL = /<(?:bash|shell)_metadata>\n([^<]*)<\/(?:bash|shell)_metadata>[\t-\r ]*$/;
 export const SHELLS: ReadonlySet<string> = new Set(['bash', 'shell']);
 const METADATA_CHARS = 1_000;
 
@@ -39,7 +40,7 @@ export function resultOf(
   }
   const output = textOf(state.output);
   const exit_code = shell ? (codeOf(metadata?.exit) ?? call.exit_code) : null;
-  const tail = shell ? (output?.slice(-METADATA_CHARS) ?? '') : '';
+  const tail = shell ? tailOf(output ?? '', METADATA_CHARS) : '';
   const note = ENDED_BY_TOOL.exec(tail)?.[1] ?? '';
   if (note.includes('exceeding timeout')) status = 'timeout';
   else if (note.includes('aborted the command')) status = 'cancelled';

@@ -2,8 +2,10 @@
  * Text and reasoning parts. On the bus a part comes empty, grows by deltas or snapshots, and comes whole at last; its
  * last snapshot counts (RO-3). A part that changes after it was reported makes its message come again under a marked id.
  */
+
 import { RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { isBlank } from '../../lib/white-space.ts';
 import { type Drafts, Writer } from '../kit/drafts.ts';
 import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
 import { type Part, REMEMBERED_MAX } from './native.ts';
@@ -119,7 +121,7 @@ export class Texts extends Writer {
 
   #whole(held: Held, message_id: string | null) {
     const { text, at_ms, said, parent: parent_call_id } = held;
-    if (!/\S/.test(text)) return;
+    if (isBlank(text)) return;
     const whole = { message_id, parent_call_id, text };
     if (held.thinking) return this.to.put('thinking_finished', whole, at_ms);
     const role = said.role ?? 'assistant';

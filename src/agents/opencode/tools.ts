@@ -57,8 +57,10 @@ export function namesOf(
   const fields = nativeOf(input);
   if (PATCHES.has(native_tool)) {
     const patch = textOf(fields?.patchText) ?? '';
-    const adds = /^\*\*\* Add File: /m.test(patch);
-    return adds && !/^\*\*\* (Update|Delete) File: /m.test(patch) ? { tool: 'Write' } : {};
+    const adds = /(?:^|[\r\n])\*\*\* Add File: /.test(patch);
+    return adds && !/(?:^|[\r\n])\*\*\* (?:Update|Delete) File: /.test(patch)
+      ? { tool: 'Write' }
+      : {};
   }
   const asked = native_tool === 'invalid' ? idOf(fields?.tool) : null;
   const exists = asked === null || !(textOf(fields?.error) ?? '').includes('unavailable tool');

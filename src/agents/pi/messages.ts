@@ -1,4 +1,5 @@
 /** Messages of the user, the model and the tools, as both channels carry them. */
+import { isLonger } from '../../lib/byte-text.ts';
 import { type End, OK, type Time, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
 import { AGENT_LIMITS } from '../kit/limits.ts';
@@ -27,7 +28,8 @@ export const ROLES_IGNORED = wordSet(
   'bashExecution branchSummary compactionSummary custom hookMessage',
 );
 /** A `/skill:name` command is in the user's message as the skill's whole text. */
-const SKILL = /^<skill name="([^"\n]{1,256})" location="/;
+const SKILL = /^<skill name="([^"\n]+)" location="/;
+const SKILL_CHARS_MAX = 256;
 /** A model API's failure as the CLI words it: `429: {…}`. */
 const STATUS = /^(\d{3})\b/;
 
@@ -110,7 +112,8 @@ export class Conversation extends Writer {
     const text = contentText(message.content);
     if (text === null) return;
     const skill = SKILL.exec(text)?.[1];
-    if (skill !== undefined && text.includes('</skill>')) {
+    const named = skill !== undefined && !isLonger(skill, SKILL_CHARS_MAX);
+    if (named && text.includes('</skill>')) {
       this.to.put('skill_used', { skill, call_id: null });
     }
     this.to.message('user', text);

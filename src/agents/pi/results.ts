@@ -1,4 +1,7 @@
 /** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
+
+import { charsIn } from '../../lib/byte-text.ts';
+import { trimmed } from '../../lib/white-space.ts';
 import type { CallStatus } from '../../model/words.ts';
 import type { CallEnd } from '../kit/drafts.ts';
 import {
@@ -75,7 +78,7 @@ const ABORTED: ReadonlySet<string> = new Set([
 ]);
 /** Calls that were not run because they could not be: an unknown tool, arguments that do not fit. */
 const IMPOSSIBLE = [
-  /^Tool [^\n]{1,256} not found$/,
+  /^Tool [^\n]+ not found$/,
   /^Validation failed for tool "/,
   /^Invalid arguments for tool "/,
 ];
@@ -95,7 +98,7 @@ export function verdictOf(asked: Asked, result: Result): CallEnd {
     return { status: exit_code !== null && exit_code !== 0 ? 'error' : 'ok', exit_code };
   }
   if (shell && TIMED_OUT.test(last_line)) return { status: 'timeout', exit_code: null };
-  if (last_line === COMMAND_ABORTED || ABORTED.has(text.trim())) {
+  if (last_line === COMMAND_ABORTED || ABORTED.has(trimmed(text))) {
     return { status: 'cancelled', exit_code: null };
   }
   const status = exit_code === null && isRefused(asked, result, text) ? 'denied' : 'error';
@@ -144,7 +147,7 @@ export function ofNested(
   item: Inside<Nested['calls']>,
 ): CallEnd & { output: string | null } {
   const output = textOf(item.error);
-  const whole = output !== null && output.length < NESTED_ERROR_CHARS;
+  const whole = output !== null && charsIn(output) < NESTED_ERROR_CHARS;
   if (item.status !== 'error' || !whole) {
     return { status: NESTED.get(item.status) ?? 'unknown', exit_code: null, output };
   }

@@ -50,7 +50,7 @@ const ABORTED =
 const AGENT_FAILED = 'Subagent execution failed.';
 /** How every version names a refusal by mode or rule; a hook's refusal has the hook's own words. */
 const REFUSED =
-  /^(?:Qwen Code requires permission to use .{1,200}, but that permission was declined|"[^"]{1,200}" is not listed in the active core tools allowlist)/;
+  /^(?:Qwen Code requires permission to use [^\r\n]+, but that permission was declined|"[^"]+" is not listed in the active core tools allowlist)/;
 
 export class Calls extends Writer {
   readonly open = new RecentMap<string, Call>(LIMITS.open_calls_max);

@@ -1,5 +1,7 @@
 /** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
+
 import type { RecentMap } from '../../lib/bounded.ts';
+import { isBlank } from '../../lib/white-space.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { codeOf, durationOf, type Inside, idOf, listOf, nativeOf, textOf } from '../kit/native.ts';
 import type { Answer } from './calls.ts';
@@ -54,7 +56,7 @@ function responsesOf(message: Inside<ToolResult['message']> | null) {
 function outputOf(response: Response, display: unknown): string | null {
   if (response.error) return response.error;
   const shown = textOf(display) ?? textOf(nativeOf(display)?.text);
-  return shown?.trim() ? shown : response.output;
+  return shown === null || isBlank(shown) ? response.output : shown;
 }
 
 /** The answers of a `tool_result` record; the CLI's own facts belong to its only response. */

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { AGENT_IDS } from '../../agents/registry.ts';
 import type { Agent } from '../../model/agent.ts';
-import { createRedactor, type Redactor } from '../../redact/gate.ts';
+import { type AnyRedactor, createRedactor } from '../../redact/gate.ts';
 import { openSecretHash, randomSecretHash, type SecretHash } from '../../store/journal/hash.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import { keyPath } from '../../store/state-mark.ts';
@@ -23,7 +23,7 @@ interface RedactionOptions {
   byte_text?: boolean;
 }
 
-export function openRedactor({ agents = [], redact, ...options }: RedactionOptions): Redactor {
+export function openRedactor({ agents = [], redact, ...options }: RedactionOptions): AnyRedactor {
   const secret_env = agents.flatMap((agent) => [...agent.secret_env]);
   return createRedactor({ ...options, secret_env, patterns: redact });
 }
@@ -48,7 +48,7 @@ interface Passing extends Pick<RedactionOptions, 'agents'> {
 export async function passingRedactor(
   env: NodeJS.ProcessEnv,
   { state_dir, redact, agents = [] }: Passing = {},
-): Promise<Redactor> {
+): Promise<AnyRedactor> {
   const patterns = await patternsIn(process.cwd(), redact);
   return openRedactor({ env, redact: patterns, agents, hash: passingHash(state_dir, env) });
 }

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isAscii, NeedsText, writeByteText } from '../../lib/byte-text.ts';
+import { isUtf8 } from '../../lib/utf8.ts';
 import type { Event, EventOf } from '../../model/event.ts';
 import type { Gate } from '../../redact/gate.ts';
 import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
@@ -151,7 +152,10 @@ export class Recorder {
       (held[n] as JournalEntry).body = slab.subarray(at, end);
       this.#fill = end + 1;
     }
-    return slab.subarray(from, this.#fill);
+    const bytes = slab.subarray(from, this.#fill);
+    // A step that cut or changed a part of a character would make a journal that nobody can verify.
+    if (!isUtf8(bytes)) throw new NeedsText();
+    return bytes;
   }
 
   /** What was recorded is not there any more: nothing more is recorded. */

@@ -13,7 +13,7 @@ import {
   TranscriptFold,
   type TranscriptView,
 } from '../../projections/transcript.ts';
-import { type Redactor, redactRecord } from '../../redact/gate.ts';
+import { type AnyRedactor, type Redactor, redactRecord } from '../../redact/gate.ts';
 import { startPrivate } from '../../store/files.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { transcriptFile, transcriptPath } from '../../store/spool/run-files.ts';
@@ -34,7 +34,7 @@ interface WriterOptions {
   /** Events hold byte text. */
   byte_text?: boolean;
   /** For events that are not redacted yet. */
-  redactor?: Redactor;
+  redactor?: AnyRedactor;
   /** The file that is converted. */
   path?: string | null;
 }
@@ -50,9 +50,11 @@ export class TranscriptWriter {
     this.#options = options;
     this.#heads = new DiskList(options.tmp, encoding);
     this.#calls = new DiskList(options.tmp, encoding);
+    const { redactor } = options;
+    const own = options.byte_text ? redactor?.forByteText() : redactor;
     this.#fold = new TranscriptFold({
-      message: (head, place) => this.#heads.put(JSON.stringify(this.#safe(head)), place),
-      call: (call, index) => this.#calls.put(JSON.stringify(this.#safe(call)), index),
+      message: (head, place) => this.#heads.put(JSON.stringify(safe(head, own)), place),
+      call: (call, index) => this.#calls.put(JSON.stringify(safe(call, own)), index),
     });
   }
 
@@ -90,18 +92,13 @@ export class TranscriptWriter {
     this.close();
   }
 
-  #safe<T>(value: T): T {
-    const { redactor } = this.#options;
-    return redactor === undefined ? value : redactRecord(value, redactor);
-  }
-
   /** The outcome is in real text and redacted; what the events said is not. */
   #facts(outcome: RunOutcome): TranscriptFacts {
-    const { byte_text, path } = this.#options;
+    const { byte_text, path, redactor } = this.#options;
     const facts = this.#fold.finish(outcome);
     const { target, source } = facts;
     const own = { target, source: { ...source, path: path ?? source.path } };
-    return { ...facts, ...this.#safe(byte_text ? fromByteText(own) : own) };
+    return { ...facts, ...safe(byte_text ? fromByteText(own) : own, redactor) };
   }
 
   #head(place: number): MessageHead {
@@ -138,6 +135,9 @@ export class TranscriptWriter {
     yield ']}\n';
   }
 }
+
+const safe = <T>(value: T, redactor: Redactor | undefined): T =>
+  redactor === undefined ? value : redactRecord(value, redactor);
 
 /** Whether the file of a run with these labels is made when it is first asked for: that of an imported session (TR-1). */
 export function madeOnDemand(labels: Readonly<Record<string, string>> | undefined): boolean {

@@ -14,6 +14,7 @@ import { LiveProjector } from '../../projections/live/live.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../../projections/run-event.ts';
 import {
+  type AnyRedactor,
   createGate,
   type Gate,
   type Redactor,
@@ -40,7 +41,7 @@ export interface ConvertOptions {
   stream?: boolean;
   /** With `agentv`: the eval's test that the rows are for. */
   test_id?: string | null;
-  redactor?: Redactor;
+  redactor?: AnyRedactor;
   /** Texts are redacted when they are whole: pieces of them stay as they are. */
   whole_texts?: boolean;
   /** Events hold byte text. */
@@ -51,7 +52,7 @@ export interface ConvertOptions {
   decoder?: Decoder;
 }
 
-type RedactedOptions = ConvertOptions & { redactor: Redactor };
+type RedactedOptions = ConvertOptions & { redactor: AnyRedactor };
 
 export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   const session = from === 'session' ? agent.session : null;
@@ -77,10 +78,15 @@ function pipelineFor(
   });
 }
 
+/** The redactor of what events hold. */
+function ofEvents(redactor: AnyRedactor, { byte_text }: { byte_text?: boolean }): Redactor {
+  return byte_text ? redactor.forByteText() : redactor;
+}
+
 /** Events of the recording, a batch at a time; with a redactor, without its secrets. */
 export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
   const { redactor, whole_texts = false } = options;
-  const gate = redactor && createGate(redactor, { whole_texts });
+  const gate = redactor && createGate(ofEvents(redactor, options), { whole_texts });
   for await (const events of readEvents(options, gate))
     yield gate === undefined ? events : events.map((event) => gate.event(event));
 }
@@ -157,11 +163,13 @@ async function* linesOf(options: RedactedOptions, to: LineForm): AsyncGenerator<
 async function* outcomeOf(options: RedactedOptions): AsyncGenerator<string | Buffer> {
   const given = asBytes(options);
   const { redactor, byte_text } = given;
+  const of_calls = ofEvents(redactor, given);
   using spill = createCallSpill(tmpFolder(), byte_text);
   const fold = createOutcomeFold({
     keepIo: true,
+    byte_text,
     onCall(call, index) {
-      spill.put(redactCall(call, redactor), index);
+      spill.put(redactCall(call, of_calls), index);
     },
   });
   for await (const events of eventsOf(given)) {
@@ -180,7 +188,7 @@ async function* transcriptText(options: RedactedOptions, form: TranscriptForm) {
   const path = typeof options.input === 'string' ? options.input : null;
   using writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
   // Calls go to the writer; the outcome needs none of them.
-  const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
+  const fold = createOutcomeFold({ keepIo: false, byte_text, onCall: () => undefined });
   for await (const events of eventsOf(given)) {
     for (const event of events) {
       fold.push(event);

@@ -1,6 +1,6 @@
 /** New and missing fields of records, against what an agent's folder declares (AG-19). Memory: the declaration and the findings. */
 
-import { jsonIn } from '../../lib/json.ts';
+import { isLonger, jsonInside } from '../../lib/byte-text.ts';
 import { type Field, type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
 import type { Decoder, RecordShapes, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -96,7 +96,7 @@ export class FieldWatch {
   }
 
   #new(place: string, out: Draft[]): void {
-    const what = place.length > APP_LIMITS.drift_text_chars_max ? this.#cut(place) : place;
+    const what = isLonger(place, APP_LIMITS.drift_text_chars_max) ? this.#cut(place) : place;
     const count = this.fresh.get(what);
     if (count === undefined && this.fresh.size >= APP_LIMITS.drift_findings_max) {
       if (this.left_out.size < APP_LIMITS.drift_findings_max) this.left_out.add(what);
@@ -125,5 +125,5 @@ function admit(shape: Shape, unrecorded: Shape): void {
 export function objectOf(value: unknown, json: boolean): Native | null {
   if (typeof value === 'object') return value as Native | null;
   if (!json || typeof value !== 'string' || !value.startsWith('{')) return null;
-  return (jsonIn(value) as Native | undefined) ?? null;
+  return (jsonInside(value) as Native | undefined) ?? null;
 }

@@ -1,6 +1,6 @@
 /** What a recording holds that the agent's adapter does not know, or misses (AG-19). */
 
-import { fromByteText } from '../../lib/byte-text.ts';
+import { changedText, fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { own } from '../../lib/own.ts';
 import type { Event, EventOf } from '../../model/event.ts';
@@ -53,9 +53,9 @@ export async function driftIn(options: ConvertOptions): Promise<Drift> {
   const { agent, from, redactor } = options;
   const list = new Findings();
   const shapes = await agent.shapes?.();
-  const cut = (text: string) =>
-    redactor?.head(text, APP_LIMITS.drift_text_chars_max) ??
-    text.slice(0, APP_LIMITS.drift_text_chars_max);
+  const most = APP_LIMITS.drift_text_chars_max;
+  const short = (text: string) => redactor?.head(text, most) ?? text.slice(0, most);
+  const cut = (text: string) => changedText(text, short);
   const watch = shapes === undefined ? null : new FieldWatch(shapes, from, cut);
   const byte_text = redactor?.bytes_too ?? true;
   const own = decoderFor(agent, from);

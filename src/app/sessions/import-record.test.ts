@@ -2,12 +2,18 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createMaker } from '../../../test/build-events.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { createRedactor } from '../../redact/gate.ts';
+import { NeedsText } from '../../lib/byte-text.ts';
+import { createGate, createRedactor } from '../../redact/gate.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { readAll } from '../../store/journal/read.ts';
+import { openStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
+import { Recorder } from '../run/recorder.ts';
+import { verifyRun } from '../runs/verify.ts';
+import { importSessions } from './import.ts';
 import { recordSession } from './import-record.ts';
 
 const AGENTS = ['claude', 'codex', 'copilot', 'gemini', 'pi', 'qwen'];
@@ -125,4 +131,63 @@ test('an ordinary session beyond ASCII is read once', async () => {
   const [recording = ''] = recordings('claude');
   const text = readFileSync(recording, 'utf8').replace('"text":"', '"text":"naïve 日本語 ');
   expect(await compare('claude', text, 'x.jsonl')).toBe(1);
+});
+
+/** A session of a codex that runs this command, then says more than is journalled at once, then ends with these lines. */
+function commandSession(cmd: string, ...last: string[]): string {
+  const at = (n: number) => new Date(Date.UTC(2026, 2, 3, 10) + n).toISOString();
+  const item = (n: number, payload: object) => ({
+    timestamp: at(n),
+    type: 'response_item',
+    payload,
+  });
+  const call = { type: 'function_call', name: 'exec_command', call_id: 'c1' };
+  const says = (text: string) => ({ type: 'message', role: 'assistant', content: [{ text }] });
+  const records = [
+    { timestamp: at(0), type: 'session_meta', payload: { id: 's1', cwd: '/p' } },
+    item(1, { ...call, arguments: JSON.stringify({ cmd }) }),
+    item(2, { type: 'function_call_output', call_id: 'c1', output: 'x' }),
+    ...Array.from({ length: 300 }, (_, n) => item(3 + n, says('naïve '.repeat(1000)))),
+  ];
+  return [...records.map((record) => JSON.stringify(record)), ...last, ''].join('\n');
+}
+
+verifies(
+  ['AG-15', 'ST-10'],
+  'a command that ends in a part of a space is imported whole',
+  async () => {
+    for (const last of [[], ['{"broken é"']]) {
+      const folder = testFolder();
+      const path = join(folder, 'rollout-2026-03-03T10-00-00-s1.jsonl');
+      writeFileSync(path, commandSession('cat notes/你', ...last));
+      const state_dir = join(folder, 'state');
+      const target = { agent: await agentOf('codex'), path, by_name: true };
+      const given = { state_dir, env: {}, redact: [] };
+      const [row] = await Array.fromAsync(importSessions([target], given));
+      expect(row?.state).toBe('imported');
+      const report = await verifyRun(openStateDir(state_dir), row?.run_id ?? '');
+      expect(report.faults).toEqual([]);
+      expect(await compare('codex', readFileSync(path), 'x.jsonl')).toBe(1 + last.length);
+    }
+  },
+);
+
+test('byte text that is no UTF-8 is not journalled', async () => {
+  const folder = testFolder();
+  const journal = openJournal(folder);
+  const redactor = createRedactor({ env: {}, secret_env: [], hash: () => '', byte_text: true });
+  const run_id = 'r_00000000000000000000000001';
+  const recorder = new Recorder({
+    run_id,
+    journal,
+    gate: createGate(redactor),
+    views: [],
+    byte_text: true,
+  });
+  const make = createMaker();
+  await recorder.take([make('message_finished', { text: '\xc3\xa9' })]);
+  const half = make('message_finished', { text: '\xc3' });
+  await expect(recorder.take([half])).rejects.toThrow(NeedsText);
+  await journal.close();
+  expect(await Array.fromAsync(readAll(folder))).toEqual([]);
 });

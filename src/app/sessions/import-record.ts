@@ -56,7 +56,7 @@ async function record(
   const labels = { [IMPORTED_FILE_LABEL]: basename(path), ...id.labels };
   const { config } = await prepareRecord({ agent: agent.id, labels });
   const gate = createGate(redactor);
-  const fold = createOutcomeFold({ keepIo: false });
+  const fold = createOutcomeFold({ keepIo: false, byte_text });
   const take = (events: readonly Event[]) => {
     for (const event of events) fold.push(event);
   };
