@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
 /** What a session's texts are made of. One character beyond ASCII makes a parsed line two bytes wide, which slows the loop. */
-export const TEXTS = {
+const TEXTS = {
   ASCII: 'lorem ipsum dolor sit amet, consectetur - naive nihongo rocket '.repeat(18),
   CJK: 'lorem ipsum dolor sit amet, consectetur — naïve 日本語 🚀 '.repeat(18),
 } as const;
