@@ -1,16 +1,10 @@
-/**
- * Which runs a state folder has of which session, so that nothing is counted twice. An import is known by its id, which
- * follows from the content's digest in its labels: a label that somebody gave by hand makes no import of a run.
- */
-import { newRunId, seededRandom } from '../../lib/ids.ts';
+/** Which runs a state folder has of which session, so that nothing is counted twice. */
 import type { Index } from '../../store/index/index-db.ts';
 import type { ImportRow } from '../../store/index/sources-table.ts';
 import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { importedDigest, importId, type NewId } from '../runs/import-id.ts';
 
-const DIGEST_LABEL = 'imported_sha256';
-/** How often a deleted import was asked for by name again. */
-const AGAIN_LABEL = 'imported_again';
 /** Runs that are deleted together: each deletion reads the list of all that were. */
 const DELETED_TOGETHER = 500;
 
@@ -25,22 +19,8 @@ interface Entry {
   sha256: string | null;
 }
 
-export interface NewId {
-  run_id: string;
-  labels: Record<string, string>;
-}
-
-function idOf(agent: string, sha256: string, again: number, started_ms: number): string {
-  return newRunId(started_ms, seededRandom(`import:${agent}:${sha256}:${again}`));
-}
-
-/** The part of a run id that is not its time. */
-const chanceOf = (run_id: string) => run_id.slice(-16);
-
 function entryOf(row: ImportRow): Entry {
-  const { run_id, agent, session_id, steps, tool_calls, labels } = row;
-  const sha256 = labels[DIGEST_LABEL] ?? '';
-  const id = idOf(agent, sha256, Number(labels[AGAIN_LABEL] ?? 0), 0);
+  const { run_id, session_id, steps, tool_calls } = row;
   const started_ms = row.started_ms ?? 0;
   return {
     run_id,
@@ -49,7 +29,7 @@ function entryOf(row: ImportRow): Entry {
     tool_calls,
     started_ms,
     finished_ms: row.finished_ms ?? started_ms,
-    sha256: chanceOf(id) === chanceOf(run_id) ? sha256 : null,
+    sha256: importedDigest(row),
   };
 }
 
@@ -103,15 +83,13 @@ export class Ledger {
 
   /** The id of a new import; null when it was deleted and is not asked for by name. */
   newId(
-    { agent, sha256 }: { agent: string; sha256: string },
+    content: { agent: string; sha256: string },
     started_ms: number,
     by_name: boolean,
   ): NewId | null {
     for (let again = 0; ; again++) {
-      const run_id = idOf(agent, sha256, again, started_ms);
-      const repeated = again === 0 ? {} : { [AGAIN_LABEL]: String(again) };
-      if (!this.#deleted.has(run_id))
-        return { run_id, labels: { [DIGEST_LABEL]: sha256, ...repeated } };
+      const id = importId(content, again, started_ms);
+      if (!this.#deleted.has(id.run_id)) return id;
       if (!by_name) return null;
     }
   }
