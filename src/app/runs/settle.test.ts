@@ -45,12 +45,13 @@ function eventsOf(
 ): Event[] {
   const make = createMaker();
   const own = { run_id: runId(at) };
+  const session_id = `s${at}`;
   return [
-    make('run_started', { config: { ...CONFIG, labels }, session_id: `s${at}` }, own),
+    make('run_started', { config: { ...CONFIG, labels }, session_id }, own),
     ...Array.from({ length: count - 2 }, (_, n) =>
       make('message_finished', { text: `${at} ${n}` }, own),
     ),
-    make('run_finished', {}, own),
+    make('run_finished', { session_id }, own),
   ];
 }
 

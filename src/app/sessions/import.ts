@@ -146,9 +146,8 @@ class Importer {
     });
   }
 
-  /** Deletes what gave way, and keeps what was read of the files. */
+  /** Keeps what was read of the files. */
   close(): void {
-    this.#ledger.flush();
     this.#files.flush();
   }
 
@@ -198,8 +197,7 @@ class Importer {
     // Nothing of it is in the journal, as far as that was when the store was locked: nothing is looked up for it.
     if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
     const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
-    index.saveOutcome(outcome);
-    const replaced = this.#ledger.settle(agent.id, session_id);
+    const replaced = this.#ledger.settle(agent.id, session_id, outcome);
     return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
   }
 
