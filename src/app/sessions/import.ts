@@ -79,27 +79,39 @@ export async function* importSessions(
   const state = openStateDir(options.state_dir);
   const release = options.share ? sharedLock(state) : await lockStore(state, options);
   const index = openIndex(state);
-  const journal = openJournal(state.journal, { index });
-  collectEvery(APP_LIMITS.import_collect_bytes);
-  let importer: Importer | null = null;
   let replaced = 0;
   try {
     if (!options.share) await prepare(state, index);
-    importer = new Importer({ ...options, state, index, journal });
-    for (const target of targets) {
-      const imported = await importer.take(target);
-      replaced += imported.replaced.length;
-      yield imported;
+    try {
+      for await (const imported of importLocked(targets, state, index, options)) {
+        replaced += imported.replaced.length;
+        yield imported;
+      }
+    } finally {
+      if (replaced > 0 && !options.share) await freeDeleted(state, index);
     }
   } finally {
-    try {
-      await journal.close();
-      importer?.close();
-      if (replaced > 0 && !options.share) await freeDeleted(state, index);
-    } finally {
-      index.close();
-      release();
-    }
+    index.close();
+    release();
+  }
+}
+
+/** The same into a store that is locked and prepared; frees nothing of what is replaced. */
+export async function* importLocked(
+  targets: Iterable<ImportTarget>,
+  state: StateDir,
+  index: Index,
+  options: ImportOptions,
+): AsyncGenerator<Imported> {
+  const journal = openJournal(state.journal, { index });
+  collectEvery(APP_LIMITS.import_collect_bytes);
+  let importer: Importer | null = null;
+  try {
+    importer = new Importer({ ...options, state, index, journal });
+    for (const target of targets) yield await importer.take(target);
+  } finally {
+    await journal.close();
+    importer?.close();
   }
 }
 
