@@ -10,6 +10,10 @@ export type FailPlace =
   | 'before_remove'
   /** The runs are in the journal, and not visible yet. */
   | 'before_visible'
+  /** A session is in the journal again, and its earlier imports are there too. */
+  | 'before_replace'
+  /** The same; the earlier ones are written down as deleted. */
+  | 'after_bury'
   /** A segment is packed, in part, under a name that is not its own. */
   | 'mid_pack'
   /** The same, all of it. */

@@ -294,6 +294,9 @@ test('completion: the scripts are right for their shells and know commands and f
   expect(complete('runs', 're')).toEqual(['recover', 'reindex', 'restore']);
   expect(complete('run', '--ou')).toEqual(['--output']);
   expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
+  expect(complete('import', '--')).toEqual(expect.arrayContaining(['--jobs', '--since']));
+  // For tacho itself.
+  expect(complete('import', '--')).not.toContain('--share');
   for (const shell of ['zsh', 'fish'])
     expect((await tacho(['completion', shell])).stdout).toContain('tacho');
   const unknown = await tacho(['completion', 'tcsh']);

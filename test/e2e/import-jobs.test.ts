@@ -145,6 +145,25 @@ verifies(
 
 verifies(
   ['AG-15', 'ST-3'],
+  'a job killed after its last session fails the import, which loses nothing',
+  async () => {
+    const args = ['import', 'claude', ...longSessions(), '--json', '--jobs', '2'];
+    const env = { TACHO_FAIL_AT: 'before_packed' };
+    const { code, records, stderr } = await place.tacho(args, { env });
+    // The other one may be at work yet, and is ended.
+    expect(records[0]).toMatchObject({ state: 'imported' });
+    expect([code === 0, stderr]).toEqual([
+      false,
+      expect.stringContaining('cut off: one of its processes was ended (SIGKILL)'),
+    ]);
+    const again = await place.tacho(args);
+    expect([again.code, again.records.length]).toEqual([0, 2]);
+  },
+  120_000,
+);
+
+verifies(
+  ['AG-15', 'ST-3'],
   'jobs end with the import that started them, however it ends',
   async () => {
     const paths = longSessions();

@@ -160,6 +160,18 @@ verifies(
   },
 );
 
+verifies('TR-1', 'labels given by hand make no import of a run', async () => {
+  const labels = ['--label', 'imported=x', '--label', `imported_sha256=${'0'.repeat(64)}`];
+  await tacho(demo(twoSteps(), ...labels));
+  const path = only('demo');
+  const text = readFileSync(path, 'utf8');
+  rmSync(path);
+  const { code, stdout } = await tacho(['runs', 'verify', 'last']);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('its transcript is missing')]);
+  expect((await tacho(['runs', 'reindex'])).code).toBe(0);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
 verifies(
   'TR-1',
   'a run whose recorder was killed has its transcript and its log after recovery',

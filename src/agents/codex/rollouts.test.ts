@@ -1,6 +1,8 @@
 /** Which files are sub-agents of a session, for one session and for all sessions of a home. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
@@ -66,6 +68,31 @@ verifies('AG-15', 'all sessions of a home are asked with each file read once', a
     );
   expect(together).toEqual(alone);
 });
+
+verifies(
+  'AG-15',
+  'of a first line that is longer than its head only the ids are kept',
+  async () => {
+    const folder = testFolder();
+    const paths = Array.from({ length: 200 }, (_, n) => {
+      const id = `aaaaaaaa-0000-4000-8000-${String(n).padStart(12, '0')}`;
+      const path = join(folder, `rollout-2026-11-13T10-00-00-${id}.jsonl`);
+      const payload = { id, session_id: id, instructions: 'x'.repeat(100_000) };
+      writeFileSync(path, JSON.stringify({ type: 'session_meta', payload }));
+      return path;
+    });
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const memo: Memo = new Map();
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (const path of paths) expect(await isMain(path, memo)).toBe(true);
+    collect();
+    // The heads of all of them are 13 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
+    expect(memo.size).toBe(paths.length);
+  },
+);
 
 verifies('AG-15', 'a folder that cannot be looked into is reported to every session', async () => {
   const paths = home();

@@ -46,7 +46,11 @@ function metaOf(path: string, unreadable: Unreadable): Meta {
     return nativeOf(line?.payload) ?? {};
   } catch {
     // The line is longer than what was read of it.
-    const named = (name: string) => new RegExp(`"${name}":"([\\w-]{1,64})"`).exec(head)?.[1];
+    const named = (name: string) => {
+      const id = new RegExp(`"${name}":"([\\w-]{1,64})"`).exec(head)?.[1];
+      // A copy: a part of the head, which is kept for the whole command, would keep all of it.
+      return id === undefined ? undefined : Buffer.from(id, 'latin1').toString('latin1');
+    };
     const [id, session_id, parent_thread_id] = META_IDS.map(named);
     return { id, session_id, parent_thread_id };
   }

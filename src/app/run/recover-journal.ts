@@ -5,7 +5,6 @@ import { TachoError } from '../../lib/errors.ts';
 import { isRunId } from '../../lib/ids.ts';
 import type { Event, EventOf } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
-import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
@@ -15,6 +14,7 @@ import { readTombstones } from '../../store/journal/tombstones.ts';
 import { thisOwner } from '../../store/owner.ts';
 import { spoolAt } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { importedDigest } from '../runs/import-id.ts';
 import { eventIn } from '../runs/journal-events.ts';
 import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
 import type { Capture } from './recording.ts';
@@ -64,7 +64,8 @@ export async function findInJournal(
     owner: thisOwner(),
     agent: null,
   };
-  return { meta, agent, imported: config?.labels[IMPORTED_FILE_LABEL] !== undefined };
+  const imported = importedDigest({ run_id, agent: id, labels: config?.labels }) !== null;
+  return { meta, agent, imported };
 }
 
 interface Folded {

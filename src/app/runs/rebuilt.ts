@@ -8,8 +8,9 @@ import { readSession } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { importedDigest } from './import-id.ts';
 import { EventReader } from './journal-events.ts';
-import { madeOnDemand, saveTranscript, TranscriptWriter } from './transcript-writer.ts';
+import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
 /** One run's outcome, and its transcript where that is missing and not made on demand. */
 export class Rebuilt {
@@ -50,9 +51,12 @@ export class Rebuilt {
 
   #take(event: Event): void {
     if (this.#last === null && event.kind === 'run_started') {
-      const path = transcriptPath(this.#state, event.data.agent, event.run_id);
-      const now = !madeOnDemand(event.data.config?.labels);
-      if (now && !existsSync(path))
+      const { run_id } = event;
+      const { agent, config } = event.data;
+      const path = transcriptPath(this.#state, agent, run_id);
+      // That of an import is made when it is first asked for (TR-1).
+      const imported = importedDigest({ run_id, agent, labels: config?.labels }) !== null;
+      if (!imported && !existsSync(path))
         this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
     }
     this.#last = event;

@@ -104,7 +104,6 @@ async function countOnce(state: StateDir, index: Index, run_ids: readonly string
   const replaced = run_ids
     .map((run_id) => index.getRun(run_id))
     .flatMap((run) => (run === null ? [] : ledger.settle(run.agent, run.session_id)));
-  ledger.flush();
   if (replaced.length > 0) await freeDeleted(state, index);
   return replaced;
 }

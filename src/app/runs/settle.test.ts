@@ -17,6 +17,7 @@ import { bury, readTombstones } from '../../store/journal/tombstones.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { importId } from './import-id.ts';
 import { rebuildRun } from './rebuilt.ts';
 import { settle } from './settle.ts';
 
@@ -24,7 +25,8 @@ import { settle } from './settle.ts';
 const TIMEOUT = { timeout: 300_000 };
 const HEADER = `${JSON.stringify({ v: 1, pid: 1_073_741_824, ticks: 1, space: null })}\n`;
 const segmentAt = (at: number) => `${String(at).padStart(26, '0')}.jsonl`;
-const runId = (at: number) => `r_${String(at).padStart(26, '0')}`;
+const idOf = (at: number) => importId({ agent: 'demo', sha256: `content ${at}` }, 0, 0);
+const runId = (at: number) => idOf(at).run_id;
 
 function newState(): StateDir {
   return openStateDir(join(testFolder(), 'state'));
@@ -39,16 +41,17 @@ function write(state: StateDir, at: number, lines: readonly Buffer[]): void {
 function eventsOf(
   at: number,
   count: number,
-  labels: Record<string, string> = { [IMPORTED_FILE_LABEL]: 'a.jsonl' },
+  labels: Record<string, string> = idOf(at).labels,
 ): Event[] {
   const make = createMaker();
   const own = { run_id: runId(at) };
+  const session_id = `s${at}`;
   return [
-    make('run_started', { config: { ...CONFIG, labels } }, own),
+    make('run_started', { config: { ...CONFIG, labels }, session_id }, own),
     ...Array.from({ length: count - 2 }, (_, n) =>
       make('message_finished', { text: `${at} ${n}` }, own),
     ),
-    make('run_finished', {}, own),
+    make('run_finished', { session_id }, own),
   ];
 }
 
@@ -276,7 +279,9 @@ verifies(
   'a missing transcript is made for what was run, none for what was imported',
   async () => {
     const state = newState();
-    const events = [...eventsOf(1, 3, {}), ...eventsOf(2, 3)];
+    // Labels that were given by hand make no import of a run.
+    const by_hand = { [IMPORTED_FILE_LABEL]: 'a.jsonl', ...idOf(1).labels };
+    const events = [...eventsOf(1, 3, {}), ...eventsOf(2, 3), ...eventsOf(3, 3, by_hand)];
     write(
       state,
       0,
@@ -284,8 +289,8 @@ verifies(
     );
     using index = openIndex(state);
     await settle(state, index, sizesOf(state));
-    expect(existsSync(transcriptPath(state, 'demo', runId(1)))).toBe(true);
-    expect(existsSync(transcriptPath(state, 'demo', runId(2)))).toBe(false);
+    const made = [1, 2, 3].map((at) => existsSync(transcriptPath(state, 'demo', runId(at))));
+    expect(made).toEqual([true, false, true]);
   },
 );
 

@@ -15,9 +15,10 @@ import {
   type SegmentLine,
   scanSegment,
 } from '../../store/journal/scan.ts';
-import { readTombstones } from '../../store/journal/tombstones.ts';
+import { readTombstones, removeRows } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { Ledger } from '../sessions/import-ledger.ts';
 import { OpenRuns } from './open-runs.ts';
 import { rebuildRun } from './rebuilt.ts';
 
@@ -42,6 +43,8 @@ export async function settle(
   const work = new Settling(state, index);
   await work.run(segments);
   const { added, unread, report } = work;
+  // Of what cannot be read now it is not known what it replaces.
+  if (report.unreadable === 0) replaceImports(state, index, added);
   // What could not be read is looked at again the next time.
   const covered = index.covered();
   const whole = report.unreadable === 0;
@@ -50,6 +53,15 @@ export async function settle(
   index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
   const { unfinished, foreign } = work;
   return { added: [...added], unfinished, foreign: foreign.size, unread, report };
+}
+
+/** An import that was killed before its row was saved has not replaced the earlier ones of its session. */
+function replaceImports(state: StateDir, index: Index, added: Set<string>): void {
+  const sessions = index.sessionsOfSeveral([...added]);
+  if (sessions.length === 0) return;
+  const ledger = new Ledger(state, index);
+  for (const { agent, session_id } of sessions)
+    for (const run_id of ledger.settle(agent, session_id)) added.delete(run_id);
 }
 
 /** A run that is read from its own places. */
@@ -78,7 +90,12 @@ class Settling {
   }
 
   async run(segments: ReadonlyMap<string, number>): Promise<void> {
-    const left_out = new Set(this.#index.runIds()).union(readTombstones(this.#state));
+    // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
+    const listed = new Set(this.#index.runIds());
+    const deleted = readTombstones(this.#state);
+    const left_out = listed.union(deleted);
+    // Whoever deleted them was killed.
+    removeRows(this.#state, this.#index, [...listed.intersection(deleted)]);
     const isNew = (session: string) => !left_out.has(session);
     const late = new Set<string>();
     for (const segment of segments.keys())

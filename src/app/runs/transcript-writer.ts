@@ -4,7 +4,6 @@ import { fromByteText } from '../../lib/byte-text.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { TranscriptCall, TranscriptMessage } from '../../model/transcript.ts';
-import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import {
   type MessageHead,
@@ -138,11 +137,6 @@ export class TranscriptWriter {
 
 const safe = <T>(value: T, redactor: Redactor | undefined): T =>
   redactor === undefined ? value : redactRecord(value, redactor);
-
-/** Whether the file of a run with these labels is made when it is first asked for: that of an imported session (TR-1). */
-export function madeOnDemand(labels: Readonly<Record<string, string>> | undefined): boolean {
-  return labels?.[IMPORTED_FILE_LABEL] !== undefined;
-}
 
 /** The run's transcript as a file; made from the journal and saved where there is none. Returns its path. */
 export async function transcriptOnDemand(

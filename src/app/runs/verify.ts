@@ -9,9 +9,10 @@ import { readSession, type StoredEntry } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
+import { importedDigest } from './import-id.ts';
 import { eventOf } from './journal-events.ts';
 import { findRunId, journalledEvents } from './replay.ts';
-import { madeOnDemand, TranscriptWriter } from './transcript-writer.ts';
+import { TranscriptWriter } from './transcript-writer.ts';
 
 const FAULTS_MAX = 50;
 
@@ -42,7 +43,9 @@ async function checkTranscriptFile(state: StateDir, run_id: string, check: Recor
   const path = transcriptPath(state, outcome.agent, run_id);
   const found = await digestOf(path);
   const cure = 'make it again with: tacho runs reindex';
-  if (madeOnDemand(outcome.metadata.labels) && !isThere(path)) return;
+  const { agent, metadata } = outcome;
+  // That of an import is made when it is first asked for (TR-1).
+  if (importedDigest({ run_id, agent, labels: metadata.labels }) !== null && !isThere(path)) return;
   if (found === null) check.fault(`its transcript is missing; ${cure}`);
   else if (found !== made.digest('hex'))
     check.fault(`its transcript ${path} is not what the journal says; remove it and ${cure}`);

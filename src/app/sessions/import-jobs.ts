@@ -1,22 +1,26 @@
 /**
- * An import by several processes at once. Contract: the same runs as with one: sessions that one could decide about by
- * another (the same session, or one that begins at the same moment, as forks do) are in the same share, in their order. This
- * process holds the store's lock; the others end with it, however it ends.
+ * An import by several processes at once. Contract: the same runs as with one. This process holds the store's lock, and
+ * imports itself what needs no others; they end with it, however it ends. What one of them fails at fails the import.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { TachoError } from '../../lib/errors.ts';
+import { errnoOf, TachoError } from '../../lib/errors.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { lockStore } from '../../store/store-lock.ts';
 import { packageRoot } from '../config/paths.ts';
-import { type Imported, type ImportOptions, type ImportTarget, prepare } from './import.ts';
-import { headOf } from './import-source.ts';
+import {
+  type Imported,
+  type ImportOptions,
+  type ImportTarget,
+  importLocked,
+  prepare,
+} from './import.ts';
+import { sharesOf } from './import-shares.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -44,16 +48,24 @@ export async function* importInJobs(
   try {
     await prepare(state, index);
     let replaced = 0;
-    const rows = new Rows(options.progress);
-    for (const share of await sharesOf(targets, options.jobs)) {
-      const child = start(state.path, options);
+    const counted = (imported: Imported) => {
+      replaced += imported.replaced.length;
+      return imported;
+    };
+    const { jobs, memo } = options;
+    const { known, shares } = await sharesOf(targets, { jobs, index, memo });
+    // A process for the only share would do what this one can.
+    const here = shares.length > 1 ? known : [...known, ...shares.flat()];
+    if (here.length > 0)
+      for await (const imported of importLocked(here, state, index, options))
+        yield counted(imported);
+    const rows = new Rows(options);
+    for (const share of shares.length > 1 ? shares : []) {
+      const child = await start(state.path, options);
       children.push(child);
       rows.read(child, share);
     }
-    for await (const imported of rows.all()) {
-      replaced += imported.replaced.length;
-      yield imported;
-    }
+    for await (const imported of rows.all()) yield counted(imported);
     if (replaced > 0) await freeDeleted(state, index);
   } finally {
     for (const child of children) child.kill('SIGKILL');
@@ -62,15 +74,23 @@ export async function* importInJobs(
   }
 }
 
-function start(state_dir: string, { given_redact, env }: JobOptions): Child {
+async function start(state_dir: string, { given_redact, env }: JobOptions): Promise<Child> {
   const program = join(packageRoot(), 'bin', 'tacho.cjs');
   const patterns = given_redact.flatMap((pattern) => ['--redact', pattern]);
   const args = [program, '--state-dir', state_dir, 'import', '--share', '--json', ...patterns];
-  return spawn(process.execPath, args, {
-    // The last pipe ends the process with ours.
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    env: { ...env, TACHO_LAUNCHER_FD: '3' },
-  }) as unknown as Child;
+  try {
+    const child = spawn(process.execPath, args, {
+      // The last pipe ends the process with ours.
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      env: { ...env, TACHO_LAUNCHER_FD: '3' },
+    });
+    await once(child, 'spawn');
+    return child as unknown as Child;
+  } catch (cause) {
+    const why = errnoOf(cause) || (cause as Error).message;
+    const text = `a process of the import cannot be started (${why}); import again with fewer --jobs`;
+    throw new TachoError('spawn_failed', text, { stage: 'import', cause });
+  }
 }
 
 const SAID_CHARS_MAX = 16 * 1024;
@@ -81,10 +101,10 @@ class Rows {
   #failure: Error | null = null;
   #reading = 0;
   #wake = () => {};
-  readonly #progress: ImportOptions['progress'];
+  readonly #options: ImportOptions;
 
-  constructor(progress: ImportOptions['progress']) {
-    this.#progress = progress;
+  constructor(options: ImportOptions) {
+    this.#options = options;
   }
 
   read(child: Child, share: readonly ImportTarget[]): void {
@@ -112,10 +132,11 @@ class Rows {
   }
 
   async #read(child: Child, share: readonly ImportTarget[]): Promise<void> {
-    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    const { promise: ended, resolve } = Promise.withResolvers<number | NodeJS.Signals | null>();
+    child.once('close', (code, signal) => resolve(signal ?? code));
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (said.length < SAID_CHARS_MAX) said += text;
+      said = (said + text).slice(-SAID_CHARS_MAX);
     });
     // One that ended reports why below.
     child.stdin.on('error', () => undefined);
@@ -132,77 +153,20 @@ class Rows {
     for await (const rows of linesIn(child.stdout, sink)) {
       count += rows.length;
       const last = rows.length === 0 ? undefined : share[count - 1];
-      if (last !== undefined) this.#progress?.(last, 0);
+      if (last !== undefined) this.#options.progress?.(last, 0);
       this.#rows.push(...rows);
       this.#wake();
     }
-    const [code, signal] = await ended;
-    if (count < share.length) throw cutOff(said, signal ?? `exit ${code}`);
+    const how = await ended;
+    // One that reported all of its share may still have failed to keep it.
+    if (how !== 0 || count < share.length) throw cutOff(said, how);
+    for (const line of said.split('\n')) if (line !== '') this.#options.say?.(line);
   }
 }
 
-function cutOff(said: string, how: string): TachoError {
-  const why = said.trim().replace(/^error: /, '') || `one of its processes was ended (${how})`;
+function cutOff(said: string, how: number | string | null): TachoError {
+  const ended = typeof how === 'number' ? `exit ${how}` : how;
+  const why = said.trim().replace(/^error: /, '') || `one of its processes was ended (${ended})`;
   const text = `the import was cut off: ${why}; import again to complete it`;
   return new TachoError('journal_failed', text, { stage: 'import' });
-}
-
-/** Targets that belong together, by their places in the list. */
-async function groupsOf(
-  targets: readonly ImportTarget[],
-): Promise<{ places: number[]; bytes: number }[]> {
-  const roots = targets.map((_, place) => place);
-  const rootOf = (place: number): number => {
-    const above = roots[place] as number;
-    if (above === place) return place;
-    roots[place] = rootOf(above);
-    return roots[place];
-  };
-  const by_key = new Map<string, number>();
-  for (const [place, target] of targets.entries())
-    for (const key of await keysOf(target)) {
-      roots[rootOf(place)] = rootOf(by_key.get(key) ?? place);
-      by_key.set(key, place);
-    }
-  const places = Map.groupBy(roots.keys(), rootOf);
-  return [...places.values()].map((group) => ({
-    places: group,
-    bytes: group.reduce((sum, place) => sum + bytesAt((targets[place] as ImportTarget).path), 0),
-  }));
-}
-
-/** What another target with the same would be decided by. */
-async function keysOf({ agent, path }: ImportTarget): Promise<string[]> {
-  try {
-    const { session_id, started_ms } = await headOf({ agent, path, parts: [], left_out: [] }, null);
-    const keys: unknown[] = [];
-    if (session_id !== null) keys.push(['session', session_id]);
-    if (started_ms !== 0) keys.push(['start', started_ms]);
-    return (keys.length > 0 ? keys : ['unknown']).map((key) => JSON.stringify([agent.id, key]));
-  } catch {
-    // The share that gets it reports that it cannot be read.
-    return [];
-  }
-}
-
-function bytesAt(path: string): number {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  } catch {
-    return 0;
-  }
-}
-
-/** The largest groups first, each to the share that has least; in a share the order of the list. */
-async function sharesOf(targets: readonly ImportTarget[], jobs: number): Promise<ImportTarget[][]> {
-  const groups = await groupsOf(targets);
-  const shares = Array.from({ length: jobs }, () => ({ places: [] as number[], bytes: 0 }));
-  for (const { places, bytes } of groups.sort((a, b) => b.bytes - a.bytes)) {
-    const least = shares.reduce((a, b) => (b.bytes < a.bytes ? b : a));
-    least.places.push(...places);
-    least.bytes += bytes;
-  }
-  return shares
-    .filter(({ places }) => places.length > 0)
-    .map(({ places }) => places.sort((a, b) => a - b).map((n) => targets[n] as ImportTarget));
 }

@@ -1,18 +1,11 @@
-/**
- * Which runs a state folder has of which session, so that nothing is counted twice. An import is known by its id, which
- * follows from the content's digest in its labels: a label that somebody gave by hand makes no import of a run.
- */
-import { newRunId, seededRandom } from '../../lib/ids.ts';
+/** Which runs a state folder has of which session, so that nothing is counted twice. */
+import type { RunOutcome } from '../../model/outcome.ts';
+import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { ImportRow } from '../../store/index/sources-table.ts';
-import { deleteRuns, readTombstones } from '../../store/journal/tombstones.ts';
+import { bury, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-
-const DIGEST_LABEL = 'imported_sha256';
-/** How often a deleted import was asked for by name again. */
-const AGAIN_LABEL = 'imported_again';
-/** Runs that are deleted together: each deletion reads the list of all that were. */
-const DELETED_TOGETHER = 500;
+import { importedDigest, importId, type NewId } from '../runs/import-id.ts';
 
 interface Entry {
   run_id: string;
@@ -25,22 +18,8 @@ interface Entry {
   sha256: string | null;
 }
 
-export interface NewId {
-  run_id: string;
-  labels: Record<string, string>;
-}
-
-function idOf(agent: string, sha256: string, again: number, started_ms: number): string {
-  return newRunId(started_ms, seededRandom(`import:${agent}:${sha256}:${again}`));
-}
-
-/** The part of a run id that is not its time. */
-const chanceOf = (run_id: string) => run_id.slice(-16);
-
 function entryOf(row: ImportRow): Entry {
-  const { run_id, agent, session_id, steps, tool_calls, labels } = row;
-  const sha256 = labels[DIGEST_LABEL] ?? '';
-  const id = idOf(agent, sha256, Number(labels[AGAIN_LABEL] ?? 0), 0);
+  const { run_id, session_id, steps, tool_calls } = row;
   const started_ms = row.started_ms ?? 0;
   return {
     run_id,
@@ -49,8 +28,14 @@ function entryOf(row: ImportRow): Entry {
     tool_calls,
     started_ms,
     finished_ms: row.finished_ms ?? started_ms,
-    sha256: chanceOf(id) === chanceOf(run_id) ? sha256 : null,
+    sha256: importedDigest(row),
   };
+}
+
+function rowOf({ run_id, agent, session_id, metrics, metadata }: RunOutcome): ImportRow {
+  const { start_time_ms: started_ms, end_time_ms: finished_ms, steps } = metrics;
+  const figures = { started_ms, finished_ms, steps, tool_calls: metrics.tool_calls_count };
+  return { run_id, agent, session_id, ...figures, labels: metadata.labels };
 }
 
 /** The later state of a session comes first. */
@@ -72,8 +57,6 @@ export class Ledger {
   readonly #state: StateDir;
   readonly #index: Index;
   readonly #deleted: Set<string>;
-  /** Those that are deleted with the next `flush`. */
-  #going: string[] = [];
 
   constructor(state: StateDir, index: Index) {
     this.#state = state;
@@ -103,25 +86,37 @@ export class Ledger {
 
   /** The id of a new import; null when it was deleted and is not asked for by name. */
   newId(
-    { agent, sha256 }: { agent: string; sha256: string },
+    content: { agent: string; sha256: string },
     started_ms: number,
     by_name: boolean,
   ): NewId | null {
     for (let again = 0; ; again++) {
-      const run_id = idOf(agent, sha256, again, started_ms);
-      const repeated = again === 0 ? {} : { [AGAIN_LABEL]: String(again) };
-      if (!this.#deleted.has(run_id))
-        return { run_id, labels: { [DIGEST_LABEL]: sha256, ...repeated } };
+      const id = importId(content, again, started_ms);
+      if (!this.#deleted.has(id.run_id)) return id;
       if (!by_name) return null;
     }
   }
 
   /**
    * Removes imports that another run of the session holds too: what was imported while tacho recorded it, and all but
-   * the latest state of what came after the last recorded run. Gives their ids.
+   * the latest state of what came after the last recorded run. Gives their ids. `saved`: a new import, which gets its row
+   * with that, unless it is one of them. Killed at any moment, no session is listed twice: what is written down as
+   * deleted, and what the journal has without a row, is settled before the next list.
    */
-  settle(agent: string, session_id: string | null): string[] {
-    const entries = this.#ofSession(agent, session_id);
+  settle(agent: string, session_id: string | null, saved: RunOutcome | null = null): string[] {
+    const removed = this.#replacedIn(this.#ofSession(agent, session_id, saved));
+    if (removed.length > 0) {
+      if (failsAt('before_replace')) dieHere();
+      bury(this.#state, removed);
+      if (failsAt('after_bury')) dieHere();
+    }
+    for (const run_id of removed) this.#deleted.add(run_id);
+    const kept = saved === null || removed.includes(saved.run_id) ? [] : [saved];
+    if (kept.length + removed.length > 0) this.#index.saveOutcomes(kept, removed);
+    return removed;
+  }
+
+  #replacedIn(entries: readonly Entry[]): string[] {
     const recorded = entries.filter((entry) => entry.sha256 === null);
     const since_ms = Math.max(0, ...recorded.map((entry) => entry.finished_ms));
     const covered: Entry[] = [];
@@ -133,24 +128,14 @@ export class Ledger {
         covered.push(entry);
       else if (started_ms >= since_ms) after.push(entry);
     }
-    const removed = [...covered, ...after.slice(1)].map((entry) => entry.run_id);
-    for (const run_id of removed) this.#deleted.add(run_id);
-    this.#going.push(...removed);
-    if (this.#going.length >= DELETED_TOGETHER) this.flush();
-    return removed;
-  }
-
-  /** Deletes what gave way. Cut off before, the next import of the same session does it. */
-  flush(): void {
-    const going = this.#going;
-    this.#going = [];
-    if (going.length > 0) deleteRuns(this.#state, this.#index, going);
+    return [...covered, ...after.slice(1)].map((entry) => entry.run_id);
   }
 
   /** The latest first. */
-  #ofSession(agent: string, session_id: string | null): Entry[] {
+  #ofSession(agent: string, session_id: string | null, saved: RunOutcome | null = null): Entry[] {
     if (session_id === null) return [];
-    return this.#entries(this.#index.runsOfSession(agent, session_id)).sort(later);
+    const rows = this.#index.runsOfSession(agent, session_id);
+    return this.#entries(saved === null ? rows : [...rows, rowOf(saved)]).sort(later);
   }
 
   #entries(rows: readonly ImportRow[]): Entry[] {

@@ -13,7 +13,7 @@ import { createGate, type Redactor } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import { Recorder } from '../run/recorder.ts';
 import { prepareRecord } from '../run/request.ts';
-import type { NewId } from './import-ledger.ts';
+import type { NewId } from '../runs/import-id.ts';
 import { runEvents } from './import-source.ts';
 import type { SessionSource } from './session-source.ts';
 

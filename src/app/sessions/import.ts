@@ -79,27 +79,39 @@ export async function* importSessions(
   const state = openStateDir(options.state_dir);
   const release = options.share ? sharedLock(state) : await lockStore(state, options);
   const index = openIndex(state);
-  const journal = openJournal(state.journal, { index });
-  collectEvery(APP_LIMITS.import_collect_bytes);
-  let importer: Importer | null = null;
   let replaced = 0;
   try {
     if (!options.share) await prepare(state, index);
-    importer = new Importer({ ...options, state, index, journal });
-    for (const target of targets) {
-      const imported = await importer.take(target);
-      replaced += imported.replaced.length;
-      yield imported;
+    try {
+      for await (const imported of importLocked(targets, state, index, options)) {
+        replaced += imported.replaced.length;
+        yield imported;
+      }
+    } finally {
+      if (replaced > 0 && !options.share) await freeDeleted(state, index);
     }
   } finally {
-    try {
-      await journal.close();
-      importer?.close();
-      if (replaced > 0 && !options.share) await freeDeleted(state, index);
-    } finally {
-      index.close();
-      release();
-    }
+    index.close();
+    release();
+  }
+}
+
+/** The same into a store that is locked and prepared; frees nothing of what is replaced. */
+export async function* importLocked(
+  targets: Iterable<ImportTarget>,
+  state: StateDir,
+  index: Index,
+  options: ImportOptions,
+): AsyncGenerator<Imported> {
+  const journal = openJournal(state.journal, { index });
+  collectEvery(APP_LIMITS.import_collect_bytes);
+  let importer: Importer | null = null;
+  try {
+    importer = new Importer({ ...options, state, index, journal });
+    for (const target of targets) yield await importer.take(target);
+  } finally {
+    await journal.close();
+    importer?.close();
   }
 }
 
@@ -146,9 +158,8 @@ class Importer {
     });
   }
 
-  /** Deletes what gave way, and keeps what was read of the files. */
+  /** Keeps what was read of the files. */
   close(): void {
-    this.#ledger.flush();
     this.#files.flush();
   }
 
@@ -198,8 +209,7 @@ class Importer {
     // Nothing of it is in the journal, as far as that was when the store was locked: nothing is looked up for it.
     if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
     const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
-    index.saveOutcome(outcome);
-    const replaced = this.#ledger.settle(agent.id, session_id);
+    const replaced = this.#ledger.settle(agent.id, session_id, outcome);
     return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
   }
 

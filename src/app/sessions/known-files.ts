@@ -1,5 +1,6 @@
 /**
- * What was read of session files, known again by their paths, sizes, times and inodes, so that unchanged files are not opened.
+ * What was read of session files, known again by their paths, sizes, times and inodes, so that unchanged files are not read.
+ * Only agents that name sub-agents in the first lines of files (codex, gemini) open those again to find a session's files.
  * Contract: only facts about the files are kept, none about runs: what an import decides is the same with and without them.
  */
 import { hash } from 'node:crypto';
@@ -22,6 +23,8 @@ interface Heads {
 }
 
 export interface KnownSession {
+  /** Whether the files are unchanged since they were read, and their digest and whole head known. */
+  readonly known: boolean;
   sha256(): Promise<string>;
   head(since_ms: number | null): Promise<Head>;
   /** Keeps what was read, for the next import. */
@@ -56,6 +59,7 @@ export class KnownFiles {
       return work;
     };
     return {
+      known: heads.whole !== undefined,
       sha256: async () => {
         digest ??= await reading(digestOf(source));
         return digest;

@@ -13,7 +13,7 @@ interface Words {
 
 function wordsOf(command: Command, path: string): Words[] {
   const options = command.options
-    .filter((option) => option.long)
+    .filter((option) => option.long && !option.hidden)
     .map((option) => option.long as string);
   const children = command.commands.map((child) => child.name());
   const own = { path, words: [...children, ...options, '--help'] };

@@ -134,7 +134,8 @@ export async function importCommand(
   }
   progress.clear();
   if (!flags.json) await io.out.write(summary(counts));
-  return counts.has('failed') ? 1 : 0;
+  // Whoever started a share counts what failed; an exit code of its own says that the share did.
+  return counts.has('failed') && !flags.share ? 1 : 0;
 }
 
 function lineOf({ state, agent, path, run_id, replaced, why }: Imported): string {

@@ -72,9 +72,11 @@ const UNMEASURED_AT_ONCE = 1_000;
 
 export function runsTable(db: Database, fileBytes: FileBytes) {
   return {
-    saveOutcomes: (outcomes: readonly RunOutcome[]) =>
+    /** In one transaction with the deletion of the rows that they replace. */
+    saveOutcomes: (outcomes: readonly RunOutcome[], replaced: readonly string[] = []) =>
       db.write((prepared) => {
         for (const outcome of outcomes) putRun(prepared, outcome, fileBytes(outcome));
+        if (replaced.length > 0) prepared.run(DELETE_RUNS, JSON.stringify(replaced));
       }),
     getRun: (run_id: string) => db.read((prepared) => outcomeOf(prepared, run_id)),
     /** By id, by the beginning of an id (with or without `r_`), or `last`. Throws when several runs begin so. */

@@ -34,6 +34,11 @@ export interface SourceRow {
 
 const COLUMNS = 'run_id, agent, session_id, started_ms, finished_ms, steps, tool_calls, labels';
 
+const SESSIONS_OF_SEVERAL = `SELECT DISTINCT agent, session_id FROM runs AS one
+  WHERE run_id IN (SELECT value FROM json_each(?)) AND ${RUN_DIGEST} IS NOT NULL
+    AND EXISTS (SELECT 1 FROM runs AS other WHERE other.session_id = one.session_id
+      AND other.agent = one.agent AND other.run_id <> one.run_id)`;
+
 export function sourcesTable(db: Database) {
   const runs = (where: string, ...values: (string | number)[]): ImportRow[] =>
     db.read((prepared) =>
@@ -50,6 +55,14 @@ export function sourcesTable(db: Database) {
     /** Runs with this digest in their labels. */
     runsOfDigest: (agent: string, sha256: string) =>
       runs(`${RUN_DIGEST} = ? AND agent = ?`, sha256, agent),
+    /** Sessions of these runs that others are of too, where one of these may be an import. */
+    sessionsOfSeveral: (run_ids: readonly string[]) =>
+      db.read((prepared) =>
+        prepared.all(SESSIONS_OF_SEVERAL, JSON.stringify(run_ids)),
+      ) as unknown[] as {
+        agent: string;
+        session_id: string;
+      }[],
     /** What is known of a session with this stamp; null: nothing. */
     getSource: (source: string, stamp: string) =>
       db.readOrNone((prepared) => {

@@ -132,7 +132,8 @@ export function removeIfDeleted(state: StateDir, index: Index, run_id: string): 
   return true;
 }
 
-function removeRows(state: StateDir, index: Index, run_ids: readonly string[]): void {
+/** Removes what lists show of deleted runs, and their spools. */
+export function removeRows(state: StateDir, index: Index, run_ids: readonly string[]): void {
   if (run_ids.length === 0) return;
   // Most runs have none.
   const spools = spoolNames(state);

@@ -1,0 +1,48 @@
+/**
+ * How the run of an imported session is known: by its id, which follows from the digest of the session's content in its
+ * labels. Labels that somebody gave by hand make no import of a run.
+ */
+import { newRunId, seededRandom } from '../../lib/ids.ts';
+
+const DIGEST_LABEL = 'imported_sha256';
+/** How often a deleted import was asked for by name again. */
+const AGAIN_LABEL = 'imported_again';
+
+export interface NewId {
+  run_id: string;
+  labels: Record<string, string>;
+}
+
+interface Known {
+  run_id: string;
+  agent: string;
+  labels: Readonly<Record<string, string>> | undefined;
+}
+
+function idOf(agent: string, sha256: string, again: number, started_ms: number): string {
+  return newRunId(started_ms, seededRandom(`import:${agent}:${sha256}:${again}`));
+}
+
+/** The part of a run id that is not its time. */
+const chanceOf = (run_id: string) => run_id.slice(-16);
+
+/** The id of an import of this content, and the labels that it follows from. */
+export function importId(
+  { agent, sha256 }: { agent: string; sha256: string },
+  again: number,
+  started_ms: number,
+): NewId {
+  const repeated = again === 0 ? {} : { [AGAIN_LABEL]: String(again) };
+  return {
+    run_id: idOf(agent, sha256, again, started_ms),
+    labels: { [DIGEST_LABEL]: sha256, ...repeated },
+  };
+}
+
+/** The digest of the content that the run was imported from; null for a run that is no import. */
+export function importedDigest({ run_id, agent, labels }: Known): string | null {
+  const sha256 = labels?.[DIGEST_LABEL];
+  if (sha256 === undefined) return null;
+  const id = idOf(agent, sha256, Number(labels?.[AGAIN_LABEL] ?? 0), 0);
+  return chanceOf(id) === chanceOf(run_id) ? sha256 : null;
+}
