@@ -88,10 +88,13 @@ function codeFolder() {
   }
 }
 
+/** Another number for each change of what is kept. Code of the first one could be damaged. */
+const FORMAT = 2;
+
 /** For this place and this Node with its flags: V8 refuses code of another. */
 function codeName() {
   const { version, arch, env, execArgv } = process;
-  const text = [root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
+  const text = [FORMAT, root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
   let hash = 0;
   for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
   return `code-${(hash >>> 0).toString(16)}`;
@@ -122,7 +125,7 @@ function runBundle(folder) {
       cachedData,
     });
     if (cachedData === undefined || script.cachedDataRejected)
-      fresh.push({ ...kept, script, blank: blankCode() });
+      fresh.push({ ...kept, script, marks: marksNow() });
     const module = { exports: {} };
     loaded.set(name, module);
     const take = (wanted) => (wanted.startsWith('./') ? load(wanted.slice(2)) : require(wanted));
@@ -159,22 +162,39 @@ function codeIn({ file, id }) {
 }
 
 /**
- * Code begins with marks of V8 and its flags, and is refused under other flags. Some commands set flags for their memory,
- * on which no code depends: what differs in the code of an empty script is put back as it was when the file was loaded.
+ * What V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
+ * Kept code is refused under other marks.
  */
-function blankCode() {
+const MARKS = { flags: 12, flags_end: 16, end: 20 };
+
+function marksNow() {
   const { Script } = require('node:vm');
-  return new Script('').createCachedData();
+  return new Script('').createCachedData().subarray(0, MARKS.end);
+}
+
+/**
+ * Marks code with the flags of its load. Some commands set flags for their memory later (lib/memory.ts), on which no code
+ * depends. Only that one word is written: all that follows differs between two codes of even the same script, and V8 ends
+ * the process on code in which a byte is wrong. False where the marks are not what this function knows.
+ */
+function markAsLoaded(code, loaded) {
+  const now = marksNow();
+  const { flags, flags_end, end } = MARKS;
+  const is_known =
+    now.compare(loaded, 0, flags, 0, flags) === 0 &&
+    now.compare(loaded, flags_end, end, flags_end, end) === 0 &&
+    now.compare(code, flags, end, flags, end) === 0;
+  if (is_known) loaded.copy(code, flags, flags, flags_end);
+  return is_known;
 }
 
 /** Under its name only once all of it is on disk: V8 would run what is left of a file after a crash. */
-function keepCode(folder, { file, id, script, blank }) {
+function keepCode(folder, { file, id, script, marks }) {
   const made = `${file}.${process.pid}`;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const code = script.createCachedData();
-    const now = blankCode();
-    for (let at = 0; at < now.length; at++) if (blank[at] !== now[at]) code[at] = blank[at];
+    if (!markAsLoaded(code, marks)) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(made, Buffer.concat([Buffer.from(headOf(id, code)), code]), {
       mode: 0o600,
       flag: 'wx',

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root, usePlace } from './cli.ts';
+import { fixture, root, usePlace } from './cli.ts';
 import { note } from './needs.ts';
 
 const place = usePlace();
@@ -114,6 +114,17 @@ test('a command that sets flags of V8 finds its code again', async () => {
   const kept = codeFiles();
   expect((await convert()).code).toBe(0);
   expect(codeFiles()).toEqual(kept);
+});
+
+test('code that is kept after V8 has collected garbage runs on the next start', async () => {
+  const NODE_OPTIONS = `--max-old-space-size=80 --require ${fixture('fills-heap-at-exit.cjs')}`;
+  const env = { XDG_CACHE_HOME: '', NODE_OPTIONS };
+  const commands = [
+    ['runs', 'list'],
+    ['convert', '--agent', 'demo'],
+  ];
+  for (const args of [...commands, ...commands])
+    expect(await place.tacho(args, { env, input: '{}\n' })).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('code that is damaged, or of another build, is not run', async () => {
