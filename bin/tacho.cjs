@@ -6,10 +6,13 @@ const {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } = require('node:fs');
@@ -137,6 +140,7 @@ function runBundle(folder) {
   process.on('exit', (code) => {
     if (code === 0) for (const each of fresh) keepCode(folder, each);
   });
+  noteUse(folder);
   load('cli.cjs');
 }
 
@@ -194,7 +198,8 @@ function keepCode(folder, { file, id, script, marks }) {
   try {
     const code = script.createCachedData();
     if (!markAsLoaded(code, marks)) return;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined)
+      removeUnused(dirname(folder));
     writeFileSync(made, Buffer.concat([Buffer.from(headOf(id, code)), code]), {
       mode: 0o600,
       flag: 'wx',
@@ -206,6 +211,38 @@ function keepCode(folder, { file, id, script, marks }) {
     try {
       rmSync(made, { force: true });
     } catch {}
+  }
+}
+
+const DAY_MS = 86_400_000;
+const UNUSED_DAYS = 30;
+/** Folders that one start removes at most. */
+const REMOVED_MAX = 50;
+
+/** A folder with code was last used at its time of change, give or take a day. */
+function noteUse(folder) {
+  try {
+    const now = Date.now();
+    if (now - statSync(folder).mtimeMs > DAY_MS) utimesSync(folder, now / 1000, now / 1000);
+  } catch {
+    // Not there yet.
+  }
+}
+
+/** There is a folder for each place and Node that ever was; those that have not been used for long are removed. */
+function removeUnused(parent) {
+  const before = Date.now() - UNUSED_DAYS * DAY_MS;
+  const names = readdirSync(parent).filter((name) => /^code-[0-9a-f]{1,8}$/.test(name));
+  let left = REMOVED_MAX;
+  for (const name of names) {
+    try {
+      const found = lstatSync(join(parent, name));
+      if (!found.isDirectory() || found.mtimeMs > before) continue;
+      if (left-- === 0) return;
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // Another start removed it, or it stays.
+    }
   }
 }
 
