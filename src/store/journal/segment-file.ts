@@ -7,6 +7,7 @@ import { closeSync, fstatSync, lstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { constants, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { errnoOf } from '../../lib/errors.ts';
+import { lazy } from '../../lib/lazy.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { withFd } from '../../lib/with-fd.ts';
 import { errno, openRead, readStart } from '../files.ts';
@@ -20,7 +21,8 @@ import {
 import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
-const unpack = promisify(zstdDecompress);
+/** Not made at load: reading `zstdDecompress` there would load the module of Node at every start. */
+const unpack = lazy(() => promisify(zstdDecompress));
 const LF = 10;
 
 /** Behind the name of a segment. */
@@ -110,7 +112,7 @@ async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
   const packed = Buffer.allocUnsafe(frame.packed);
   const { bytesRead } = await readAt(fd, packed, 0, packed.length, frame.at);
   try {
-    return whole(await unpack(packed.subarray(0, bytesRead), unpackOptions(frame)), frame);
+    return whole(await unpack()(packed.subarray(0, bytesRead), unpackOptions(frame)), frame);
   } catch (error) {
     return holeFor(error, frame);
   }
