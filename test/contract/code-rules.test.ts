@@ -26,21 +26,9 @@ const ALLOWED: readonly Allowed[] = [
   },
   {
     rule: QUEUE,
-    path: 'src/capture/budget.ts',
-    places: 1,
-    reason: 'one per tool call beyond 10,000 different ones, in a run with --loop-guard only',
-  },
-  {
-    rule: QUEUE,
     path: 'src/capture/call-states.ts',
     places: 1,
     reason: 'half of the Map goes at once, when it has twice what it may keep',
-  },
-  {
-    rule: QUEUE,
-    path: 'src/conformance/run-event-rules.ts',
-    places: 1,
-    reason: 'only for streams with more open calls than an agent ever had',
   },
   {
     rule: QUEUE,
