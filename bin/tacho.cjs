@@ -6,10 +6,13 @@ const {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } = require('node:fs');
@@ -88,10 +91,13 @@ function codeFolder() {
   }
 }
 
+/** Another number for each change of what is kept. Code of the first one could be damaged. */
+const FORMAT = 2;
+
 /** For this place and this Node with its flags: V8 refuses code of another. */
 function codeName() {
   const { version, arch, env, execArgv } = process;
-  const text = [root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
+  const text = [FORMAT, root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
   let hash = 0;
   for (let at = 0; at < text.length; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0;
   return `code-${(hash >>> 0).toString(16)}`;
@@ -122,7 +128,7 @@ function runBundle(folder) {
       cachedData,
     });
     if (cachedData === undefined || script.cachedDataRejected)
-      fresh.push({ ...kept, script, blank: blankCode() });
+      fresh.push({ ...kept, script, marks: marksNow() });
     const module = { exports: {} };
     loaded.set(name, module);
     const take = (wanted) => (wanted.startsWith('./') ? load(wanted.slice(2)) : require(wanted));
@@ -134,6 +140,7 @@ function runBundle(folder) {
   process.on('exit', (code) => {
     if (code === 0) for (const each of fresh) keepCode(folder, each);
   });
+  noteUse(folder);
   load('cli.cjs');
 }
 
@@ -159,22 +166,40 @@ function codeIn({ file, id }) {
 }
 
 /**
- * Code begins with marks of V8 and its flags, and is refused under other flags. Some commands set flags for their memory,
- * on which no code depends: what differs in the code of an empty script is put back as it was when the file was loaded.
+ * What V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
+ * Kept code is refused under other marks.
  */
-function blankCode() {
+const MARKS = { flags: 12, flags_end: 16, end: 20 };
+
+function marksNow() {
   const { Script } = require('node:vm');
-  return new Script('').createCachedData();
+  return new Script('').createCachedData().subarray(0, MARKS.end);
+}
+
+/**
+ * Marks code with the flags of its load. Some commands set flags for their memory later (lib/memory.ts), on which no code
+ * depends. Only that one word is written: all that follows differs between two codes of even the same script, and V8 ends
+ * the process on code in which a byte is wrong. False where the marks are not what this function knows.
+ */
+function markAsLoaded(code, loaded) {
+  const now = marksNow();
+  const { flags, flags_end, end } = MARKS;
+  const is_known =
+    now.compare(loaded, 0, flags, 0, flags) === 0 &&
+    now.compare(loaded, flags_end, end, flags_end, end) === 0 &&
+    now.compare(code, flags, end, flags, end) === 0;
+  if (is_known) loaded.copy(code, flags, flags, flags_end);
+  return is_known;
 }
 
 /** Under its name only once all of it is on disk: V8 would run what is left of a file after a crash. */
-function keepCode(folder, { file, id, script, blank }) {
+function keepCode(folder, { file, id, script, marks }) {
   const made = `${file}.${process.pid}`;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const code = script.createCachedData();
-    const now = blankCode();
-    for (let at = 0; at < now.length; at++) if (blank[at] !== now[at]) code[at] = blank[at];
+    if (!markAsLoaded(code, marks)) return;
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined)
+      removeUnused(dirname(folder));
     writeFileSync(made, Buffer.concat([Buffer.from(headOf(id, code)), code]), {
       mode: 0o600,
       flag: 'wx',
@@ -186,6 +211,38 @@ function keepCode(folder, { file, id, script, blank }) {
     try {
       rmSync(made, { force: true });
     } catch {}
+  }
+}
+
+const DAY_MS = 86_400_000;
+const UNUSED_DAYS = 30;
+/** Folders that one start removes at most. */
+const REMOVED_MAX = 50;
+
+/** A folder with code was last used at its time of change, give or take a day. */
+function noteUse(folder) {
+  try {
+    const now = Date.now();
+    if (now - statSync(folder).mtimeMs > DAY_MS) utimesSync(folder, now / 1000, now / 1000);
+  } catch {
+    // Not there yet.
+  }
+}
+
+/** There is a folder for each place and Node that ever was; those that have not been used for long are removed. */
+function removeUnused(parent) {
+  const before = Date.now() - UNUSED_DAYS * DAY_MS;
+  const names = readdirSync(parent).filter((name) => /^code-[0-9a-f]{1,8}$/.test(name));
+  let left = REMOVED_MAX;
+  for (const name of names) {
+    try {
+      const found = lstatSync(join(parent, name));
+      if (!found.isDirectory() || found.mtimeMs > before) continue;
+      if (left-- === 0) return;
+      rmSync(join(parent, name), { recursive: true, force: true });
+    } catch {
+      // Another start removed it, or it stays.
+    }
   }
 }
 

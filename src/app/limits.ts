@@ -86,7 +86,7 @@ export const APP_LIMITS = {
   live_where_ms: 2_000,
   /** The log of messages that failed a rule; the oldest half goes when it is full. */
   live_failing_bytes_max: 64 * 1024 * 1024,
-  /** Late messages of a session that are logged whole; after an outage all are late, and the journal has them. */
+  /** Late messages of a session that are logged whole; after an outage all are late, and the others are counted. */
   late_whole_max: 20,
   /** Sessions that the board of a collector lists; the rest is in the sums. */
   board_sessions_max: 200,

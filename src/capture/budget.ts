@@ -1,5 +1,6 @@
 /** Limits of a run: over which figures tacho ends it. A figure that is not known trips nothing. */
 import { createHash } from 'node:crypto';
+import { LastSet } from '../lib/bounded.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
@@ -71,7 +72,8 @@ export type LoopGuard = ReturnType<typeof createLoopGuard>;
 
 /** Counts calls with the same tool and the same input; `most`: the count that is one too many. */
 export function createLoopGuard(most: number) {
-  const counts = new Map<string, number>();
+  // The one that was not seen for longest goes first: a loop comes back soon.
+  const counts = new LastSet<string, number>(CAPTURE_LIMITS.loop_guard_calls_max);
   return {
     /** The call that was made as often as it may be, in words; null: none. */
     push(events: readonly Event[]): string | null {
@@ -84,11 +86,7 @@ export function createLoopGuard(most: number) {
         const count = (counts.get(key) ?? 0) + 1;
         if (count >= most)
           return `${tool} was called ${count} times with the same input, which is --loop-guard ${most}`;
-        counts.delete(key);
         counts.set(key, count);
-        // The one that was not seen for longest goes first: a loop comes back soon.
-        if (counts.size > CAPTURE_LIMITS.loop_guard_calls_max)
-          counts.delete(counts.keys().next().value as string);
       }
       return null;
     },

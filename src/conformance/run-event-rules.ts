@@ -1,5 +1,6 @@
 /** The contract of `openagent.run_event.v1` as rules; their ids are those of its requirements. */
 
+import { LastSet } from '../lib/bounded.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
@@ -49,10 +50,13 @@ const calls: RecordRule = {
     'there are no calls',
   ),
   create(tally) {
-    const stages = new Map<string, { stage: number; line: number }>();
+    const open = new Map<string, { stage: number; line: number }>();
+    // Remembered as long as there is room.
+    const finished = new LastSet<string, number>(CONFORMANCE_LIMITS.calls_max);
+    const stageOf = (call: string) => finished.get(call) ?? open.get(call)?.stage ?? 0;
 
     function wrong(call: string, stage: number, type: string): string | null {
-      const before = stages.get(call)?.stage ?? 0;
+      const before = stageOf(call);
       if (stage > 1 && before === 0) return `call ${call}: ${type} before tool_call_detected`;
       return stage <= before ? `call ${call}: ${type} comes too late or twice` : null;
     }
@@ -63,26 +67,20 @@ const calls: RecordRule = {
         if (stage === undefined) return;
         const call = String((value?.data as Record<string, unknown> | null)?.tool_call_id);
         tally.judge(lineAt(line), wrong(call, stage, String(value?.type)));
-        // Answered ones are remembered as long as there is room.
-        if (stages.size >= CONFORMANCE_LIMITS.calls_max) forgetOne(stages);
-        stages.set(call, { stage: Math.max(stage, stages.get(call)?.stage ?? 0), line });
+        const reached = Math.max(stage, stageOf(call));
+        if (reached === STAGES.tool_exec_finished) {
+          open.delete(call);
+          finished.set(call, reached);
+        } else open.set(call, { stage: reached, line });
       },
       end() {
-        for (const [call, { stage, line }] of stages)
+        for (const [call, { stage, line }] of open)
           if (stage === STAGES.tool_exec_started)
             tally.judge(lineAt(line), `call ${call} was started and never finished`);
       },
     };
   },
 };
-
-function forgetOne(stages: Map<string, { stage: number }>): void {
-  for (const [call, { stage }] of stages) {
-    if (stage !== STAGES.tool_exec_finished) continue;
-    stages.delete(call);
-    return;
-  }
-}
 
 const lastRecord: RecordRule = {
   ...rule('RE-12', 'exactly one run_finished, and it is the last record'),

@@ -32,6 +32,8 @@ const RULES = {
   'a Map as a queue': queues,
   /** What is opened, listed or read whole for one run is opened, listed or read once for many. */
   'work in a loop over runs': loopsOverRuns,
+  /** A flag that changes compiled code or the heap, set at run time, can end the process (lib/memory.ts, ADR 20). */
+  'flag of V8 at run time': ({ code }) => matches(code, /\bsetFlagsFromString\s*\(/g),
 } satisfies Record<string, Find>;
 
 export function breaches(sources: readonly Source[]): Breach[] {

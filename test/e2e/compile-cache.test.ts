@@ -9,11 +9,12 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root, usePlace } from './cli.ts';
+import { fixture, root, usePlace } from './cli.ts';
 import { note } from './needs.ts';
 
 const place = usePlace();
@@ -114,6 +115,50 @@ test('a command that sets flags of V8 finds its code again', async () => {
   const kept = codeFiles();
   expect((await convert()).code).toBe(0);
   expect(codeFiles()).toEqual(kept);
+});
+
+test('code that is kept after V8 has collected garbage runs on the next start', async () => {
+  const NODE_OPTIONS = `--max-old-space-size=80 --require ${fixture('fills-heap-at-exit.cjs')}`;
+  const env = { XDG_CACHE_HOME: '', NODE_OPTIONS };
+  const commands = [
+    ['runs', 'list'],
+    ['convert', '--agent', 'demo'],
+  ];
+  for (const args of [...commands, ...commands])
+    expect(await place.tacho(args, { env, input: '{}\n' })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('code that was not used for 30 days is removed when other code is kept, and nothing else', async () => {
+  const old = (path: string, days: number) => {
+    const then = Date.now() / 1000 - days * 86_400;
+    utimesSync(path, then, then);
+  };
+  const make = (name: string, days: number) => {
+    mkdirSync(join(cache(), name), { recursive: true });
+    writeFileSync(join(cache(), name, 'cli.cjs.bin'), 'code');
+    old(join(cache(), name), days);
+  };
+  make('code-1', 31);
+  make('code-abcdef01', 400);
+  make('code-2', 29);
+  make('codes', 400);
+  make('code-xyz', 400);
+  mkdirSync(join(place.folder, 'elsewhere'));
+  old(join(place.folder, 'elsewhere'), 400);
+  symlinkSync(join(place.folder, 'elsewhere'), join(cache(), 'code-3'));
+  await start();
+  const left = entries(cache());
+  const stay = ['code-2', 'code-3', 'code-xyz', 'codes'];
+  expect(left.filter((name) => name.length < 9).sort()).toEqual(stay);
+  expect([left.length, entries(join(place.folder, 'elsewhere'))]).toEqual([5, []]);
+
+  // What is used is not old; a start that keeps nothing new removes nothing.
+  const [own = ''] = left.filter((name) => !stay.includes(name));
+  const used = () => (Date.now() - statSync(join(cache(), own)).mtimeMs) / 86_400_000;
+  make('code-1', 31);
+  old(join(cache(), own), 29);
+  await start();
+  expect([used() < 1, entries(cache()).includes('code-1')]).toEqual([true, true]);
 });
 
 test('code that is damaged, or of another build, is not run', async () => {

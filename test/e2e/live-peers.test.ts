@@ -1,5 +1,6 @@
 /** Peers of a collector that keep to the protocol badly or oddly: roles, their own credits, clocks, silence. */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { serve } from '../../src/app/live/serve.ts';
 import { testFolder } from '../fixtures/folder.ts';
@@ -89,6 +90,9 @@ verifies(
   },
 );
 
+/** From here on, a message is another measurement of the clocks. */
+const APART_MS = 1_100;
+
 verifies(
   'LP-17',
   'a message that was long under way makes no skew; a clock ahead is told at once, one behind when several agree',
@@ -97,11 +101,16 @@ verifies(
     const client = await connect();
     const ago = (ms: number) => ({ timestamp: new Date(Date.now() - ms).toISOString() });
     await client.handshake();
-    client.send(control('heartbeat', {}, ago(30_000)), control('heartbeat', {}, ago(30_000)));
-    client.send(start('s'));
+    const late = () => control('heartbeat', {}, ago(30_000));
+    // Those that come together may have waited for the same thing.
+    await sleep(APART_MS);
+    client.send(late(), late(), late());
+    await sleep(APART_MS);
+    client.send(late(), start('s'));
     await client.wait(acks('s', 1));
     expect(collector.counters.skewed).toBe(0);
-    client.send(control('heartbeat', {}, ago(30_000)));
+    await sleep(APART_MS);
+    client.send(late());
     const behind = await client.wait(isError('INVALID_MESSAGE_FORMAT'));
     expect(behind.data.details.clock_skew_ms).toBeLessThan(-29_000);
     client.send(control('heartbeat', {}, ago(-30_000)));

@@ -2,6 +2,7 @@
 import { ERRNOS, type Errno, type Injection, type Mode, operationsOf } from './inject.ts';
 import { Lane, type Ran } from './lane.ts';
 import type { Prepared, Scenario } from './scenario.ts';
+import { EVAL_SCENARIOS } from './scenarios-eval.ts';
 import { LIVE_SCENARIOS } from './scenarios-live.ts';
 import { RUN_SCENARIOS } from './scenarios-run.ts';
 import { STORE_SCENARIOS } from './scenarios-store.ts';
@@ -10,6 +11,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...RUN_SCENARIOS,
   ...STORE_SCENARIOS,
   ...LIVE_SCENARIOS,
+  ...EVAL_SCENARIOS,
 ];
 
 export type Way = Omit<Injection, 'at'>;

@@ -98,7 +98,7 @@ const PINNED: readonly Pinned[] = [
   {
     title: 'a killed command leaves no part of a transcript for ever',
     ids: ['ST-3'],
-    scenario: 'import',
+    scenario: 'grade',
     way: kill,
     operation: /^write .*\/transcripts\/.*\.tmp$/,
   },

@@ -1,5 +1,5 @@
 /** Commands that change the store, disturbed: gc, rm, reindex, import, restore. */
-import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHAOS, played } from '../chaos-agent.ts';
 import type { Lane, Ran } from './lane.ts';
@@ -23,7 +23,7 @@ const TESTDATA = join(import.meta.dirname, '../../src/agents/claude/testdata');
 const SESSIONS = ['text', 'bash-ok', 'write-edit'];
 const IMPORT = ['import', 'claude', '--all', '--json'];
 
-async function must(ran: Promise<Ran>): Promise<Ran> {
+export async function must(ran: Promise<Ran>): Promise<Ran> {
   const done = await ran;
   const [fault] = successFaults(done);
   if (fault !== undefined) throw new Error(`cannot prepare: ${fault}`);
@@ -42,12 +42,26 @@ async function twoRuns(lane: Lane): Promise<void> {
 }
 
 /** The same with the sessions imported: they share a segment. */
-async function fiveRuns(lane: Lane): Promise<Known> {
+export async function fiveRuns(lane: Lane): Promise<Known> {
   await twoRuns(lane);
   await must(lane.tacho(IMPORT));
   const known = await knownRuns(lane);
   if (known.size !== 5) throw new Error(`cannot prepare: ${known.size} runs instead of 5`);
   return known;
+}
+
+/** The second of the imported sessions: it shares a segment with others. */
+export function oneImported(known: Known): string {
+  const imported = [...known].filter(([, { row }]) => JSON.parse(row).agent === 'claude');
+  return imported[1]?.[0] ?? '';
+}
+
+/** Grades a run, for which its transcript is made and kept. */
+export function grade(lane: Lane, run_id: string, options = {}): Promise<Ran> {
+  const path = join(lane.work, 'grade.yaml');
+  const assert = [{ type: 'regex', value: '.' }];
+  writeFileSync(path, JSON.stringify({ tests: [{ id: 'a', input: 'x', assert }] }));
+  return lane.tacho(['eval', path, '--run', run_id], options);
 }
 
 const split = (known: Known, going: readonly string[]) => ({
@@ -98,9 +112,10 @@ const gc: Scenario = {
 const rm: Scenario = {
   name: 'rm',
   async prepare(lane) {
-    const known = await fiveRuns(lane);
-    const shared = [...known].filter(([, { row }]) => JSON.parse(row).agent === 'claude');
-    return { known, facts: { going: shared[1]?.[0] ?? '' } };
+    const going = oneImported(await fiveRuns(lane));
+    // With a transcript, which an imported session has once it was asked for.
+    await must(grade(lane, going));
+    return { known: await knownRuns(lane), facts: { going } };
   },
   act: (lane, injection, { facts }) => lane.tacho(['runs', 'rm', facts.going ?? ''], { injection }),
   async *check(lane, { known, facts }, ran) {

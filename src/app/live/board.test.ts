@@ -8,6 +8,7 @@ import { testFolder } from '../../../test/fixtures/folder.ts';
 import { readText } from '../../live/protocol/messages.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { createBoard } from './board.ts';
+import { isOnlyLate } from './failing-log.ts';
 import { livePaths } from './paths.ts';
 
 const CALLS = 1_000;
@@ -46,7 +47,7 @@ verifies(
         failed: [
           {
             rule: '3.2',
-            why: `${summed} more messages arrived late: their texts are in the journal`,
+            why: `${summed} more messages arrived late`,
           },
         ],
         late: { session_id: 's1', messages: summed, first_seq: WHOLE + 1, last_seq: late - 1 },
@@ -57,5 +58,31 @@ verifies(
       failing_summed: summed,
       failing_lost: 0,
     });
+  },
+);
+
+verifies(
+  'CF-4',
+  'messages from a clock ahead are not late: each is kept whole, with its cause',
+  () => {
+    const paths = livePaths(join(testFolder(), 'state'));
+    mkdirSync(paths.dir, { recursive: true });
+    const board = createBoard(paths);
+    const made = stream();
+    made.delay_ms = -3_600_000;
+    made.start();
+    for (let at = 0; at < 2 * WHOLE; at++) made.request(`c${at}`);
+    for (const { text, received_ms = 0 } of made.lines)
+      board.take(readText(text), { received_ms, connection: 'k1' });
+    board.close();
+    const lines = readFileSync(paths.failing, 'utf8').trimEnd().split('\n');
+    expect(lines).toHaveLength(2 * WHOLE + 1);
+    for (const { text, failed } of lines.map((line) => JSON.parse(line)))
+      expect([typeof text, failed[0].why]).toEqual([
+        'string',
+        'it arrived 3600000 ms before it happened: the clocks differ',
+      ]);
+    const rule = [{ rule: '3.2' }];
+    expect([isOnlyLate(rule, -3_600_000), isOnlyLate(rule, 3_600_000)]).toEqual([false, true]);
   },
 );

@@ -6,6 +6,7 @@ import { Judge } from '../../conformance/judge.ts';
 import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
+import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type ReadMessage, readText } from '../../live/protocol/messages.ts';
 import { readPrivate, writeAtomic } from '../../store/files.ts';
@@ -127,7 +128,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
       push(read, received_ms, connection ?? '');
       const session = sessions.count(read, now_ms, told);
       if (told.length === 0) return;
-      if (session !== null && isOnlyLate(told) && isMany(session, told)) {
+      if (session !== null && isOnlyLate(told, delayOf(read, now_ms)) && isMany(session, told)) {
         const { seq } = read.message as { seq: number };
         log.addLate(connection, session.session_id, seq);
         return;
@@ -152,6 +153,10 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     },
   };
 }
+
+/** Milliseconds from the event to its arrival; 0 where the message does not say when it happened. */
+const delayOf = ({ fault, message }: ReadMessage, now_ms: number) =>
+  fault === null ? now_ms - (isoTime(message.timestamp) ?? now_ms) : 0;
 
 /** The session has failed the same rule more often than is kept whole. */
 const isMany = ({ failed }: SessionBoard, [first]: readonly Told[]) =>

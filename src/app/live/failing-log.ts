@@ -1,7 +1,7 @@
 /**
  * The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). Late messages
- * are the exception: after an outage every one is, so beyond the first few of a session a line says how many there are and
- * which numbers they have. Their texts are in the journal.
+ * are the exception: after an outage every one is, so beyond the first few of a session a line gives how many there are, and
+ * the first and last `seq`. Those that arrived before they happened are not late: they are kept whole.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { LIMITS } from '../../lib/limits.ts';
@@ -85,7 +85,7 @@ export function createFailingLog(path: string) {
     /** Writes what was counted since the last time: a line for each session. */
     flush(at: string | null): void {
       for (const [session_id, { connection, ...counted }] of late) {
-        const why = `${counted.messages} more messages arrived late: their texts are in the journal`;
+        const why = `${counted.messages} more messages arrived late`;
         const failed = [{ rule: LATE_RULE, why }];
         const line = { received_at: at, connection, failed, late: { session_id, ...counted } };
         if (write(line)) log.summed += counted.messages;
@@ -104,6 +104,6 @@ export function createFailingLog(path: string) {
 /** Events arrive in time. */
 const LATE_RULE = '3.2';
 
-/** Whether a message failed for nothing but its delay. */
-export const isOnlyLate = (failed: readonly { rule: string }[]) =>
-  failed.length === 1 && failed[0]?.rule === LATE_RULE;
+/** Whether a message failed for nothing but its delay. The rule also fails for one that came before it happened. */
+export const isOnlyLate = (failed: readonly { rule: string }[], delay_ms: number) =>
+  failed.length === 1 && failed[0]?.rule === LATE_RULE && delay_ms > 0;

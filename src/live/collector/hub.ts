@@ -261,6 +261,8 @@ export class Connection {
   closing_ms = 0;
   /** The last measurements, the newest last. */
   readonly skews_ms: number[] = [];
+  /** When the newest of them was begun. */
+  skew_at_ms = 0;
   skew_told_ms: number | null = null;
   /** For the open calls of the sessions that it began. */
   readonly room: Room;

@@ -5,6 +5,10 @@ import type { Connection } from './hub.ts';
 
 /** Measurements that must agree before a clock counts as behind. */
 const MEASUREMENTS = 3;
+/** Messages that come sooner after another may have waited for the same thing, a busy machine: they are one measurement. */
+const APART_MS = 1_000;
+/** A connection may have waited as long in the system before it was taken, and its first messages with it. */
+const UNTAKEN_MS_MAX = 5_000;
 
 /**
  * A message's way makes its sender's clock look behind, never ahead: the largest of the last differences is the nearest to
@@ -32,13 +36,26 @@ export function compareClocks(connection: Connection, message: WireMessage): voi
 
 /** Null while the way of the messages may explain it. */
 function skewOf(connection: Connection, message: WireMessage): number | null {
-  const { hub, skews_ms, wire, opened_ms } = connection;
+  const { hub, wire, opened_ms } = connection;
+  const elapsed_ms = hub.elapsed();
   const measured = (isoTime(message.timestamp) as number) - hub.options.clock.now();
-  skews_ms.push(measured);
-  if (skews_ms.length > MEASUREMENTS) skews_ms.shift();
+  const skews_ms = withMeasured(connection, measured, elapsed_ms);
   const skew_ms = Math.max(...skews_ms);
   if (skew_ms >= 0 || skews_ms.length >= MEASUREMENTS) return skew_ms;
   // It cannot have been under way for longer than there is a connection.
-  const way_ms = wire.waited_ms + hub.elapsed() - opened_ms;
-  return -skew_ms > way_ms + hub.limits.skew_ms_max ? skew_ms : null;
+  const way_ms = wire.waited_ms + elapsed_ms - opened_ms;
+  return -skew_ms > way_ms + UNTAKEN_MS_MAX ? skew_ms : null;
+}
+
+function withMeasured(connection: Connection, measured: number, elapsed_ms: number): number[] {
+  const { skews_ms, skew_at_ms } = connection;
+  const last = skews_ms.length - 1;
+  if (last >= 0 && elapsed_ms - skew_at_ms < APART_MS) {
+    skews_ms[last] = Math.max(skews_ms[last] as number, measured);
+    return skews_ms;
+  }
+  connection.skew_at_ms = elapsed_ms;
+  skews_ms.push(measured);
+  if (skews_ms.length > MEASUREMENTS) skews_ms.shift();
+  return skews_ms;
 }

@@ -194,8 +194,12 @@ test.each([
   '2026-02-30T25:00:00.000Z',
   '2026-13-01T10:00:00.000Z',
   '1772532000037',
-])('the time %s is refused', (timestamp) => {
-  expect(fault({ ...whole('session_start'), timestamp })).toMatchObject({ field: 'timestamp' });
+  '2026-03-03T24:00:00.000Z',
+])('the time %s is refused, also after another one of that day', (timestamp) => {
+  const message = whole('session_start');
+  expect(fault({ ...message, timestamp })).toMatchObject({ field: 'timestamp' });
+  expect(fault({ ...message, timestamp: '2026-03-03T10:00:00.000Z' })).toBeNull();
+  expect(fault({ ...message, timestamp })).toMatchObject({ field: 'timestamp' });
 });
 
 verifies('LP-1', 'an unknown type is said with the types that there are', () => {

@@ -119,16 +119,21 @@ function noType({ type = '', ...others }: Fields): Fault {
   return wrong('type', 'text', type, `, not ${typeOf(type)}`);
 }
 
-/** The last day that was found to be one: most messages are of the same. */
-let known_day = '-';
+const DAY_MS = 86_400_000;
 
-/** The 30th of February would be read as the 2nd of March. */
+/** The last day that was found to be one, and its midnight: most messages are of the same. */
+let known_day = '-';
+let known_day_ms = 0;
+
+/** The 30th of February would be read as the 2nd of March, and 24:00 as the next day. */
 function isTime(text: string): boolean {
   const at_ms = isoTime(text);
   if (at_ms === undefined) return false;
-  if (text.startsWith(known_day)) return true;
+  const day_ms = Math.floor(at_ms / DAY_MS) * DAY_MS;
+  if (day_ms === known_day_ms && text.startsWith(known_day)) return true;
   if (new Date(at_ms).getUTCDate() !== Number(text.slice(8, 10))) return false;
   known_day = text.slice(0, 10);
+  known_day_ms = day_ms;
   return true;
 }
 

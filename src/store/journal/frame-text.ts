@@ -6,17 +6,19 @@ import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import { constants, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { errnoOf } from '../../lib/errors.ts';
+import { lazy } from '../../lib/lazy.ts';
 import type { PackedFrame } from './frame-table.ts';
 import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
-const unpack = promisify(zstdDecompress);
+/** Not made at load: reading `zstdDecompress` there would load the module of Node at every start. */
+const unpack = lazy(() => promisify(zstdDecompress));
 const LF = 10;
 
 export async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
   const packed = Buffer.allocUnsafe(frame.packed);
   const { bytesRead } = await readAt(fd, packed, 0, packed.length, frame.at);
-  const text = await unpack(packed.subarray(0, bytesRead), unpackOptions(frame)).catch(damaged);
+  const text = await unpack()(packed.subarray(0, bytesRead), unpackOptions(frame)).catch(damaged);
   return inPlace(text, frame) ?? holeOf(frame);
 }
 

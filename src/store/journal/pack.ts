@@ -5,6 +5,7 @@
 import { type BigIntStats, closeSync, fstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
 import { constants, crc32, zstdCompress } from 'node:zlib';
+import { lazy } from '../../lib/lazy.ts';
 import { dieHere, failsAt } from '../failpoint.ts';
 import { openRead, type PrivateFile, startPrivate } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -12,12 +13,16 @@ import { FRAME_BYTES, FRAMES_MAX, tableBytes } from './frame-table.ts';
 import { PACKED } from './segment-file.ts';
 
 const readAt = promisify(read);
-const compress = promisify(zstdCompress);
+/** Not made at load, like the options: reading from `node:zlib` there would load it at every start. */
+const compress = lazy(() => promisify(zstdCompress));
 const LF = 10;
 /** The first line is a frame of its own: who wrote a segment is asked more often than what is in it. */
 const FIRST_LINE_BYTES_MAX = 2048;
 /** The fastest level: the next ones take a third longer and save a tenth. */
-const OPTIONS = { chunkSize: 64 * 1024, params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const options = lazy(() => ({
+  chunkSize: 64 * 1024,
+  params: { [constants.ZSTD_c_compressionLevel]: 1 },
+}));
 
 const BYTES_MAX = (FRAMES_MAX - 2) * FRAME_BYTES;
 
@@ -51,7 +56,7 @@ async function packInto(file: PrivateFile, fd: number): Promise<{ bytes: number;
   let bytes = 0;
   let sum = 0;
   const put = async (plain: Buffer) => {
-    const packed = await compress(plain, { ...OPTIONS, pledgedSrcSize: plain.length });
+    const packed = await compress()(plain, { ...options(), pledgedSrcSize: plain.length });
     file.write(packed);
     frames.push({ packed: packed.length, plain: plain.length });
     bytes += plain.length;

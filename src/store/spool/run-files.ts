@@ -48,10 +48,18 @@ export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void 
   for (const { name, path } of listFiles(state)) if (names.has(name)) removeFile(path, 'state');
 }
 
-/** The size of a run's files. The index keeps it from the time when the run gets its row. */
+/**
+ * The size of a run's files. The index keeps it from the time when the run gets its row. A file that cannot be reached
+ * counts nothing: the run is listed all the same.
+ */
 export function fileBytesOf(state: StateDir, agent: string, run_id: string): number {
-  const sizeOf = (kind: keyof typeof KINDS) =>
-    lstatSync(pathOf(state, kind, agent, run_id), { throwIfNoEntry: false })?.size ?? 0;
+  const sizeOf = (kind: keyof typeof KINDS) => {
+    try {
+      return lstatSync(pathOf(state, kind, agent, run_id), { throwIfNoEntry: false })?.size ?? 0;
+    } catch {
+      return 0;
+    }
+  };
   return sizeOf('transcripts') + sizeOf('logs');
 }
 
