@@ -8,7 +8,7 @@ const MEASUREMENTS = 3;
 /** Messages that come sooner after another may have waited for the same thing, a busy machine: they are one measurement. */
 const APART_MS = 1_000;
 /** A connection may have waited as long in the system before it was taken, and its first messages with it. */
-const UNTAKEN_MS_MAX = 5_000;
+const UNTAKEN_MS_MAX = 1_000;
 
 /**
  * A message's way makes its sender's clock look behind, never ahead: the largest of the last differences is the nearest to
