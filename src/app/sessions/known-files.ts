@@ -1,6 +1,6 @@
 /**
  * What was read of session files, known again by their paths, sizes, times and inodes, so that unchanged files are not read.
- * Only agents that name sub-agents in the first lines of files (codex, gemini) open those again to find a session's files.
+ * Only agents that name sub-agents in the first lines of files open those again to find a session's files.
  * Contract: only facts about the files are kept, none about runs: what an import decides is the same with and without them.
  */
 import { hash } from 'node:crypto';
