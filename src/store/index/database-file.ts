@@ -9,6 +9,7 @@ import { inTransaction, type Prepared, prepare } from './prepared.ts';
 import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 
 export const STAGE = 'index';
+export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
@@ -40,7 +41,7 @@ function openFile(path: string): OpenFile {
   if (removePlanted(path)) throw new DamagedError('something else was in the place of its journal');
   const db = openSqlite(path);
   try {
-    db.exec('PRAGMA busy_timeout = 5000');
+    db.exec(BUSY_TIMEOUT);
     // Before anything is written: what a newer tacho made stays as it is.
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);

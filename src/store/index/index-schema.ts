@@ -62,11 +62,24 @@ export const MIGRATIONS: readonly string[] = [
     sha256 TEXT NOT NULL,
     facts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+
+  // Closed segments (packed: 0 or 1; NULL: not closed), what an entry takes in each, and the folder as it was listed.
+  `ALTER TABLE segments ADD COLUMN packed INTEGER;
+  ALTER TABLE segments ADD COLUMN entry_bytes REAL;
+  CREATE INDEX segments_open ON segments (segment) WHERE packed IS NULL;
+  CREATE INDEX segments_unsettled ON segments (segment) WHERE settled < bytes;
+  CREATE TABLE folder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    identity TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    open TEXT NOT NULL,
+    generation INTEGER NOT NULL
+  ) STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-export const TABLES = ['runs', 'positions', 'segments', 'sources'] as const;
+export const TABLES = ['runs', 'positions', 'segments', 'sources', 'folder'] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
@@ -85,11 +98,12 @@ export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
 export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VALUES (?, 0, ?)
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
 
-/** Is given what an entry takes in each segment, as a JSON object; a segment's bytes are shared by its entries. */
+/** Is given what an entry takes in each segment that is not closed, as a JSON object; a segment's bytes are shared by its entries. */
 const ENTRY_BYTES = `WITH entry_bytes AS MATERIALIZED
   (SELECT key AS segment, value AS bytes FROM json_each(?))`;
 const RUN_BYTES = `ifnull(file_bytes, 0) +
-  (SELECT total((last_seq - first_seq + 1) * bytes) FROM positions JOIN entry_bytes USING (segment)
+  (SELECT total((last_seq - first_seq + 1) * iif(packed IS NULL, entry_bytes.bytes, segments.entry_bytes))
+    FROM positions LEFT JOIN segments USING (segment) LEFT JOIN entry_bytes USING (segment)
     WHERE session = run_id)`;
 
 const DAY_MS = 86_400_000;
@@ -116,6 +130,12 @@ export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM 
  * list it is given; null: none.
  */
 export const MERGE = [
+  // What is known as closed stays so where it has the same bytes.
+  [
+    `UPDATE fresh.segments SET (packed, entry_bytes) = (SELECT packed, entry_bytes FROM main.segments AS known
+      WHERE known.segment = segments.segment AND known.bytes = segments.bytes)`,
+    null,
+  ],
   [DELETE_RUNS, 'runs'],
   ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],

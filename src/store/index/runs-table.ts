@@ -62,7 +62,7 @@ export interface RunSums {
   tokens: number | null;
 }
 
-/** Bytes of an entry, on average, by segment. */
+/** Bytes of an entry, on average, by segment, of those that are not closed. */
 export type EntryBytes = Readonly<Record<string, number>>;
 
 /** The bytes of a run's files beside the journal. */
