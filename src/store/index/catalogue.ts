@@ -52,17 +52,26 @@ export function createRanges(segment: string) {
   const all: Position[] = [];
   const by_session = new Map<string, Position[]>();
 
+  let last: Position | null = null;
+
   /** Lines with ascending numbers, without a gap. */
   function addRun(run: Omit<Position, 'segment'>): void {
     const { session, source, first_seq, last_seq } = run;
+    // Most lines follow the one before them.
+    if (last?.session === session && last.source === source && first_seq === last.last_seq + 1) {
+      last.last_seq = last_seq;
+      return;
+    }
     const key = `${source}\n${session}`;
     const range = open.get(key);
     if (range !== undefined && (first_seq === range.last_seq + 1 || source.startsWith(CONFLICT))) {
       range.last_seq = Math.max(last_seq, range.last_seq);
       range.first_seq = Math.min(first_seq, range.first_seq);
+      last = range;
       return;
     }
     const made = { ...run, segment };
+    last = made;
     open.set(key, made);
     all.push(made);
     const own = by_session.get(session);

@@ -21,17 +21,23 @@ export type Database = ReturnType<typeof openDatabase>;
 type Body<T> = (db: Prepared) => T;
 type Row = Record<string, unknown>;
 
-export function openDatabase(path: string, clock: Clock = systemClock) {
+interface DatabaseOptions {
+  clock?: Clock | undefined;
+  /** The file is removed again by its process, or by the next one. */
+  scratch?: boolean | undefined;
+}
+
+export function openDatabase(path: string, { clock = systemClock, scratch }: DatabaseOptions = {}) {
   let moved_to: string | null = null;
   let open = attempt();
 
   function attempt(): OpenFile {
     try {
-      return openPatiently(path);
+      return openPatiently(path, scratch);
     } catch (cause) {
       if (!isDamaged(cause)) throw databaseError(cause, path);
       moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
-      return openPatiently(path);
+      return openPatiently(path, scratch);
     }
   }
 
