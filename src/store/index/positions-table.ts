@@ -1,7 +1,7 @@
 /** Where the entries of sessions lie in the journal. */
 import type { Cover, Position } from './catalogue.ts';
 import type { Database } from './database.ts';
-import { MERGE, SAVE_POSITION, SAVE_SEGMENT } from './index-schema.ts';
+import { MERGE, SAVE_POSITION, SAVE_SEGMENT, UNWEIGH, UNWEIGH_RUN } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
 import { unknowFolder } from './segments-table.ts';
 
@@ -23,6 +23,7 @@ export function positionsTable(db: Database) {
       }),
     forgetSegment: (segment: string) =>
       db.write((prepared) => {
+        prepared.run(UNWEIGH, segment);
         prepared.run('DELETE FROM positions WHERE segment = ?', segment);
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
         unknowFolder(prepared);
@@ -59,6 +60,8 @@ export function putCover(prepared: Prepared, { segment, bytes, positions }: Cove
   for (const { session, source, first_seq, last_seq, offset } of positions)
     prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
   prepared.run(SAVE_SEGMENT, segment, bytes);
+  for (const session of new Set(positions.map((position) => position.session)))
+    prepared.run(UNWEIGH_RUN, session);
 }
 
 /** Ids from outside as JSON text where SQLite would change them: it keeps neither lone surrogates nor what follows a NUL. */

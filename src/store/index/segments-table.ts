@@ -1,7 +1,7 @@
 /** How far each segment is known, and which of them are closed. */
 import { PACKED } from '../journal/segment-file.ts';
 import type { Database } from './database.ts';
-import { SETTLE_SEGMENT } from './index-schema.ts';
+import { SETTLE_SEGMENT, UNWEIGH } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
 import type { ClosedSegment, KnownFolder, SegmentBook } from './segment-book.ts';
 
@@ -70,12 +70,16 @@ function segmentBook(db: Database): SegmentBook {
     },
     reopen: (segments) =>
       db.tryWrite((prepared) => {
-        for (const segment of segments) prepared.run(REOPEN, segment);
+        for (const segment of segments) {
+          prepared.run(UNWEIGH, segment);
+          prepared.run(REOPEN, segment);
+        }
         unknowFolder(prepared);
       }),
     moveTo: (identity) =>
       db.tryWrite((prepared) => {
         prepared.run('UPDATE segments SET packed = NULL WHERE packed IS NOT NULL');
+        prepared.run('UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL');
         prepared.run(NEW_FOLDER, identity);
         prepared.run('UPDATE folder SET identity = ?', identity);
         unknowFolder(prepared);
