@@ -1,5 +1,7 @@
 /** How far each segment is known, and which of them are closed. */
+
 import { PACKED } from '../journal/segment-file.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { SETTLE_SEGMENT, UNWEIGH } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
@@ -30,6 +32,13 @@ export function segmentsTable(db: Database) {
       db.readOrNone((prepared) => {
         const sql = `SELECT segment FROM segments WHERE settled < bytes AND packed IS NOT NULL`;
         return prepared.all(sql).map(({ segment }) => String(segment));
+      }),
+    /** Closed segments that are not packed, though they are large enough for it. */
+    unpacked: () =>
+      db.readOrNone((prepared) => {
+        const sql = 'SELECT segment FROM segments WHERE packed = 0 AND bytes >= ?';
+        const rows = prepared.all(sql, STORE_LIMITS.pack_bytes_min);
+        return rows.map(({ segment }) => String(segment));
       }),
     settle: (segments: ReadonlyMap<string, number>) =>
       db.write((prepared) => {
