@@ -1,6 +1,8 @@
 /** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
+import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../../lib/limits.ts';
 import { eachLine, type ReadReport, type SegmentLine, scanSegment } from '../journal/scan.ts';
+import { readSmall } from '../journal/small-segment.ts';
 import { memoryIndex } from './memory-index.ts';
 import type { SegmentBook } from './segment-book.ts';
 import { type FoundSegment, watchSegments } from './watch-segments.ts';
@@ -109,10 +111,13 @@ export function createCatalogue(
   ): Promise<Cover | null> {
     const ranges = createRanges(segment);
     learned.add(ranges);
-    const end = await eachLine(dir, segment, { from, report }, (line) => {
+    const take = (line: SegmentLine) => {
       ranges.add(line.session, line.source, line.seq, line.offset);
       see(line, segment);
-    });
+    };
+    const options = { from, report };
+    const end =
+      readSmall(dir, segment, options, take) ?? (await eachLine(dir, segment, options, take));
     return end > from ? { segment, bytes: end, positions: ranges.all } : null;
   }
   function ofSession(session: string): Position[] {
@@ -144,7 +149,8 @@ export function createCatalogue(
         const cover = bytes > from ? await learn(segment, from, report, see) : null;
         const whole = report.unreadable === before;
         if (!whole) unread.push(segment);
-        batch.add(cover, whole ? found : null);
+        // Others have their turn: small segments are read without a wait.
+        if (batch.add(cover, whole ? found : null)) await setImmediate();
       }
       batch.flush();
       return unread;
@@ -169,11 +175,14 @@ function createBatch(save: (covers: readonly Cover[], found: readonly FoundSegme
   }
   return {
     flush,
-    add(cover: Cover | null, seen: FoundSegment | null): void {
+    /** Returns whether it was saved. */
+    add(cover: Cover | null, seen: FoundSegment | null): boolean {
       if (cover !== null) covers.push(cover);
       if (seen !== null) found.push(seen);
       positions += cover?.positions.length ?? 0;
-      if (covers.length >= BATCH_SEGMENTS || positions >= BATCH_POSITIONS) flush();
+      const full = covers.length >= BATCH_SEGMENTS || positions >= BATCH_POSITIONS;
+      if (full) flush();
+      return full;
     },
   };
 }
