@@ -90,7 +90,8 @@ class Settling {
       return !known;
     };
     const late = new Set<string>();
-    for (const segment of segments.keys())
+    const covered = this.#index.coversNothing() ? [] : segments.keys();
+    for (const segment of covered)
       for (const session of this.#index.sessionsIn(segment)) if (isNew(session)) late.add(session);
     for (const session of await this.#readNew(segments, isNew)) late.add(session);
     for await (const session of this.#readPlaced(late)) await this.#readAlone(session);
