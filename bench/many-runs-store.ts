@@ -1,6 +1,7 @@
 /**
- * `node bench/many-runs-store.ts FOLDER RUNS`: a state folder with many small runs, in some seconds. Each has the events of
- * one recorded run of the demo agent, with ids and times of its own. Every second one is an import, without a transcript.
+ * `node bench/many-runs-store.ts FOLDER RUNS [apart]`: a state folder with many small runs, in some seconds. Each has the
+ * events of one recorded run of the demo agent, with ids and times of its own. Every second one is an import, without a
+ * transcript. `apart`: each has a segment of its own, as `tacho run` leaves it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,11 +12,14 @@ import type { Event } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { IMPORTED_FILE_LABEL } from '../src/model/words.ts';
 import { createOutcomeFold } from '../src/projections/outcome.ts';
-import { openIndex } from '../src/store/index/index-db.ts';
+import type { Cover } from '../src/store/index/catalogue.ts';
+import { type Index, openIndex } from '../src/store/index/index-db.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
+import { headOf, LINE_EXTRA_BYTES, writeLine } from '../src/store/journal/line.ts';
 import { readAll } from '../src/store/journal/read.ts';
+import { thisOwner } from '../src/store/owner.ts';
 import { transcriptPath } from '../src/store/spool/run-files.ts';
-import { openStateDir } from '../src/store/state-dir.ts';
+import { openStateDir, type StateDir } from '../src/store/state-dir.ts';
 
 const AGENTS = ['claude', 'codex', 'demo', 'gemini', 'pi'] as const;
 const FIRST_MS = Date.UTC(2026, 0, 1);
@@ -71,31 +75,85 @@ function changed(event: Event, at: number, digest: { events: number; sha256: str
   return { ...event, data: { ...event.data, ...failed, session_id: `session-${at}`, digest } };
 }
 
+type Made = ReturnType<typeof runAt>;
+
+/** Takes the runs of a batch to the journal. */
+interface Writer {
+  write(runs: readonly Made[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** All runs through one journal, as an import of many sessions. */
+function together(state: StateDir, index: Index): Writer {
+  const journal = openJournal(state.journal, { index });
+  return {
+    async write(runs) {
+      const entries = runs.flatMap(({ bodies, outcome: { run_id: session } }) => {
+        journal.begin(session);
+        return bodies.map((body, n) => ({ session, source: 'capture', seq: n + 1, body }));
+      });
+      await journal.append(entries);
+    },
+    close: journal.close,
+  };
+}
+
+/** A segment for each run, without the syncs of a real one. */
+function apart(state: StateDir, index: Index): Writer {
+  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(state.journal) })}\n`);
+  return {
+    async write(runs) {
+      const covers = runs.map(({ bodies, outcome }) => writeSegment(state, first, bodies, outcome));
+      index.coverAll(covers);
+      index.settle(new Map(covers.map(({ segment, bytes }) => [segment, bytes])));
+    },
+    close: async () => undefined,
+  };
+}
+
+function writeSegment(
+  { journal }: StateDir,
+  first: Buffer,
+  bodies: readonly string[],
+  { run_id: session }: RunOutcome,
+): Cover {
+  const head = headOf(session, 'capture');
+  const chars = bodies.reduce((sum, body) => sum + body.length, 0);
+  const most = first.length + bodies.length * (head.bytes + LINE_EXTRA_BYTES) + 3 * chars;
+  const bytes = Buffer.allocUnsafe(most);
+  let end = first.copy(bytes);
+  for (const [n, body] of bodies.entries())
+    end = writeLine(bytes, end, { head, seq: n + 1, body }).end;
+  const segment = `${session.slice(2)}.jsonl`;
+  writeFileSync(join(journal, segment), bytes.subarray(0, end), { mode: 0o600 });
+  const range = { offset: first.length, first_seq: 1, last_seq: bodies.length };
+  return { segment, bytes: end, positions: [{ session, source: 'capture', segment, ...range }] };
+}
+
 /** In a process of its own: segments that a living process may write are left alone by other commands. */
-async function fill(folder: string, runs: number): Promise<void> {
+async function fill(folder: string, runs: number, segments: string | undefined): Promise<void> {
   const events = await recorded();
   const state = openStateDir(folder);
   using index = openIndex(state);
-  const journal = openJournal(state.journal, { index });
+  const writer = segments === 'apart' ? apart(state, index) : together(state, index);
   for (const agent of AGENTS)
     mkdirSync(dirname(transcriptPath(state, agent, runId(0))), { recursive: true, mode: 0o700 });
   for (let from = 0; from < runs; from += AT_ONCE) {
-    const outcomes: RunOutcome[] = [];
-    const entries = [];
+    const some: Made[] = [];
     for (let at = from; at < Math.min(runs, from + AT_ONCE); at++) {
-      const { bodies, outcome } = runAt(events, at);
-      const session = outcome.run_id;
-      journal.begin(session);
-      for (const [n, body] of bodies.entries())
-        entries.push({ session, source: 'capture', seq: n + 1, body });
-      outcomes.push(outcome);
+      const made = runAt(events, at);
+      some.push(made);
+      const { agent, run_id } = made.outcome;
       if (!isImport(at))
-        writeFileSync(transcriptPath(state, outcome.agent, session), TRANSCRIPT, { mode: 0o600 });
+        writeFileSync(transcriptPath(state, agent, run_id), TRANSCRIPT, { mode: 0o600 });
     }
-    await journal.append(entries);
-    index.saveOutcomes(outcomes);
+    await writer.write(some);
+    index.saveOutcomes(some.map(({ outcome }) => outcome));
   }
-  await journal.close();
+  await writer.close();
 }
 
-if (import.meta.main) await fill(process.argv[2] as string, Number(process.argv[3]));
+if (import.meta.main) {
+  const [folder, runs, segments] = process.argv.slice(2);
+  await fill(folder as string, Number(runs), segments);
+}

@@ -1,5 +1,6 @@
 /**
- * Does any command cost more than linearly many runs? Each that touches the store, with 10,000 small runs and with 20,000.
+ * Does any command cost more than linearly many runs? Each that touches the store, with 10,000 small runs and with 20,000:
+ * in few segments, as imports leave them, and with a segment for each, as `tacho run` does.
  * `TACHO_BENCH_RUNS=100000 npm run bench -- many-runs` measures with so many and with half of them.
  */
 import { execFileSync } from 'node:child_process';
@@ -43,6 +44,9 @@ const QUESTIONS: readonly Question[] = [
   { command: ['runs', 'reindex'], seconds_most: MOST / 2_000 },
 ];
 
+const SEGMENTS = { together: '', apart: ', a segment for each' } as const;
+type Segments = keyof typeof SEGMENTS;
+
 interface Figure {
   seconds: number;
   mb: number;
@@ -61,6 +65,7 @@ async function measure(state: string, { command, once }: Question): Promise<Figu
   if (once) {
     const copy = `${state}-copy`;
     cpSync(state, copy, { recursive: true });
+    warm(copy);
     const seconds = cpuSeconds(tacho(copy, command));
     rmSync(copy, { recursive: true });
     return { seconds, mb: 0 };
@@ -71,14 +76,25 @@ async function measure(state: string, { command, once }: Question): Promise<Figu
   return { seconds, mb: await memoryMb(tacho(state, command)) };
 }
 
-function rowOf({ command, seconds_most }: Question, small: Figure, large: Figure): Row {
+/** What the first commands do once in a folder: the segments are settled, then known as closed; the session is known. */
+function warm(state: string): void {
+  cpuSeconds(tacho(state, ['import', 'claude', SESSION]));
+  for (let turn = 0; turn < 2; turn++) cpuSeconds(tacho(state, ['runs', 'list']));
+}
+
+function rowOf(
+  { command, seconds_most }: Question,
+  segments: Segments,
+  small: Figure,
+  large: Figure,
+): Row {
   const ratio = large.seconds / small.seconds;
   const text = ({ seconds, mb }: Figure, runs: number) =>
     `${runs.toLocaleString('en')}: ${(seconds * 1000).toFixed(0)} ms${mb === 0 ? '' : `, ${mb.toFixed(0)} MB`}`;
   const most = seconds_most === undefined ? '' : `, ≤ ${(seconds_most * 1000).toFixed(0)} ms`;
   const shown = command.map((word) => (word === SESSION ? '…' : word)).join(' ');
   return {
-    name: `\`tacho ${shown}\` with many runs, CPU, beside half as many`,
+    name: `\`tacho ${shown}\` with many runs${SEGMENTS[segments]}, CPU, beside half as many`,
     value: text(large, MOST),
     reference: text(small, MOST / 2),
     ratio,
@@ -91,6 +107,13 @@ function rowOf({ command, seconds_most }: Question, small: Figure, large: Figure
 }
 
 export async function run(): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const segments of Object.keys(SEGMENTS) as Segments[])
+    rows.push(...(await rowsOf(segments)));
+  return rows;
+}
+
+async function rowsOf(segments: Segments): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-bench-'));
   const [small, large] = [MOST / 2, MOST].map((runs) => join(folder, String(runs))) as [
     string,
@@ -102,15 +125,14 @@ export async function run(): Promise<Row[]> {
       [large, MOST],
     ] as const) {
       const program = join(import.meta.dirname, 'many-runs-store.ts');
-      execFileSync(process.execPath, [program, state, String(runs)], { stdio: 'inherit' });
-      // What the first command after that does once: the segments are settled, the session is known.
-      cpuSeconds(tacho(state, ['import', 'claude', SESSION]));
-      cpuSeconds(tacho(state, ['runs', 'list']));
+      const args = [program, state, String(runs), segments];
+      execFileSync(process.execPath, args, { stdio: 'inherit' });
+      warm(state);
     }
     const rows: Row[] = [];
     for (const question of QUESTIONS) {
       const before = await measure(small, question);
-      rows.push(rowOf(question, before, await measure(large, question)));
+      rows.push(rowOf(question, segments, before, await measure(large, question)));
     }
     return rows;
   } finally {

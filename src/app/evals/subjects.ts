@@ -8,7 +8,7 @@ import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { schemaOf } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { findRunId } from '../runs/replay.ts';
+import { runIdIn } from '../runs/replay.ts';
 import { transcriptOnDemand } from '../runs/transcript-writer.ts';
 import { chunksOf } from '../sessions/session-source.ts';
 
@@ -49,19 +49,17 @@ export async function* transcriptsIn(path: string, problem: OnProblem): AsyncGen
     }
 }
 
-function agentOfRun(state: StateDir, run_id: string): string {
-  using index = openIndex(state);
-  return index.getRun(run_id)?.agent ?? '';
-}
-
-/** The transcript of a recorded run; where it was not written, it is made from the journal and kept. */
-export async function* transcriptOfRun(
+/** The transcripts of recorded runs; where one was not written, it is made from the journal and kept. */
+export async function* transcriptsOfRuns(
   state: StateDir,
-  run: string,
+  runs: readonly string[],
   problem: OnProblem,
 ): AsyncGenerator<Subject> {
-  const run_id = await findRunId(state, run);
-  const path = await transcriptOnDemand(state, agentOfRun(state, run_id), run_id);
-  for await (const { transcript, line } of transcriptsIn(path, problem))
-    yield { transcript, path: run_id, line };
+  using index = openIndex(state);
+  for (const run of runs) {
+    const run_id = runIdIn(state, index, run);
+    const path = await transcriptOnDemand(state, index, run_id);
+    for await (const { transcript, line } of transcriptsIn(path, problem))
+      yield { transcript, path: run_id, line };
+  }
 }

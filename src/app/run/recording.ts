@@ -5,8 +5,9 @@ import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { createGate } from '../../redact/gate.ts';
-import { type Cover, coversOnly } from '../../store/index/catalogue.ts';
+import type { Catalogue, Cover } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
+import { coversOnly } from '../../store/index/memory-index.ts';
 import { openSecretHash } from '../../store/journal/hash.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { openStateDir } from '../../store/state-dir.ts';
@@ -21,9 +22,9 @@ export type Recording = ReturnType<typeof openRecording>;
 const OUTCOME = 'the outcome';
 export const TRANSCRIPT = 'the transcript';
 
-/** `index`: where sessions lie, for a run that is in the journal already. */
+/** `known`: where sessions lie, for a run that is in the journal already. */
 type RecordingOptions = Pick<RunRequest, 'agent' | 'env' | 'redact' | 'state_dir'> & {
-  index?: Index;
+  known?: { index: Index; catalogue?: Catalogue };
 };
 
 export function openRecording(options: RecordingOptions, run_id: string, views: readonly View[]) {
@@ -32,7 +33,7 @@ export function openRecording(options: RecordingOptions, run_id: string, views: 
   const redactor = openRedactor({ env, redact, agents: [agent], hash: openSecretHash(state) });
   const gate = createGate(redactor);
   const covers: Cover[] = [];
-  const journal = openJournal(state.journal, { index: options.index ?? coversOnly(covers) });
+  const journal = openJournal(state.journal, options.known ?? { index: coversOnly(covers) });
   const transcript = new TranscriptWriter({ tmp: state.tmp });
   const fold = createOutcomeFold({ keepIo: false });
   /** Enough for an outcome without details. */
@@ -52,6 +53,8 @@ export function openRecording(options: RecordingOptions, run_id: string, views: 
   return {
     run_id,
     state,
+    /** The index that a recovery has open; null: none. */
+    index: options.known?.index ?? null,
     journal,
     /** What the journal wrote, for the index; complete once it is closed. */
     covers,

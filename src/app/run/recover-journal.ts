@@ -5,10 +5,10 @@ import { TachoError } from '../../lib/errors.ts';
 import { isRunId } from '../../lib/ids.ts';
 import type { Event, EventOf } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
-import { createCatalogue } from '../../store/index/catalogue.ts';
-import { type Index, openIndex } from '../../store/index/index-db.ts';
+import { type Catalogue, catalogueOf } from '../../store/index/catalogue.ts';
+import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
-import { newReport } from '../../store/journal/scan.ts';
+import { newReport, segmentBytes } from '../../store/journal/scan.ts';
 import { mayGrow } from '../../store/journal/segment.ts';
 import { readTombstones } from '../../store/journal/tombstones.ts';
 import { thisOwner } from '../../store/owner.ts';
@@ -20,10 +20,16 @@ import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
 import type { Capture } from './recording.ts';
 import type { KnownSpool } from './spool-meta.ts';
 
+/** Where the entries of runs lie. */
+export interface Known {
+  index: Index;
+  /** One that was refreshed: what was written since is not looked for. */
+  catalogue?: Catalogue;
+}
+
 /** Ids of runs that have no end and no spool. */
-export async function orphans(state: StateDir): Promise<string[]> {
-  using index = openIndex(state);
-  await createCatalogue(state.journal, index).refresh(newReport());
+export async function orphans(state: StateDir, index: Index): Promise<string[]> {
+  await catalogueOf(state.journal, index).refresh(newReport());
   const deleted = readTombstones(state);
   const hasSpool = (id: string) =>
     lstatSync(spoolAt(state, id).path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -31,6 +37,15 @@ export async function orphans(state: StateDir): Promise<string[]> {
     .unlistedSessions()
     .filter((id) => isRunId(id) && !deleted.has(id) && !hasSpool(id))
     .sort();
+}
+
+/** What `orphans` has learned, for one of them; looked at again where its writer has gone on since. */
+export async function knownOrphan({ journal }: StateDir, run_id: string, index: Index) {
+  const catalogue = catalogueOf(journal, index);
+  const segments = new Set(catalogue.positions(run_id).map(({ segment }) => segment));
+  const grew = (segment: string) => segmentBytes(journal, segment) !== index.coveredBytes(segment);
+  if (segments.size === 0 || segments.values().some(grew)) await catalogue.refresh(newReport());
+  return { index, catalogue };
 }
 
 interface Journalled extends KnownSpool {
@@ -41,11 +56,11 @@ interface Journalled extends KnownSpool {
 export async function findInJournal(
   state: StateDir,
   run_id: string,
+  known: Known,
 ): Promise<Journalled | 'busy' | null> {
-  using index = openIndex(state);
-  const started = await firstEvent(state, run_id, index);
+  const started = await firstEvent(state, run_id, known);
   if (started === null) return null;
-  const segments = index.getPositions(run_id).map(({ segment }) => segment);
+  const segments = known.index.getPositions(run_id).map(({ segment }) => segment);
   if (segments.some((segment) => mayGrow(state.journal, segment))) return 'busy';
   const { agent: id, cwd, prompt, config } = started.data;
   const agent = await findAgent(id);
@@ -81,7 +96,7 @@ const BATCH_CHARS = 1024 * 1024;
 const BATCH_EVENTS = 1024;
 
 /** Brings the capture to where the journal ends. */
-export async function foldJournal({ recording, pipeline }: Capture, index: Index): Promise<Folded> {
+export async function foldJournal({ recording, pipeline }: Capture, known: Known): Promise<Folded> {
   const { run_id, recorder, journal, state } = recording;
   const folded: Folded = { last: null, foreign: 0, missing: 0 };
   let read_to = 0;
@@ -92,7 +107,7 @@ export async function foldJournal({ recording, pipeline }: Capture, index: Index
     batch = [];
     chars = 0;
   };
-  for await (const { source, seq, body } of readSession(state.journal, run_id, { index })) {
+  for await (const { source, seq, body } of readSession(state.journal, run_id, known)) {
     if (source !== CAPTURE_SOURCE) continue;
     folded.missing += seq - read_to - 1;
     read_to = seq;
@@ -126,9 +141,9 @@ export const unread = (text: string, cause?: unknown) =>
 async function firstEvent(
   state: StateDir,
   run_id: string,
-  index: Index,
+  known: Known,
 ): Promise<EventOf<'run_started'> | null> {
-  for await (const { source, body } of readSession(state.journal, run_id, { index })) {
+  for await (const { source, body } of readSession(state.journal, run_id, known)) {
     if (source !== CAPTURE_SOURCE) continue;
     const event = eventIn(body, run_id);
     if (event?.kind === 'run_started') return event;

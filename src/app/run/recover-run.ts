@@ -11,7 +11,6 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import type { Channel } from '../../model/words.ts';
-import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted } from '../../store/journal/tombstones.ts';
 import type { Spool } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -19,7 +18,7 @@ import { APP_LIMITS } from '../limits.ts';
 import { resumeLiveRun } from '../live/recover.ts';
 import { type Closing, closeRun, endRun, type RunResult } from './close-run.ts';
 import { type Capture, note, openRecording, pipelineOf, type Recording } from './recording.ts';
-import { foldJournal, unread } from './recover-journal.ts';
+import { foldJournal, type Known, unread } from './recover-journal.ts';
 import { agentRuns, type KnownSpool, markOf } from './spool-meta.ts';
 
 export type Recovery =
@@ -46,9 +45,12 @@ export interface Unfinished extends KnownSpool {
   signal: AbortSignal | undefined;
 }
 
-export async function finishRun(state: StateDir, run: Unfinished): Promise<RunResult> {
+export async function finishRun(
+  state: StateDir,
+  run: Unfinished,
+  known: Known,
+): Promise<RunResult> {
   const { meta, agent, journal_only } = run;
-  using index = openIndex(state);
   using live = resumeLiveRun(state.path, meta.run_id, meta.live);
   const request = {
     ...meta,
@@ -58,12 +60,12 @@ export async function finishRun(state: StateDir, run: Unfinished): Promise<RunRe
     clock: systemClock,
     state_dir: state.path,
     stream_log: meta.stream_log ?? false,
-    index,
+    known,
   };
   const view = { name: 'the live session', take: live.sink };
   const recording = openRecording(request, meta.run_id, [view]);
   try {
-    return await withRecording(run, { request, recording, index });
+    return await withRecording(run, { request, recording, known });
   } catch (error) {
     await recording.close().catch(() => {});
     throw error;
@@ -74,11 +76,11 @@ type Request = Closing['request'] & Parameters<typeof pipelineOf>[0];
 
 async function withRecording(
   run: Unfinished,
-  { request, recording, index }: { request: Request; recording: Recording; index: Index },
+  { request, recording, known }: { request: Request; recording: Recording; known: Known },
 ): Promise<RunResult> {
   const { meta, journal_only } = run;
   const capture = { recording, pipeline: pipelineOf(request, recording) };
-  const { last, foreign, missing } = await foldJournal(capture, index);
+  const { last, foreign, missing } = await foldJournal(capture, known);
   const closing: Closing = {
     ...capture,
     request: { ...request, env: process.env as Record<string, string> },

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
+import { createMaker } from '../../../test/build-events.ts';
+import { countCalls } from '../../../test/count-opens.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
+import { journalLine } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { createSpool } from '../../store/spool/spool.ts';
-import { openStateDir } from '../../store/state-dir.ts';
+import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { recoverAll } from './recover.ts';
 import type { Recovery } from './recover-run.ts';
 
@@ -55,3 +58,39 @@ verifies(['ST-3', 'ST-8'], 'every recovery removes temporary files of dead proce
     expect(existsSync(left)).toBe(false);
   }
 });
+
+/** Runs that a dead process began, each in a segment of its own, and that have no spool. */
+function orphaned(runs: number): StateDir {
+  const state = newState();
+  const first = { v: 1, pid: 2 ** 22 + 1, ticks: 1, space: null, life: '0123456789abcdef' };
+  for (let n = 0; n < runs; n++) {
+    const run_id = runId(n);
+    const e = createMaker()('run_started', { agent: 'demo', cwd: state.path }, { run_id });
+    const lines = [`${JSON.stringify(first)}\n`, journalLine({ s: run_id, o: 'capture', n: 1, e })];
+    const path = join(state.journal, `${run_id.slice(2)}.jsonl`);
+    writeFileSync(path, Buffer.concat(lines.map((line) => Buffer.from(line))));
+  }
+  return state;
+}
+
+verifies(
+  'ST-3',
+  'many runs without a spool cost one look at the journal, however many',
+  async () => {
+    const costs: { opens: number; lists: number; stats: number }[] = [];
+    for (const runs of [2, 12]) {
+      const state = orphaned(runs);
+      // Each time the index is opened, its file is looked at.
+      const opens = countCalls('lstatSync', (path) => path === state.db);
+      const lists = countCalls('readdirSync', (path) => path === state.journal);
+      const stats = countCalls('lstatSync', (path) => dirname(path) === state.journal);
+      const found = await all(state, { wait: false });
+      expect(found.map((one) => one.state)).toEqual(Array(runs).fill('recovered'));
+      costs.push({ opens: opens(), lists: lists(), stats: stats() / runs });
+    }
+    const [few, many] = costs;
+    expect(many?.opens).toBe(few?.opens);
+    expect(many?.lists).toBe(few?.lists);
+    expect(many?.stats).toBeLessThanOrEqual(few?.stats ?? 0);
+  },
+);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findMarked } from '../../capture/source/process-tree.ts';
 import { durationText } from '../../lib/figures.ts';
-import { openIndex } from '../../store/index/index-db.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted } from '../../store/journal/tombstones.ts';
 import { heldError, takeLock } from '../../store/lock.ts';
 import { mayLive } from '../../store/owner.ts';
@@ -19,7 +19,7 @@ import type { StateDir } from '../../store/state-dir.ts';
 import { sweepUnfinished } from '../../store/sweep.ts';
 import { sweepTemporary } from '../../store/temporary.ts';
 import { type AutoBudget, attemptAllowed, attemptOver, isBeginning } from './recover-budget.ts';
-import { findInJournal, orphans } from './recover-journal.ts';
+import { findInJournal, knownOrphan, orphans } from './recover-journal.ts';
 import { finishRun, type Recovery, recoveryOf } from './recover-run.ts';
 import {
   agentRuns,
@@ -48,21 +48,41 @@ export async function* recoverAll(
 ): AsyncGenerator<Recovery> {
   sweepRemoved(state);
   sweepTemporary(state.tmp);
+  using shared = sharedIndex(state);
   for (const spool of listSpools(state)) {
     if (options.run_id !== undefined && spool.name !== options.run_id) continue;
-    const recovery = await recoverOne(state, spool, options);
+    const recovery = await recoverOne(shared, spool, options);
     if (recovery !== null) yield recovery;
   }
   if (options.auto != null) return;
   sweepUnfinished(state.path);
-  yield* recoverOrphans(state, options);
+  yield* recoverOrphans(shared, options);
+}
+
+/** The state folder, with an index that is opened once, when it is first needed. */
+interface Shared extends Disposable {
+  state: StateDir;
+  index(): Index;
+}
+
+function sharedIndex(state: StateDir): Shared {
+  let index: Index | null = null;
+  return {
+    state,
+    index: () => {
+      index ??= openIndex(state);
+      return index;
+    },
+    [Symbol.dispose]: () => index?.close(),
+  };
 }
 
 async function recoverOne(
-  state: StateDir,
+  shared: Shared,
   spool: Spool,
   options: RecoverOptions,
 ): Promise<Recovery | null> {
+  const { state } = shared;
   const run_id = spool.name;
   try {
     const read = await readSpoolMeta(spool);
@@ -78,7 +98,7 @@ async function recoverOne(
     if (lock === null)
       return { state: 'busy', run_id, why: heldError(at, 'its recovery', 'recover').message };
     try {
-      return await underLock(state, spool, read, options);
+      return await underLock(shared, spool, read, options);
     } finally {
       lock();
     }
@@ -98,24 +118,26 @@ function recordedBy({ meta: file }: Spool, { owner, started_ms }: SpoolMeta): st
 }
 
 async function underLock(
-  state: StateDir,
+  shared: Shared,
   spool: Spool,
   read: KnownSpool | UnknownSpool,
   options: RecoverOptions,
 ): Promise<Recovery | null> {
+  const { state } = shared;
   const run_id = spool.name;
   // Deleted by a command that was killed before it removed the spool.
   if (isDeleted(state, run_id)) {
     removeSpool(spool);
     return null;
   }
-  if (isClosed(state, run_id, read)) {
+  const index = shared.index();
+  if (isClosed(state, index, run_id, read)) {
     closeSpool(spool, !('meta' in read) || read.meta.keep_raw);
     return null;
   }
   const refused = attemptAllowed(spool, options.auto ?? null);
   if (refused !== null) return { state: 'left', run_id, why: refused };
-  if ('fault' in read) return closeUnknown(state, spool, read, options);
+  if ('fault' in read) return closeUnknown(shared, spool, read, options);
   // Killed between the agent's start and the note of it: the mark in its environment finds it.
   read.meta.agent ??= await findMarked(run_id);
   if (!options.wait && agentRuns(read.meta)) {
@@ -123,15 +145,19 @@ async function underLock(
     return { state: 'running', run_id, pid: read.meta.agent?.pid ?? 0 };
   }
   const { signal } = options;
-  const result = await finishRun(state, { ...read, spool, journal_only: null, signal });
+  const result = await finishRun(state, { ...read, spool, journal_only: null, signal }, { index });
   const recovery = recoveryOf(state, run_id, result);
   if (recovery?.state === 'recovered') attemptOver(spool);
   return recovery;
 }
 
 /** Listed, with all its files: nothing is left to do. */
-function isClosed(state: StateDir, run_id: string, read: KnownSpool | UnknownSpool): boolean {
-  using index = openIndex(state);
+function isClosed(
+  state: StateDir,
+  index: Index,
+  run_id: string,
+  read: KnownSpool | UnknownSpool,
+): boolean {
   const outcome = index.getRun(run_id);
   if (outcome === null) return false;
   const meta = 'meta' in read ? read.meta : null;
@@ -143,15 +169,17 @@ function isClosed(state: StateDir, run_id: string, read: KnownSpool | UnknownSpo
 
 /** A spool without a usable meta.json: what the journal has of the run is closed, the raw output stays. */
 async function closeUnknown(
-  state: StateDir,
+  shared: Shared,
   spool: Spool,
   { fault }: UnknownSpool,
   options: RecoverOptions,
 ): Promise<Recovery | null> {
+  const { state } = shared;
+  const known = { index: shared.index() };
   const run_id = spool.name;
   const why = fault ?? `${spool.meta} is missing`;
   const raw = [spool.stdout, spool.stderr].some(hasOutput);
-  const found = await findInJournal(state, run_id);
+  const found = await findInJournal(state, run_id, known);
   if (found === null) {
     if (fault !== null || raw) return { state: 'unreadable', run_id, why };
     // The agent starts only after `meta.json` is written: without it there is nothing to recover.
@@ -168,20 +196,21 @@ async function closeUnknown(
   }
   const kept = raw ? `; its raw output is kept in ${spool.path}` : '';
   const detail = `${why}: the run was closed with what the journal has${kept}`;
-  const known = { meta: { ...found.meta, keep_raw: raw }, agent: found.agent };
+  const meta = { ...found.meta, keep_raw: raw };
   const { signal } = options;
-  const run = { ...known, spool, journal_only: detail, signal };
-  return recoveryOf(state, run_id, await finishRun(state, run));
+  const run = { meta, agent: found.agent, spool, journal_only: detail, signal };
+  return recoveryOf(state, run_id, await finishRun(state, run, known));
 }
 
 /** Runs that the journal has without an end and without a spool, and nobody writes any more. */
-async function* recoverOrphans(state: StateDir, { run_id: only, signal, force }: RecoverOptions) {
+async function* recoverOrphans(shared: Shared, { run_id: only, signal, force }: RecoverOptions) {
+  const { state } = shared;
   const lock = takeLock(join(state.spool, '.recovering'), { force });
   if (lock === null) return;
   try {
-    for (const run_id of await orphans(state)) {
+    for (const run_id of await orphans(state, shared.index())) {
       if (only !== undefined && run_id !== only) continue;
-      const recovery = await closeOrphan(state, run_id, signal).catch(({ message: why }: Error) =>
+      const recovery = await closeOrphan(shared, run_id, signal).catch(({ message: why }: Error) =>
         // Its entries may be gone already.
         isDeleted(state, run_id) ? null : { state: 'unreadable' as const, run_id, why },
       );
@@ -193,14 +222,16 @@ async function* recoverOrphans(state: StateDir, { run_id: only, signal, force }:
 }
 
 async function closeOrphan(
-  state: StateDir,
+  shared: Shared,
   run_id: string,
   signal: AbortSignal | undefined,
 ): Promise<Recovery | null> {
-  const found = await findInJournal(state, run_id);
+  const { state } = shared;
+  const known = await knownOrphan(state, run_id, shared.index());
+  const found = await findInJournal(state, run_id, known);
   // An import that was cut short is continued by the next import of its file.
   if (found === null || found === 'busy' || found.imported) return null;
   const detail = 'the spool is gone: the run was closed with what the journal has';
   const run = { ...found, spool: null, journal_only: detail, signal };
-  return recoveryOf(state, run_id, await finishRun(state, run));
+  return recoveryOf(state, run_id, await finishRun(state, run, known));
 }

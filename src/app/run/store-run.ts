@@ -2,7 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import { openIndex } from '../../store/index/index-db.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted, removeIfDeleted } from '../../store/journal/tombstones.ts';
 import type { Spool } from '../../store/spool/spool.ts';
 import { journalledEvents } from '../runs/replay.ts';
@@ -58,7 +58,8 @@ export async function storeRun(
   let deleted = false;
   try {
     await recording.journal.close();
-    using index = openIndex(recording.state);
+    using opened = recording.index === null ? openIndex(recording.state) : null;
+    const index = opened ?? (recording.index as Index);
     index.saveRun(outcome, recording.covers);
     await attempt('the check for its deletion', () => {
       deleted = removeIfDeleted(recording.state, index, run_id);

@@ -2,6 +2,8 @@
 import { bytesText, plural } from '../../lib/figures.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
+import { unclosed } from '../../store/index/segment-book.ts';
+import { closeEnded, type FoundSegment } from '../../store/index/watch-segments.ts';
 import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
 import { mayGrow } from '../../store/journal/segment.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -16,14 +18,20 @@ export type Say = (text: string) => void;
  * saves its outcomes itself.
  */
 export function settleable(state: StateDir, index: Index): Map<string, number> {
-  const segments = listSegments(state.journal);
-  const settled = index.runIds(1).length === 0 ? new Map<string, number>() : index.settled();
+  const { journal } = state;
+  const none = index.runIds(1).length === 0;
+  const segments = none
+    ? listSegments(journal)
+    : [...unclosed(journal, index.book), ...index.unsettled()].sort();
   const found = new Map<string, number>();
+  const done: FoundSegment[] = [];
   for (const segment of segments) {
-    const bytes = segmentBytes(state.journal, segment);
-    if (bytes > (settled.get(segment) ?? 0) && !mayGrow(state.journal, segment))
-      found.set(segment, bytes);
+    const bytes = segmentBytes(journal, segment);
+    const settled = none ? 0 : index.settledBytes(segment);
+    if (bytes <= settled) done.push({ segment, bytes });
+    else if (!mayGrow(journal, segment)) found.set(segment, bytes);
   }
+  closeEnded(journal, index.book, done);
   return found;
 }
 

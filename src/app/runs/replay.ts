@@ -11,16 +11,17 @@ import { EventReader } from './journal-events.ts';
 /** The id of the run that `text` names: an id, its beginning, or `last`. */
 export async function findRunId(state: StateDir, text: string): Promise<string> {
   using index = openIndex(state);
-  return idOf(state, index, text);
+  return runIdIn(state, index, text);
 }
 
 /** The same for many, of which an id need not be listed: its run may have no row. */
 export function findRunIds(state: StateDir, texts: readonly string[]): string[] {
   using index = openIndex(state);
-  return texts.map((text) => (isRunId(text) ? text : idOf(state, index, text)));
+  return texts.map((text) => (isRunId(text) ? text : runIdIn(state, index, text)));
 }
 
-function idOf(state: StateDir, index: Index, text: string): string {
+/** The same in an index that is open. */
+export function runIdIn(state: StateDir, index: Index, text: string): string {
   const found = index.findRun(text);
   if (found !== null) return found.run_id;
   throw new TachoError('not_found', `no run "${text}" in ${state.path}: see tacho runs list`, {
@@ -28,9 +29,14 @@ function idOf(state: StateDir, index: Index, text: string): string {
   });
 }
 
-/** The events of a run in the order of the journal. */
-export async function* journalledEvents(state: StateDir, run_id: string): AsyncGenerator<Event> {
-  using index = openIndex(state);
+/** The events of a run in the order of the journal. `known`: for who reads many runs, one index for all of them. */
+export async function* journalledEvents(
+  state: StateDir,
+  run_id: string,
+  known?: Index,
+): AsyncGenerator<Event> {
+  using opened = known === undefined ? openIndex(state) : null;
+  const index = known ?? (opened as Index);
   const events = new EventReader(run_id);
   for await (const entry of readSession(state.journal, run_id, { index })) {
     if (entry.source === CAPTURE_SOURCE) yield* events.read(entry);

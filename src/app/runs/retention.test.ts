@@ -1,16 +1,18 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { createMaker } from '../../../test/build-events.ts';
+import { countCalls } from '../../../test/count-opens.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { SUM_RUNS } from '../../store/index/index-schema.ts';
+import { closedForm, identityOf } from '../../store/index/segment-book.ts';
 import { openJournal } from '../../store/journal/journal.ts';
-import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
+import { isSegment, listSegments, segmentBytes, segmentOf } from '../../store/journal/scan.ts';
 import { logPath, transcriptPath } from '../../store/spool/run-files.ts';
 import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { collect, statsOf } from './retention.ts';
@@ -124,4 +126,45 @@ verifies('ST-5', 'a plan by size counts the journal and the files of each run', 
   expect(await goingAt(all + 3)).toEqual([]);
   expect(await goingAt(all - 3)).toEqual([runId(0)]);
   expect(await goingAt(0)).toEqual([runId(2), runId(1), runId(0)]);
+});
+
+verifies('ST-6', 'while another process writes the index, sums wait for nothing', async () => {
+  const state = await fill(['one', 'two']);
+  const before = await statsOf(state, 10);
+  const other = new DatabaseSync(state.db);
+  other.exec('UPDATE runs SET file_bytes = NULL');
+  other.exec('BEGIN IMMEDIATE');
+  const began = performance.now();
+  expect(await statsOf(state, 10)).toEqual(before);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  other.exec('ROLLBACK');
+  expect(await statsOf(state, 10)).toEqual(before);
+  const sql = 'SELECT count(*) AS n FROM runs WHERE file_bytes IS NULL';
+  expect(other.prepare(sql).get()?.n).toBe(0);
+  other.close();
+});
+
+test('bytes of runs are the same once their segments are closed, and follow what changes', async () => {
+  const state = await fill(['one', 'two', 'one']);
+  const before = await statsOf(state, 10);
+  const segments = listSegments(state.journal);
+  using index = openIndex(state);
+  const close = () =>
+    index.book.close(
+      identityOf(state.journal),
+      segments.map((segment) => closedForm(state.journal, segment)),
+    );
+  close();
+  const stats = countCalls('lstatSync', (path) => isSegment(segmentOf(basename(path))));
+  expect(await statsOf(state, 10)).toEqual(before);
+  expect(stats()).toBe(0);
+  for (const segment of segments) index.forgetSegment(segment);
+  expect(await statsOf(state, 10)).toEqual(before);
+  close();
+  const segment = `${'0'.repeat(26)}.jsonl`;
+  writeFileSync(join(state.journal, segment), 'x'.repeat(77));
+  const range = { offset: 0, first_seq: 1, last_seq: 2 };
+  index.cover(segment, 77, [{ session: runId(0), source: 'x', segment, ...range }]);
+  index.book.close(identityOf(state.journal), [closedForm(state.journal, segment)]);
+  expect((await statsOf(state, 10)).total.bytes).toBe(before.total.bytes + 77);
 });

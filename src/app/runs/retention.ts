@@ -4,7 +4,7 @@ import { openIndex } from '../../store/index/index-db.ts';
 import type { RunSums } from '../../store/index/runs-table.ts';
 import { collectRuns } from '../../store/journal/gc.ts';
 import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
-import { entryBytes } from '../../store/sizes.ts';
+import { weigh } from '../../store/sizes.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
 import { sweepTemporary } from '../../store/temporary.ts';
@@ -31,10 +31,9 @@ async function collectLocked(
   // Which runs go is decided over all of them.
   await settle(state, index, settleable(state, index));
   sweepTemporary(state.tmp);
-  index.measureFiles();
-  const entry_bytes = await entryBytes(state, index);
+  const weights = await weigh(state, index);
   const labelled = policies.some(({ labels }) => Object.keys(labels).length > 0);
-  const runs = () => index.weighRuns(entry_bytes, labelled);
+  const runs = () => index.weighRuns(weights, labelled);
   const leaving = planRemoval(runs, policies, options.now_ms);
   if (options.dry_run) return { leaving, done: null };
   const going = leaving.map(({ run: { run_id }, archive }) => ({ run_id, archive }));
@@ -71,8 +70,7 @@ export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] 
  */
 export async function statsOf(state: StateDir, days: number): Promise<Stats> {
   using index = openIndex(state);
-  index.measureFiles();
-  const sums = index.sumRuns(await entryBytes(state, index));
+  const sums = index.sumRuns(await weigh(state, index));
   const total = newRow('all');
   const agents = new Map<string, StatsRow>();
   const by_day = new Map<string, StatsRow>();

@@ -317,3 +317,26 @@ test('a run that has an end in the part of a segment that was read gets its row'
     [...index.settled().keys()].filter((name) => (index.settled().get(name) ?? 0) > 0),
   ).toEqual([segmentAt(0), segmentAt(2)]);
 });
+
+verifies(
+  'ST-10',
+  'a run with any number of gaps is read, and is no matter of other runs',
+  async () => {
+    const state = newState();
+    const gaps = Array.from({ length: 150_000 }, (_, n) =>
+      journalLine({ s: runId(1), o: 'capture', n: 2 * n + 1, e: {} }),
+    );
+    write(state, 0, gaps);
+    write(
+      state,
+      1,
+      eventsOf(2, 3).map((event) => lineOf(event)),
+    );
+    using index = openIndex(state);
+    // Covered, so that runs are read from their own places.
+    await createCatalogue(state.journal, index).refresh(newReport());
+    const { added, foreign } = await settle(state, index, sizesOf(state));
+    expect([added, foreign]).toEqual([[runId(2)], 1]);
+    expect((await rebuildRun(state, index, runId(1))).foreign).toBe(gaps.length);
+  },
+);

@@ -6,7 +6,7 @@
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import { createCatalogue, order, type Position } from '../../store/index/catalogue.ts';
+import { createCatalogue, firstOffset, order, type Position } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { inOrder } from '../../store/journal/read.ts';
 import {
@@ -46,10 +46,11 @@ export async function settle(
   // Of what cannot be read now it is not known what it replaces.
   if (report.unreadable === 0) replaceImports(state, index, added);
   // What could not be read is looked at again the next time.
-  const covered = index.covered();
   const whole = report.unreadable === 0;
-  const isSettled = (segment: string, bytes: number) =>
-    whole ? covered.has(segment) : (covered.get(segment) ?? 0) >= bytes && !unread.has(segment);
+  const isSettled = (segment: string, bytes: number) => {
+    const covered = index.coveredBytes(segment);
+    return whole ? covered > 0 : covered >= bytes && !unread.has(segment);
+  };
   index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
   const { unfinished, foreign } = work;
   return { added: [...added], unfinished, foreign: foreign.size, unread, report };
@@ -90,19 +91,34 @@ class Settling {
   }
 
   async run(segments: ReadonlyMap<string, number>): Promise<void> {
-    // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
-    const listed = new Set(this.#index.runIds());
+    this.#finishDeleted();
     const deleted = readTombstones(this.#state);
-    const left_out = listed.union(deleted);
-    // Whoever deleted them was killed.
-    removeRows(this.#state, this.#index, [...listed.intersection(deleted)]);
-    const isNew = (session: string) => !left_out.has(session);
+    const fresh = this.#index.runIds(1).length === 0;
+    /** As it was when the session was first met: rows that are made now change nothing. */
+    const listed = new Map<string, boolean>();
+    const isNew = (session: string) => {
+      if (fresh) return !deleted.has(session);
+      const known = listed.get(session) ?? (deleted.has(session) || this.#index.hasRun(session));
+      listed.set(session, known);
+      return !known;
+    };
     const late = new Set<string>();
-    for (const segment of segments.keys())
+    const covered = this.#index.coversNothing() ? [] : segments.keys();
+    for (const segment of covered)
       for (const session of this.#index.sessionsIn(segment)) if (isNew(session)) late.add(session);
     for (const session of await this.#readNew(segments, isNew)) late.add(session);
     for await (const session of this.#readPlaced(late)) await this.#readAlone(session);
     this.#flush();
+  }
+
+  /** Removes the rows of deleted runs: whoever deleted them was killed. */
+  #finishDeleted(): void {
+    const listed = this.#index.listedOf([...readTombstones(this.#state)]);
+    if (listed.length === 0) return;
+    // The list again: a run that was restored meanwhile has its row and is no longer written down as deleted.
+    const deleted = readTombstones(this.#state);
+    const gone = listed.filter((run_id) => deleted.has(run_id));
+    removeRows(this.#state, this.#index, gone);
   }
 
   /** Reads what the index does not cover; gives the runs that have to be read from their own places. */
@@ -110,10 +126,10 @@ class Settling {
     segments: ReadonlyMap<string, number>,
     isNew: (session: string) => boolean,
   ): Promise<Set<string>> {
-    const fresh = this.#index.covered().size === 0;
+    const fresh = this.#index.coversNothing();
     // Of a run with earlier entries only the rest would be seen.
     const begins = ({ session, seq }: { session: string; seq: number }) =>
-      seq === 1 && (fresh || this.#index.getPositions(session).length === 0);
+      seq === 1 && (fresh || this.#catalogue.positions(session).length === 0);
     using runs = this.#newRuns(begins);
     const unread = await this.#catalogue.refresh(this.report, (line, segment) => {
       const { session } = line;
@@ -158,7 +174,7 @@ class Settling {
           `${source}\n${session}`,
           Math.max(last_seq, last.get(`${source}\n${session}`) ?? 0),
         );
-      const from = Math.min(...positions.map((position) => position.offset));
+      const from = firstOffset(positions);
       const report = newReport();
       for await (const lines of scanSegment(this.#state.journal, segment, { from, report })) {
         for (const line of lines) {

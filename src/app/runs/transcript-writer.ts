@@ -14,7 +14,7 @@ import {
 } from '../../projections/transcript.ts';
 import { type AnyRedactor, type Redactor, redactRecord } from '../../redact/gate.ts';
 import { startPrivate } from '../../store/files.ts';
-import { openIndex } from '../../store/index/index-db.ts';
+import type { Index } from '../../store/index/index-db.ts';
 import { transcriptFile, transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { DiskList, inPieces } from './disk-list.ts';
@@ -138,17 +138,17 @@ export class TranscriptWriter {
 const safe = <T>(value: T, redactor: Redactor | undefined): T =>
   redactor === undefined ? value : redactRecord(value, redactor);
 
-/** The run's transcript as a file; made from the journal and saved where there is none. Returns its path. */
+/** A recorded run's transcript as a file; made from the journal and saved where there is none. Returns its path. */
 export async function transcriptOnDemand(
   state: StateDir,
-  agent: string,
+  index: Index,
   run_id: string,
 ): Promise<string> {
+  const agent = index.getRun(run_id)?.agent ?? '';
   const path = transcriptPath(state, agent, run_id);
   if (existsSync(path)) return path;
   using writer = new TranscriptWriter({ tmp: state.tmp });
-  saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id)), writer);
-  using index = openIndex(state);
+  saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id, index)), writer);
   index.unmeasure(run_id);
   return path;
 }

@@ -4,6 +4,7 @@
  */
 import type { Event } from '../../model/event.ts';
 import { createGate, type Redactor } from '../../redact/gate.ts';
+import type { Index } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { type ReadOptions, runEvents } from './import-source.ts';
@@ -39,10 +40,10 @@ async function nextCompared(events: AsyncGenerator<Event>): Promise<Event | null
 export async function ownPart(
   source: SessionSource,
   since_ms: number | null,
-  other: { state: StateDir; run_id: string; redactor: Redactor },
+  other: { state: StateDir; index?: Index; run_id: string; redactor: Redactor },
 ): Promise<number | 'all' | null> {
   const own = comparedOf(source, other.redactor, since_ms);
-  const theirs = journalledEvents(other.state, other.run_id);
+  const theirs = journalledEvents(other.state, other.run_id, other.index);
   let shared = 0;
   try {
     for (;;) {

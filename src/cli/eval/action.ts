@@ -10,8 +10,8 @@ import { openResults, type ResultsFile, readResults } from '../../app/evals/resu
 import {
   type OnProblem,
   type Subject,
-  transcriptOfRun,
   transcriptsIn,
+  transcriptsOfRuns,
 } from '../../app/evals/subjects.ts';
 import { openTools } from '../../app/evals/tools.ts';
 import { sendingTo } from '../../app/live/destination.ts';
@@ -87,7 +87,7 @@ async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncG
   for (const path of flags.transcript ?? []) yield* transcriptsIn(path, problem);
   if (flags.run === undefined) return;
   const state = await runsOf(io);
-  for (const name of flags.run) yield* transcriptOfRun(state, name, problem);
+  yield* transcriptsOfRuns(state, flags.run, problem);
 }
 
 /** As `tacho run --target` would have it. */

@@ -1,7 +1,11 @@
 /** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
+import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../../lib/limits.ts';
 import { eachLine, type ReadReport, type SegmentLine, scanSegment } from '../journal/scan.ts';
-import { watchSegments } from './watch-segments.ts';
+import { readSmall } from '../journal/small-segment.ts';
+import { memoryIndex } from './memory-index.ts';
+import type { SegmentBook } from './segment-book.ts';
+import { type FoundSegment, watchSegments } from './watch-segments.ts';
 
 /** Entries `first_seq` to `last_seq` of a source without a gap, in ascending order, from `offset` on. */
 export interface Position {
@@ -16,10 +20,14 @@ export interface Position {
 /** What the index knows of the journal. It may know less than there is, never more. */
 export interface PositionIndex {
   getPositions(session: string): Position[];
-  /** How many bytes of each segment the positions cover. */
-  covered(): Map<string, number>;
+  /** How many bytes of a segment the positions cover. */
+  coveredBytes(segment: string): number;
   cover(segment: string, bytes: number, positions: readonly Position[]): void;
+  /** The same of many segments at once. */
+  coverAll(covers: readonly Cover[]): void;
   forgetSegment(segment: string): void;
+  /** Which segments need no look. */
+  readonly book: SegmentBook;
   /** Another value than before: it was lost, and knows nothing of what it knew. */
   readonly moved_to?: string | null;
 }
@@ -29,16 +37,6 @@ export interface Cover {
   segment: string;
   bytes: number;
   positions: readonly Position[];
-}
-
-/** For a writer that looks nothing up: collects what it wrote, for the index to learn later. */
-export function coversOnly(covers: Cover[]): PositionIndex {
-  return {
-    getPositions: () => [],
-    covered: () => new Map(),
-    cover: (segment, bytes, positions) => void covers.push({ segment, bytes, positions }),
-    forgetSegment: () => {},
-  };
 }
 
 type SeeLine = (line: SegmentLine, segment: string) => void;
@@ -56,17 +54,26 @@ export function createRanges(segment: string) {
   const all: Position[] = [];
   const by_session = new Map<string, Position[]>();
 
+  let last: Position | null = null;
+
   /** Lines with ascending numbers, without a gap. */
   function addRun(run: Omit<Position, 'segment'>): void {
     const { session, source, first_seq, last_seq } = run;
+    // Most lines follow the one before them.
+    if (last?.session === session && last.source === source && first_seq === last.last_seq + 1) {
+      last.last_seq = last_seq;
+      return;
+    }
     const key = `${source}\n${session}`;
     const range = open.get(key);
     if (range !== undefined && (first_seq === range.last_seq + 1 || source.startsWith(CONFLICT))) {
       range.last_seq = Math.max(last_seq, range.last_seq);
       range.first_seq = Math.min(first_seq, range.first_seq);
+      last = range;
       return;
     }
     const made = { ...run, segment };
+    last = made;
     open.set(key, made);
     all.push(made);
     const own = by_session.get(session);
@@ -85,51 +92,38 @@ export function createRanges(segment: string) {
   };
 }
 
-export function memoryIndex(): PositionIndex {
-  const sessions = new Map<string, Position[]>();
-  const bytes_of = new Map<string, number>();
-  return {
-    getPositions: (session) => sessions.get(session) ?? [],
-    covered: () => bytes_of,
-    cover(segment, bytes, positions) {
-      bytes_of.set(segment, Math.max(bytes, bytes_of.get(segment) ?? 0));
-      for (const position of positions) {
-        const list = sessions.get(position.session) ?? [];
-        list.push(position);
-        sessions.set(position.session, list);
-      }
-    },
-    forgetSegment(segment) {
-      bytes_of.delete(segment);
-      for (const [session, list] of sessions)
-        sessions.set(
-          session,
-          list.filter((position) => position.segment !== segment),
-        );
-    },
-  };
-}
-
 /** `inHand`: the segment that the caller writes, known from memory; null: none. */
 export function createCatalogue(
   dir: string,
   index: PositionIndex = memoryIndex(),
   inHand: () => Ranges | null = () => null,
 ) {
-  const segments = watchSegments(dir);
+  const segments = watchSegments(dir, index.book);
   let moved_to = index.moved_to;
+  /** What a refresh has learned and not saved yet. */
+  const learned = new Set<Ranges>();
+  /** Reads a segment from a byte on; null where there is nothing new. */
   async function learn(
     segment: string,
     from: number,
     report: ReadReport,
     see: SeeLine,
-  ): Promise<void> {
+  ): Promise<Cover | null> {
     const ranges = createRanges(segment);
-    const end = await eachLine(dir, segment, { from, report }, (line) => {
+    learned.add(ranges);
+    const take = (line: SegmentLine) => {
       ranges.add(line.session, line.source, line.seq, line.offset);
       see(line, segment);
-    });
-    if (end > from) index.cover(segment, end, ranges.all);
+    };
+    const options = { from, report };
+    const end =
+      readSmall(dir, segment, options, take) ?? (await eachLine(dir, segment, options, take));
+    return end > from ? { segment, bytes: end, positions: ranges.all } : null;
+  }
+  function ofSession(session: string): Position[] {
+    const own = inHand();
+    const unsaved = own === null ? [...learned] : [...learned, own];
+    return [...index.getPositions(session), ...unsaved.flatMap((ranges) => ranges.of(session))];
   }
   return {
     /**
@@ -140,22 +134,56 @@ export function createCatalogue(
       if (index.moved_to !== moved_to) segments.forget();
       moved_to = index.moved_to;
       const unread: string[] = [];
-      let covered: ReadonlyMap<string, number> | null = null;
-      for (const { segment, bytes } of segments.changed(inHand()?.segment)) {
-        covered ??= index.covered();
-        const known = covered.get(segment) ?? 0;
+      const batch = createBatch((covers, found) => {
+        if (covers.length > 0) index.coverAll(covers);
+        for (const one of found) segments.seen(one);
+        learned.clear();
+      });
+      for (const found of segments.changed(inHand()?.segment)) {
+        const { segment, bytes } = found;
+        const known = index.coveredBytes(segment);
         // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
         const before = report.unreadable;
-        if (bytes > from) await learn(segment, from, report, see);
-        if (report.unreadable > before) unread.push(segment);
-        else segments.seen(segment, bytes);
+        const cover = bytes > from ? await learn(segment, from, report, see) : null;
+        const whole = report.unreadable === before;
+        if (!whole) unread.push(segment);
+        // Others have their turn: small segments are read without a wait.
+        if (batch.add(cover, whole ? found : null)) await setImmediate();
       }
+      batch.flush();
       return unread;
     },
-    positions: (session: string) =>
-      joined([...index.getPositions(session), ...(inHand()?.of(session) ?? [])]),
+    positions: (session: string) => joined(ofSession(session)),
+  };
+}
+
+/** Many small segments are saved together: each time costs as much as reading several of them. */
+const BATCH_SEGMENTS = 256;
+const BATCH_POSITIONS = 4096;
+
+function createBatch(save: (covers: readonly Cover[], found: readonly FoundSegment[]) => void) {
+  let covers: Cover[] = [];
+  let found: FoundSegment[] = [];
+  let positions = 0;
+  function flush(): void {
+    save(covers, found);
+    covers = [];
+    found = [];
+    positions = 0;
+  }
+  return {
+    flush,
+    /** Returns whether it was saved. */
+    add(cover: Cover | null, seen: FoundSegment | null): boolean {
+      if (cover !== null) covers.push(cover);
+      if (seen !== null) found.push(seen);
+      positions += cover?.positions.length ?? 0;
+      const full = covers.length >= BATCH_SEGMENTS || positions >= BATCH_POSITIONS;
+      if (full) flush();
+      return full;
+    },
   };
 }
 
@@ -197,6 +225,10 @@ export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Of one position at least, and of any number of them. */
+export const firstOffset = (positions: readonly Position[]) =>
+  positions.reduce((least, { offset }) => Math.min(least, offset), Number.POSITIVE_INFINITY);
+
 /** The lines of one session's sources in one segment, from the first that the positions name to the last, or to the end. */
 export async function* sessionLines(
   dir: string,
@@ -204,7 +236,7 @@ export async function* sessionLines(
   options: { report: ReadReport; to_end: boolean },
 ): AsyncGenerator<SegmentLine> {
   const { session, segment } = positions[0] as Position;
-  const from = Math.min(...positions.map((position) => position.offset));
+  const from = firstOffset(positions);
   const sources = new Set(positions.map((position) => position.source));
   // How many conflicts there are is not known: with one of them the segment is read to its end.
   const to_end =

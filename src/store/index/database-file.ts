@@ -9,11 +9,16 @@ import { inTransaction, type Prepared, prepare } from './prepared.ts';
 import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 
 export const STAGE = 'index';
+export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
 /** Of a damaged database, behind the name of the one in its place. */
 export const ASIDE = '.broken-';
+
+const SAFE_MODE = ['PRAGMA journal_mode = WAL', 'PRAGMA synchronous = NORMAL'];
+/** Of a file that nobody reads after its process has died: nothing of it has to last. */
+const SCRATCH_MODE = ['PRAGMA journal_mode = MEMORY', 'PRAGMA synchronous = OFF'];
 
 export interface OpenFile {
   db: DatabaseSync;
@@ -22,10 +27,10 @@ export interface OpenFile {
 }
 
 /** SQLite does not wait while a file changes to its write-ahead log, as it does when several begin one at once. */
-export function openPatiently(path: string): OpenFile {
+export function openPatiently(path: string, scratch = false): OpenFile {
   for (let tries = 1; ; tries++) {
     try {
-      return openFile(path);
+      return openFile(path, scratch);
     } catch (cause) {
       if (sqliteCode(cause) !== SQLITE.busy || tries === OPEN_TRIES) throw cause;
       sleepSync(OPEN_WAIT_MS);
@@ -33,20 +38,19 @@ export function openPatiently(path: string): OpenFile {
   }
 }
 
-function openFile(path: string): OpenFile {
+function openFile(path: string, scratch: boolean): OpenFile {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) makeFile(path);
   else checkFile(path, stat);
   if (removePlanted(path)) throw new DamagedError('something else was in the place of its journal');
   const db = openSqlite(path);
   try {
-    db.exec('PRAGMA busy_timeout = 5000');
+    db.exec(BUSY_TIMEOUT);
     // Before anything is written: what a newer tacho made stays as it is.
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
-    db.exec('PRAGMA journal_mode = WAL');
-    db.exec('PRAGMA synchronous = NORMAL');
+    for (const pragma of scratch ? SCRATCH_MODE : SAFE_MODE) db.exec(pragma);
     // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
     db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);

@@ -5,7 +5,15 @@ import type { SQLInputValue } from 'node:sqlite';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { errno, removeBeside } from '../files.ts';
-import { ASIDE, inode, moveAside, type OpenFile, openPatiently, STAGE } from './database-file.ts';
+import {
+  ASIDE,
+  BUSY_TIMEOUT,
+  inode,
+  moveAside,
+  type OpenFile,
+  openPatiently,
+  STAGE,
+} from './database-file.ts';
 import { inTransaction, type Prepared } from './prepared.ts';
 import { SQLITE, sqliteCode } from './sqlite.ts';
 
@@ -13,17 +21,23 @@ export type Database = ReturnType<typeof openDatabase>;
 type Body<T> = (db: Prepared) => T;
 type Row = Record<string, unknown>;
 
-export function openDatabase(path: string, clock: Clock = systemClock) {
+interface DatabaseOptions {
+  clock?: Clock | undefined;
+  /** The file is removed again by its process, or by the next one. */
+  scratch?: boolean | undefined;
+}
+
+export function openDatabase(path: string, { clock = systemClock, scratch }: DatabaseOptions = {}) {
   let moved_to: string | null = null;
   let open = attempt();
 
   function attempt(): OpenFile {
     try {
-      return openPatiently(path);
+      return openPatiently(path, scratch);
     } catch (cause) {
       if (!isDamaged(cause)) throw databaseError(cause, path);
       moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
-      return openPatiently(path);
+      return openPatiently(path, scratch);
     }
   }
 
@@ -69,6 +83,21 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
     readOrNone: <T>(body: Body<T>) => guarded(body),
     /** One transaction. */
     write: <T>(body: Body<T>) => guarded((prepared) => inTransaction(prepared, body)),
+    /** The same for what need not be saved: at once, or not at all where others write or the disk fails. */
+    tryWrite(body: Body<void>): boolean {
+      const { db } = open;
+      try {
+        db.exec('PRAGMA busy_timeout = 0');
+        inTransaction(open.prepared, body);
+        return true;
+      } catch (cause) {
+        if (isDamaged(cause)) beginAnew(cause);
+        else if (sqliteCode(cause) === 0) throw cause;
+        return false;
+      } finally {
+        if (db.isOpen) db.exec(BUSY_TIMEOUT);
+      }
+    },
     /** One transaction with another database attached under a name. */
     withFile: <T>(name: string, path: string, body: Body<T>) =>
       guarded((prepared) => {

@@ -276,7 +276,7 @@ describe('a database', () => {
       (index) => index.getRun(runId(1)),
       (index) => index.findRun('last'),
       (index) => [...index.listRuns()],
-      (index) => [...index.weighRuns({}, true)],
+      (index) => [...index.weighRuns({ entry_bytes: {}, file_bytes: {} }, true)],
     ];
     for (const read of READS) {
       const index = openIndex(state);

@@ -9,31 +9,43 @@ import type { StateDir } from '../state-dir.ts';
 import type { Cover } from './catalogue.ts';
 import { openDatabase } from './database.ts';
 import { SCHEMA_VERSION } from './index-schema.ts';
-import { positionsTable, putCover, settle } from './positions-table.ts';
+import { positionsTable, putCover } from './positions-table.ts';
 import type { Prepared } from './prepared.ts';
 import { type FileBytes, putRun, runsTable } from './runs-table.ts';
+import { closedForm, identityOf } from './segment-book.ts';
+import { putClosed, segmentsTable, settle } from './segments-table.ts';
 import { sourcesTable } from './sources-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
-export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
-  const db = openDatabase(state.db, options.clock);
+interface IndexOptions {
+  clock?: Clock;
+  /** The file is removed again by its process, or by the next one. */
+  scratch?: boolean;
+}
+
+export function openIndex(state: StateDir, options: IndexOptions = {}) {
+  const db = openDatabase(state.db, options);
   const fileBytes: FileBytes = ({ agent, run_id }) => fileBytesOf(state, agent, run_id);
   const runs = runsTable(db, fileBytes);
   return {
     ...runs,
     ...positionsTable(db),
+    ...segmentsTable(db),
     ...sourcesTable(db),
     saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
-    /** The outcome and what the journal holds of the run, in one transaction. */
-    saveRun: (outcome: RunOutcome, covers: readonly Cover[]) =>
+    /** The outcome and what the journal holds of the run, in one transaction. The journal is closed. */
+    saveRun: (outcome: RunOutcome, covers: readonly Cover[]) => {
+      const closed = covers.map(({ segment }) => closedForm(state.journal, segment));
       db.write((prepared) => {
         putRun(prepared, outcome, fileBytes(outcome));
         for (const cover of covers) {
           putCover(prepared, cover);
           settle(prepared, cover.segment, cover.bytes);
         }
-      }),
+        putClosed(prepared, identityOf(state.journal), closed);
+      });
+    },
     stats: () => db.read(statsOf),
     /** Gives the room of what was deleted back to the disk, bytes and all; not while others use the file. */
     compact: db.compact,

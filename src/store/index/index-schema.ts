@@ -62,11 +62,30 @@ export const MIGRATIONS: readonly string[] = [
     sha256 TEXT NOT NULL,
     facts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+
+  // Closed segments (packed: 0 or 1; NULL: not closed), what an entry takes in each, and the folder as it was listed.
+  // What a run takes in the journal, once all its segments are closed.
+  `ALTER TABLE segments ADD COLUMN packed INTEGER;
+  ALTER TABLE segments ADD COLUMN entry_bytes REAL;
+  CREATE INDEX segments_open ON segments (segment) WHERE packed IS NULL;
+  CREATE INDEX segments_unsettled ON segments (segment) WHERE settled < bytes;
+  CREATE TABLE folder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    identity TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    open TEXT NOT NULL,
+    generation INTEGER NOT NULL
+  ) STRICT;
+  ALTER TABLE runs ADD COLUMN journal_bytes REAL;
+  CREATE INDEX runs_unweighed ON runs (run_id) WHERE journal_bytes IS NULL;
+  DROP INDEX runs_by_agent;
+  CREATE INDEX runs_by_agent ON runs
+    (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes, journal_bytes);`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-export const TABLES = ['runs', 'positions', 'segments', 'sources'] as const;
+export const TABLES = ['runs', 'positions', 'segments', 'sources', 'folder'] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
@@ -85,17 +104,37 @@ export const SAVE_SEGMENT = `INSERT INTO segments (segment, bytes) VALUES (?, ?)
 export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VALUES (?, 0, ?)
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
 
-/** Is given what an entry takes in each segment, as a JSON object; a segment's bytes are shared by its entries. */
-const ENTRY_BYTES = `WITH entry_bytes AS MATERIALIZED
-  (SELECT key AS segment, value AS bytes FROM json_each(?))`;
-const RUN_BYTES = `ifnull(file_bytes, 0) +
-  (SELECT total((last_seq - first_seq + 1) * bytes) FROM positions JOIN entry_bytes USING (segment)
-    WHERE session = run_id)`;
+/**
+ * Is given two JSON objects: what an entry takes in each segment that is not closed, and what the files of runs take that are
+ * not measured. A segment's bytes are shared by its entries.
+ */
+const WEIGHTS = `WITH entry_bytes AS MATERIALIZED
+  (SELECT key AS segment, value AS bytes FROM json_each(?)),
+  unmeasured AS MATERIALIZED (SELECT key AS run_id, value AS bytes FROM json_each(?))`;
+const JOURNAL_BYTES = `SELECT total((last_seq - first_seq + 1) *
+    iif(packed IS NULL, entry_bytes.bytes, segments.entry_bytes))
+  FROM positions LEFT JOIN segments USING (segment) LEFT JOIN entry_bytes USING (segment)
+  WHERE session = run_id`;
+const RUN_BYTES = `ifnull(journal_bytes, (${JOURNAL_BYTES})) +
+  coalesce(file_bytes, (SELECT bytes FROM unmeasured WHERE unmeasured.run_id = runs.run_id), 0)`;
+
+/** Keeps what runs take in the journal, of those with closed segments alone. */
+export const WEIGH_CLOSED = `UPDATE runs SET journal_bytes =
+    (SELECT total((last_seq - first_seq + 1) * entry_bytes) FROM positions JOIN segments USING (segment)
+      WHERE session = run_id)
+  WHERE journal_bytes IS NULL AND NOT EXISTS
+    (SELECT 1 FROM positions LEFT JOIN segments USING (segment) WHERE session = run_id AND packed IS NULL)`;
+
+/** More of a run came, or something else of one of its segments is known. The second is given the segment. */
+export const UNWEIGH_RUN =
+  'UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND run_id = ?';
+export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND
+  run_id IN (SELECT session FROM positions WHERE segment = ?)`;
 
 const DAY_MS = 86_400_000;
 
 /** The sums of each agent and day. Floating point: figures come from outside, and no sum of them fails. */
-export const SUM_RUNS = `${ENTRY_BYTES}
+export const SUM_RUNS = `${WEIGHTS}
   SELECT agent, (started_ms - (started_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}) AS day_ms,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
     iif(count(cost) = 0, NULL, total(cost)) AS cost,
@@ -105,7 +144,7 @@ export const SUM_RUNS = `${ENTRY_BYTES}
 /** Newest first. */
 export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';
 
-export const WEIGH_RUNS = `${ENTRY_BYTES}
+export const WEIGH_RUNS = `${WEIGHTS}
   SELECT run_id, agent, success, exit_reason, started_ms, finished_ms, labels, ${RUN_BYTES} AS bytes
   FROM runs ${IN_ORDER}`;
 
@@ -116,6 +155,12 @@ export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM 
  * list it is given; null: none.
  */
 export const MERGE = [
+  // What is known as closed stays so where it has the same bytes.
+  [
+    `UPDATE fresh.segments SET (packed, entry_bytes) = (SELECT packed, entry_bytes FROM main.segments AS known
+      WHERE known.segment = segments.segment AND known.bytes = segments.bytes)`,
+    null,
+  ],
   [DELETE_RUNS, 'runs'],
   ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],

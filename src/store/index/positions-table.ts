@@ -1,35 +1,33 @@
-/** Where the entries of sessions lie in the journal, and how far each segment is known. */
-import type { Cover, Position, PositionIndex } from './catalogue.ts';
+/** Where the entries of sessions lie in the journal. */
+import type { Cover, Position } from './catalogue.ts';
 import type { Database } from './database.ts';
-import { MERGE, SAVE_POSITION, SAVE_SEGMENT, SETTLE_SEGMENT } from './index-schema.ts';
+import { MERGE, SAVE_POSITION, SAVE_SEGMENT, UNWEIGH, UNWEIGH_RUN } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
+import { unknowFolder } from './segments-table.ts';
 
 export function positionsTable(db: Database) {
   const sessions = (sql: string, ...values: string[]) =>
     db.read((prepared) => prepared.all(sql, ...values).map(({ session }) => unkey(session)));
-  const bySegment = (column: 'bytes' | 'settled') =>
-    db.readOrNone((prepared) => {
-      const rows = prepared.all(`SELECT segment, ${column} AS bytes FROM segments`);
-      return new Map(rows.map(({ segment, bytes }) => [String(segment), Number(bytes)]));
-    });
-  const index: PositionIndex = {
-    getPositions: (session) =>
+  return {
+    getPositions: (session: string) =>
       db.read((prepared) =>
         prepared
           .all('SELECT * FROM positions WHERE session = ?', key(session))
           .map((row) => ({ ...(row as unknown as Position), session, source: unkey(row.source) })),
       ),
-    covered: () => bySegment('bytes'),
-    cover: (segment, bytes, positions) =>
+    cover: (segment: string, bytes: number, positions: readonly Position[]) =>
       db.write((prepared) => putCover(prepared, { segment, bytes, positions })),
-    forgetSegment: (segment) =>
+    coverAll: (covers: readonly Cover[]) =>
       db.write((prepared) => {
+        for (const cover of covers) putCover(prepared, cover);
+      }),
+    forgetSegment: (segment: string) =>
+      db.write((prepared) => {
+        prepared.run(UNWEIGH, segment);
         prepared.run('DELETE FROM positions WHERE segment = ?', segment);
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
+        unknowFolder(prepared);
       }),
-  };
-  return {
-    ...index,
     /** Sessions that a segment holds, as far as they are covered. */
     sessionsIn: (segment: string) =>
       sessions('SELECT DISTINCT session FROM positions WHERE segment = ?', segment),
@@ -40,14 +38,6 @@ export function positionsTable(db: Database) {
     /** Sessions with more than one position. */
     sessionsInPieces: () =>
       sessions('SELECT session FROM positions GROUP BY session HAVING count(*) > 1'),
-    /** How many entries each segment has, as far as it is covered. */
-    entriesBySegment: () =>
-      db.read((prepared) => {
-        const sql = `SELECT +segment AS segment, total(last_seq - first_seq + 1) AS entries
-          FROM positions GROUP BY 1`;
-        const rows = prepared.all(sql);
-        return new Map(rows.map((row) => [String(row.segment), Number(row.entries)]));
-      }),
     /** Segments that hold entries of any of these sessions, as far as they are covered. */
     segmentsWith: (sessions_wanted: Iterable<string>) =>
       db.read((prepared) => {
@@ -56,17 +46,12 @@ export function positionsTable(db: Database) {
         const keys = JSON.stringify([...sessions_wanted].map(key));
         return new Set(prepared.all(sql, keys).map(({ segment }) => String(segment)));
       }),
-    /** Up to which byte of a segment all finished runs have their row. */
-    settled: () => bySegment('settled'),
-    settle: (segments: ReadonlyMap<string, number>) =>
-      db.write((prepared) => {
-        for (const [segment, bytes] of segments) settle(prepared, segment, bytes);
-      }),
     /** Replaces what `known` names by what the index in another file holds, in one transaction. */
     mergeFrom: (path: string, known: { runs: readonly string[]; segments: readonly string[] }) =>
       db.withFile('fresh', path, (prepared) => {
         for (const [sql, part] of MERGE)
           prepared.run(sql, ...(part === null ? [] : [JSON.stringify(known[part])]));
+        unknowFolder(prepared);
       }),
   };
 }
@@ -75,10 +60,8 @@ export function putCover(prepared: Prepared, { segment, bytes, positions }: Cove
   for (const { session, source, first_seq, last_seq, offset } of positions)
     prepared.run(SAVE_POSITION, key(session), key(source), segment, first_seq, last_seq, offset);
   prepared.run(SAVE_SEGMENT, segment, bytes);
-}
-
-export function settle(prepared: Prepared, segment: string, bytes: number): void {
-  prepared.run(SETTLE_SEGMENT, segment, bytes);
+  for (const session of new Set(positions.map((position) => position.session)))
+    prepared.run(UNWEIGH_RUN, session);
 }
 
 /** Ids from outside as JSON text where SQLite would change them: it keeps neither lone surrogates nor what follows a NUL. */

@@ -12,6 +12,7 @@ import {
   RUN_COLUMNS,
   SAVE_RUN,
   SUM_RUNS,
+  WEIGH_CLOSED,
   WEIGH_RUNS,
 } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
@@ -62,13 +63,42 @@ export interface RunSums {
   tokens: number | null;
 }
 
-/** Bytes of an entry, on average, by segment. */
-export type EntryBytes = Readonly<Record<string, number>>;
+/** What the index cannot say of the bytes of runs. */
+export interface Weights {
+  /** Bytes of an entry, on average, by segment, of those that are not closed. */
+  entry_bytes: Readonly<Record<string, number>>;
+  /** Bytes of the files of runs that are not measured. */
+  file_bytes: Readonly<Record<string, number>>;
+}
 
 /** The bytes of a run's files beside the journal. */
 export type FileBytes = (run: { agent: string; run_id: string }) => number;
 
-const UNMEASURED_AT_ONCE = 1_000;
+const valuesOf = ({ entry_bytes, file_bytes }: Weights) => [
+  JSON.stringify(entry_bytes),
+  JSON.stringify(file_bytes),
+];
+
+const UNMEASURED = `SELECT run_id, agent FROM runs WHERE file_bytes IS NULL AND run_id > ?
+  ORDER BY run_id LIMIT 1000`;
+const UNWEIGHED = 'SELECT 1 FROM runs WHERE journal_bytes IS NULL LIMIT 1';
+const MEASURED = 'UPDATE runs SET file_bytes = ? WHERE run_id = ? AND file_bytes IS NULL';
+
+function measureFiles(db: Database, fileBytes: FileBytes): Weights['file_bytes'] {
+  const left: Record<string, number> = {};
+  for (let after = ''; ; ) {
+    const runs = db.read((prepared) => prepared.all(UNMEASURED, after));
+    if (runs.length === 0) return left;
+    const sizes = (runs as { run_id: string; agent: string }[]).map(
+      (run) => [run.run_id, fileBytes(run)] as const,
+    );
+    const kept = db.tryWrite((prepared) => {
+      for (const [run_id, bytes] of sizes) prepared.run(MEASURED, bytes, run_id);
+    });
+    if (!kept) Object.assign(left, Object.fromEntries(sizes));
+    after = sizes.at(-1)?.[0] as string;
+  }
+}
 
 export function runsTable(db: Database, fileBytes: FileBytes) {
   return {
@@ -90,31 +120,24 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       return db.each(sql, values, rowOf);
     },
     /** The same of all runs, with what each takes on the disk; labels only where they are asked for. */
-    weighRuns: (entry_bytes: EntryBytes, with_labels: boolean) =>
-      db.each(WEIGH_RUNS, [JSON.stringify(entry_bytes)], (row) => ({
+    weighRuns: (weights: Weights, with_labels: boolean) =>
+      db.each(WEIGH_RUNS, valuesOf(weights), (row) => ({
         ...(row as unknown as WeighedRun),
         success: row.success === 1,
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (entry_bytes: EntryBytes) =>
-      db.read((prepared) =>
-        prepared.all(SUM_RUNS, JSON.stringify(entry_bytes)),
-      ) as unknown[] as RunSums[],
-    /** Measures the files of runs that an older tacho saved, or that changed since. */
-    measureFiles(): void {
-      const sql = `SELECT run_id, agent FROM runs WHERE file_bytes IS NULL LIMIT ${UNMEASURED_AT_ONCE}`;
-      for (let left = UNMEASURED_AT_ONCE; left === UNMEASURED_AT_ONCE; )
-        left = db.write((prepared) => {
-          const runs = prepared.all(sql) as { run_id: string; agent: string }[];
-          for (const run of runs)
-            prepared.run(
-              'UPDATE runs SET file_bytes = ? WHERE run_id = ?',
-              fileBytes(run),
-              run.run_id,
-            );
-          return runs.length;
-        });
+    sumRuns: (weights: Weights) =>
+      db.read((prepared) => prepared.all(SUM_RUNS, ...valuesOf(weights))) as unknown[] as RunSums[],
+    /**
+     * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
+     * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.
+     */
+    measure(): Weights['file_bytes'] {
+      const left = measureFiles(db, fileBytes);
+      const some = db.read((prepared) => prepared.get(UNWEIGHED));
+      if (some !== undefined) db.tryWrite((prepared) => void prepared.run(WEIGH_CLOSED));
+      return left;
     },
     /** Its files changed: the next measuring looks at them again. */
     unmeasure: (run_id: string) =>
@@ -125,6 +148,12 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
     deleteRuns: (run_ids: readonly string[]) =>
       db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
     /** Of all runs, or of some. */
+    /** Those of these runs that have a row. */
+    listedOf: (run_ids: readonly string[]) =>
+      db.readOrNone((prepared) => {
+        const sql = 'SELECT run_id FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
+        return prepared.all(sql, JSON.stringify(run_ids)).map((row) => String(row.run_id));
+      }),
     runIds: (most?: number) =>
       db.readOrNone((prepared) => {
         // As one text: a row for each of many runs takes ten times the memory. -1: no limit.

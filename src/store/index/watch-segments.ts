@@ -1,55 +1,62 @@
-/**
- * Which segments of a journal hold something new, for who asks again and again: what takes nothing more is looked at a
- * few times, and the folder is listed again only after a change of it.
- */
-import { lstatSync } from 'node:fs';
+/** Which segments of a journal hold something new, for who asks again and again. */
 import { join } from 'node:path';
-import { listSegments, segmentBytes } from '../journal/scan.ts';
-import { mayGrow } from '../journal/segment.ts';
+import { segmentBytes } from '../journal/scan.ts';
 import { isPacked } from '../journal/segment-file.ts';
+import { readHeader } from '../journal/segment-owner.ts';
+import { mayLive, thisOwner } from '../owner.ts';
+import { closedForm, identityOf, type SegmentBook, unclosed } from './segment-book.ts';
 
 /** Whether a writer lives costs as much as some looks at the size of its segment. */
 const LOOKS = 16;
-/** The times of files go by ticks, of 2 s on FAT: a change within one may leave a folder's time as it was. */
-const TICK_MS = 2_000;
 
-export function watchSegments(dir: string) {
+export interface FoundSegment {
+  segment: string;
+  bytes: number;
+}
+
+export function watchSegments(dir: string, book: SegmentBook) {
   const sizes = new Map<string, number>();
-  const ended = new Set<string>();
-  const names = createListing(dir);
   let looks = 0;
-  const isEnded = (segment: string) =>
-    looks > LOOKS ? !mayGrow(dir, segment) : isPacked(join(dir, segment));
   return {
-    /** Segments, but for one, with another size than when they were seen, oldest first, and their bytes. */
-    *changed(but?: string): Generator<{ segment: string; bytes: number }> {
+    /** Segments, but for one, with another size than when they were seen, oldest first. */
+    *changed(but?: string): Generator<FoundSegment> {
       looks += 1;
-      for (const segment of names()) {
-        if (segment === but || ended.has(segment)) continue;
-        const bytes = segmentBytes(dir, segment);
-        if (bytes !== sizes.get(segment)) yield { segment, bytes };
-        else if (isEnded(segment)) ended.add(segment);
+      const same: FoundSegment[] = [];
+      for (const segment of unclosed(dir, book)) {
+        if (segment === but) continue;
+        const found = { segment, bytes: segmentBytes(dir, segment) };
+        if (found.bytes !== sizes.get(segment)) yield found;
+        else same.push(found);
       }
+      if (looks % LOOKS === 0) closeEnded(dir, book, same);
     },
-    seen: (segment: string, bytes: number) => void sizes.set(segment, bytes),
+    /** All of it is in the index. */
+    seen: ({ segment, bytes }: FoundSegment) => void sizes.set(segment, bytes),
     /** Everything is new again. */
-    forget() {
-      sizes.clear();
-      ended.clear();
-    },
+    forget: () => sizes.clear(),
   };
 }
 
-function createListing(dir: string): () => readonly string[] {
-  let listed: readonly string[] = [];
-  let listed_at: bigint | null = null;
-  return () => {
-    const now_ms = Date.now();
-    const found = lstatSync(dir, { throwIfNoEntry: false, bigint: true });
-    if (found !== undefined && found.mtimeNs === listed_at) return listed;
-    const is_old = found !== undefined && Number(found.mtimeNs) / 1e6 + TICK_MS < now_ms;
-    listed = listSegments(dir);
-    listed_at = is_old ? found.mtimeNs : null;
-    return listed;
-  };
+/** Of segments of which the index knows that many bytes, those that nobody appends to any more need no look from now on. */
+export function closeEnded(dir: string, book: SegmentBook, found: readonly FoundSegment[]): void {
+  const ended = found.filter(
+    // Measured again: its writer may have ended after it was measured.
+    ({ segment, bytes }) => hasEnded(dir, segment) && segmentBytes(dir, segment) === bytes,
+  );
+  if (ended.length === 0) return;
+  const forms = ended.map(({ segment }) => closedForm(dir, segment));
+  book.close(identityOf(dir), forms);
+}
+
+/**
+ * Whether it is certain that nobody appends to it any more. Without a first line it may be one that is just being made; a
+ * writer of another machine or container that held no file of its own may live.
+ */
+function hasEnded(dir: string, segment: string): boolean {
+  const path = join(dir, segment);
+  if (isPacked(path)) return true;
+  const owner = readHeader(path)?.owner;
+  if (owner === undefined) return false;
+  const is_known = typeof owner.life === 'string' || owner.space === thisOwner().space;
+  return is_known && !mayLive(owner, dir);
 }

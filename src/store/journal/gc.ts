@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { systemRandom } from '../../lib/ids.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import type { Index } from '../index/index-db.ts';
+import { unclosed } from '../index/segment-book.ts';
 import type { StateDir } from '../state-dir.ts';
 import { sweepLeftovers } from '../sweep.ts';
 import { createArchive } from './archive.ts';
@@ -67,7 +68,10 @@ export async function collectRuns(
   for (const { run_id } of kept) going.delete(run_id);
   deleteRuns(state, index, [...going]);
   const freed = await freeDeleted(state, index);
-  for (const dir of [state.journal, join(state.path, 'live', 'journal')]) await packClosed(dir);
+  const { journal } = state;
+  await packClosed(journal, [...unclosed(journal, index.book), ...index.unpacked()]);
+  const live = join(state.path, 'live', 'journal');
+  await packClosed(live, listSegments(live));
   if (going.size > 0) index.compact();
   return {
     removed: going.size,

@@ -7,11 +7,12 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
 import {
+  type Catalogue,
   createCatalogue,
   createRanges,
-  memoryIndex,
   type PositionIndex,
 } from '../index/catalogue.ts';
+import { memoryIndex } from '../index/memory-index.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { Appending, Job, type OnPlaced } from './appending.ts';
 import { checkEntry, type Group, refusal } from './group.ts';
@@ -25,6 +26,8 @@ export type { JournalEntry } from './line.ts';
 export interface JournalOptions {
   /** Where sessions lie, so that known segments need not be read again. */
   index?: PositionIndex;
+  /** One of the same index that was refreshed: what others write from then on is not looked for. */
+  catalogue?: Catalogue;
   clock?: Clock;
   random?: RandomSource;
   segment_bytes_max?: number;
@@ -34,7 +37,10 @@ export type Journal = ReturnType<typeof openJournal>;
 
 export function openJournal(dir: string, options: JournalOptions = {}) {
   const out = createOutput(dir, options);
-  const catalogue = createCatalogue(dir, out.index, out.inHand);
+  const catalogue =
+    options.catalogue === undefined
+      ? createCatalogue(dir, out.index, out.inHand)
+      : { ...options.catalogue, refresh: async () => [] };
   const { own } = out;
   const sessions = new Sessions((session) => loadSession({ dir, catalogue, session, own }));
   const appending = new Appending(sessions, {

@@ -6,13 +6,12 @@ import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncFolder, unlinkQuietly } from '../files.ts';
 import { packBeside } from './pack.ts';
-import { listSegments } from './scan.ts';
 import { mayGrow, syncSegment } from './segment.ts';
 import { isPacked, PACKED, packedHolds } from './segment-file.ts';
 
-/** All of a folder. */
-export async function packClosed(dir: string): Promise<void> {
-  for (const segment of listSegments(dir))
+/** Those of these segments that nobody writes any more. */
+export async function packClosed(dir: string, segments: Iterable<string>): Promise<void> {
+  for (const segment of segments)
     if (!isPacked(join(dir, segment)) && !mayGrow(dir, segment)) await packLeft(dir, segment);
 }
 

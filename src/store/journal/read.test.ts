@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { segmentText, unpackJournal } from '../../../test/fixtures/edit-journal.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { createCatalogue, memoryIndex } from '../index/catalogue.ts';
+import { createCatalogue } from '../index/catalogue.ts';
 import { openIndex } from '../index/index-db.ts';
+import { memoryIndex } from '../index/memory-index.ts';
 import { openStateDir } from '../state-dir.ts';
 import { openJournal } from './journal.ts';
 import { readSession } from './read.ts';
@@ -93,11 +94,11 @@ describe('a catalogue that is refreshed again and again', () => {
   function countingIndex() {
     const index = memoryIndex();
     const asked = { times: 0 };
-    const covered = () => {
+    const coveredBytes = (segment: string) => {
       asked.times += 1;
-      return index.covered();
+      return index.coveredBytes(segment);
     };
-    return { index: { ...index, covered }, asked };
+    return { index: { ...index, coveredBytes }, asked };
   }
 
   test('asks for nothing while nothing is new, and learns what others write', async () => {
@@ -154,9 +155,13 @@ describe('a catalogue that is refreshed again and again', () => {
     let moved_to: string | null = null;
     const catalogue = createCatalogue(dir, {
       getPositions: (session) => inner.getPositions(session),
-      covered: () => inner.covered(),
+      coveredBytes: (segment) => inner.coveredBytes(segment),
       cover: (segment, bytes, positions) => inner.cover(segment, bytes, positions),
+      coverAll: (covers) => inner.coverAll(covers),
       forgetSegment: (segment) => inner.forgetSegment(segment),
+      get book() {
+        return inner.book;
+      },
       get moved_to() {
         return moved_to;
       },
