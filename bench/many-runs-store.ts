@@ -12,7 +12,7 @@ import type { Event } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { IMPORTED_FILE_LABEL } from '../src/model/words.ts';
 import { createOutcomeFold } from '../src/projections/outcome.ts';
-import type { Cover } from '../src/store/index/catalogue.ts';
+import type { Cover } from '../src/store/index/position-index.ts';
 import { type Index, openIndex } from '../src/store/index/index-db.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
 import { headOf, LINE_EXTRA_BYTES, writeLine } from '../src/store/journal/line.ts';

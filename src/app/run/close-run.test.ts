@@ -16,6 +16,7 @@ function closing(check: () => void): Closing {
   const recording = {
     run_id: 'r_1',
     state: openStateDir(join(testFolder(), 'state')),
+    index: null,
     recorder: { failed: [] },
     covers: [],
     outcome: () => ({ run_id: 'r_1', agent: 'toy', exit_reason: 'ok' }),

@@ -6,8 +6,9 @@
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import { createCatalogue, firstOffset, order, type Position } from '../../store/index/catalogue.ts';
+import { createCatalogue, firstOffset, order } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
+import type { Position } from '../../store/index/position-index.ts';
 import { inOrder } from '../../store/journal/read.ts';
 import {
   newReport,

@@ -16,9 +16,9 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import { openJournal } from '../journal/journal.ts';
 import { readSession } from '../journal/read.ts';
 import { openStateDir } from '../state-dir.ts';
-import type { Position } from './catalogue.ts';
 import { openIndex } from './index-db.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
+import type { Position } from './position-index.ts';
 import { withoutContent } from './runs-table.ts';
 
 function newState() {

@@ -1,5 +1,5 @@
 /** What a journal without an index knows of its segments, for as long as it is open. */
-import type { Cover, Position, PositionIndex } from './catalogue.ts';
+import type { Cover, Position, PositionIndex } from './position-index.ts';
 import { fileName, type KnownFolder, NO_BOOK, type SegmentBook } from './segment-book.ts';
 
 /** For a writer that looks nothing up: collects what it wrote, for the index to learn later. */

@@ -1,7 +1,8 @@
 /** Where the entries of sessions lie in the journal. */
-import type { Cover, Position } from './catalogue.ts';
+
 import type { Database } from './database.ts';
 import { MERGE, SAVE_POSITION, SAVE_SEGMENT, UNWEIGH, UNWEIGH_RUN } from './index-schema.ts';
+import type { Cover, Position } from './position-index.ts';
 import type { Prepared } from './prepared.ts';
 import { unknowFolder } from './segments-table.ts';
 

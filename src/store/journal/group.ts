@@ -1,6 +1,7 @@
 /** A group: the entries that one write and one sync make durable together. */
 import { TachoError } from '../../lib/errors.ts';
-import { CONFLICT, type Position } from '../index/catalogue.ts';
+import { CONFLICT } from '../index/catalogue.ts';
+import type { Position } from '../index/position-index.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { type JournalEntry, LINE_EXTRA_BYTES, type SourceHead, writeLine } from './line.ts';
 import type { SessionState, Source } from './session-state.ts';

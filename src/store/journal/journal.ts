@@ -6,13 +6,9 @@
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, systemRandom } from '../../lib/ids.ts';
-import {
-  type Catalogue,
-  createCatalogue,
-  createRanges,
-  type PositionIndex,
-} from '../index/catalogue.ts';
+import { type Catalogue, createCatalogue, createRanges } from '../index/catalogue.ts';
 import { memoryIndex } from '../index/memory-index.ts';
+import type { PositionIndex } from '../index/position-index.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { Appending, Job, type OnPlaced } from './appending.ts';
 import { checkEntry, type Group, refusal } from './group.ts';

@@ -6,10 +6,9 @@ import {
   catalogueOf,
   createCatalogue,
   order,
-  type Position,
-  type PositionIndex,
   sessionLines,
 } from '../index/catalogue.ts';
+import type { Position, PositionIndex } from '../index/position-index.ts';
 import { listSegments, newReport, type ReadReport, type SegmentLine, scanSegment } from './scan.ts';
 import { Checksums } from './state.ts';
 

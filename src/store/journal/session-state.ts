@@ -1,6 +1,7 @@
 /** What the journal on disk already holds of sessions, read when first needed. */
 import { join } from 'node:path';
-import { type Catalogue, CONFLICT, type Position, sessionLines } from '../index/catalogue.ts';
+import { type Catalogue, CONFLICT, sessionLines } from '../index/catalogue.ts';
+import type { Position } from '../index/position-index.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { headOf, type SourceHead } from './line.ts';
 import { newReport, unreadable } from './scan.ts';
