@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import { MERGE, SAVE_POSITION, SAVE_SEGMENT, UNWEIGH, UNWEIGH_RUN } from './index-schema.ts';
 import type { Cover, Position } from './position-index.ts';
 import type { Prepared } from './prepared.ts';
-import { unknowFolder } from './segments-table.ts';
+import { forgetFolder } from './segments-table.ts';
 
 export function positionsTable(db: Database) {
   const sessions = (sql: string, ...values: string[]) =>
@@ -27,7 +27,7 @@ export function positionsTable(db: Database) {
         prepared.run(UNWEIGH, segment);
         prepared.run('DELETE FROM positions WHERE segment = ?', segment);
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
-        unknowFolder(prepared);
+        forgetFolder(prepared);
       }),
     /** Sessions that a segment holds, as far as they are covered. */
     sessionsIn: (segment: string) =>
@@ -52,7 +52,7 @@ export function positionsTable(db: Database) {
       db.withFile('fresh', path, (prepared) => {
         for (const [sql, part] of MERGE)
           prepared.run(sql, ...(part === null ? [] : [JSON.stringify(known[part])]));
-        unknowFolder(prepared);
+        forgetFolder(prepared);
       }),
   };
 }

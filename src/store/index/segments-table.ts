@@ -83,7 +83,7 @@ function segmentBook(db: Database): SegmentBook {
           prepared.run(UNWEIGH, segment);
           prepared.run(REOPEN, segment);
         }
-        unknowFolder(prepared);
+        forgetFolder(prepared);
       }),
     moveTo: (identity) =>
       db.tryWrite((prepared) => {
@@ -91,7 +91,7 @@ function segmentBook(db: Database): SegmentBook {
         prepared.run('UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL');
         prepared.run(NEW_FOLDER, identity);
         prepared.run('UPDATE folder SET identity = ?', identity);
-        unknowFolder(prepared);
+        forgetFolder(prepared);
       }),
   };
 }
@@ -117,7 +117,7 @@ export function putClosed(
 }
 
 /** With every segment that stops being closed: it is in no list of those that are open. */
-export function unknowFolder(prepared: Prepared): void {
+export function forgetFolder(prepared: Prepared): void {
   prepared.run("UPDATE folder SET stamp = '', generation = generation + 1");
 }
 

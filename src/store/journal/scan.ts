@@ -160,18 +160,28 @@ export class SegmentReader {
 
   #take(start: number, end: number, lines: SegmentLine[]): void {
     const bytes = this.#bytes;
-    if (end === start || startsWith(bytes, VERSION_KEY, start, end)) return;
-    let from = start;
-    let head = readLine(bytes, from, end);
-    if (head === null) {
-      this.#report.corrupt += 1;
-      from = findLine(bytes, start, end);
-      if (from < 0) return;
-      head = readLine(bytes, from, end) as LineHead;
-      this.#report.salvaged += 1;
-    }
-    lines.push({ ...head, bytes, offset: this.#base + from, next: this.#base + end + 1 });
+    const line = lineIn(bytes, start, end, this.#report);
+    if (line === null) return;
+    const { head, at } = line;
+    lines.push({ ...head, bytes, offset: this.#base + at, next: this.#base + end + 1 });
   }
+}
+
+/** The entry in `bytes[start, end)`, and where it begins; null where there is none. What is damaged is counted. */
+export function lineIn(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  report: ReadReport,
+): { head: LineHead; at: number } | null {
+  if (end === start || startsWith(bytes, VERSION_KEY, start, end)) return null;
+  const head = readLine(bytes, start, end);
+  if (head !== null) return { head, at: start };
+  report.corrupt += 1;
+  const at = findLine(bytes, start, end);
+  if (at < 0) return null;
+  report.salvaged += 1;
+  return { head: readLine(bytes, at, end) as LineHead, at };
 }
 
 interface ScanOptions {

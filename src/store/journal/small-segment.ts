@@ -6,13 +6,10 @@ import { fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFd } from '../../lib/with-fd.ts';
 import { openRead } from '../files.ts';
-import { findLine, type LineHead, readLine } from './line.ts';
-import type { ReadReport, SegmentLine } from './scan.ts';
+import { lineIn, type ReadReport, type SegmentLine } from './scan.ts';
 
 const SMALL_BYTES = 256 * 1024;
 const LF = 10;
-/** `{"v":` opens a segment's own first line. */
-const VERSION_KEY = Buffer.from('{"v":');
 
 let shared: Buffer | null = null;
 
@@ -50,20 +47,4 @@ function textOf(path: string, from: number, bytes: Buffer): number | null {
   } catch {
     return null;
   }
-}
-
-function lineIn(
-  bytes: Buffer,
-  start: number,
-  end: number,
-  report: ReadReport,
-): { head: LineHead; at: number } | null {
-  if (end === start || bytes.compare(VERSION_KEY, 0, 5, start, start + 5) === 0) return null;
-  const head = readLine(bytes, start, end);
-  if (head !== null) return { head, at: start };
-  report.corrupt += 1;
-  const at = findLine(bytes, start, end);
-  if (at < 0) return null;
-  report.salvaged += 1;
-  return { head: readLine(bytes, at, end) as LineHead, at };
 }
