@@ -21,7 +21,7 @@ async function rebuild(state: StateDir) {
   sweepScratch(state);
   const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
-  const fresh = openIndex({ ...state, db: path }, { scratch: true });
+  const fresh = openIndex({ ...state, db: path });
   try {
     const before = { runs: index.runIds(), segments: [...index.settled().keys()] };
     const names = listSegments(state.journal);
