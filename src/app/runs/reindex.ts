@@ -21,9 +21,9 @@ async function rebuild(state: StateDir) {
   sweepScratch(state);
   const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
-  const fresh = openIndex({ ...state, db: path }, { scratch: true });
+  const fresh = openIndex({ ...state, db: path });
   try {
-    const before = { runs: index.runIds(), segments: [...index.settled().keys()] };
+    const before = { runs: index.runIds(), segments: index.segmentNames() };
     const names = listSegments(state.journal);
     const sizes = new Map(names.map((name) => [name, segmentBytes(state.journal, name)]));
     const { added, unfinished, foreign, unread, report } = await settle(state, fresh, sizes);

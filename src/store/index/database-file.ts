@@ -16,10 +16,6 @@ const OPEN_WAIT_MS = 20;
 /** Of a damaged database, behind the name of the one in its place. */
 export const ASIDE = '.broken-';
 
-const SAFE_MODE = ['PRAGMA journal_mode = WAL', 'PRAGMA synchronous = NORMAL'];
-/** Of a file that nobody reads after its process has died: nothing of it has to last. */
-const SCRATCH_MODE = ['PRAGMA journal_mode = MEMORY', 'PRAGMA synchronous = OFF'];
-
 export interface OpenFile {
   db: DatabaseSync;
   prepared: Prepared;
@@ -27,10 +23,10 @@ export interface OpenFile {
 }
 
 /** SQLite does not wait while a file changes to its write-ahead log, as it does when several begin one at once. */
-export function openPatiently(path: string, scratch = false): OpenFile {
+export function openPatiently(path: string): OpenFile {
   for (let tries = 1; ; tries++) {
     try {
-      return openFile(path, scratch);
+      return openFile(path);
     } catch (cause) {
       if (sqliteCode(cause) !== SQLITE.busy || tries === OPEN_TRIES) throw cause;
       sleepSync(OPEN_WAIT_MS);
@@ -38,7 +34,7 @@ export function openPatiently(path: string, scratch = false): OpenFile {
   }
 }
 
-function openFile(path: string, scratch: boolean): OpenFile {
+function openFile(path: string): OpenFile {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) makeFile(path);
   else checkFile(path, stat);
@@ -50,7 +46,8 @@ function openFile(path: string, scratch: boolean): OpenFile {
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
-    for (const pragma of scratch ? SCRATCH_MODE : SAFE_MODE) db.exec(pragma);
+    db.exec('PRAGMA journal_mode = WAL');
+    db.exec('PRAGMA synchronous = NORMAL');
     // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
     db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);

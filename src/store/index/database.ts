@@ -21,23 +21,17 @@ export type Database = ReturnType<typeof openDatabase>;
 type Body<T> = (db: Prepared) => T;
 type Row = Record<string, unknown>;
 
-interface DatabaseOptions {
-  clock?: Clock | undefined;
-  /** The file is removed again by its process, or by the next one. */
-  scratch?: boolean | undefined;
-}
-
-export function openDatabase(path: string, { clock = systemClock, scratch }: DatabaseOptions = {}) {
+export function openDatabase(path: string, clock: Clock = systemClock) {
   let moved_to: string | null = null;
   let open = attempt();
 
   function attempt(): OpenFile {
     try {
-      return openPatiently(path, scratch);
+      return openPatiently(path);
     } catch (cause) {
       if (!isDamaged(cause)) throw databaseError(cause, path);
       moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
-      return openPatiently(path, scratch);
+      return openPatiently(path);
     }
   }
 

@@ -18,14 +18,8 @@ import { sourcesTable } from './sources-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
-interface IndexOptions {
-  clock?: Clock;
-  /** The file is removed again by its process, or by the next one. */
-  scratch?: boolean;
-}
-
-export function openIndex(state: StateDir, options: IndexOptions = {}) {
-  const db = openDatabase(state.db, options);
+export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
+  const db = openDatabase(state.db, options.clock);
   const fileBytes: FileBytes = ({ agent, run_id }) => fileBytesOf(state, agent, run_id);
   const runs = runsTable(db, fileBytes);
   return {

@@ -24,6 +24,12 @@ export function segmentsTable(db: Database) {
     /** Whether nothing of any segment is known. */
     coversNothing: () =>
       db.readOrNone((prepared) => prepared.get('SELECT 1 FROM segments LIMIT 1') === undefined),
+    segmentNames: () =>
+      db.readOrNone((prepared) => {
+        // As one text: a row for each of many segments takes ten times the memory.
+        const row = prepared.get('SELECT json_group_array(segment) AS names FROM segments');
+        return JSON.parse(String(row?.names)) as string[];
+      }),
     /** Up to which byte of a segment all finished runs have their row. */
     settled: () => bySegment('settled'),
     settledBytes: one('settled'),
