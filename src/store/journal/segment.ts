@@ -36,12 +36,14 @@ export function segmentName(now_ms: number, random: RandomSource): string {
   return `${newRunId(last_ms, random).slice(2)}.jsonl`;
 }
 
-function begin(dir: string, path: string, first: Buffer): { fd: number; made: BigIntStats } {
+/** `replaces`: as below. Gives the first line, which says who writes the segment. */
+function begin(dir: string, path: string, replaces?: string) {
   const fd = createPrivate(path);
   try {
+    const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
     writeAll(fd, first);
     syncFolder(dir);
-    return { fd, made: fstatSync(fd, { bigint: true }) };
+    return { fd, first, made: fstatSync(fd, { bigint: true }) };
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -51,8 +53,7 @@ function begin(dir: string, path: string, first: Buffer): { fd: number; made: Bi
 /** `replaces`: the segment of which it is a copy without what was deleted. */
 export function createSegment(dir: string, name: string, replaces?: string) {
   const path = join(dir, name);
-  const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(dir), replaces })}\n`);
-  const { fd, made } = begin(dir, path, first);
+  const { fd, first, made } = begin(dir, path, replaces);
   let bytes = first.length;
   /** The file as our last write left it. */
   let ours = made;
