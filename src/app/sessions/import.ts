@@ -226,7 +226,7 @@ class Importer {
     head: Head,
     since_ms: number | null,
   ): Promise<number | null | string> {
-    const { state } = this.#parts;
+    const { state, index } = this.#parts;
     let [from_ms, begun_ms] = [since_ms, head.started_ms];
     const compared = new Set<string>();
     for (;;) {
@@ -235,7 +235,7 @@ class Importer {
       if (other === undefined) return from_ms;
       compared.add(other.run_id);
       const redactor = this.#redactor(source.agent);
-      const own = await ownPart(source, from_ms, { state, run_id: other.run_id, redactor });
+      const own = await ownPart(source, from_ms, { state, index, run_id: other.run_id, redactor });
       if (own === 'all') return other.run_id;
       if (own === null) continue;
       from_ms = own;
