@@ -12,12 +12,13 @@ const FLOOD = 20_000;
 const MOST_MS = { request: 10, status: 50, response: 10 } as const;
 type What = keyof typeof MOST_MS;
 
+// The targets are of this file.
+process.env.TACHO_TRUST = '1';
+
 /** Calls of the demo dialect that carry the moment they were written; then, with FLOOD, as many as it can. */
 const TALKER = `
 import { writeFileSync, writeSync } from 'node:fs';
 
-// The targets are of this file.
-process.env.TACHO_TRUST = '1';
 const say = (record) => writeSync(1, JSON.stringify(record) + '\\n');
 const now = () => performance.timeOrigin + performance.now();
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -23,6 +23,9 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   'package-size': () => import('./package-size.ts'),
 };
 
+const lineOf = ({ name, value, reference, ratio, ok }: Row) =>
+  `${ok === false ? '✗' : ' '} ${name}: ${value} (${reference}${ratio === null ? '' : `, ${ratio.toFixed(2)} ×`})`;
+
 function table(rows: readonly Row[]): string {
   const cells = rows.map(({ name, value, reference, ratio, target, ok }) => {
     const verdict = ok === null ? '' : ok ? ' ✓' : ' ✗';
@@ -58,7 +61,10 @@ const rows: Row[] = [];
 for (const [name, load] of Object.entries(QUESTIONS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.error(`bench: ${name} …`);
-  rows.push(...(await (await load()).run()));
+  const found = await (await load()).run();
+  rows.push(...found);
+  // An hour's figures are not lost with a later question that fails.
+  for (const row of found) console.error(`  ${lineOf(row)}`);
 }
 const text = table(rows);
 console.log(text);

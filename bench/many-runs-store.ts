@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { importId, type NewId } from '../src/app/runs/import-id.ts';
 import type { Event } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { IMPORTED_FILE_LABEL } from '../src/model/words.ts';
@@ -27,7 +28,19 @@ const APART_MS = 60_000;
 const AT_ONCE = 500;
 const TRANSCRIPT = `${JSON.stringify({ text: 'x'.repeat(6_000) })}\n`;
 
-export const runId = (at: number) => `r_01m7ek9wah${String(at).padStart(16, '0')}`;
+const isImport = (at: number) => at % 2 === 1;
+
+const agentAt = (at: number) => AGENTS[at % AGENTS.length] as string;
+
+/** The id and the labels of an import, as `tacho import` makes them. */
+function importAt(at: number): NewId {
+  const sha256 = createHash('sha256').update(String(at)).digest('hex');
+  const { run_id, labels } = importId({ agent: agentAt(at), sha256 }, 0, FIRST_MS + at * APART_MS);
+  return { run_id, labels: { [IMPORTED_FILE_LABEL]: `${at}.jsonl`, ...labels } };
+}
+
+export const runId = (at: number) =>
+  isImport(at) ? importAt(at).run_id : `r_01m7ek9wah${String(at).padStart(16, '0')}`;
 
 /** The events of one real run. */
 async function recorded(): Promise<Event[]> {
@@ -61,12 +74,10 @@ function runAt(events: readonly Event[], at: number): { bodies: string[]; outcom
   return { bodies, outcome: fold.finish() };
 }
 
-const isImport = (at: number) => at % 2 === 1;
-
 function changed(event: Event, at: number, digest: { events: number; sha256: string }): Event {
   if (event.kind === 'run_started' && event.data.config !== null) {
-    const agent = AGENTS[at % AGENTS.length] as string;
-    const labels = isImport(at) ? { [IMPORTED_FILE_LABEL]: `${at}.jsonl` } : {};
+    const agent = agentAt(at);
+    const labels = isImport(at) ? importAt(at).labels : {};
     const config = { ...event.data.config, agent, labels };
     return { ...event, data: { ...event.data, agent, session_id: `session-${at}`, config } };
   }
