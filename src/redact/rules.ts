@@ -39,21 +39,18 @@ const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
 const RUN_KINDS = RUN_SHAPES.map(([kind]) => kind);
 const RUN_RULES = new RegExp(RUN_SHAPES.map(([, shape]) => `(${shape})`).join('|'), 'g');
 
-/** Goes from run to run: one of 16 characters or more covers a position that is a multiple of 16. */
+/** Looks at each stretch of 16 characters from its end: one that is no key character rules out all before it. */
 export function findRuns(text: string, found: Found[]): void {
-  let floor = 0;
-  for (let at = RUN_CHARS_MIN - 1; at < text.length; ) {
-    if (TOKEN[text.charCodeAt(at)] === 0) {
-      at += RUN_CHARS_MIN;
+  for (let start = 0; start + RUN_CHARS_MIN <= text.length; ) {
+    let at = start + RUN_CHARS_MIN - 1;
+    while (at >= start && TOKEN[text.charCodeAt(at)] === 1) at -= 1;
+    if (at >= start) {
+      start = at + 1;
       continue;
     }
-    let start = at;
-    while (start > floor && TOKEN[text.charCodeAt(start - 1)] === 1) start -= 1;
-    let end = at + 1;
+    let end = start + RUN_CHARS_MIN;
     while (end < text.length && TOKEN[text.charCodeAt(end)] === 1) end += 1;
-    if (end - start >= RUN_CHARS_MIN) end = findInRun(text, start, end, found);
-    floor = end;
-    at = end + RUN_CHARS_MIN;
+    start = findInRun(text, start, end, found);
   }
 }
 
