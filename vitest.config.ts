@@ -12,6 +12,7 @@ export default defineConfig({
           setupFiles: ['test/seed.ts'],
           pool: 'threads',
           isolate: false,
+          maxWorkers: 2,
           testTimeout: 60_000,
         },
       },
