@@ -3,7 +3,7 @@ export const STORE_LIMITS = {
   /** A journal segment is closed at this size and the next begun. */
   segment_bytes_max: 64 * 1024 * 1024,
   /** A closed segment below this is not packed: it would take two more syncs to save a few blocks of the disk. */
-  pack_bytes_min: 64 * 1024,
+  pack_bytes_min: 96 * 1024,
   /** One journal entry: an event made of the longest line, every character of it escaped. */
   entry_bytes_max: 64 * 1024 * 1024,
   /** One group commit: large enough for the disk's full rate, small enough not to hold up the event loop. */

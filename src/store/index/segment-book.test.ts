@@ -118,7 +118,7 @@ test('one that comes, goes, comes back or is packed is looked at', async () => {
   expect(look(state, index)).toEqual([segmentAt(1)]);
   await learn(state, index);
   expect(look(state, index)).toEqual([]);
-  appendFileSync(path, Buffer.alloc(70_000, '\n'));
+  appendFileSync(path, Buffer.alloc(100_000, '\n'));
   expect(await packLeft(state.journal, segmentAt(1))).toBe(true);
   expect(look(state, index)).toEqual([segmentAt(1)]);
   await learn(state, index);

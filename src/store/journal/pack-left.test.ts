@@ -72,7 +72,7 @@ test('a plain one with other or more text is packed anew', async () => {
   const { dir, path, plain } = await packed();
   const other = Buffer.from(plain);
   other[70_000] = 0x20;
-  for (const text of [Buffer.concat([plain, Buffer.from('more\n')]), other.subarray(0, 80_000)]) {
+  for (const text of [Buffer.concat([plain, Buffer.from('more\n')]), other.subarray(0, 100_000)]) {
     writeFileSync(path, text);
     expect(await packLeft(dir, NAME)).toBe(true);
     expect(segmentText(path).equals(text)).toBe(true);
