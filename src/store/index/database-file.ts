@@ -9,6 +9,7 @@ import { inTransaction, type Prepared, prepare } from './prepared.ts';
 import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 
 export const STAGE = 'index';
+const PAGE_BYTES = 1024;
 export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
 /** Together some five seconds, as for every other lock. */
 const OPEN_TRIES = 250;
@@ -46,6 +47,8 @@ function openFile(path: string): OpenFile {
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
+    // For a new file. Each table and index has a page of its own, and in most stores they hold little.
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
     // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.

@@ -413,3 +413,10 @@ describe('a database', () => {
     expect(() => openIndex(other)).toThrow(`${other.db}: a folder is where a file must be`);
   });
 });
+
+verifies('ST-1', 'an index with one run takes a small page for each table, not a large one', () => {
+  const state = newState();
+  using index = openIndex(state);
+  index.saveOutcome(outcome(1));
+  expect(index.stats().bytes).toBeLessThan(32 * 1024);
+});
