@@ -4,7 +4,7 @@ import { verifies } from '../e2e/verifies.ts';
 import { fuzz } from './fuzz-process.ts';
 import { DEFAULT_SEED } from './random.ts';
 
-const INPUTS = 2_500;
+const INPUTS = 1_500;
 
 verifies(
   ['AG-2', 'AG-13', 'RE-25'],
