@@ -3,9 +3,13 @@ import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { ApproveMode } from './words.ts';
 
-/** What of an agent is known live, only after the run (from its session file), or never (AG-17). */
-export type When = 'live' | 'after' | 'never';
+/**
+ * When a fact about a run is known (AG-17). live: while the agent works. end: on its stdout, but only when its work is done.
+ * after: from its session file. never: the agent does not report it.
+ */
+export type When = 'live' | 'end' | 'after' | 'never';
 export const CAPABILITY_NAMES = [
+  'steps',
   'text',
   'text_deltas',
   'thinking',

@@ -13,7 +13,7 @@ export const acp: Agent = {
   install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…]',
   version_args: ['--version'],
   checked_versions: ['1'],
-  capabilities: { ...LIVE, provider_retries: 'never' },
+  capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },
   tools,
   secret_env: [],
   launch,

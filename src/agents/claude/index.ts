@@ -14,7 +14,7 @@ export const claude: Agent = {
   install: 'npm install -g @anthropic-ai/claude-code',
   version_args: ['--version'],
   checked_versions: ['2.1.325'],
-  capabilities: { ...LIVE, call_starts: 'never' },
+  capabilities: { ...LIVE, call_starts: 'never', usage: 'end', cost: 'end' },
   tools,
   secret_env: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
   launch,

@@ -15,11 +15,13 @@ export const codex: Agent = {
   checked_versions: ['0.166.0'],
   capabilities: {
     ...LIVE,
+    steps: 'after',
     text_deltas: 'never',
     decisions: 'never',
     denials: 'after',
     sub_agents: 'after',
     skills: 'after',
+    usage: 'end',
     cost: 'never',
     model: 'after',
   },

@@ -20,6 +20,7 @@ export const gemini: Agent = {
     exit_codes: 'after',
     decisions: 'never',
     sub_agents: 'after',
+    usage: 'end',
     cost: 'never',
     provider_retries: 'never',
   },

@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { RandomSource } from '../../lib/ids.ts';
 import type { RunLimits } from '../../model/parts.ts';
-import type { ApproveMode, OutputMode } from '../../model/words.ts';
+import type { ApproveMode, FailOn, OutputMode } from '../../model/words.ts';
 import type { StreamLog } from '../config/log.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
 
@@ -22,8 +22,12 @@ export interface RunOptions {
   /** The program to start instead of the agent's own, with leading arguments. */
   command?: readonly string[] | undefined;
   timeout_ms?: number | undefined;
-  /** Over which the run is ended. */
+  /** Figures at which the run is stopped. One that the agent reports too late is refused, unless `best_effort_limits`. */
   limits?: Partial<RunLimits> | undefined;
+  /** Accept limits that the agent reports too late to be stopped: they are checked when the run has ended. */
+  best_effort_limits?: boolean | undefined;
+  /** Conditions that make a run fail that ended well by itself; default: none. */
+  fail_on?: readonly FailOn[] | undefined;
   /** Session of the agent to go on with. */
   resume?: string | undefined;
   /** Whether text deltas are wanted. */

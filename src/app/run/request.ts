@@ -2,17 +2,19 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
-import { NO_LIMITS } from '../../capture/budget.ts';
+import { lateLimit, NO_LIMITS } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
+import { notKnown } from '../../lib/schema/read.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
 import type { RunConfig } from '../../model/parts.ts';
+import { FAIL_ON, type FailOn } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
-import { likeFlag } from '../config/checks.ts';
+import { isFailOn, likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { programEntry } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
@@ -32,6 +34,7 @@ export interface RunRequest {
   redact: readonly string[];
   live: LiveRunConfig | null;
   retry: { times: number; wait_ms: number };
+  fail_on: readonly FailOn[];
   clock: Clock;
   random: RandomSource;
 }
@@ -113,6 +116,17 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
+/** Throws where a limit could not stop the agent in time, and nobody said that this is accepted. */
+function checkLimits(agent: Agent, { limits, best_effort_limits }: Partial<RunOptions>): void {
+  const why = best_effort_limits || limits === undefined ? null : lateLimit(limits, agent);
+  if (why !== null) throw usage(why);
+}
+
+/** The same check for a run that is prepared later. */
+export async function checkLimitsOf(options: Omit<AgentRunOptions, 'prompt'>): Promise<void> {
+  checkLimits(await agentOf(options.agent), options);
+}
+
 /** Before the first retry, unless said otherwise. */
 const RETRY_WAIT_MS = 2_000;
 
@@ -123,6 +137,13 @@ function retryOf({ retries: times = 0, retry_wait_ms: wait_ms = RETRY_WAIT_MS }:
   return { times, wait_ms };
 }
 
+function failOnOf({ fail_on = [] }: RunOptions): readonly FailOn[] {
+  const wrong = fail_on.find((word) => !isFailOn(word));
+  if (wrong !== undefined)
+    throw usage(`--fail-on: ${JSON.stringify(wrong)} ${notKnown('condition', wrong, FAIL_ON)}`);
+  return fail_on;
+}
+
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
 export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
@@ -130,6 +151,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
   checkTimeout(options.timeout_ms ?? null);
+  checkLimits(agent, options);
   const request = requestOf(options, agent);
   const { cwd, config } = request;
   checkCwd(cwd);
@@ -166,6 +188,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     stream_log: options.stream_log ?? false,
     live: options.live == null ? null : await sendingTo(options.live),
     retry: retryOf(options),
+    fail_on: failOnOf(options),
   };
 }
 
@@ -183,7 +206,7 @@ function requestOf(options: AgentRunOptions, agent: Agent) {
   };
 }
 
-type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
+type RecordRequest = Omit<RunRequest, 'plan' | 'retry' | 'fail_on'>;
 
 export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };

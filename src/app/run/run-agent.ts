@@ -4,6 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../lib/terminal-text.ts';
+import { type Caught, caughtBy } from '../../projections/fail-on.ts';
+import { type RunReport, RunReportFold } from '../../projections/run-report.ts';
 import type { RunResult } from './close-run.ts';
 import type { View } from './recorder.ts';
 import type { RunRequest } from './request.ts';
@@ -22,11 +24,22 @@ export interface RunWatcher {
   live?(text: string): void;
 }
 
+export interface AgentRunResult extends RunResult {
+  report: RunReport;
+  /** The conditions of `fail_on` that the run meets. */
+  caught: Caught[];
+}
+
+export interface AgentRun extends RunControl {
+  result: Promise<AgentRunResult>;
+}
+
+const REPORT = 'the list of calls';
 const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
 /** Returns at once; the result is that of the last attempt. After an abort no other attempt is made. */
-export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): RunControl {
+export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): AgentRun {
   let running: RunControl | null = null;
   let cause: string | null = null;
   const aborted = new AbortController();
@@ -44,19 +57,24 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
     const sent = await sentRun(request, input, watcher);
     let result: RunResult | null = null;
     try {
-      const views = [{ name: 'the watch for retries', take: watch.sink }];
+      const calls = new RunReportFold();
+      const views: View[] = [
+        { name: 'the watch for retries', take: watch.sink },
+        { name: REPORT, take: (events) => calls.push(events) },
+      ];
       views.push(...(await watcher.views(last)), ...(sent === null ? [] : [sent.view]));
       running = await startRun(request, views);
       if (cause !== null) running.abort(cause);
       result = await running.result;
-      return { result, again: !last && watch.worthAnother(result.outcome) };
+      const again = !last && watch.worthAnother(result.outcome);
+      return { result: checked(request, result, calls.finish()), again };
     } finally {
       await watcher.ended?.(result);
       await sent?.end();
     }
   }
 
-  async function attempts(): Promise<RunResult> {
+  async function attempts(): Promise<AgentRunResult> {
     const first = await given;
     const { times, wait_ms } = first.retry;
     let current = FIRST_ATTEMPT;
@@ -84,6 +102,15 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
       running?.abort(why);
     },
   };
+}
+
+/** A list of calls that could not be made must not pass for one without bad calls. */
+function checked({ fail_on }: RunRequest, result: RunResult, report: RunReport): AgentRunResult {
+  const caught = caughtBy(fail_on, report, result.outcome.completeness);
+  const failed = result.failed_views.find(({ view }) => view === REPORT);
+  for (const condition of failed === undefined ? [] : fail_on)
+    caught.push({ condition, message: `it could not be checked: ${failed?.why}`, calls: [] });
+  return { ...result, report, caught };
 }
 
 /** Loaded only for runs that are sent. */

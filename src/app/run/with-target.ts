@@ -43,8 +43,10 @@ function defined<T extends object>(values: T): Partial<T> {
 function fromTarget(target: Target | null): Partial<RunOptions> {
   if (target === null) return {};
   const { command, model, cwd, approve, timeout, stream_log, retries } = target;
+  const { best_effort_limits, fail_on } = target;
   const timeout_ms = timeout === undefined ? undefined : Math.round(timeout * 1000);
-  return { command, model, cwd, approve, timeout_ms, stream_log, retries };
+  const checks = { best_effort_limits, fail_on };
+  return { command, model, cwd, approve, timeout_ms, stream_log, retries, ...checks };
 }
 
 /** A target chooses a program and its rights: the user must agree to the file that has it. */

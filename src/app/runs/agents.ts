@@ -97,6 +97,7 @@ export function agentsText(reports: readonly AgentReport[]): string {
 
 const WHEN_TEXT = {
   live: 'live',
+  end: 'at the end of the run',
   after: 'after the run, from its session file',
   never: 'never',
 } as const;
