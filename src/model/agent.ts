@@ -58,6 +58,12 @@ export interface LaunchRequest {
   /** How the program that tacho brings for the agent is started, where it does: this Node and the entry file. */
   self: { node: string; entry: string };
 }
+export interface LaunchSetting {
+  approve: ApproveMode;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The user that the agent runs as; null: the system has no such numbers. */
+  uid: number | null;
+}
 export interface LaunchPlan {
   /** A program name (looked up on PATH) or a path. */
   command: string;
@@ -194,10 +200,14 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
+  /** The effect of each value of `--approve` on this agent, for people. The flags are those that `launch` makes. */
+  readonly approval: Readonly<Record<ApproveMode, string>>;
   readonly tools: ToolTable;
   /** Environment variables that hold its credentials, beyond those that look like secrets. */
   readonly secret_env: readonly string[];
   launch(request: LaunchRequest): LaunchPlan;
+  /** Why the agent is known to refuse such a start, and the remedy; null: nothing is known. */
+  caution?(start: LaunchSetting): string | null;
   stream(options?: StreamDecoderOptions): Decoder;
   readonly session: SessionFiles | null;
   /** Present where it takes input while it runs. */

@@ -14,6 +14,11 @@ export const acp: Agent = {
   version_args: ['--version'],
   checked_versions: ['1'],
   capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },
+  approval: {
+    default: 'Every permission request is denied. The agent decides what it asks for.',
+    edits: 'Allows requests to edit, read and search. Denies all others, commands included.',
+    all: 'Every permission request is allowed.',
+  },
   tools,
   secret_env: [],
   launch,

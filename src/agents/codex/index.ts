@@ -25,6 +25,12 @@ export const codex: Agent = {
     cost: 'never',
     model: 'after',
   },
+  approval: {
+    default: 'Commands run in a read-only sandbox without network. Writing fails; nobody is asked.',
+    edits:
+      'Commands and edits may write in the working directory and in temporary folders, without network. Everything else fails.',
+    all: 'No sandbox: denies nothing.',
+  },
   tools,
   secret_env: ['OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'],
   launch,

@@ -9,7 +9,7 @@ import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
 import { notKnown } from '../../lib/schema/read.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
-import type { Agent, LaunchPlan } from '../../model/agent.ts';
+import type { Agent, LaunchPlan, LaunchSetting } from '../../model/agent.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import { FAIL_ON, type FailOn } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -35,6 +35,8 @@ export interface RunRequest {
   live: LiveRunConfig | null;
   retry: { times: number; wait_ms: number };
   fail_on: readonly FailOn[];
+  /** For people, before the run. */
+  notes: readonly string[];
   clock: Clock;
   random: RandomSource;
 }
@@ -144,6 +146,11 @@ function failOnOf({ fail_on = [] }: RunOptions): readonly FailOn[] {
   return fail_on;
 }
 
+function notesOf(agent: Agent, start: Omit<LaunchSetting, 'uid'>): string[] {
+  const text = agent.caution?.({ ...start, uid: process.getuid?.() ?? null }) ?? null;
+  return text === null ? [] : [text];
+}
+
 /** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
 export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
@@ -189,6 +196,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     live: options.live == null ? null : await sendingTo(options.live),
     retry: retryOf(options),
     fail_on: failOnOf(options),
+    notes: notesOf(agent, { approve, env }),
   };
 }
 
@@ -206,7 +214,7 @@ function requestOf(options: AgentRunOptions, agent: Agent) {
   };
 }
 
-type RecordRequest = Omit<RunRequest, 'plan' | 'retry' | 'fail_on'>;
+type RecordRequest = Omit<RunRequest, 'plan' | 'retry' | 'fail_on' | 'notes'>;
 
 export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };

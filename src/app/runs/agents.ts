@@ -1,4 +1,4 @@
-/** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
+/** The facts that `tacho agents` prints: installed or not, versions, capabilities, permissions (AG-17). */
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
@@ -17,6 +17,7 @@ export interface AgentReport {
   checked_versions: readonly string[];
   install: string;
   capabilities: Capabilities;
+  approval: Agent['approval'];
 }
 
 /** A program that needs its runtime warmed up answers in a second or two. */
@@ -54,7 +55,7 @@ function versionOf(path: string, args: readonly string[]): Promise<string | null
 }
 
 async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentReport> {
-  const { id, title, install, capabilities, checked_versions } = agent;
+  const { id, title, install, capabilities, approval, checked_versions } = agent;
   const built_in = agent.binaries.length === 0;
   const [path = null] = agent.binaries.flatMap(
     (name) => findProgram(name, env.PATH, process.cwd()) ?? [],
@@ -64,7 +65,7 @@ async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentRepo
   const version_checked = version === null ? null : checked_versions.includes(version);
   const installed = built_in || path !== null;
   const found = { id, title, installed, built_in, path, version, version_checked };
-  return { ...found, checked_versions, install, capabilities };
+  return { ...found, checked_versions, install, capabilities, approval };
 }
 
 export async function agentReports(
@@ -90,7 +91,9 @@ export function agentsText(reports: readonly AgentReport[]): string {
   const lines = reports.map(
     (report) => `${report.id.padEnd(width)}  ${report.title}: ${stateText(report)}`,
   );
-  if (reports.length === 1) lines.push('', ...capabilityLines(reports[0] as AgentReport));
+  const [first, ...others] = reports;
+  if (first !== undefined && others.length === 0)
+    lines.push('', ...capabilityLines(first), '', ...approvalLines(first));
   else lines.push('', 'What each can tell: tacho agents ID');
   return `${lines.join('\n')}\n`;
 }
@@ -108,4 +111,10 @@ function capabilityLines({ capabilities }: AgentReport): string[] {
   return names.map(
     (name) => `  ${name.replaceAll('_', ' ').padEnd(width)}  ${WHEN_TEXT[capabilities[name]]}`,
   );
+}
+
+function approvalLines({ approval }: AgentReport): string[] {
+  const width = Math.max(...Object.keys(approval).map((mode) => mode.length));
+  const lines = Object.entries(approval).map(([mode, text]) => `  ${mode.padEnd(width)}  ${text}`);
+  return ['--approve', ...lines];
 }
