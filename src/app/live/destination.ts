@@ -2,10 +2,12 @@
 import { resolve } from 'node:path';
 import { traceOf } from '../../lib/trace.ts';
 import type { LiveMessage } from '../../model/live.ts';
+import { livePaths } from './paths.ts';
 
 /** The collector that a run is sent to. */
 export interface LiveRunOptions {
-  url: string;
+  /** Default: the collector that `tacho serve` starts for the state folder. */
+  url?: string | undefined;
   token_file?: string | null | undefined;
   /** A file with certificates that vouch for the collector's. */
   ca?: string | null | undefined;
@@ -28,10 +30,10 @@ export interface LiveRunConfig {
 }
 
 /** With an address that was checked, and that records whether TLS may be missing. */
-export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
+export async function sendingTo(live: LiveRunOptions, state_dir: string): Promise<LiveRunConfig> {
   const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
   const { insecure = false, call_timeout_ms = null, trace = traceOf(process.env) } = live;
-  const url = sendingUrl(live.url, insecure);
+  const url = sendingUrl(live.url ?? `unix:${livePaths(state_dir).socket}`, insecure);
   parseAddress(url);
   const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
   const [token_file, ca] = [absolute(live.token_file), absolute(live.ca)];

@@ -193,7 +193,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     plan,
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
-    live: options.live == null ? null : await sendingTo(options.live),
+    live: options.live == null ? null : await sendingTo(options.live, request.state_dir),
     retry: retryOf(options),
     fail_on: failOnOf(options),
     notes: notesOf(agent, { approve, env }),

@@ -1,10 +1,8 @@
-/** Who is shown which attempts of `tacho run`: people on the terminal, programs by records and by --events. */
+/** Which attempts of `tacho run` are shown: all to people on the terminal, the last one to programs and in files. */
 import type { RunResult } from '../../app/run/close-run.ts';
 import { type View, whyOf } from '../../app/run/recorder.ts';
 import type { RunWatcher } from '../../app/run/run-agent.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
-import type { FdWriter } from '../../lib/fd-writer.ts';
-import { forJson } from '../../lib/foreign-text.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { openStateDir } from '../../store/state-dir.ts';
@@ -17,8 +15,8 @@ const WARNING_CHARS_MAX = 300;
 export interface ShowOptions extends PresentOptions {
   /** A full-screen view of the agent with this name; null: text or records. */
   tui: string | null;
-  /** The file of --events. */
-  events: FdWriter | null;
+  /** Files that are written beside the output. */
+  files: readonly View[];
   onInterrupt(): void;
 }
 
@@ -27,8 +25,8 @@ interface Shown extends View {
 }
 
 /**
- * Records on stdout, and the events of --events, are of one run with one end (RE-6, RE-12): those of an attempt that may
- * not be the last are held back, and come from the journal when it turns out to be.
+ * Records on stdout, and the files beside it, are of one run with one end (RE-6, RE-12). Those of an attempt that may not
+ * be the last are held back; when it turns out to be the last, they are made from the journal.
  */
 export class Show implements RunWatcher {
   /** Whether anything was printed. */
@@ -58,7 +56,7 @@ export class Show implements RunWatcher {
     return [
       { name: 'the end of the attempt', take: keepEnd },
       ...(this.#shown === null ? [] : [this.#shown]),
-      ...(last ? this.#eventFile() : []),
+      ...(last ? this.#options.files : []),
     ];
   }
 
@@ -81,18 +79,10 @@ export class Show implements RunWatcher {
       seq = event.seq;
       this.begun ||= this.#shown !== null;
       await this.#quietly(() => this.#shown?.take([event]));
-      for (const file of this.#eventFile()) await file.take([event]);
+      for (const file of this.#options.files) await file.take([event]);
     };
     for await (const event of journalledEvents(openStateDir(state_dir), run_id)) await put(event);
     for (const event of this.#end) if (event.seq > seq) await put(event);
-  }
-
-  #eventFile(): View[] {
-    const { events: file } = this.#options;
-    if (file === null) return [];
-    const take = (events: readonly Event[]) =>
-      file.write(forJson(events.map((event) => `${JSON.stringify(event)}\n`).join('')));
-    return [{ name: '--events', take }];
   }
 
   async #view(): Promise<Shown> {
