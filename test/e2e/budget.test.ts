@@ -128,7 +128,7 @@ test('a limit that the agent reports too late is refused before anything starts'
   );
   writeFileSync(
     join(place.work, 'eval.yaml'),
-    'tests:\n  - { id: a, input: go, assertions: [] }\n',
+    'tests:\n  - { id: a, input: go, assertions: [{ type: contains, value: x }] }\n',
   );
   const graded = await tacho(['eval', 'eval.yaml', ...late]);
   expect([graded.code, graded.stderr]).toEqual([2, expect.stringContaining('--max-cost cannot')]);
