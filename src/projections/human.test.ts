@@ -117,7 +117,7 @@ describe('human output', () => {
     const make = createMaker();
     const fine = [make('call_requested'), make('call_finished'), make('run_finished')];
     expect(print(fine, { unicode: false, width: 200 })).toMatch(
-      /^ok {5}Bash npm test \(12ms\)\n[^]*\nok - 1 step - 1 call - .* - record complete\n/,
+      /^ok {5}Bash npm test \(12ms\)\n[\s\S]*\nok - 1 step - 1 call - .* - record complete\n/,
     );
   });
 
