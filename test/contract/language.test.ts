@@ -29,7 +29,6 @@ const PENDING: readonly string[] = [
   'src/index.ts',
   'src/lib/',
   'src/live/',
-  'src/model/',
   'src/projections/',
   'src/redact/',
   'src/store/',
