@@ -27,7 +27,6 @@ const PENDING: readonly string[] = [
   'src/conformance/',
   'src/evals/',
   'src/index.ts',
-  'src/lib/',
   'src/live/',
   'src/projections/',
   'src/redact/',
