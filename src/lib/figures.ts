@@ -1,4 +1,4 @@
-/** Figures as people read them, in one format everywhere. A figure that is not known is shown as unknown, never as 0. */
+/** Figures in readable form, the same everywhere. An unknown figure is printed as unknown, never as 0. */
 import type { Usage } from '../model/parts.ts';
 
 /** `12ms`, `1.2s`, `1m 02s`, `1h 02m`. */
@@ -33,7 +33,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** A figure, or that it is not known. */
+/** A figure, or a word for an unknown one. */
 export function knownText(value: number | null, text: (value: number) => string): string {
   return value === null ? 'not known' : text(value);
 }

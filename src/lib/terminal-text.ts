@@ -1,4 +1,4 @@
-/** Foreign text for a terminal, measured in columns, cut and wrapped. foreign-text.ts makes it harmless. */
+/** Foreign text for a terminal: measured in columns, cut and wrapped. foreign-text.ts escapes it. */
 import { characterColumns, characters, columns } from './columns.ts';
 import { forTerminal } from './foreign-text.ts';
 
@@ -7,10 +7,10 @@ export { columns, forTerminal };
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
 
-/** Harmless text on one line of at most `width` columns, white space run together, cut with an ellipsis. */
+/** Escaped text on one line of at most `width` columns, with white space collapsed, cut with an ellipsis. */
 export function oneLine(text: string, width: number, ellipsis = '…'): string {
   if (width <= 0) return '';
-  // Far more than any line shows, so that cutting a huge text costs nothing.
+  // Far more than any line shows, so that cutting a huge text is cheap.
   const enough = text.slice(0, width * 16 + 4096);
   const line = forTerminal(enough.replace(/\s+/g, ' ').trim());
   const cut = takeColumns(line, width);
@@ -19,7 +19,7 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
 }
 
 /**
- * Harmless text as lines of at most `width` columns, broken between words; a word that is longer than a line is broken within.
+ * Escaped text as lines of at most `width` columns, broken between words. A word that is longer than a line is broken within.
  * Spaces at a break are dropped.
  */
 export function wrapLines(text: string, width: number): string[] {
@@ -60,7 +60,7 @@ function wrapLine(line: string, width: number): string[] {
     const space = segment === ' ';
     const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
     if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
-    // A character wider than the whole line still has to go somewhere.
+    // A character wider than the whole line is still printed.
     if (!space && used + wide > width && used > 0) {
       const fits = place.at > start;
       lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));
@@ -76,7 +76,7 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** The longest beginning of harmless text that fits into `width` columns, whole characters only. */
+/** The longest prefix of escaped text that fits into `width` columns, whole characters only. */
 export function takeColumns(text: string, width: number): string {
   const most = Math.max(0, width);
   const ascii = text.slice(0, most + 1);
@@ -91,13 +91,13 @@ export function takeColumns(text: string, width: number): string {
   return text.slice(0, end);
 }
 
-/** Enough of a text for `width` columns: 32 units a column is more than any real character has. */
+/** Enough of a text for `width` columns: no real character has more than 32 units per column. */
 function boundedHead(text: string, width: number): string {
   const head = text.slice(0, (width + 1) * 32);
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-/** Rows of a table with their columns aligned; those of figures to the right. */
+/** Rows of a table with aligned columns; columns of figures are right-aligned. */
 export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,

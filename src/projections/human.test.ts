@@ -81,7 +81,6 @@ describe('human output', () => {
         '',
         'step 1',
         'thinking: Let me see.',
-        '',
         'I will run the tests.',
         '✗ Bash npm test (exit 3, 1.2s)',
         '  line 1',

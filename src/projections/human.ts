@@ -47,20 +47,22 @@ const ANNOUNCED_FROM_MS = 5000;
 const SUB_AGENT_INDENT = '  ';
 
 /** Parts of the output. */
-type Block = 'head' | 'step' | 'text' | 'line' | 'end';
+type Block = 'head' | 'step' | 'thought' | 'text' | 'line' | 'end';
 
 /** The parts that begin with a blank line after a part; a heading is followed by none. */
 const BLANK_BEFORE: Readonly<Record<Block, readonly (Block | null)[]>> = {
   head: [],
-  step: ['head', 'step', 'text', 'line'],
+  step: ['head', 'step', 'thought', 'text', 'line'],
+  thought: ['head'],
   text: ['head', 'text', 'line'],
   line: ['head'],
-  end: ['head', 'step', 'text', 'line'],
+  end: ['head', 'step', 'thought', 'text', 'line'],
 };
 
 const BLOCKS: Partial<Record<Event['kind'], Block>> = {
   run_started: 'head',
   step_started: 'step',
+  thinking_finished: 'thought',
   run_finished: 'end',
 };
 

@@ -53,7 +53,7 @@ async function printRuns(state: StateDir, flags: ListFlags, io: Io): Promise<boo
     columns: io.out_is_terminal ? io.width : null,
     now_ms: Date.now(),
   };
-  return listed(state, index, io, (write) => {
+  return await listed(state, index, io, (write) => {
     const rows = index.listRuns(query);
     const texts = flags.json
       ? rows.map((row) => `${JSON.stringify(row)}\n`)
