@@ -104,7 +104,7 @@ export function flowed(parts: readonly string[], indent: string, style: HumanSty
   return `${text}\n`;
 }
 
-/** What somebody said, harmless. */
+/** The text of a message, harmless. */
 export function proseOf(text: string, style: HumanStyle): string {
   return style.wrap ? wrapLines(text, style.width).join('\n') : forTerminal(text);
 }

@@ -1,12 +1,13 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
-import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
+import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
 import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
+import type { StatsFlags } from './stats.ts';
 
 const count = countFrom(1);
 const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
@@ -177,15 +178,30 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 function defineStats(runs: Command, io: Io): void {
   runs
     .command('stats')
-    .description('how many runs there are, what they cost and how much room they take')
+    .description(
+      'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+    )
     .option('--days <n>', 'list the last N days', count, 14)
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }) => {
-      const { showStats } = await import('./keep.ts');
+    .addOption(
+      new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(
+        oneOf('model', 'project'),
+      ),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExamples:\n  $ tacho runs stats\n  $ tacho runs stats --by model')
+    .action(async (flags: StatsFlags) => {
+      const { showStats } = await import('./stats.ts');
       await showStats(await stateIfAny(io), flags, io);
     });
 }
+
+/** One of these words, of an option that may be given several times. */
+const oneOf =
+  (...words: string[]) =>
+  (value: string, before: unknown) => {
+    if (!words.includes(value)) throw new InvalidArgumentError(`Give ${words.join(' or ')}.`);
+    return each(value, before);
+  };
 
 /** An option with a number and a unit, as in tacho.yaml. */
 function checked(flags: string, text: string, { like, parse }: Measure): Option {

@@ -1,4 +1,4 @@
-/** What `runs list` does. */
+/** The action of `runs list`. */
 import { catchUp } from '../../app/runs/catch-up.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
@@ -33,7 +33,7 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
   await io.out.write(filtered ? await noneFound(io) : await noRuns(io));
 }
 
-/** What an empty store says: which one was looked at, and what to do. */
+/** For an empty store: its path, and how to record a run. */
 export async function noRuns(io: Io): Promise<string> {
   return `No runs in ${await statePath(io)} yet.
   tacho run --agent demo "try it"   record a run, without a model or network
