@@ -80,7 +80,9 @@ function defineVerify(runs: Command, io: Io, done: Done): void {
 function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
-    .description('finish captures whose tacho was killed; waits for agents that still run')
+    .description(
+      'finish the records of runs after tacho was killed; waits for agents that still run',
+    )
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
     .option(
@@ -140,7 +142,9 @@ Examples:
 function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
-    .description('remove runs that a policy lets go: archived first, unless told otherwise')
+    .description(
+      'remove old runs by a policy; they are archived first, unless --no-archive is given',
+    )
     .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))

@@ -65,7 +65,7 @@ async function printRuns(state: StateDir, flags: ListFlags, io: Io): Promise<boo
 }
 
 /**
- * Damage may show only when the rows are read: then the index is made anew and filled before it is read again. Once
+ * Damage may show only when the rows are read: then the index is made again from the journal. Once
  * rows are written there is no second try: the command reports the damage, and has to be run again.
  */
 async function listed(

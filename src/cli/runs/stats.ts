@@ -39,7 +39,10 @@ function statsText(stats: Stats, io: Io): string {
   const groups = Object.entries(GROUPS)
     .map(([name, key]) => ({ name, rows: stats[key] ?? [] }))
     .filter(({ rows }) => rows.length > 0);
-  const all = groups.flatMap(({ name, rows }) => [[name, ...FIGURES], ...rows.map((row) => cells(row, io))]);
+  const all = groups.flatMap(({ name, rows }) => [
+    [name, ...FIGURES],
+    ...rows.map((row) => cells(row, io)),
+  ]);
   const table = tableLines([...all, cells(stats.total, io)], (column) => column > 0);
   const lines: string[] = [];
   for (const { rows } of groups) {
