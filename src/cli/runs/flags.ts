@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
-import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
+import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { ListFlags } from './action.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { RecoverFlags } from './recover.ts';
@@ -170,7 +170,8 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
-      done(await restoreRuns(await runsOf(io), archive, { ...flags, runs }, io));
+      const state = await caughtUp(await stateOf(io), io);
+      done(await restoreRuns(state, archive, { ...flags, runs }, io));
     });
 }
 
