@@ -15,6 +15,12 @@ export async function stateIfAny(io: Io): Promise<StateDir | null> {
   return hasState(resolveStateDir({ flag: io.state_flag, env: io.env })) ? stateOf(io) : null;
 }
 
+/** Where the folder is, or would be. */
+export async function statePath({ state_flag: flag, env }: Io): Promise<string> {
+  const { resolveStateDir } = await import('../store/state-dir.ts');
+  return resolveStateDir({ flag, env });
+}
+
 /** The folder with an index that has every finished run of the journal, for commands that read runs. */
 export async function runsOf(io: Io): Promise<StateDir> {
   return caughtUp(await stateIfAny(io), io);

@@ -1,6 +1,7 @@
 /** A recorded run from its journal, through the same projections as the live one. */
 import { TachoError } from '../../lib/errors.ts';
 import { isRunId, shortRunIds } from '../../lib/ids.ts';
+import { localMinute } from '../../lib/local-time.ts';
 import type { Event } from '../../model/event.ts';
 import type { Candidate } from '../../store/index/find-run.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
@@ -40,18 +41,14 @@ function unknownRun({ path }: StateDir, text: string): TachoError {
 
 const CANDIDATES_SHOWN = 5;
 
-function localMinute(at_ms: number | null): string {
-  if (at_ms === null) return 'unknown time';
-  const at = new Date(at_ms);
-  const two = (value: number) => String(value).padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
-}
-
 function ambiguousRun(found: readonly Candidate[], text: string): TachoError {
   const names = shortRunIds(found.map(({ run_id }) => run_id));
   const lines = found
     .slice(0, CANDIDATES_SHOWN)
-    .map(({ started_ms, agent }, at) => `\n  ${names[at]}  ${localMinute(started_ms)}  ${agent}`);
+    .map(
+      ({ started_ms, agent }, at) =>
+        `\n  ${names[at]}  ${localMinute(started_ms) ?? 'unknown time'}  ${agent}`,
+    );
   const more = found.length > CANDIDATES_SHOWN ? '\n  …' : '';
   const say = `"${text}" is the name of several runs; give the id of one:${lines.join('')}${more}`;
   return new TachoError('usage', say, { stage: 'find' });
