@@ -3,8 +3,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
+import { withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
-import type { GcFlags, RestoreFlags } from './keep.ts';
+import type { GcFlags, RestoreFlags, StatsFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
 
@@ -33,15 +34,17 @@ export function defineRuns(program: Command, io: Io, done: Done, [name]: readonl
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
 }
 
+const LIST_EXAMPLES = `
+Examples:
+  $ tacho runs list --here --since yesterday
+  $ tacho runs list --status failed --limit 5
+  $ tacho runs list --label build=7 --json`;
+
 function defineList(runs: Command, io: Io): void {
-  runs
-    .command('list')
-    .description('list runs, newest first')
+  withRunFilters(runs.command('list').description('list runs, newest first'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')
-    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
       const { listRuns } = await import('./list.ts');
       await listRuns(await stateIfAny(io), flags, io);
@@ -176,13 +179,15 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 }
 
 function defineStats(runs: Command, io: Io): void {
-  runs
-    .command('stats')
-    .description('how many runs there are, what they cost and how much room they take')
+  withRunFilters(
+    runs
+      .command('stats')
+      .description('how many runs there are, what they cost and how much room they take'),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }) => {
+    .action(async (flags: StatsFlags) => {
       const { showStats } = await import('./keep.ts');
       await showStats(await stateIfAny(io), flags, io);
     });

@@ -180,15 +180,16 @@ export const UNWEIGH_RUN =
 export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND
   run_id IN (SELECT session FROM positions WHERE segment = ?)`;
 
-const DAY_MS = 86_400_000;
-
-/** The sums of each agent and day. Floating point: figures come from outside, and no sum of them fails. */
-export const SUM_RUNS = `${WEIGHTS}
-  SELECT agent, (started_ms - (started_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}) AS day_ms,
+/**
+ * The sums of each agent and local day, of the runs that a condition chooses. Floating point: figures come from outside, and
+ * no sum of them fails.
+ */
+export const sumRuns = (where: string) => `${WEIGHTS}
+  SELECT agent, date(started_ms / 1000, 'unixepoch', 'localtime') AS day,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
     iif(count(cost) = 0, NULL, total(cost)) AS cost,
     iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
-  FROM runs GROUP BY 1, 2`;
+  FROM runs ${where} GROUP BY 1, 2`;
 
 /** Newest first. */
 export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';

@@ -6,9 +6,9 @@ import type { CallStatus, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
-import { DELETE_RUNS, SAVE_RUN, SUM_RUNS, WEIGH_CLOSED, WEIGH_RUNS } from './index-schema.ts';
+import { DELETE_RUNS, SAVE_RUN, sumRuns, WEIGH_CLOSED, WEIGH_RUNS } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
-import { listing, type RunQuery } from './run-query.ts';
+import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 
 export type { RunQuery } from './run-query.ts';
 
@@ -47,8 +47,8 @@ export type WeighedRun = Pick<
 /** Runs of one agent that began on one day. */
 export interface RunSums {
   agent: string;
-  /** When the day begins, in UTC; null: not known. */
-  day_ms: number | null;
+  /** In local time, as `2026-11-01`; null: not known. */
+  day: string | null;
   runs: number;
   ok: number;
   tool_calls: number;
@@ -121,8 +121,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (weights: Weights) =>
-      db.read((prepared) => prepared.all(SUM_RUNS, ...valuesOf(weights))) as unknown[] as RunSums[],
+    sumRuns: (weights: Weights, query: RunQuery = {}) => {
+      const { where, values } = conditionsOf(query);
+      const given = [...valuesOf(weights), ...values];
+      return db.read((prepared) =>
+        prepared.all(sumRuns(where), ...given),
+      ) as unknown[] as RunSums[];
+    },
     /**
      * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
      * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.
