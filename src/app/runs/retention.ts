@@ -1,7 +1,7 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
 import { openIndex } from '../../store/index/index-db.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
-import type { RunSums } from '../../store/index/runs-table.ts';
+import type { RunQuery, RunSums } from '../../store/index/runs-table.ts';
 import { collectRuns } from '../../store/journal/gc.ts';
 import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
 import { weigh } from '../../store/sizes.ts';
@@ -68,18 +68,24 @@ export interface Stats {
 
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
+interface StatsOptions {
+  days: number;
+  /** Sums of each model or project too. */
+  by?: readonly SumKey[];
+  query?: RunQuery;
+}
+
 /**
- * Sums over all runs; `by`: with those of each model or project. `bytes`: a run's share of its journal segments, by its
- * entries, and its transcript and log as they were when it got its row.
+ * Sums over all runs, or those that a query chooses. `bytes`: a run's share of its journal segments, by its entries, and its
+ * transcript and log as they were when it got its row.
  */
 export async function statsOf(
   state: StateDir,
-  days: number,
-  by: readonly SumKey[] = [],
+  { days, by = [], query = {} }: StatsOptions,
 ): Promise<Stats> {
   using index = openIndex(state);
   const weights = await weigh(state, index);
-  const sums = index.sumRuns(weights, 'agent');
+  const sums = index.sumRuns(weights, 'agent', query);
   const [total = newRow('all')] = rowsOf(sums, () => 'all');
   const stats: Stats = {
     total,
@@ -88,7 +94,7 @@ export async function statsOf(
       .sort((a, b) => (dayOf(a) < dayOf(b) ? 1 : -1))
       .slice(0, days),
   };
-  for (const key of by) stats[`by_${key}`] = rowsOf(index.sumRuns(weights, key), byName);
+  for (const key of by) stats[`by_${key}`] = rowsOf(index.sumRuns(weights, key, query), byName);
   return stats;
 }
 

@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
-import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
+import { withRunFilters } from '../run-filter.ts';
+import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
@@ -34,15 +35,17 @@ export function defineRuns(program: Command, io: Io, done: Done, [name]: readonl
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
 }
 
+const LIST_EXAMPLES = `
+Examples:
+  $ tacho runs list --here --since yesterday
+  $ tacho runs list --status failed --limit 5
+  $ tacho runs list --label build=7 --json`;
+
 function defineList(runs: Command, io: Io): void {
-  runs
-    .command('list')
-    .description('list runs, newest first')
+  withRunFilters(runs.command('list').description('list runs, newest first'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')
-    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
       const { listRuns } = await import('./list.ts');
       await listRuns(await stateIfAny(io), flags, io);
@@ -175,16 +178,19 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
-      done(await restoreRuns(await runsOf(io), archive, { ...flags, runs }, io));
+      const state = await caughtUp(await stateOf(io), io);
+      done(await restoreRuns(state, archive, { ...flags, runs }, io));
     });
 }
 
 function defineStats(runs: Command, io: Io): void {
-  runs
-    .command('stats')
-    .description(
-      'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
-    )
+  withRunFilters(
+    runs
+      .command('stats')
+      .description(
+        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+      ),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
     .addOption(
       new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(

@@ -11,6 +11,7 @@ import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts'
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
+import { checkNames } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
@@ -32,6 +33,7 @@ export interface GcFlags {
 }
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
+  await checkNames(flags);
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
   const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };

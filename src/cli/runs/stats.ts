@@ -7,19 +7,22 @@ import { forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print } from '../command.ts';
+import { type RunFilterFlags, runQuery } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
-import { noRuns } from './list.ts';
+import { noneListed } from './list.ts';
 
-export interface StatsFlags {
+export interface StatsFlags extends RunFilterFlags {
   days: number;
   by?: SumKey[];
   json?: true;
 }
 
 export async function showStats(state: StateDir | null, flags: StatsFlags, io: Io): Promise<void> {
+  const query = await runQuery(flags);
   if (state !== null) await catchUpState(state, sayTo(io));
-  const stats = state === null ? NO_STATS : await statsOf(state, flags.days, flags.by);
-  const none = stats.total.runs === 0 ? await noRuns(io) : '';
+  const { days, by = [] } = flags;
+  const stats = state === null ? NO_STATS : await statsOf(state, { days, by, query });
+  const none = stats.total.runs === 0 ? await noneListed(state, flags, io) : '';
   await print(io, flags, stats, () => none || statsText(stats, io));
 }
 

@@ -15,7 +15,7 @@ import {
   WEIGH_RUNS,
 } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
-import { listing, type RunQuery } from './run-query.ts';
+import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 
 export type { RunQuery } from './run-query.ts';
 
@@ -131,10 +131,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (weights: Weights, key: SumKey) =>
-      db.read((prepared) =>
-        prepared.all(sumRuns(key), ...valuesOf(weights)),
-      ) as unknown[] as RunSums[],
+    sumRuns: (weights: Weights, key: SumKey, query: RunQuery = {}) => {
+      const { where, values } = conditionsOf(query);
+      const given = [...valuesOf(weights), ...values];
+      return db.read((prepared) =>
+        prepared.all(sumRuns(key, where), ...given),
+      ) as unknown[] as RunSums[];
+    },
     /**
      * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
      * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.
