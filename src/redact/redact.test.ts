@@ -77,7 +77,7 @@ describe('what is found', () => {
 
   verifies(
     'ST-7',
-    'headers, passwords in addresses and key pairs are replaced where they stand',
+    'headers, passwords in URLs and key pairs are replaced in place',
     () => {
       const mark = (kind: string, secret: string) => `[REDACTED:${kind}:${hash(secret)}]`;
       const basic = 'dXNlcjpwYXNz';
@@ -568,7 +568,7 @@ describe('cost', () => {
         const native = new RegExp(pattern, 'g');
         fc.pre(!native.test(''));
         native.lastIndex = 0;
-        // An empty match is none; how JavaScript goes on behind it is of no use here.
+        // Empty matches do not count; how JavaScript continues after one does not matter here.
         const meant = [...sample.matchAll(native)];
         fc.pre(meant.every(([whole]) => whole !== ''));
         const found: string[] = [];
