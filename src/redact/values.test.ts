@@ -39,21 +39,17 @@ describe('values of variables', () => {
     }
   });
 
-  verifies(
-    'ST-7',
-    'a value that is too short is named, and an empty one is not',
-    () => {
-      const env = {
-        MY_PIN_TOKEN: '12345',
-        OTHER_TOKEN: '',
-        MAX_OUTPUT_TOKENS: '32000',
-        AUTH: 'true',
-      };
-      const tool = redactor({ ...env, LONG_TOKEN: '123456' });
-      expect(tool.too_short).toEqual(['MY_PIN_TOKEN']);
-      expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
-    },
-  );
+  verifies('ST-7', 'a value that is too short is named, and an empty one is not', () => {
+    const env = {
+      MY_PIN_TOKEN: '12345',
+      OTHER_TOKEN: '',
+      MAX_OUTPUT_TOKENS: '32000',
+      AUTH: 'true',
+    };
+    const tool = redactor({ ...env, LONG_TOKEN: '123456' });
+    expect(tool.too_short).toEqual(['MY_PIN_TOKEN']);
+    expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
+  });
 
   verifies('ST-7', 'names that look secret, and names that do not', () => {
     const secret = [
