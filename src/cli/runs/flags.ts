@@ -184,12 +184,13 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 }
 
 function defineStats(runs: Command, io: Io): void {
-  const stats = runs
-    .command('stats')
-    .description(
-      'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
-    );
-  withRunFilters(stats)
+  withRunFilters(
+    runs
+      .command('stats')
+      .description(
+        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+      ),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
     .addOption(
       new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(
