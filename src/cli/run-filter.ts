@@ -96,8 +96,10 @@ export async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>
     const word = flags[name];
     if (word === undefined || known[name].includes(word)) continue;
     const near = nearest(word, known[name]);
-    const hint = near === undefined ? '' : ` did you mean ${near}?`;
-    const text = `unknown ${name} "${word}":${hint} known are ${known[name].join(', ')}`;
+    const list = known[name].join(', ');
+    const hint =
+      near === undefined ? `known are ${list}` : `did you mean ${near}? Known are ${list}`;
+    const text = `unknown ${name} "${word}": ${hint}`;
     throw new TachoError('usage', text, { stage: 'request' });
   }
 }

@@ -66,6 +66,15 @@ export interface Stats {
   by_day: StatsRow[];
 }
 
+interface StatsOptions {
+  /** The last of them are listed one by one. */
+  days: number;
+  /** Also the sums of each model or project. */
+  by?: readonly SumKey[] | undefined;
+  /** Of these runs alone. */
+  query?: RunQuery;
+}
+
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
 interface StatsOptions {
