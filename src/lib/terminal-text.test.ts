@@ -87,17 +87,31 @@ describe('oneLine', () => {
 });
 
 describe('wrapLines', () => {
-  test('keeps line ends, expands tabs and goes on in the next line', () => {
-    expect(wrapLines('abcdef\n\n\tx', 4)).toEqual(['abcd', 'ef', '', '    ', 'x']);
+  test('keeps line ends and indentation, expands tabs and cuts words that are too long', () => {
+    expect(wrapLines('abcdef\n\n\tx', 6)).toEqual(['abcdef', '', '    x']);
+    expect(wrapLines('abcdef x', 4)).toEqual(['abcd', 'ef x']);
     expect(wrapLines('日本語', 4)).toEqual(['日本', '語']);
     expect(wrapLines('日', 1)).toEqual(['日']);
   });
 
-  test('loses nothing but line ends', () => {
+  test('breaks between words, and beside wide characters', () => {
+    expect(wrapLines('a misspelt variable  for everybody', 13)).toEqual([
+      'a misspelt',
+      'variable  for',
+      'everybody',
+    ]);
+    expect(wrapLines('ab   cd', 3)).toEqual(['ab', 'cd']);
+    expect(wrapLines('see 日本語 now', 8)).toEqual(['see 日本', '語 now']);
+    expect(wrapLines('  two words', 8)).toEqual(['  two', 'words']);
+  });
+
+  test('loses nothing but blanks, and fits', () => {
+    const squeezed = (text: string) => text.replace(/\s+/g, '');
     fc.assert(
       fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, width) => {
-        const safe = forTerminal(text).replaceAll('\t', '    ');
-        return wrapLines(text, width).join('') === safe.replaceAll('\n', '');
+        const lines = wrapLines(text, width);
+        expect(squeezed(lines.join(''))).toBe(squeezed(forTerminal(text)));
+        for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
       }),
     );
   });

@@ -18,32 +18,42 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
   return takeColumns(line, width - columns(ellipsis)) + takeColumns(ellipsis, width);
 }
 
-/** Harmless text as lines of at most `width` columns; a line that is too long goes on in the next one. */
+/**
+ * Harmless text as lines of at most `width` columns. A line that is too long is broken between words, or beside a wide
+ * character; a longer word is cut. Blanks at the end of a line are dropped.
+ */
 export function wrapLines(text: string, width: number): string[] {
   const most = Math.max(1, width);
   const lines = forTerminal(text).replaceAll('\t', TAB).split('\n');
-  return lines.flatMap((line) => wrapLine(line, most));
+  return lines.flatMap((line) => wrapLine(line.trimEnd(), most));
 }
 
 function wrapLine(line: string, width: number): string[] {
+  if (line.length <= width && ASCII.test(line)) return [line];
   const lines: string[] = [];
-  if (ASCII.test(line)) {
-    for (let at = 0; at < line.length; at += width) lines.push(line.slice(at, at + width));
-    return lines.length === 0 ? [''] : lines;
-  }
-  let used = 0;
+  const put = (from: number, to: number) => lines.push(line.slice(from, to).trimEnd());
   let start = 0;
+  let used = 0;
+  /** Where the open line can be broken, and its columns up to there. */
+  let place = 0;
+  let before = 0;
+  let words = false;
   for (const { segment, index } of characters(line)) {
     const wide = characterColumns(segment);
-    // A character wider than the whole line still has to go somewhere.
-    if (used + wide > width && used > 0) {
-      lines.push(line.slice(start, index));
-      start = index;
-      used = 0;
+    if (wide > 1 && words) [place, before] = [index, used];
+    // Blanks never begin a line: they may go beyond its end, where they are dropped.
+    if (segment !== ' ' && used + wide > width && used > 0) {
+      const [end, taken] = place > start ? [place, before] : [index, used];
+      put(start, end);
+      start = end;
+      used -= taken;
+      words = start < index;
     }
     used += wide;
+    if (segment !== ' ') words = true;
+    if (words && (segment === ' ' || wide > 1)) [place, before] = [index + segment.length, used];
   }
-  lines.push(line.slice(start));
+  put(start, line.length);
   return lines;
 }
 
