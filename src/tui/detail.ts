@@ -2,7 +2,7 @@
 import { takeColumns, wrapLines } from '../lib/terminal-text.ts';
 import { TUI_LIMITS } from './limits.ts';
 import { callMark, callNotes, diffTone, type RowStyle } from './rows.ts';
-import type { CallRow, Row, TuiState } from './state.ts';
+import type { Row, TuiState } from './state.ts';
 import { cut, marked, painted, separatorOf, type Tone } from './style.ts';
 
 /** A harmless line that fits, and how it is painted. */
@@ -11,7 +11,7 @@ export interface PageLine {
   tone: Tone;
 }
 
-/** What the opened row is, in one line. */
+/** One line that names the opened row. */
 export function titleOf(row: Row, style: RowStyle): string {
   if (row.kind !== 'call') return style.colour.bold(row.kind === 'text' ? 'message' : 'note');
   const { sign, tone } = callMark(row, style);
@@ -75,7 +75,7 @@ function sectionsOf(state: TuiState, row: Row): Section[] {
   return [...sections, ...lossOf(state, row)];
 }
 
-/** What is not shown, and where it is. */
+/** The texts that are not shown, and where they are. */
 function lossOf(state: TuiState, { parts }: Exclude<Row, { kind: 'text' }>): Section[] {
   const run = state.run.started?.run_id ?? 'last';
   const where = `tacho show ${run} --full prints all of it`;
@@ -103,7 +103,3 @@ function messageOf({ rows }: TuiState, row: Row): string {
 
 export const pageText = ({ text, tone }: PageLine, style: RowStyle) =>
   painted(marked(takeColumns(text, style.cols), style.search, style), tone, style);
-
-/** The call that a row shows or belongs to. */
-export const callOf = (row: Row | undefined): CallRow | null =>
-  row === undefined ? null : row.kind === 'call' ? row : row.parent;

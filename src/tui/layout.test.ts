@@ -376,3 +376,13 @@ test('a run of more calls than the view keeps is painted as fast as a short one'
   expect(performance.now() - began).toBeLessThan(2_000);
   expect(linesOf(frame)[0]).toContain('30000 calls');
 });
+
+test('a list that fits is shown from its first line on, also where rows have several lines', () => {
+  const make = createMaker();
+  const failed = make('call_finished', { status: 'error', output: 'a\nb' });
+  const more = make('call_requested', { call_id: 'c2' });
+  const frame = frameOf([make('call_requested'), failed, more], { cols: 60, rows: 12 });
+  expect(bodyOf(frame)[0]).toMatch(/^ {2}✗ Bash/);
+  press(frame, 'g', 'G', 'k', '<page_up>');
+  expect(bodyOf(frame)[0]).toMatch(/^› ✗ Bash/);
+});

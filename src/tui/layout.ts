@@ -175,7 +175,7 @@ const homely = (path: string, home: string | null) =>
     ? `~${path.slice(home.length)}`
     : path;
 
-/** What is going on, or how it ended. */
+/** The activity of a run, or the error that ended it. */
 function statusLine(frame: Frame, style: TuiStyle): string {
   const { state, live, now_ms, size } = frame;
   const { colour } = style;

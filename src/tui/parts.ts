@@ -17,7 +17,7 @@ export interface Parts extends Partial<Record<PartName, string>> {
 
 export const newParts = (): Parts => ({ missing: 0, dropped: false, held: false });
 
-/** What an object takes beside its texts, in characters: many small ones count too. */
+/** The size of an object without its texts, in characters: many small ones count too. */
 const OVERHEAD = 200;
 const SPENT_AT_ONCE = 1_000;
 

@@ -1,4 +1,4 @@
-/** What a person looks at in a run, and how keys change it: a list of rows, a page on top of it, a search, a question. */
+/** The place of a person in a run, and how keys change it: a list of rows, a page on top of it, a search, a question. */
 import { detailLines } from './detail.ts';
 import { keyLines, RUN_KEYS } from './help.ts';
 import { linesOf, type Move, moveOf } from './keys.ts';
@@ -29,7 +29,7 @@ export interface RunView {
   search: Search;
   /** Where the list was when a search was begun. */
   searched_from: Spot | 'end';
-  /** Whether the question is shown whether the run shall be cancelled. */
+  /** Whether the question "Cancel the run?" is shown. */
   asking: boolean;
   cancelling: boolean;
 }
@@ -48,11 +48,11 @@ export interface RunScreen {
   state: TuiState;
   view: RunView;
   size: Size;
-  /** Whether the run is going on, so that it can be cancelled. */
+  /** Whether the run has not ended, so that it can be cancelled. */
   live: boolean;
 }
 
-/** What a key asks the caller to do. */
+/** A request of a key to the caller. */
 export type Wish = 'leave' | 'cancel' | null;
 
 /** How the screen is divided: lines for the body, columns for the list and for the page. */

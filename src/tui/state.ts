@@ -1,4 +1,4 @@
-/** What the view of a run knows: a bounded fold over the run's events. Rows have consecutive ids from `firstId` on. */
+/** The state of the view of a run: a bounded fold over the run's events. Rows have consecutive ids from `firstId` on. */
 import { RecentMap } from '../lib/bounded.ts';
 import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';

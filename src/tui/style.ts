@@ -1,7 +1,7 @@
 /** How the views look: colours, signs, and lines of exactly the room that they have. */
 import { columns, oneLine, takeColumns } from '../lib/terminal-text.ts';
 
-export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
+type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
 
 export interface TuiStyle {
   colour: Record<Colour, (text: string) => string>;
@@ -40,7 +40,7 @@ export function spinnerOf(now_ms: number, unicode: boolean): string {
   return frames[Math.floor(Math.max(0, now_ms) / SPINNER_FRAME_MS) % frames.length] ?? '*';
 }
 
-export const ellipsisOf = ({ unicode }: TuiStyle) => (unicode ? '…' : '...');
+const ellipsisOf = ({ unicode }: TuiStyle) => (unicode ? '…' : '...');
 export const separatorOf = ({ unicode }: TuiStyle) => (unicode ? ' · ' : ' - ');
 /** Before the selected line. */
 export const gutterOf = (selected: boolean, { unicode, colour }: TuiStyle) =>
@@ -59,6 +59,12 @@ export function fill(text: string, width: number): string {
   const wide = columns(text);
   return wide > width ? takeColumns(text, width) : text + ' '.repeat(width - wide);
 }
+
+const COLOUR = /\u001b\[\d+m/g;
+
+/** A line that may have our own colours, at most `width` columns; one that is too long loses its colours. */
+export const clipped = (line: string, width: number) =>
+  columns(line) <= width ? line : takeColumns(line.replace(COLOUR, ''), width);
 
 /** Two texts at both ends of a line, each with a margin; the left one is cut, the right one left out where they do not fit. */
 export function ends(left: string, right: string, width: number, style: TuiStyle): string {

@@ -22,24 +22,25 @@ function fromRow(shape: Shape, row: number): Spot | null {
   return null;
 }
 
-export function endOf(shape: Shape, from = shape.last): Spot {
-  for (let at = Math.min(from, shape.last); at >= shape.first; at--) {
-    const height = shape.height(at);
-    if (height > 0) return { row: at, line: height - 1 };
-  }
-  return { row: shape.first, line: 0 };
+/** The last row that is shown at or before the row; null: none. */
+function upTo(shape: Shape, row: number): number | null {
+  for (let at = Math.min(shape.last, row); at >= shape.first; at--)
+    if (shape.height(at) > 0) return at;
+  return null;
+}
+
+/** The last line. */
+export function endOf(shape: Shape): Spot {
+  const row = upTo(shape, shape.last);
+  return row === null ? { row: shape.first, line: 0 } : { row, line: shape.height(row) - 1 };
 }
 
 /** The nearest line that exists and is shown: rows are dropped, folded, and change their height. */
 function near(shape: Shape, { row, line }: Spot): Spot {
   const height = row < shape.first || row > shape.last ? 0 : shape.height(row);
   if (height > 0) return { row, line: Math.min(line, height - 1) };
-  return (row < shape.first ? null : orNull(shape, row - 1)) ?? fromRow(shape, row) ?? endOf(shape);
-}
-
-function orNull(shape: Shape, row: number): Spot | null {
-  const spot = endOf(shape, row);
-  return spot.row <= shape.last && shape.height(spot.row) > 0 ? { row: spot.row, line: 0 } : null;
+  const up = upTo(shape, row);
+  return up === null ? (fromRow(shape, row) ?? endOf(shape)) : { row: up, line: 0 };
 }
 
 /** `lines` further down, or up where negative; at most to the ends. */
@@ -47,9 +48,9 @@ export function moved(shape: Shape, from: Spot, lines: number): Spot {
   let { row, line } = near(shape, from);
   line += lines;
   while (line < 0) {
-    const up = orNull(shape, row - 1);
+    const up = upTo(shape, row - 1);
     if (up === null) return { row, line: 0 };
-    row = up.row;
+    row = up;
     line += shape.height(row);
   }
   for (let height = shape.height(row); line >= height; height = shape.height(row)) {

@@ -31,7 +31,6 @@ const PENDING: readonly string[] = [
   'src/projections/',
   'src/redact/',
   'src/store/',
-  'src/tui/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',

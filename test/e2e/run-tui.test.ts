@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { CHAOS } from '../chaos-agent.ts';
+import { CHAOS, played } from '../chaos-agent.ts';
 import { bin, usePlace } from './cli.ts';
 import { openPty, type Pty } from './pty.ts';
 
@@ -32,14 +32,15 @@ test('the view stays when the run ends: a call is opened, searched and left; the
   expect(terminal.lines().at(-1)).toMatch(/^ q quit · Enter open/);
   terminal.type('?');
   await terminal.until('the keys', has('fold or unfold a sub-agent'));
-  terminal.type('q/greet.sh\r');
+  terminal.type('q/GRACE\r');
   await terminal.until('the match', (lines) =>
-    lines.some((line) => line.startsWith('›') && line.includes('greet.sh')),
+    lines.some((line) => line.startsWith('› ✗ Bash') && line.includes('Ada Grace')),
   );
-  // From the first match on, the next call with a diff.
   terminal.type('/$name\r\r');
   await terminal.until('the diff', has('+'));
-  expect(terminal.lines().slice(2).join('\n')).toMatch(/✓ Edit · ok .*greet\.sh.*\ndiff\n.*-.*\n.*\+.*\$name/s);
+  expect(terminal.lines().slice(2).join('\n')).toMatch(
+    /✓ Edit · ok .*greet\.sh.*\ndiff\n.*-.*\n.*\+.*\$name/s,
+  );
   terminal.type('\u001b');
   await terminal.until('the list', has('q quit'));
   terminal.type('q');
@@ -65,7 +66,7 @@ test('q leaves the view and the run continues; v returns to it; Ctrl-C asks firs
   const terminal = watch(script);
   await terminal.until('the run', has('running'));
   terminal.type('q');
-  await terminal.until('plain text', has('Press v to return to the view'));
+  await terminal.until('plain text', has('return to the view'));
   expect(terminal.alternate()).toBe(false);
   terminal.type('\u0003');
   await terminal.until('the question', has('Cancel the run? y/n'));
@@ -103,6 +104,42 @@ test('SIGTERM ends the run and the view without a key', async () => {
   const { code } = await terminal.ended;
   expect(code).toBe(143);
   expect(terminal.alternate()).toBe(false);
+});
+
+test('tacho runs lists past runs, filters them and opens one', async () => {
+  for (const script of ['default', 'agent-error'])
+    await place.tacho([
+      'run',
+      ...CHAOS,
+      '--cwd',
+      place.work,
+      `play ${script}`,
+      '--',
+      ...played(script),
+    ]);
+  pty = openPty([process.execPath, bin, 'runs', '--state-dir', place.state]);
+  const terminal = pty;
+  await terminal.until('the runs', (lines) =>
+    /^› .* agent_error .*play agent/.test(lines[2] ?? ''),
+  );
+  expect(terminal.lines()[3]).toMatch(/^ {2}\w{10} .* demo +ok .*play default/);
+  terminal.type('f');
+  await terminal.until('failed runs', has('1 run · failed runs'));
+  terminal.type('ff/default\r');
+  await terminal.until('the filter', (lines) => /^› .* ok .*play default/.test(lines[2] ?? ''));
+  terminal.type('\r');
+  await terminal.until('the run', (lines) => /^ ✓ ok .* · 10 calls/.test(lines[0] ?? ''));
+  expect(terminal.lines()[1]).toMatch(/^ play default .*work$/);
+  terminal.type('/$name\r\r');
+  await terminal.until('its diff', has('+$name!'));
+  terminal.type('qq');
+  await terminal.until('the list', has('q quit'));
+  terminal.type('q');
+  expect((await terminal.ended).code).toBe(0);
+  expect(terminal.alternate()).toBe(false);
+  const piped = await place.tacho(['runs']);
+  expect({ code: piped.code, stdout: piped.stdout }).toEqual({ code: 2, stdout: '' });
+  expect(piped.stderr).toContain('Usage: tacho runs');
 });
 
 test('without a terminal the live view is refused in a clear word, and nothing is started', async () => {

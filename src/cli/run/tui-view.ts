@@ -2,20 +2,22 @@
  * The full-screen view of a run, and the plain text that takes its place when the person leaves the view.
  * Contract: once the run is over and the view is closed, the summary is on the normal screen, and the terminal is as it was.
  */
-import { createColours } from '../../lib/colours.ts';
-import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { HumanProjection } from '../../projections/human.ts';
-import { editDiff } from '../../projections/human-parts.ts';
+import { editDiff, proseOf } from '../../projections/human-parts.ts';
 import { openKeyboard } from '../../tui/keyboard.ts';
 import { newRunView, type Wish } from '../../tui/run-view.ts';
 import { addNote, createTuiState, takeEvent } from '../../tui/state.ts';
 import { openTui } from '../../tui/tui.ts';
 import type { Io } from '../command.ts';
 import { onSignals } from '../signals.ts';
+import { styleOf } from '../style.ts';
 
-const LEFT =
-  'The run continues in this process. Press v to return to the view, Ctrl-C to cancel the run.\n';
+const LEFT = `The run continues in this process.
+  v        return to the view
+  Ctrl-C   cancel the run, after a question
+
+`;
 const QUESTION = 'Cancel the run? y/n\n';
 const CONTINUES = 'The run continues.\n';
 const CANCELLING = 'Cancelling the run. Ctrl-C again kills the agent.\n';
@@ -59,18 +61,19 @@ export class TuiView {
   }
 
   async take(events: readonly Event[]): Promise<void> {
-    let text = '';
+    let printed = '';
     for (const event of events) {
       takeEvent(this.#run.state, event, performance.now());
       const shown = this.#run.human.project(event);
-      if (this.#tui === null) text += shown;
+      if (this.#tui === null) printed += shown;
       else if (event.kind === 'run_finished') {
         const { final_output } = event.data;
-        this.#run.ending = final_output === '' ? shown : `${forTerminal(final_output)}\n\n${shown}`;
+        const text = final_output === '' ? '' : `${proseOf(final_output, styleOf(this.#io))}\n\n`;
+        this.#run.ending = text + shown;
       }
     }
     this.#tui?.changed();
-    if (text !== '' && !this.#io.out.gone) await this.#io.out.write(text);
+    if (printed !== '' && !this.#io.out.gone) await this.#io.out.write(printed);
   }
 
   /** A message of tacho itself: a note in the view, and on standard error once that can be seen. */
@@ -117,7 +120,7 @@ export class TuiView {
     else if (wish === 'leave') void this.#leave();
   }
 
-  /** Whoever cancels a run wants to leave: the view does not wait for another key. */
+  /** A person who cancels a run wants to leave: the view does not wait for another key. */
   #cancel(): void {
     this.#cancelling = true;
     this.#left.resolve();
@@ -152,12 +155,10 @@ export class TuiView {
 }
 
 function newRun(io: Io, { agent, cwd }: TuiViewOptions) {
-  const { unicode, width } = io;
-  const colour = createColours(io.colour);
   return {
     state: createTuiState({ agent, now_ms: performance.now(), diffOf: editDiff }),
     view: newRunView(),
-    human: new HumanProjection({ colour, unicode, width, stream: false, cwd }),
+    human: new HumanProjection({ ...styleOf(io), stream: false, cwd }),
     ending: '',
   };
 }
