@@ -26,13 +26,25 @@ const SUBCOMMANDS: Readonly<Record<string, Define>> = {
   stats: defineStats,
 };
 
-export function defineRuns(program: Command, io: Io, done: Done, [name]: readonly string[]): void {
+const BROWSE_HELP = `
+On a terminal, tacho runs without a command shows the runs full-screen: Enter opens one, ? lists the keys.`;
+
+export function defineRuns(program: Command, io: Io, done: Done, args: readonly string[]): void {
+  const [name] = args.slice(args.indexOf('runs') + 1);
   const runs = program
     .command('runs')
     .description(
       'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
-    );
+    )
+    .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
+  // With an action, the help would no longer be printed in a pipe, and a misspelt command no longer be reported.
+  const bare = name === undefined || name.startsWith('-');
+  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  runs.action(async () => {
+    const { browseRuns } = await import('./browse.ts');
+    await browseRuns(await stateIfAny(io), io);
+  });
 }
 
 const LIST_EXAMPLES = `
