@@ -13,7 +13,7 @@ import type { Io } from '../command.ts';
 import { onSignals } from '../signals.ts';
 import { sayTo } from '../state.ts';
 import { styleOf } from '../style.ts';
-import { noRuns } from './list.ts';
+import { noneListed } from './list.ts';
 import { listLines } from './list-text.ts';
 
 interface Listed extends ListedRun {
@@ -21,7 +21,7 @@ interface Listed extends ListedRun {
 }
 
 export async function browseRuns(state: StateDir | null, io: Io): Promise<void> {
-  if (state === null) return io.out.write(await noRuns(io));
+  if (state === null) return io.out.write(await noneListed(state, {}, io));
   using index = openIndex(state);
   await catchUp(state, index, sayTo(io));
   const here = projectOf(process.cwd()).path;
