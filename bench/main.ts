@@ -1,6 +1,6 @@
 /** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into README.md. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable, withMarked } from '../scripts/markdown.ts';
 import type { Row } from './measure.ts';
@@ -56,6 +56,12 @@ if (words.some((word) => word === '--help' || word === '-h')) {
 const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
 if (unknown !== undefined)
   throw new Error(`unknown question "${unknown}": there are ${Object.keys(QUESTIONS).join(', ')}`);
+
+// Nothing is written into the store of whoever measures.
+const user_state = mkdtempSync(join(tmpdir(), 'tacho-bench-state-'));
+process.env.XDG_STATE_HOME = user_state;
+delete process.env.TACHO_HOME;
+process.on('exit', () => rmSync(user_state, { recursive: true, force: true }));
 
 const rows: Row[] = [];
 for (const [name, load] of Object.entries(QUESTIONS)) {

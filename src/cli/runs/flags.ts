@@ -187,7 +187,10 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .argument('[runs...]', 'only these')
     .option('--any-size', 'without a limit on what it unpacks to')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tacho runs restore ~/.local/state/tacho/archive/01m7.jsonl.zst',
+    )
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
       const state = await caughtUp(await stateOf(io), io);
