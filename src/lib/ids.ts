@@ -55,6 +55,13 @@ export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
+const SHORT_CHARS = 10;
+
+/** The beginning of a run id, without `r_`: enough to name a run among those of one store, in most cases. */
+export function shortRunId(run_id: string): string {
+  return run_id.replace(/^r_/, '').slice(0, SHORT_CHARS);
+}
+
 /** The only way an id from outside becomes a file name: its hash, never the id itself (ST-8). */
 export function fileFor(kind: string, id: string): string {
   return `${kind}-${base32(createHash('sha256').update(id).digest(), 26)}`;
