@@ -81,6 +81,20 @@ test('convert of nothing, or of garbage, is an outcome that says so', async () =
   }
 });
 
+test('convert of what another agent wrote prints what it read, and names that agent', async () => {
+  const args = ['convert', '--agent', 'codex'];
+  for (const given of [
+    await tacho([...args, recording]),
+    await tacho(args, { input: readFileSync(recording) }),
+  ]) {
+    expect(given.code).toBe(1);
+    expect(checkOutcome(JSON.parse(given.stdout))).toBe(true);
+    expect(given.stderr).toMatch(
+      /^error: the input has no records of Codex CLI \(stdout\): it looks like --agent claude --from stdout/,
+    );
+  }
+});
+
 verifies('ST-10', 'replay prints exactly what the run printed, in either mode', async () => {
   for (const script of ['default', 'garbage', 'provider-error', 'words']) {
     const run = await tacho(demo(script, '--stream'));
