@@ -10,6 +10,7 @@ import { defineDrift } from './drift/flags.ts';
 import { defineEmit } from './emit/flags.ts';
 import { defineEval } from './eval/flags.ts';
 import { defineImport } from './import/flags.ts';
+import { defineInit } from './init/flags.ts';
 import { defineReplay } from './replay/flags.ts';
 import { defineReview } from './review/flags.ts';
 import { defineRun } from './run/flags.ts';
@@ -59,6 +60,7 @@ const GROUPS: Readonly<Record<string, Listed>> = {
     emit: [defineEmit, "send another program's messages to a collector"],
   },
   'Manage:': {
+    init: [defineInit, 'create a .tacho folder: a store for this project'],
     agents: [defineAgents, 'list the supported agents and what each reports'],
     doctor: [defineDoctor, 'check whether tacho can record here'],
     trust: [defineTrust, "agree to what a folder's files may do"],
@@ -89,7 +91,7 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
     .addOption(
       new Option(
         '--state-dir <dir>',
-        'folder of the recorded runs (default: $TACHO_HOME, else .tacho here)',
+        "the folder that stores the runs (default: $TACHO_HOME, else .tacho here or above, else the user's store)",
       ),
     )
     .helpOption('-h, --help', 'show help')
