@@ -217,6 +217,33 @@ test('a deleted run stays deleted, also after a reindex', async () => {
   expect((await tacho(['runs', 'verify', kept_id as string])).code).toBe(0);
 });
 
+test('rm asks on a terminal, and elsewhere takes only whole ids or --yes', async () => {
+  const { records } = await tacho(demo('fixed'));
+  const id = records[0].run_id as string;
+  const short = id.slice(2, 12);
+  const refused = await tacho(['runs', 'rm', 'last']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toMatch(/^error: "last" is not a whole run id: add --yes to delete/);
+  expect(refused.stderr).toContain(`  ${short}  `);
+  const rm = ['env', `TACHO_HOME=${place.state}`, process.execPath, bin, 'runs', 'rm', short];
+  for (const [answer, code] of [
+    ['n\n', 1],
+    ['y\n', 0],
+  ] as const) {
+    const pty = openPty(rm);
+    await pty.until('the question', (lines) =>
+      lines.some((line) => line.startsWith('Delete 1 run for good? [y/N]')),
+    );
+    expect(pty.lines().join('\n')).toMatch(new RegExp(`^  ${short}  .*  demo  please$`, 'm'));
+    pty.type(answer);
+    expect((await pty.ended).code).toBe(code);
+    expect(pty.bytes()).toContain(code === 1 ? 'Nothing was deleted.' : `${id}: deleted`);
+    pty.close();
+  }
+  const again = (await tacho(demo('fixed'))).records[0].run_id;
+  expect((await tacho(['runs', 'rm', 'last', '-y'])).stdout).toBe(`${again}: deleted\n`);
+});
+
 function segmentOf(run: string): string {
   const folder = join(place.state, 'journal');
   const files = readdirSync(folder).map((name) => join(folder, name));
