@@ -396,11 +396,12 @@ test('--state-dir may stand before or behind the command', async () => {
 
 verifies(
   'ST-8',
-  'without a word the state lies in .tacho here: for its owner only, and unseen by git',
+  'the .tacho folder that tacho init creates is for its owner only, and ignored by git',
   async () => {
     const git = (...args: string[]) =>
       spawnSync('git', args, { cwd: place.work, encoding: 'utf8' });
     git('init', '-q');
+    expect((await tacho(['init'], { env: { TACHO_HOME: '' } })).code).toBe(0);
     const result = await tacho(demo('fixed'), { env: { TACHO_HOME: '' } });
     expect(result.code).toBe(0);
     expect(git('status', '--porcelain').stdout).toBe('?? tacho-demo/\n');

@@ -4,6 +4,7 @@ import { SESSION_PLACES } from '../../agents/session-places.ts';
 import { APP_LIMITS } from '../../app/limits.ts';
 import { FORCE_FLAG, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
+import { timeArgument } from '../run-filter.ts';
 import type { ImportFlags } from './action.ts';
 
 const PLACES = Object.entries(SESSION_PLACES)
@@ -30,13 +31,6 @@ function jobs(text: string): number {
   return count;
 }
 
-function date(text: string): number {
-  const at_ms = Date.parse(text);
-  if (Number.isNaN(at_ms))
-    throw new InvalidArgumentError('Give a date, as 2026-11-01 or 2026-11-01T12:00:00Z.');
-  return at_ms;
-}
-
 export function defineImport(program: Command, io: Io, done: Done): void {
   program
     .command('import')
@@ -51,7 +45,7 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option(
       '--since <time>',
       'with --all or --last: only sessions used since then: 2026-11-01, 12h, 2d, yesterday',
-      date,
+      (text: string) => timeArgument(text).from_ms,
     )
     .addOption(
       new Option('--jobs <n>', 'import with N processes at once').default(1).argParser(jobs),

@@ -1,6 +1,5 @@
-/** What `runs verify`, `runs reindex` and `runs rm` do. */
+/** The actions of `runs verify`, `runs reindex` and `runs rm`. */
 
-import { findRunIds } from '../../app/runs/replay.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print, printPretty } from '../command.ts';
 import { sayTo } from '../state.ts';
