@@ -14,8 +14,10 @@ import { nativeTypes, shapesOf } from './native-types.ts';
 import {
   agentsReference,
   cliReference,
+  importingGuide,
   liveProtocolReference,
   readme,
+  sessionPlaces,
   toolNamesReference,
 } from './reference.ts';
 
@@ -100,6 +102,9 @@ export async function generated(): Promise<Map<string, string>> {
   files.set('docs/reference/agents.md', agentsReference(agents));
   files.set('README.md', readme(committed('README.md'), agents));
   files.set('docs/reference/tool-names.md', toolNamesReference());
+  files.set('src/agents/session-places.ts', sessionPlaces());
+  const importing = 'docs/guide/importing.md';
+  files.set(importing, importingGuide(committed(importing)));
   return files;
 }
 
