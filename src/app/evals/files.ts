@@ -1,6 +1,6 @@
 /** Eval files and what they name, from disk. */
 import { realpathSync, statSync } from 'node:fs';
-import { dirname, normalize, resolve } from 'node:path';
+import { dirname, join, normalize, resolve } from 'node:path';
 import { parseEvalFile } from '../../evals/files/eval-file.ts';
 import type { Files } from '../../evals/files/suite.ts';
 import type { EvalFile } from '../../evals/types.ts';
@@ -28,6 +28,12 @@ class EvalSources implements Files {
     const file = readTextFile(path, { bytes_max: APP_LIMITS.eval_file_bytes_max, stage: 'eval' });
     this.read.set(realpathSync(path), hashOf(file.bytes));
     return file.text;
+  }
+
+  /** A text that a program passes in; `path` only says where the names in it start from. */
+  given(path: string, text: string): string {
+    this.read.set(path, hashOf(text));
+    return text;
   }
 
   open(from: string, name: string): { path: string; text: string } | null {
@@ -81,8 +87,32 @@ export async function loadEvalFile(
 ): Promise<LoadedEval> {
   checkInput(path);
   const sources = new EvalSources();
-  const text = sources.text(path);
-  const real = realpathSync(path);
+  return loadEval(
+    { path, text: sources.text(path), real: realpathSync(path) },
+    sources,
+    env,
+    agree,
+  );
+}
+
+/** The same for the text of an eval file. Names in it start from the current folder. */
+export async function loadEvalText(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  agree: (asking: Asking) => void,
+): Promise<LoadedEval> {
+  const path = 'eval.yaml';
+  const real = join(realpathSync('.'), path);
+  const sources = new EvalSources();
+  return loadEval({ path, text: sources.given(real, text), real }, sources, env, agree);
+}
+
+async function loadEval(
+  { path, text, real }: { path: string; text: string; real: string },
+  sources: EvalSources,
+  env: NodeJS.ProcessEnv,
+  agree: (asking: Asking) => void,
+): Promise<LoadedEval> {
   const asking = (file: EvalFile | null): Asking => {
     const read = [...sources.read.keys()];
     const { effects, folders } = evalEffects(file, { path: real, read, env });
