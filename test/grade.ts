@@ -9,8 +9,8 @@ export const NO_FILES: Files = { open: () => null, folder: (_, name) => name ?? 
 
 const NO_TOOLS: Tools = {
   safe: (value) => value,
-  matches: async (pattern, flags, text) => ({
-    matched: new RegExp(pattern, flags).test(text),
+  matches: async (pattern, flags, texts) => ({
+    matched: texts.map((text) => new RegExp(pattern, flags).test(text)),
     failure: null,
   }),
   run: () => Promise.reject(new Error('no commands here')),

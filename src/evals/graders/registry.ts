@@ -5,10 +5,11 @@ import type { Fields, Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
 import { CALL_STATUSES } from '../../model/words.ts';
 import type { Grader, Options } from '../types.ts';
-import { ARGS_MATCHES } from './args-match.ts';
+import { ARGS_MATCHES, argumentsOf } from './args-match.ts';
 import { codeGrader } from './code-grader.ts';
 import { AGGREGATORS, composite } from './composite.ts';
 import { llmGrader, MODEL_APIS } from './llm-grader.ts';
+import { patternFault } from './matchers.ts';
 import {
   COST_LIMITS,
   EXECUTION_LIMITS,
@@ -49,7 +50,7 @@ const args_match = is.when(Array.isArray, texts, is.oneOf(ARGS_MATCHES, ', or a 
 
 const STEP: Fields = {
   tool: is.required(is.text),
-  args: is.when(isMap, is.map, is.oneOf(['any'], ', or a map')),
+  args: is.when(isMap, argumentsOf, is.oneOf(['any'], ', or a map')),
   args_match,
   status: is.oneOf(CALL_STATUSES),
   max_duration_ms: figure,
@@ -65,14 +66,8 @@ function checkTrajectory({ mode, expected, minimums }: Options): string | null {
   return steps.length === 0 && !may_be_empty ? 'expects nothing: expected is empty' : null;
 }
 
-function checkRegex({ value, flags = '' }: Options): string | null {
-  try {
-    new RegExp(value as string, flags as string);
-    return null;
-  } catch (error) {
-    return `has a pattern that cannot be read: ${(error as Error).message}`;
-  }
-}
+const checkRegex = ({ value, flags }: Options) =>
+  patternFault(value as string, flags as string | undefined);
 
 const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, string[]>): Fields =>
   Object.fromEntries(
