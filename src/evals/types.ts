@@ -93,6 +93,8 @@ export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;
+  /** Bytes at the beginning of stdout and stderr that were not kept. */
+  dropped: number;
 }
 
 export interface ModelRequest {
@@ -124,6 +126,8 @@ export interface Tools {
     input: string;
     /** Variables that the command gets beside the usual ones. */
     env: readonly string[];
+    /** Of much output: `refuse` ends the command, `tail` keeps the last part. */
+    much_output: 'refuse' | 'tail';
   }): Promise<CommandResult>;
   ask(request: ModelRequest): Promise<{ text: string; failure: string | null }>;
 }

@@ -99,7 +99,7 @@ async function* subjectsOf(options: GradeOptions, problem: OnProblem): AsyncGene
     throw usage('give either transcripts or runs');
   for (const [i, transcript] of (transcripts ?? []).entries()) {
     if (!checkTranscript(transcript)) throw usage(`transcripts[${i}] is no transcript`);
-    yield { transcript, path: 'transcripts', line: i + 1 };
+    yield { transcript, path: 'transcripts', line: i + 1, changes: null };
   }
   if (runs === undefined) return;
   const state = openStateDir(resolveStateDir({ flag, env: process.env }));

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { endTree, RUN_ID_VARIABLE, startOf } from '../../capture/source/process-tree.ts';
 import type { CommandResult, Tools } from '../../evals/types.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
@@ -61,20 +60,25 @@ class Matcher {
   }
 }
 
-/** Bytes of one stream up to a limit. */
-function collect(
-  stream: NodeJS.ReadableStream,
-  bytes_max: number,
-  onFull: () => void,
-): { text(): string } {
+/** The last bytes of one stream, at most `bytes_max`. */
+function collect(stream: NodeJS.ReadableStream, bytes_max: number, onFull: () => void) {
   const pieces: Buffer[] = [];
   let held = 0;
+  let dropped = 0;
   stream.on('data', (piece: Buffer) => {
-    if (held >= bytes_max) return onFull();
-    pieces.push(piece.subarray(0, bytes_max - held));
+    pieces.push(piece);
     held += piece.length;
+    if (held > bytes_max) onFull();
+    while (held - (pieces[0]?.length ?? 0) >= bytes_max) {
+      const first = (pieces.shift() as Buffer).length;
+      held -= first;
+      dropped += first;
+    }
   });
-  return { text: () => Buffer.concat(pieces).toString('utf8') };
+  return {
+    text: () => Buffer.concat(pieces).subarray(-bytes_max).toString('utf8'),
+    dropped: () => dropped + Math.max(0, held - bytes_max),
+  };
 }
 
 /** A missing folder looks like a missing program. */
@@ -97,7 +101,7 @@ type CommandRequest = Parameters<Tools['run']>[0];
  * and daemons, which carry its mark.
  */
 function runCommand(
-  { command, cwd, timeout_ms, input, env: names }: CommandRequest,
+  { command, cwd, timeout_ms, input, env: names, much_output }: CommandRequest,
   env: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
   const [program = '', ...args] = command;
@@ -117,8 +121,9 @@ function runCommand(
     child.kill('SIGKILL');
   };
   const most = APP_LIMITS.grader_output_bytes_max;
-  const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
-  const stderr = collect(child.stderr, LIMITS.excerpt_read_bytes, () => {});
+  const refuse = () => end(`printed more than ${most} bytes`);
+  const stdout = collect(child.stdout, most, much_output === 'refuse' ? refuse : () => {});
+  const stderr = collect(child.stderr, most, () => {});
   const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
   // A grader that does not read its input may still answer.
   child.stdin.on('error', () => {});
@@ -126,7 +131,8 @@ function runCommand(
   const result = (code: number | null, why: string | null): CommandResult => {
     clearTimeout(timer);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text() };
+    const dropped = stdout.dropped() + stderr.dropped();
+    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text(), dropped };
   };
   return new Promise<CommandResult>((resolve) => {
     const closed = new Promise<void>((done) => child.on('close', () => done()));

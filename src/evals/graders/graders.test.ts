@@ -113,7 +113,7 @@ describe('text', () => {
       run: async ({ input }: { input: string }) => {
         const { start_time } = JSON.parse(input);
         const stdout = JSON.stringify({ score: start_time === null ? 1 : 0 });
-        return { failure: null, code: 0, stdout, stderr: '' };
+        return { failure: null, code: 0, stdout, stderr: '', dropped: 0 };
       },
     };
     const far = transcript([], { start_time_ms: 9e15 });
@@ -130,7 +130,7 @@ describe('text', () => {
       const tools = {
         run: async (request: { input: string }) => {
           input = request.input;
-          return { failure: null, code: 0, stdout: '{"score": 1}', stderr: '' };
+          return { failure: null, code: 0, stdout: '{"score": 1}', stderr: '', dropped: 0 };
         },
       };
       const run = transcript(names.map((name) => call(name)));

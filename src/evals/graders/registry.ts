@@ -9,7 +9,7 @@ import { ARGS_MATCHES, argumentsOf } from './args-match.ts';
 import { codeGrader } from './code-grader.ts';
 import { AGGREGATORS, composite } from './composite.ts';
 import { llmGrader, MODEL_APIS } from './llm-grader.ts';
-import { patternFault } from './matchers.ts';
+import { patternFault, textMatcher } from './matchers.ts';
 import {
   COST_LIMITS,
   EXECUTION_LIMITS,
@@ -21,6 +21,7 @@ import {
 import { skillTrigger } from './skill-trigger.ts';
 import { isJson, regex, TEXT_TYPES, TEXTS_TYPES, textGrader } from './text.ts';
 import { TRAJECTORY_MODES, toolTrajectory } from './trajectory.ts';
+import { checkFile, command as commandGrader, file as fileGrader, pathInRun } from './workspace.ts';
 
 export interface GraderKind {
   fields: Fields;
@@ -69,6 +70,13 @@ function checkTrajectory({ mode, expected, minimums }: Options): string | null {
 const checkRegex = ({ value, flags }: Options) =>
   patternFault(value as string, flags as string | undefined);
 
+const pattern: Read<string> = (value, place) => {
+  const text = is.text(value, place);
+  const fault = patternFault(text);
+  if (fault !== null) place.mistake(fault);
+  return text;
+};
+
 const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, string[]>): Fields =>
   Object.fromEntries(
     Object.keys(table).map((name) => [name, is.optional(figure, ...(also[name] ?? []))]),
@@ -77,7 +85,10 @@ const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, s
 const needsOne = (options: Options) =>
   Object.keys(options).length === 0 ? 'limits nothing: give at least one limit' : null;
 
-const SECONDS: Fields = { timeout_ms: is.over0(), timeout_seconds: is.over0() };
+const SECONDS: Fields = {
+  timeout_ms: is.over0(),
+  timeout_seconds: is.optional(is.over0(), 'timeout'),
+};
 
 const RUBRIC: Fields = {
   id: scalar,
@@ -186,6 +197,29 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
       ...SECONDS,
     },
     grade: codeGrader,
+  },
+  command: {
+    fields: {
+      command: is.required(command),
+      exit_code: is.when((value) => value === 'any', is.anything, is.whole(0, 255)),
+      stdout: textMatcher,
+      stderr: textMatcher,
+      env: texts,
+      ...SECONDS,
+    },
+    grade: commandGrader,
+  },
+  file: {
+    fields: {
+      path: is.required(pathInRun),
+      exists: is.flag,
+      changed: is.flag,
+      contains: is.text,
+      matches: pattern,
+      flags: is.text,
+    },
+    grade: fileGrader,
+    check: checkFile,
   },
   'llm-grader': { fields: LLM_FIELDS, grade: llmGrader },
   rubrics: {
