@@ -10,6 +10,7 @@ import { hashOf } from '../../store/user-state.ts';
 import { type Asking, withoutSecrets } from '../config/consent.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { evalEffects } from './effects.ts';
+import { toolNames } from './tool-names.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
 
@@ -120,7 +121,8 @@ async function loadEval(
   };
   try {
     // The same file has the same name, for comparing and resuming.
-    const file = await parseEvalFile(normalize(path), text, sources, modelOf(env));
+    const known = { model: modelOf(env), toolNames };
+    const file = await parseEvalFile(normalize(path), text, sources, known);
     return { file, asking: asking(file) };
   } catch (error) {
     agree(asking(null));

@@ -1,6 +1,7 @@
 /** Type → grader, with the fields that an assertion of it may have. The only list. */
 
 import { isMap } from '../../lib/own.ts';
+import type { Path } from '../../lib/schema/mistakes.ts';
 import type { Fields, Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
 import { CALL_STATUSES } from '../../model/words.ts';
@@ -30,6 +31,8 @@ export interface GraderKind {
   check?: (options: Options) => string | null;
   /** Has assertions of its own. */
   members?: true;
+  /** Names of tools in the options, each with its place. */
+  tools?: (options: Options) => { name: string; at: Path }[];
 }
 
 const figure = is.figure(0);
@@ -56,6 +59,15 @@ const STEP: Fields = {
   status: is.oneOf(CALL_STATUSES),
   max_duration_ms: figure,
 };
+
+function toolsOfTrajectory({ expected = [], minimums = {} }: Options) {
+  const steps = (expected as { tool?: string }[]).map(({ tool = '' }, i) => ({
+    name: tool,
+    at: ['expected', i, 'tool'],
+  }));
+  const counted = Object.keys(minimums as object).map((name) => ({ name, at: ['minimums', name] }));
+  return [...steps, ...counted].filter(({ name }) => name !== '');
+}
 
 function checkTrajectory({ mode, expected, minimums }: Options): string | null {
   const steps = expected as unknown[] | undefined;
@@ -149,6 +161,7 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
     },
     grade: toolTrajectory,
     check: checkTrajectory,
+    tools: toolsOfTrajectory,
   },
   'execution-metrics': {
     fields: {

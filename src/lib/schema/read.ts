@@ -98,10 +98,14 @@ export const mapOf =
 
 /** `what` says of which kind the word is none. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = known.find((name) => distance(name, word) <= edits);
+  const near = nearestWord(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
+
+/** The first known word that differs in at most `edits` letters. */
+export const nearestWord = (word: string, known: readonly string[], edits = 2) =>
+  known.find((name) => distance(name, word) <= edits);
 
 /** A longer word is like none of ours, and comparing it would take long. */
 const WORD_CHARS_MAX = 64;
