@@ -4,6 +4,7 @@
 'use strict';
 const {
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -256,11 +257,15 @@ function fixedTextName([...words]) {
     : null;
 }
 
+/** The texts are 100 columns wide; the command itself wraps them for a terminal that has fewer. */
+const isNarrow = () => fstatSync(1).isCharacterDevice() && process.stdout.columns < 100;
+
 /** Prints such a text; false where the command itself must do it, and report what fails. */
 function printFixedText() {
   const name = fixedTextName(process.argv.slice(2));
   if (name === null) return false;
   try {
+    if (isNarrow()) return false;
     const text = readFileSync(join(root, 'dist', 'texts', `${name}.txt`));
     const done = writeSync(1, text);
     if (done < text.length) process.stdout.write(text.subarray(done));

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
 import { CHAOS, played } from '../chaos-agent.ts';
 import {
+  bin,
   demo,
   filesBelow,
   finished,
@@ -15,6 +16,7 @@ import {
   root,
   usePlace,
 } from './cli.ts';
+import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -76,6 +78,20 @@ test('convert of nothing, or of garbage, is an outcome that says so', async () =
       success: false,
       completeness: { grade: 'unavailable' },
     });
+  }
+});
+
+test('convert of what another agent wrote prints what it read, and names that agent', async () => {
+  const args = ['convert', '--agent', 'codex'];
+  for (const given of [
+    await tacho([...args, recording]),
+    await tacho(args, { input: readFileSync(recording) }),
+  ]) {
+    expect(given.code).toBe(1);
+    expect(checkOutcome(JSON.parse(given.stdout))).toBe(true);
+    expect(given.stderr).toMatch(
+      /^error: the input has no records of Codex CLI \(stdout\): it looks like --agent claude --from stdout/,
+    );
   }
 });
 
@@ -273,39 +289,6 @@ test('schema: the names, each as it is committed, and a word for one that is unk
   expect([unknown.code, unknown.stdout]).toEqual([2, '']);
 });
 
-test('completion: the scripts are right for their shells and know commands and flags', async () => {
-  const { stdout } = await tacho(['completion', 'bash']);
-  expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
-  const complete = (...words: string[]) =>
-    spawnSync(
-      'bash',
-      [
-        '-c',
-        `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`,
-        'bash',
-        'tacho',
-        ...words,
-      ],
-      { encoding: 'utf8' },
-    )
-      .stdout.trimEnd()
-      .split('\n');
-  expect(complete('ru')).toEqual(['run', 'runs']);
-  expect(complete('runs', 're')).toEqual(['recover', 'reindex', 'restore']);
-  expect(complete('run', '--ou')).toEqual(['--output']);
-  expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
-  expect(complete('import', '--')).toEqual(expect.arrayContaining(['--jobs', '--since']));
-  // For tacho itself.
-  expect(complete('import', '--')).not.toContain('--share');
-  for (const shell of ['zsh', 'fish'])
-    expect((await tacho(['completion', shell])).stdout).toContain('tacho');
-  const unknown = await tacho(['completion', 'tcsh']);
-  expect([unknown.code, unknown.stderr]).toEqual([
-    2,
-    'error: unknown shell "tcsh": there are bash, zsh, fish\n',
-  ]);
-});
-
 test('every command has help with an example', async () => {
   const commands = [
     [],
@@ -325,6 +308,15 @@ test('every command has help with an example', async () => {
     expect(stdout).toMatch(/^Usage: tacho /);
     expect(stdout).toMatch(/Examples?:\n {2}\$ /);
   }
+  const { stdout } = await tacho(['--help']);
+  const listed =
+    stdout
+      .split(/^\w+:\n/m)
+      .slice(2, 7)
+      .join('')
+      .match(/^ {2}\w.*$/gm) ?? [];
+  expect(listed.length).toBeGreaterThan(15);
+  for (const line of listed) expect(line).toMatch(/^ {2}[a-z]+ +\S.{0,60}$/);
   const version = await tacho(['--version']);
   expect(version.stdout).toBe(
     `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}\n`,
@@ -348,6 +340,17 @@ test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, n
   const { code, stdout } = await tacho([]);
   expect(code).toBe(2);
   expect(stdout).toContain('Usage: tacho');
+});
+
+test('tacho alone on a terminal says where to begin, and makes nothing', async () => {
+  const pty = openPty(['env', `TACHO_HOME=${place.state}`, process.execPath, bin]);
+  const { code } = await pty.ended;
+  expect(code).toBe(0);
+  expect(pty.bytes()).toMatch(/Start here:\s+tacho import --last /);
+  expect(pty.bytes()).toContain(`Runs are stored in ${place.state}`);
+  expect(pty.bytes()).toContain('There are no runs yet.');
+  expect(existsSync(place.state)).toBe(false);
+  pty.close();
 });
 
 test('an error of the system is one line that names the operation, without a stack', async () => {

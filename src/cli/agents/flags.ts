@@ -8,7 +8,7 @@ export function defineAgents(program: Command, io: Io): void {
     .description(
       'list the agents: installed or not, versions, and what of a run is known live, after it, or never',
     )
-    .argument('[id]', 'only this agent, with its capability table')
+    .argument('[agent]', 'show what this agent reports, and when')
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  $ tacho agents\n  $ tacho agents claude')
     .action(async (id: string | undefined, flags: { json?: true }) => {

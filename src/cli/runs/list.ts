@@ -1,0 +1,91 @@
+/** What `runs list` does. */
+import { catchUp } from '../../app/runs/catch-up.ts';
+import { type Index, openIndex } from '../../store/index/index-db.ts';
+import type { RunQuery } from '../../store/index/runs-table.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import type { Io } from '../command.ts';
+import { sayTo, statePath } from '../state.ts';
+import { styleOf } from '../style.ts';
+import { writeGathered } from './gathered.ts';
+import { listLines } from './list-text.ts';
+
+export interface ListFlags {
+  /** Infinity: all. */
+  limit: number;
+  agent?: string;
+  status?: string;
+  json?: true;
+}
+
+function queryOf({ limit, agent, status }: ListFlags): RunQuery {
+  return {
+    ...(Number.isFinite(limit) && { limit }),
+    ...(agent && { agent }),
+    ...(status && { status }),
+  };
+}
+
+export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io): Promise<void> {
+  const { limit: _, ...filters } = queryOf(flags);
+  const any = state !== null && (await printRuns(state, flags, io));
+  if (any || flags.json) return;
+  const filtered = state !== null && Object.keys(filters).length > 0;
+  await io.out.write(filtered ? await noneFound(io) : await noRuns(io));
+}
+
+/** What an empty store says: which one was looked at, and what to do. */
+export async function noRuns(io: Io): Promise<string> {
+  return `No runs in ${await statePath(io)} yet.
+  tacho run --agent demo "try it"   record a run, without a model or network
+  tacho import --last               import the last session of an agent
+`;
+}
+
+async function noneFound(io: Io): Promise<string> {
+  return `No runs in ${await statePath(io)} match. tacho runs list without filters shows the newest.\n`;
+}
+
+async function printRuns(state: StateDir, flags: ListFlags, io: Io): Promise<boolean> {
+  using index = openIndex(state);
+  const query = queryOf(flags);
+  const style = {
+    ...styleOf(io),
+    columns: io.out_is_terminal ? io.width : null,
+    now_ms: Date.now(),
+  };
+  return await listed(state, index, io, (write) => {
+    const rows = index.listRuns(query);
+    const texts = flags.json
+      ? rows.map((row) => `${JSON.stringify(row)}\n`)
+      : listLines(rows, style);
+    return writeGathered(texts, (text) =>
+      write(() => (flags.json ? io.out.json(text) : io.out.write(text))),
+    );
+  });
+}
+
+/**
+ * Damage may show only when the rows are read: then the index is made anew and filled before it is read again. Once
+ * rows are written there is no second try: the command reports the damage, and has to be run again.
+ */
+async function listed(
+  state: StateDir,
+  index: Index,
+  io: Io,
+  list: (write: (piece: () => Promise<void>) => Promise<void>) => Promise<boolean>,
+): Promise<boolean> {
+  await catchUp(state, index, sayTo(io));
+  const { moved_to } = index;
+  let written = false;
+  const write = (piece: () => Promise<void>) => {
+    written = true;
+    return piece();
+  };
+  try {
+    return await list(write);
+  } catch (error) {
+    if (written || index.moved_to === moved_to) throw error;
+  }
+  await catchUp(state, index, sayTo(io));
+  return list(write);
+}
