@@ -42,7 +42,7 @@ const TWO = `${SKILLS}  - id: deploys
 `;
 
 describe('transcripts', () => {
-  verifies(['EV-9', 'EV-11'], 'json mode prints one object, and the exit code tells', async () => {
+  verifies(['EV-9', 'EV-11'], 'json mode prints one object, which has the exit code', async () => {
     write('skills.yaml', SKILLS);
     transcripts('a.jsonl', used('greeting-style', { run_id: 'r_9' }));
     const args = ['eval', 'skills.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
@@ -158,7 +158,7 @@ describe('transcripts', () => {
 
   verifies(
     'EV-9',
-    'a line that is no transcript is told with its field, and the others are graded',
+    'a line that is no transcript is reported with its field, and the others are graded',
     async () => {
       write('skills.yaml', SKILLS);
       transcripts('a.jsonl', used('greeting-style'));
@@ -402,7 +402,7 @@ describe('runs made for tests', () => {
 
   verifies(
     'EV-10',
-    'an eval that was killed is gone on with: what is done is not done again',
+    'an eval that was killed is resumed: finished tests are not run again',
     async () => {
       write('tacho.yaml', TARGETS);
       const test_of = (id: string, target: string) =>

@@ -21,7 +21,7 @@ const share = numberLike('a number from 0 to 1', (value) => value >= 0 && value 
 
 const EXAMPLES = `
 Exit codes:
-  0 every test passed, 1 a test failed, 2 a mistake in a file or flag, 130 cancelled
+  0 every test passed; 1 not every test passed; 2 mistake in a file or flag; 130 cancelled
 
 Examples:
   $ tacho eval init

@@ -27,7 +27,7 @@ import { checkFile, command as commandGrader, file as fileGrader, pathInRun } fr
 export interface GraderKind {
   fields: Fields;
   grade: Grader;
-  /** What is wrong with the fields together; null: nothing. */
+  /** A mistake in the fields together; null: none. */
   check?: (options: Options) => string | null;
   /** Has assertions of its own. */
   members?: true;
