@@ -25,7 +25,6 @@ const PENDING: readonly string[] = [
   'src/capture/',
   'src/cli/',
   'src/conformance/',
-  'src/evals/',
   'src/index.ts',
   'src/live/',
   'src/projections/',

@@ -98,13 +98,13 @@ export const mapOf =
 
 /** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = nearest(word, known, edits);
+  const near = nearestWord(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
 
-/** The known word that a mistyped one may have meant. */
-export const nearest = (word: string, known: readonly string[], edits = 2): string | undefined =>
+/** The first known word that differs in at most `edits` letters. */
+export const nearestWord = (word: string, known: readonly string[], edits = 2) =>
   known.find((name) => distance(name, word) <= edits);
 
 /** Longer words are not compared: they match no known word, and the comparison is slow. */
