@@ -3,15 +3,7 @@
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -189,11 +181,5 @@ writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
   execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
-  const model = join(dist, 'types', 'model');
-  cpSync(join(root, 'scripts', 'typebox.d.ts'), join(dist, 'types', 'typebox.d.ts'));
-  for (const path of readdirSync(model).map((name) => join(model, name))) {
-    if (!path.endsWith('.d.ts')) continue;
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(path, text.replace(" from 'typebox';", " from '../typebox.ts';"));
-  }
+  execFileSync(process.execPath, ['scripts/types/bundle.ts'], { cwd: root, stdio: 'inherit' });
 }

@@ -20,15 +20,17 @@ import { checkOptions } from './lib/schema/options.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
 
+export type { StreamLog } from './app/config/log.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
 export type { LimitOptions, RecordOptions, RunOptions } from './app/run/options.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
 export * from './live.ts';
-export type { DataOf, Event, EventKind, EventOf } from './model/event.ts';
+export type { DataOf, Event, EventData, EventEnvelope, EventKind, EventOf } from './model/event.ts';
 export type { Artifact, OutcomeCall, RunOutcome } from './model/outcome.ts';
 export type { Completeness, RunConfig, RunLimits, Usage } from './model/parts.ts';
-export type { RunEvent, RunEventDataOf } from './model/run-event.ts';
+export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
+export type { ApproveMode } from './model/words.ts';
 
 export interface ConfirmOptions {
   /** Id of the call that the agent asks about. */
