@@ -16,10 +16,11 @@ export class TextStream {
   #held = '';
   #line_open = false;
 
-  /** What can be printed now. A piece of another message begins on a new line. */
-  push(piece: DataOf<'message_delta'>): string {
+  /** The text to print now. A piece of another message begins on a new line, behind what `begin` returns for it. */
+  push(piece: DataOf<'message_delta'>, begin: (fresh: boolean) => string = () => ''): string {
     if (piece.text === '') return '';
-    const before = this.#spoken.piece(piece) ? this.endLine() : '';
+    const fresh = this.#spoken.piece(piece);
+    const before = (fresh ? this.endLine() : '') + begin(fresh);
     const whole = this.#held + piece.text;
     const from = unfinishedFrom(whole);
     this.#held = whole.slice(from);

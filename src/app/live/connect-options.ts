@@ -17,7 +17,7 @@ export interface ConnectOptions {
   ca?: string | null | undefined;
   /** Allow `tcp://` to another machine: the token and all messages are sent unencrypted. Default: false. */
   insecure?: boolean | undefined;
-  /** State folder that holds the outbox. Default: the folder that the commands use. */
+  /** State folder that holds the outbox. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   stateDir?: string | undefined;
   /**
    * Patterns of secrets to redact before anything is stored or sent, in addition to the known shapes of keys and the values

@@ -29,7 +29,7 @@ export interface RunOptions extends LimitOptions {
   resume?: string | undefined;
   /** Whether the events include pieces of text as they arrive. Default: false. */
   stream?: boolean | undefined;
-  /** Folder of the record. Default: the folder that the commands use. */
+  /** Folder of the record. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   stateDir?: string | undefined;
   /** Keep the agent's raw output after the run is recorded. Default: false. */
   keepRaw?: boolean | undefined;

@@ -9,7 +9,7 @@ import { testFolder } from '../../../test/fixtures/folder.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import { SUM_RUNS } from '../../store/index/index-schema.ts';
+import { sumRuns } from '../../store/index/index-schema.ts';
 import { closedForm, identityOf } from '../../store/index/segment-book.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { isSegment, listSegments, segmentBytes, segmentOf } from '../../store/journal/scan.ts';
@@ -103,7 +103,7 @@ test('the files of runs that an older tacho saved are measured once, and of no r
 test('sums read no outcome', async () => {
   const state = await fill(['one']);
   const db = new DatabaseSync(state.db);
-  const plan = db.prepare(`EXPLAIN QUERY PLAN ${SUM_RUNS}`).all('{}');
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sumRuns('')}`).all('{}');
   db.close();
   expect(plan.map(({ detail }) => detail)).toContain(
     'SCAN runs USING COVERING INDEX runs_by_agent',

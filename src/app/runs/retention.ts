@@ -1,7 +1,6 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
-import { isoText } from '../../lib/iso-time.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import type { RunSums } from '../../store/index/runs-table.ts';
+import type { RunQuery, RunSums } from '../../store/index/runs-table.ts';
 import { collectRuns } from '../../store/journal/gc.ts';
 import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
 import { weigh } from '../../store/sizes.ts';
@@ -65,17 +64,18 @@ export interface Stats {
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
 /**
- * Sums over all runs. `bytes`: a run's share of its journal segments, by its entries, and its transcript and log as they
+ * Sums over all runs, or those that a query chooses. `bytes`: a run's share of its journal segments, by its entries, and its transcript and log as they
  * were when it got its row.
  */
-export async function statsOf(state: StateDir, days: number): Promise<Stats> {
+export async function statsOf(state: StateDir, days: number, query: RunQuery = {}): Promise<Stats> {
   using index = openIndex(state);
-  const sums = index.sumRuns(await weigh(state, index));
+  const sums = index.sumRuns(await weigh(state, index), query);
   const total = newRow('all');
   const agents = new Map<string, StatsRow>();
   const by_day = new Map<string, StatsRow>();
-  for (const one of sums.sort((a, b) => (b.day_ms ?? UNKNOWN_DAY) - (a.day_ms ?? UNKNOWN_DAY))) {
-    const day = isoText(one.day_ms)?.slice(0, 10) ?? 'unknown';
+  const newest = sums.sort((a, b) => ((a.day ?? '') < (b.day ?? '') ? 1 : -1));
+  for (const one of newest) {
+    const day = one.day ?? 'unknown';
     for (const row of [total, rowOf(agents, one.agent), rowOf(by_day, day)]) add(row, one);
   }
   for (const row of [total, ...agents.values(), ...by_day.values()])
@@ -86,9 +86,6 @@ export async function statsOf(state: StateDir, days: number): Promise<Stats> {
     by_day: [...by_day.values()].slice(0, days),
   };
 }
-
-/** Behind all days, as in lists. */
-const UNKNOWN_DAY = Number.NEGATIVE_INFINITY;
 
 function newRow(name: string): StatsRow {
   return { name, runs: 0, ok: 0, cost: null, tokens: null, tool_calls: 0, bytes: 0 };

@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
-import { runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
-import type { ListFlags } from './action.ts';
-import type { GcFlags, RestoreFlags } from './keep.ts';
+import { withRunFilters } from '../run-filter.ts';
+import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
+import type { GcFlags, RestoreFlags, StatsFlags } from './keep.ts';
+import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
 
 const count = countFrom(1);
@@ -33,17 +34,19 @@ export function defineRuns(program: Command, io: Io, done: Done, [name]: readonl
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
 }
 
+const LIST_EXAMPLES = `
+Examples:
+  $ tacho runs list --here --since yesterday
+  $ tacho runs list --status failed --limit 5
+  $ tacho runs list --label build=7 --json`;
+
 function defineList(runs: Command, io: Io): void {
-  runs
-    .command('list')
-    .description('list runs, newest first')
-    .option('--limit <n>', 'at most so many; all: every one', countOrAll, 20)
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'ok, failed, or an exit reason')
+  withRunFilters(runs.command('list').description('list runs, newest first'))
+    .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
     .option('--json', 'as JSON lines')
-    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
-      const { listRuns } = await import('./action.ts');
+      const { listRuns } = await import('./list.ts');
       await listRuns(await stateIfAny(io), flags, io);
     });
 }
@@ -51,13 +54,13 @@ function defineList(runs: Command, io: Io): void {
 function defineShow(runs: Command, io: Io): void {
   runs
     .command('show')
-    .description("show a run's outcome")
+    .description('show the stored outcome of a run; "tacho show" adds its transcript')
     .argument(...RUN_ARGUMENT)
-    .option('--json', 'the outcome as JSON')
+    .option('--json', 'print the outcome as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs show last --json')
     .action(async (run: string, flags: { json?: true }) => {
-      const { showRun } = await import('./action.ts');
-      await showRun(await runsOf(io), run, flags, io);
+      const { printSummary } = await import('../summary.ts');
+      await printSummary(await runsOf(io), run, flags, io);
     });
 }
 
@@ -170,18 +173,21 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
-      done(await restoreRuns(await runsOf(io), archive, { ...flags, runs }, io));
+      const state = await caughtUp(await stateOf(io), io);
+      done(await restoreRuns(state, archive, { ...flags, runs }, io));
     });
 }
 
 function defineStats(runs: Command, io: Io): void {
-  runs
-    .command('stats')
-    .description('how many runs there are, what they cost and how much room they take')
+  withRunFilters(
+    runs
+      .command('stats')
+      .description('how many runs there are, what they cost and how much room they take'),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }) => {
+    .action(async (flags: StatsFlags) => {
       const { showStats } = await import('./keep.ts');
       await showStats(await stateIfAny(io), flags, io);
     });

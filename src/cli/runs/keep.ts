@@ -12,6 +12,7 @@ import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts'
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import { type Io, print } from '../command.ts';
+import { checkNames, filterText, type RunFilterFlags, runQuery } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
@@ -33,6 +34,7 @@ export interface GcFlags {
 }
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
+  await checkNames(flags);
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
   const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };
@@ -149,14 +151,19 @@ export async function restoreRuns(
   return missing.length + left_out.length === 0 ? 0 : 1;
 }
 
-export async function showStats(
-  state: StateDir | null,
-  flags: { days: number; json?: true },
-  io: Io,
-): Promise<void> {
+export interface StatsFlags extends RunFilterFlags {
+  days: number;
+  json?: true;
+}
+
+export async function showStats(state: StateDir | null, flags: StatsFlags, io: Io): Promise<void> {
+  const query = await runQuery(flags);
   if (state !== null) await catchUpState(state, sayTo(io));
-  const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
-  await print(io, flags, stats, () => statsText(stats, io));
+  const stats = state === null ? NO_STATS : await statsOf(state, flags.days, query);
+  const filters = state === null ? '' : filterText(flags);
+  await print(io, flags, stats, () =>
+    stats.total.runs === 0 && filters !== '' ? `No such runs: ${filters}\n` : statsText(stats, io),
+  );
 }
 
 const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
