@@ -8,6 +8,7 @@ import type { Transcript } from '../../model/transcript.ts';
 import type { AgentRunOptions } from '../run/options.ts';
 import { type Graded, type Job, jobsOfRuns, jobsOfSubjects, keyOfJob, nameOf } from './jobs.ts';
 import { copyWorkspace, runForTest } from './run-for-test.ts';
+import { placeOfRecord, placeOfRun } from './run-place.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
 interface EvalRequest {
@@ -83,8 +84,9 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
 /** What a job comes to; null: it was cancelled, and is as if never begun. */
 async function outcomeOf(job: Job, request: EvalRequest): Promise<Outcome | null> {
   if (job.run !== null) return runOutcome(job.test, job.run, request);
-  const transcript = (job.subject as Subject).transcript;
-  const grade = await gradeTest(job.test, transcript, request.tools);
+  const { transcript, changes } = job.subject as Subject;
+  const place = placeOfRecord(transcript.source.cwd, changes);
+  const grade = await gradeTest(job.test, transcript, request.tools, place);
   return { transcript, run_id: null, grade, error: null };
 }
 
@@ -97,9 +99,10 @@ async function runOutcome(
     using workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
     const options = { ...given, ...(workspace !== null && { cwd: workspace.path }) };
     const run = await runForTest(options, signal, onLive);
-    const { transcript, run_id } = run;
+    const { transcript, run_id, changes } = run;
     if (run.cancelled && signal.aborted) return null;
-    const grade = transcript === null ? null : await gradeTest(test, transcript, tools);
+    const place = placeOfRun(options.cwd ?? '.', { template: test.workspace, changes });
+    const grade = transcript === null ? null : await gradeTest(test, transcript, tools, place);
     const missing = transcript === null ? 'the run left no transcript' : null;
     return { transcript, run_id, grade, error: run.error ?? missing };
   } catch (error) {
