@@ -167,10 +167,19 @@ for (const built = new Set(); built.size < later.size; ) {
     plugins: [builtins, deferred],
   });
 }
+/** The first code that runs in each file of the library. An older Node parses it: `using` is lowered. */
+const NODE_CHECK = `if (Number.parseInt(process.versions.node) < 24) throw new Error(
+  \`tacho needs Node.js 24 or newer; this is \${process.versions.node}. Run the program with a newer one: npx -y node@24 \${process.argv[1] ?? 'PROGRAM'}\`);`;
+
+const library = Object.fromEntries(
+  ['index', 'store', 'live', 'evals'].map((name) => [name, `src/${name}.ts`]),
+);
 await build({
   ...shared,
-  entryPoints: { index: 'src/index.ts', ...programs },
+  entryPoints: { ...library, ...programs },
   format: 'esm',
+  supported: { using: false },
+  banner: { js: NODE_CHECK.replace(/\s+/g, ' ') },
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],

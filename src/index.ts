@@ -22,15 +22,24 @@ import type { RunOutcome } from './model/outcome.ts';
 
 export type { StreamLog } from './app/config/log.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
+export type { ValidateFormat, ValidateInput } from './app/live/validate.ts';
+export { type ValidateOptions, validate } from './app/live/validate-for-program.ts';
 export type { LimitOptions, RecordOptions, RunOptions } from './app/run/options.ts';
+export { type RunEventsOptions, runEvents } from './app/run/run-events.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
 export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
+export type {
+  Failure as RuleFailure,
+  Place as RulePlace,
+  Report as ValidateReport,
+  RuleInfo,
+  RuleReport,
+  Verdict as RuleVerdict,
+} from './conformance/types.ts';
 export * from './live.ts';
-export type { DataOf, Event, EventData, EventEnvelope, EventKind, EventOf } from './model/event.ts';
-export type { Artifact, OutcomeCall, RunOutcome } from './model/outcome.ts';
-export type { Completeness, RunConfig, RunLimits, Usage } from './model/parts.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
 export type { ApproveMode } from './model/words.ts';
+export * from './store.ts';
 
 export interface ConfirmOptions {
   /** Id of the call that the agent asks about. */

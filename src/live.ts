@@ -19,7 +19,7 @@ export type { Undelivered } from './app/live/sender.ts';
 export type { Clock } from './lib/clock.ts';
 export { type ErrorCode, TachoError } from './lib/errors.ts';
 export type { RandomSource } from './lib/ids.ts';
-export type { Failure } from './live/sender/delivery.ts';
+export type { Failure as LiveFailure } from './live/sender/delivery.ts';
 export type { InputReply, Notice } from './live/sender/types.ts';
 export type { LiveData, LiveDataOf, LiveMessage, WireMessage } from './model/live.ts';
 export type { LiveType } from './model/live-words.ts';

@@ -38,6 +38,9 @@ class Bundle {
   readonly #entry: string;
   /** Exported symbol → its name in the bundle. A type that nobody could name is a mistake of the entry. */
   readonly #names = new Map<ts.Symbol, string>();
+  readonly #unnamed: string[] = [];
+  /** Types that their own source does not export either. */
+  readonly #local = new Set<ts.Symbol>();
   readonly #texts = new Map<ts.Symbol, string>();
 
   constructor(program: ts.Program, entry: ts.SourceFile) {
@@ -47,13 +50,15 @@ class Bundle {
     const exported = this.#checker.getExportsOfModule(module);
     for (const symbol of exported) this.#names.set(this.#real(symbol), symbol.name);
     for (const symbol of this.#names.keys()) this.#texts.set(symbol, this.#write(symbol));
+    if (this.#unnamed.length > 0)
+      throw new Error(`${this.#entry}: export the public types ${this.#unnamed.join(', ')}`);
   }
 
   text(): string {
     const byName = [...this.#texts].sort(([a], [b]) =>
       this.#nameOf(a) < this.#nameOf(b) ? -1 : 1,
     );
-    return `${HEAD}\n${byName.map(([, text]) => text).join('\n\n')}\n`;
+    return `${HEAD}\n${byName.map(([, text]) => text).join('\n\n')}\n\nexport {};\n`;
   }
 
   #real(symbol: ts.Symbol): ts.Symbol {
@@ -63,7 +68,12 @@ class Bundle {
   #nameOf(symbol: ts.Symbol): string {
     const name = this.#names.get(symbol);
     if (name !== undefined) return name;
-    throw new Error(`${this.#entry}: ${symbol.name} is part of the public types: export it`);
+    if (isExported(symbol)) this.#unnamed.push(symbol.name);
+    else this.#local.add(symbol);
+    if ([...this.#names.values()].includes(symbol.name))
+      throw new Error(`${this.#entry}: two types have the name ${symbol.name}`);
+    this.#names.set(symbol, symbol.name);
+    return symbol.name;
   }
 
   #write(symbol: ts.Symbol): string {
@@ -83,11 +93,11 @@ class Bundle {
     const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
     const file = node.getSourceFile();
     const comment = ts.getJSDocCommentsAndTags(statement).find(ts.isJSDoc)?.getText(file);
-    const head = `${comment === undefined ? '' : `${comment}\n`}export `;
+    const head = `${comment === undefined ? '' : `${comment}\n`}${this.#local.has(symbol) ? '' : 'export '}`;
     if (ts.isTypeAliasDeclaration(node) && isDerived(node.type)) {
       if (node.typeParameters)
         throw new Error(`${symbol.name} has parameters and is made of a value`);
-      return `${head}type ${this.#nameOf(symbol)} = ${this.#expanded(node)};`;
+      return `${head}type ${this.#nameOf(symbol)} = ${this.#expanded(node, this.#checker.getTypeAtLocation(node.name))};`;
     }
     const text = this.#renamed(statement, file).replace(/^(?:export |declare |default )*/, '');
     const declare =
@@ -101,6 +111,14 @@ class Bundle {
     let text = statement.getText(file);
     const edits: [from: number, to: number, name: string][] = [];
     const visit = (node: ts.Node): void => {
+      if (isMadeOfValue(node)) {
+        edits.push([
+          node.getStart(file),
+          node.end,
+          this.#expanded(node, this.#checker.getTypeAtLocation(node)),
+        ]);
+        return;
+      }
       if (ts.isImportTypeNode(node)) throw new Error(`${text}: an imported type has to be named`);
       if (ts.isIdentifier(node)) {
         const name = this.#reference(node);
@@ -130,13 +148,21 @@ class Bundle {
     return null;
   }
 
-  #expanded(node: ts.TypeAliasDeclaration): string {
-    const type = this.#checker.getTypeAtLocation(node.name);
+  #expanded(node: ts.Node, type: ts.Type): string {
     const made = this.#checker.typeToTypeNode(type, node, WRITTEN_OUT);
     const printer = ts.createPrinter({ removeComments: true });
     return printer.printNode(ts.EmitHint.Unspecified, made as ts.TypeNode, node.getSourceFile());
   }
 }
+
+const isExported = (symbol: ts.Symbol) =>
+  symbol.declarations?.some(
+    (node) => ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export,
+  ) ?? false;
+
+/** `typeof WORD`, or a part of it. */
+const isMadeOfValue = (node: ts.Node): boolean =>
+  ts.isTypeQueryNode(node) || (ts.isIndexedAccessTypeNode(node) && isDerived(node.objectType));
 
 /** Whether a type is made of a value: a schema or a table of words. */
 function isDerived(node: ts.Node): boolean {

@@ -14,7 +14,7 @@ import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
-import { programEntry } from '../config/paths.ts';
+import { needPackageFile, programEntry } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { type LiveRunConfig, sendingTo } from '../live/destination.ts';
 import {
@@ -165,6 +165,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
     accept_input: takesInput(agent, config),
     self,
   });
+  if (plan.args.includes(self.entry)) needPackageFile(self.entry);
   const env = { ...agentEnvironment(options), ...plan.env };
   const started = checkProgram(agent, plan, env, cwd);
   // A client program of ours starts what was asked for.
