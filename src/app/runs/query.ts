@@ -24,7 +24,7 @@ export interface ListOptions {
   until?: TimeOption | undefined;
   /** Folder: runs of the project that it belongs to. */
   project?: string | undefined;
-  /** Labels that the runs have; a value of null: any value. */
+  /** Labels that the runs have; null accepts every value. */
   labels?: Readonly<Record<string, string | null>> | undefined;
   /** Part of the name of the model. */
   model?: string | undefined;
