@@ -104,7 +104,12 @@ function checkNode() {
   process.exit(1);
 }
 
-const lock = hashOf(['package-lock.json', 'package.json', 'scripts/node']);
+const lock = hashOf([
+  'package-lock.json',
+  'package.json',
+  'scripts/node',
+  'scripts/types/package.json',
+]);
 if (markOf('lock') !== lock) {
   // Not `npm ci`: it refuses a lockfile without the other platforms' optional packages, which not every registry has.
   must('installing packages …', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
@@ -116,7 +121,7 @@ const sources = hashOf([
   'src',
   'scripts/build.mjs',
   'scripts/notices.mjs',
-  'scripts/typebox.d.ts',
+  'scripts/types/bundle.ts',
   'package-lock.json',
   'tsconfig.types.json',
 ]);
