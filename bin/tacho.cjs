@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The launcher: plain JavaScript that any Node reads. In a checkout an older Node goes on with the checkout's own. Loads
-// as little as it can: it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
+// The launcher: plain JavaScript that any Node reads. On an older Node, old-node.cjs continues. It loads as little as
+// possible, because it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
 'use strict';
 const {
   existsSync,
@@ -21,37 +21,10 @@ const { dirname, isAbsolute, join } = require('node:path');
 const NODE_NEEDED = 24;
 const root = join(__dirname, '..');
 const bundle = join(root, 'dist', 'cli.cjs');
-/** Where the set-up puts the checkout's own Node, and where npm alone does. */
-const own = () =>
-  [join('node', 'bin', 'node'), join('.bin', 'node')]
-    .map((path) => join(root, 'node_modules', path))
-    .find((path) => existsSync(path));
 
 function fail(text) {
   process.stderr.write(`tacho: ${text}\n`);
   process.exitCode = 70;
-}
-
-/** Runs the same command with another Node as if it were this process: same streams, signals, exit code and death. */
-function goOnWith(node) {
-  const { spawn } = require('node:child_process');
-  const { constants } = require('node:os');
-  // A collector's memory: see SMALL_YOUNG_SPACE in the sources.
-  const flags = process.argv[2] === 'serve' ? ['--max-semi-space-size=2'] : [];
-  const child = spawn(node, [...flags, ...process.argv.slice(1)], {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    // The pipe tells the child when this process is killed: then it must be gone too.
-    env: { ...process.env, TACHO_LAUNCHER_FD: '3' },
-  });
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'];
-  for (const signal of signals) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
-  child.on('exit', (code, signal) => {
-    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
-    for (const name of signals) process.removeAllListeners(name);
-    if (signal !== null) process.kill(process.pid, signal);
-    child.stdio[3].destroy();
-  });
 }
 
 /** Whether only this user and the system administrator can change what a folder holds, and put another in its place. */
@@ -270,10 +243,8 @@ function printFixedText() {
   }
 }
 
-if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
-  const node = process.env.TACHO_LAUNCHER_FD === undefined ? own() : undefined;
-  if (node !== undefined) goOnWith(node);
-  else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
+if (Number.parseInt(process.versions.node, 10) < NODE_NEEDED) {
+  require('./old-node.cjs').onOldNode(root, NODE_NEEDED, fail);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
 } else if (!printFixedText()) {
