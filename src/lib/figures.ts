@@ -1,4 +1,4 @@
-/** Figures as people read them. A figure that is not known is said to be so, never 0. */
+/** Figures in readable form. An unknown figure is printed as unknown, never as 0. */
 
 /** `12ms`, `1.2s`, `1m 02s`, `1h 02m`. */
 export function durationText(ms: number): string {
@@ -32,7 +32,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** A figure, or that it is not known. */
+/** A figure, or a word for an unknown one. */
 export function knownText(value: number | null, text: (value: number) => string): string {
   return value === null ? 'not known' : text(value);
 }

@@ -1,15 +1,15 @@
-/** Ids that sort by time, and file names for ids from outside. */
+/** Ids that sort by time, and file names for foreign ids. */
 import { createHash, randomBytes } from 'node:crypto';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const RUN_ID = /^r_[0-9a-hjkmnp-tv-z]{26}$/;
 
-/** Gives `count` random bytes. */
+/** Returns `count` random bytes. */
 export type RandomSource = (count: number) => Uint8Array;
 
 export const systemRandom: RandomSource = (count) => randomBytes(count);
 
-/** The same bytes for the same seed, each call other ones. */
+/** Deterministic: the seed decides the sequence of bytes. */
 export function seededRandom(seed: string): RandomSource {
   let turn = 0;
   return (count) => {
@@ -55,7 +55,7 @@ export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
-/** The only way an id from outside becomes a file name: its hash, never the id itself (ST-8). */
+/** The only way to make a file name of a foreign id: its hash, never the id itself (ST-8). */
 export function fileFor(kind: string, id: string): string {
   return `${kind}-${base32(createHash('sha256').update(id).digest(), 26)}`;
 }

@@ -87,7 +87,7 @@ describe('oneLine', () => {
 });
 
 describe('wrapLines', () => {
-  test('keeps line ends, expands tabs and goes on in the next line', () => {
+  test('keeps line ends, expands tabs and wraps long lines', () => {
     expect(wrapLines('abcdef\n\n\tx', 4)).toEqual(['abcd', 'ef', '', '    ', 'x']);
     expect(wrapLines('日本語', 4)).toEqual(['日本', '語']);
     expect(wrapLines('日', 1)).toEqual(['日']);

@@ -1,4 +1,4 @@
-/** Foreign text for a terminal, measured in columns, cut and wrapped. What makes it harmless is in foreign-text.ts. */
+/** Foreign text for a terminal: measured in columns, cut and wrapped. foreign-text.ts escapes it. */
 import { characterColumns, characters, columns } from './columns.ts';
 import { forTerminal } from './foreign-text.ts';
 
@@ -7,10 +7,10 @@ export { columns, forTerminal };
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
 
-/** Harmless text on one line of at most `width` columns, white space run together, cut with an ellipsis. */
+/** Escaped text on one line of at most `width` columns, with white space collapsed, cut with an ellipsis. */
 export function oneLine(text: string, width: number, ellipsis = '…'): string {
   if (width <= 0) return '';
-  // Far more than any line shows, so that cutting a huge text costs nothing.
+  // Far more than any line shows, so that cutting a huge text is cheap.
   const enough = text.slice(0, width * 16 + 4096);
   const line = forTerminal(enough.replace(/\s+/g, ' ').trim());
   const cut = takeColumns(line, width);
@@ -18,7 +18,7 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
   return takeColumns(line, width - columns(ellipsis)) + takeColumns(ellipsis, width);
 }
 
-/** Harmless text as lines of at most `width` columns; a line that is too long goes on in the next one. */
+/** Escaped text as lines of at most `width` columns. Longer lines are continued on the next one. */
 export function wrapLines(text: string, width: number): string[] {
   const most = Math.max(1, width);
   const lines = forTerminal(text).replaceAll('\t', TAB).split('\n');
@@ -35,7 +35,7 @@ function wrapLine(line: string, width: number): string[] {
   let start = 0;
   for (const { segment, index } of characters(line)) {
     const wide = characterColumns(segment);
-    // A character wider than the whole line still has to go somewhere.
+    // A character wider than the whole line is still printed.
     if (used + wide > width && used > 0) {
       lines.push(line.slice(start, index));
       start = index;
@@ -47,7 +47,7 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** The longest beginning of harmless text that fits into `width` columns, whole characters only. */
+/** The longest prefix of escaped text that fits into `width` columns, whole characters only. */
 export function takeColumns(text: string, width: number): string {
   const most = Math.max(0, width);
   const ascii = text.slice(0, most + 1);
@@ -62,13 +62,13 @@ export function takeColumns(text: string, width: number): string {
   return text.slice(0, end);
 }
 
-/** Enough of a text for `width` columns: 32 units a column is more than any real character has. */
+/** Enough of a text for `width` columns: no real character has more than 32 units per column. */
 function boundedHead(text: string, width: number): string {
   const head = text.slice(0, (width + 1) * 32);
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-/** Rows of a table with their columns aligned; those of figures to the right. */
+/** Rows of a table with aligned columns; columns of figures are right-aligned. */
 export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,

@@ -1,4 +1,4 @@
-/** RunOutcome: one small object a run, with the same fields whether it succeeded or not (RO-1). */
+/** RunOutcome: one small object per run, with the same fields whether it succeeded or not (RO-1). */
 import { type Static, Type } from 'typebox';
 import {
   Completeness,
@@ -18,7 +18,7 @@ export const Artifact = Type.Object({
   operation: OneOf(FILE_OPERATIONS),
   size: Type.Optional(NullableInteger),
   type: Type.Optional(NullableString),
-  /** tool: a call says so; git: the work tree shows it; both: they agree. */
+  /** tool: reported by a call; git: seen in the work tree; both: by both. */
   source: Type.Optional(OneOf(['tool', 'git', 'both'] as const)),
 });
 export type Artifact = Static<typeof Artifact>;

@@ -103,12 +103,15 @@ describe('the state folder', () => {
         rmSync(path, { recursive: true, force: true });
         symlinkSync(join(folder, 'elsewhere'), path);
         expect(() => openStateDir(state)).toThrow(
-          `${path}: a symbolic link is there; it is not followed`,
+          `${path}: it is a symbolic link, which is not followed`,
         );
         rmSync(path);
         writeFileSync(path, '');
         if (later.includes(place)) openStateDir(state);
-        else expect(() => openStateDir(state)).toThrow(`${path}: a file is where a folder must be`);
+        else
+          expect(() => openStateDir(state)).toThrow(
+            `${path}: a part of the path is a file, not a folder`,
+          );
       }
     },
   );
@@ -169,7 +172,7 @@ describe('a spool', () => {
     mkdirSync(join(folder, 'precious'));
     writeFileSync(join(folder, 'precious', 'stdout'), 'kept');
     symlinkSync(join(folder, 'precious'), join(state.spool, RUN));
-    expect(() => createSpool(state, RUN)).toThrow('a symbolic link is there');
+    expect(() => createSpool(state, RUN)).toThrow('it is a symbolic link');
     removeSpool(spoolAt(state, RUN));
     expect(readFileSync(join(folder, 'precious', 'stdout'), 'utf8')).toBe('kept');
   });

@@ -54,7 +54,7 @@ test('convert reads a file or stdin and prints events, run-events or the outcome
 test('convert tells what is wrong: file missing, a folder, an unknown agent, no agent, a wrong form', async () => {
   const wrong: [string[], number, RegExp][] = [
     [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: there is no such file/],
-    [['--agent', 'claude', place.work], 70, /a folder is where a file must be/],
+    [['--agent', 'claude', place.work], 70, /it is a folder, not a file/],
     [['--agent', 'nobody', recording], 2, /unknown agent "nobody": known are/],
     [[recording], 2, /required option '--agent <id>' not specified/],
     [['--agent', 'claude', '--to', 'xml', recording], 2, /Allowed choices are/],
@@ -353,11 +353,7 @@ test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, n
 test('an error of the system is one line that names the operation, without a stack', async () => {
   const under = ['sh', '-c', 'rmdir "$PWD"; exec "$@"', 'sh'];
   const { code, stdout, stderr } = await tacho(['runs', 'list'], { under });
-  expect([code, stdout, stderr]).toEqual([
-    1,
-    '',
-    'error: uv_cwd: there is no such file or folder\n',
-  ]);
+  expect([code, stdout, stderr]).toEqual([1, '', 'error: uv_cwd: no such file or folder\n']);
 });
 
 test('--state-dir may stand before or behind the command', async () => {

@@ -249,7 +249,7 @@ verifies('AG-15', 'files that cannot be read are told and do not stop the others
   expect(code).toBe(1);
   const told = await place.tacho(['import', 'pi', missing]);
   expect(told).toMatchObject({ code: 1, stdout: '1 failed.\n' });
-  expect(told.stderr).toBe(`error: ${missing}: there is no such file or folder\n`);
+  expect(told.stderr).toBe(`error: ${missing}: no such file or folder\n`);
 });
 
 verifies(

@@ -1,11 +1,11 @@
-/** Reading foreign data by tables of fields: every mistake is reported with its place, and reading continues. */
+/** Reads foreign data by tables of fields. Every mistake is reported with its place, and reading continues. */
 import { isMap } from '../own.ts';
 import type { Place } from './mistakes.ts';
 
-/** The value in its right form; after a mistake, another one of that form. Only a missing field is left out. */
+/** Returns the value in the expected type; after a mistake, a default of that type. Only missing fields are left out. */
 export type Read<T = unknown> = (value: unknown, place: Place) => T;
 
-/** A Read alone is a field that may be missing. */
+/** A plain Read is an optional field. */
 type Field<T = unknown> =
   | Read<T>
   | {
@@ -63,7 +63,7 @@ interface MapOptions {
   open?: boolean;
 }
 
-/** The fields of a map by their names in the table; null when it is no map. */
+/** The fields of a map by their names in the table; null when the value is not a map. */
 export function readMap<F extends Fields>(
   value: unknown,
   fields: F,
@@ -96,17 +96,17 @@ export const mapOf =
   (value, place) =>
     readMap(value, fields, place, options) ?? ({} as Values<F>);
 
-/** `what` says of which kind the word is none. */
+/** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
   const near = known.find((name) => distance(name, word) <= edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
 
-/** A longer word is like none of ours, and comparing it would take long. */
+/** Longer words are not compared: they match no known word, and the comparison is slow. */
 const WORD_CHARS_MAX = 64;
 
-/** Edits between a word of ours and another one. */
+/** Edit distance between a known word and another one. */
 function distance(a: string, b: string): number {
   if (b.length > WORD_CHARS_MAX) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -139,7 +139,7 @@ export const text: Read<string> = (value, place) => {
   return anyText(value, place);
 };
 
-/** A number or a truth value is read as it is written. */
+/** Numbers and booleans are read as text. */
 export const written =
   (read: Read<string>): Read<string> =>
   (value, place) =>
@@ -166,7 +166,7 @@ export const ratio = figure(0, 1);
 export const over0 = (what = 'a number') =>
   rule((value) => isNumber(value) && value > 0, `must be ${what} over 0`, 1);
 
-/** `more`: what else may be there, for the message. */
+/** `more`: further allowed values, for the message. */
 export const oneOf = <const T>(words: readonly T[], more = ''): Read<T> =>
   rule(
     (value) => (words as readonly unknown[]).includes(value),
@@ -179,7 +179,7 @@ export const orNull =
   (value, place) =>
     value === null ? null : read(value, place);
 
-/** The first for a value that passes the test, else the second. */
+/** Uses the first reader for values that pass the test, otherwise the second. */
 export const when =
   <T, U>(test: (value: unknown) => boolean, first: Read<T>, second: Read<U>): Read<T | U> =>
   (value, place) =>
@@ -193,7 +193,7 @@ export const listOf =
     return [];
   };
 
-/** A list with something in it. */
+/** A list that is not empty. */
 export const filled =
   <T>(read: Read<T[]>): Read<T[]> =>
   (value, place) => {
@@ -203,7 +203,7 @@ export const filled =
 
 export const texts = listOf(anyText, 'must be a list of texts');
 
-/** A map of any names. */
+/** A map with arbitrary keys. */
 export const named =
   <T>(read: Read<T>, why = 'must be a map'): Read<Record<string, T>> =>
   (value, place) => {
@@ -212,7 +212,7 @@ export const named =
     return Object.fromEntries(entries.map(([key, item]) => [key, read(item, place.inside(key))]));
   };
 
-/** For a field that is known and has no effect. */
+/** For a known field without effect. */
 export const unused =
   (why: string): Read =>
   (value, place) => {

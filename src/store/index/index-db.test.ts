@@ -405,12 +405,12 @@ describe('a database', () => {
     const victim = join(state.path, 'victim');
     writeFileSync(victim, 'kept');
     symlinkSync(victim, state.db);
-    expect(() => openIndex(state)).toThrow(`${state.db}: a symbolic link is there`);
+    expect(() => openIndex(state)).toThrow(`${state.db}: it is a symbolic link`);
     expect(readFileSync(victim, 'utf8')).toBe('kept');
     const other = newState();
     const { mkdirSync } = await import('node:fs');
     mkdirSync(other.db);
-    expect(() => openIndex(other)).toThrow(`${other.db}: a folder is where a file must be`);
+    expect(() => openIndex(other)).toThrow(`${other.db}: it is a folder, not a file`);
   });
 });
 

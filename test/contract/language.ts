@@ -1,0 +1,61 @@
+/** Words that the project does not use: each has a plain technical word in its place (CONTRIBUTING.md, "Language"). */
+
+export interface Wording {
+  /** Matched line by line, in prose, comments, messages and names. */
+  pattern: RegExp;
+  instead: string;
+}
+
+/** Nouns after which "a" means "per": one line a run. */
+const COUNTED =
+  'line|run|session|call|file|folder|command|process|message|event|result|test|agent|type|page|step|user|store|tool|name|row|machine|topic|level|place|segment|record|text|value';
+
+/** Words after which "a" is an article. */
+const NOT_COUNTED =
+  'a|and|after|as|at|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
+
+export const WORDINGS: readonly Wording[] = [
+  { pattern: /\b(?:tells?|telling|told)\b/i, instead: 'report, say, show, print' },
+  { pattern: /\b(?:stands?|standing|stood)\b(?!-)/i, instead: 'is, is listed, replaces' },
+  { pattern: /\b(?:go|goes|going|gone|went) on\b/i, instead: 'continue, resume, happen' },
+  { pattern: /\bso (?:many|often)\b/i, instead: 'N, at most N' },
+  { pattern: /\bchances?\b/i, instead: 'random' },
+  { pattern: /\ba word (?:on|how|about)\b/i, instead: 'a note, a message' },
+  { pattern: /\bwho(?:se|ever)\b/i, instead: 'name the subject' },
+  { pattern: /\bis said\b/i, instead: 'is reported' },
+  {
+    pattern: /\b(?:for want of|of before|dearer|anew|wondered about)\b/i,
+    instead: 'use the usual word',
+  },
+  { pattern: /\bholds? to\b/i, instead: 'match, follow' },
+  { pattern: /\blets? go\b/i, instead: 'remove' },
+  { pattern: /\blies?\b/i, instead: 'is, is stored' },
+  { pattern: /\bshall\b/i, instead: 'must, will' },
+  {
+    pattern: /(?:^|[/*#>|-]|[.:;(]|['"`])\s*What (?!.*\?)/,
+    instead: 'begin with the subject: "What is left …" is "The rest …"',
+  },
+  {
+    pattern: new RegExp(
+      `\\b(?:one|a|an|\\d[\\d,]*)(?: [\\w-]+){0,3}(?<!\\b(?:${NOT_COUNTED})) an? (?:${COUNTED})\\b(?! (?:that|which|is|was|has|of|for|at)\\b)`,
+      'i',
+    ),
+    instead: 'per',
+  },
+];
+
+export interface Finding {
+  line: number;
+  text: string;
+  word: string;
+  instead: string;
+}
+
+export function findingsIn(text: string): Finding[] {
+  return text.split('\n').flatMap((line, at) =>
+    WORDINGS.flatMap(({ pattern, instead }) => {
+      const word = pattern.exec(line)?.[0].trim();
+      return word === undefined ? [] : [{ line: at + 1, text: line.trim(), word, instead }];
+    }),
+  );
+}
