@@ -1,4 +1,4 @@
-/** Makes what is generated: schema/*.json, the ahead-of-time checks, types of native records, docs/reference, the README's tables. `--check` only compares. */
+/** Writes all generated files: schema/*.json, the ahead-of-time checks, types of native records, docs/reference. `--check` only compares. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
@@ -15,7 +15,7 @@ import {
   agentsReference,
   cliReference,
   liveProtocolReference,
-  readme,
+  runEventReference,
   toolNamesReference,
 } from './reference.ts';
 
@@ -96,9 +96,9 @@ export async function generated(): Promise<Map<string, string>> {
   files.set('docs/reference/cli.md', cliReference());
   files.set('docs/reference/live-protocol.md', liveProtocolReference());
   files.set('docs/reference/limits.md', await limitsReference());
-  const agents = committed('docs/reference/agents.md');
-  files.set('docs/reference/agents.md', agentsReference(agents));
-  files.set('README.md', readme(committed('README.md'), agents));
+  files.set('docs/reference/agents.md', agentsReference());
+  const contract = 'docs/reference/run-event.md';
+  files.set(contract, runEventReference(committed(contract)));
   files.set('docs/reference/tool-names.md', toolNamesReference());
   return files;
 }
