@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -90,9 +91,9 @@ function describePage(path: string): void {
     }
     mkdirSync(join(folder, 'work', 'node_modules'), { recursive: true });
     symlinkSync(root, join(folder, 'work', 'node_modules', 'tacho'));
-    // What the page agrees to is remembered there.
+    // Consent of the page is stored there, and an agent has kept a session there.
     env.HOME = join(folder, 'home');
-    mkdirSync(env.HOME);
+    cpSync(join(root, 'src/agents/claude/testdata/text/session'), env.HOME, { recursive: true });
     delete env.XDG_STATE_HOME;
     env.PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
   });
