@@ -1,10 +1,12 @@
-/** Where a run is sent: as it is asked for, and complete. */
+/** Destination of a run's live messages: as requested, and complete. */
 import { resolve } from 'node:path';
 import { traceOf } from '../../lib/trace.ts';
 import type { LiveMessage } from '../../model/live.ts';
+import { livePaths } from './paths.ts';
 
 /** The collector that a run is sent to. */
 export interface LiveRunOptions {
+  /** `unix:` without a path: the collector of the run's state folder. */
   url: string;
   token_file?: string | null | undefined;
   /** A file with certificates that vouch for the collector's. */
@@ -13,7 +15,7 @@ export interface LiveRunOptions {
   insecure?: boolean | undefined;
   /** A call that runs longer is reported as timed out; it is not ended. */
   call_timeout_ms?: number | null | undefined;
-  /** W3C trace context of whoever started the run; default: that of the environment. */
+  /** W3C trace context of the program that started the run; default: that of the environment. */
   trace?: LiveMessage['trace'] | undefined;
 }
 
@@ -28,10 +30,11 @@ export interface LiveRunConfig {
 }
 
 /** With an address that was checked, and that records whether TLS may be missing. */
-export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
+export async function sendingTo(live: LiveRunOptions, state_dir: string): Promise<LiveRunConfig> {
   const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
   const { insecure = false, call_timeout_ms = null, trace = traceOf(process.env) } = live;
-  const url = sendingUrl(live.url, insecure);
+  const own = live.url === 'unix:' ? `unix:${livePaths(state_dir).socket}` : live.url;
+  const url = sendingUrl(own, insecure);
   parseAddress(url);
   const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
   const [token_file, ca] = [absolute(live.token_file), absolute(live.ca)];

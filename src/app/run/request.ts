@@ -164,7 +164,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     plan,
     keep_raw: options.keep_raw ?? false,
     stream_log: options.stream_log ?? false,
-    live: options.live == null ? null : await sendingTo(options.live),
+    live: options.live == null ? null : await sendingTo(options.live, request.state_dir),
     retry: retryOf(options),
   };
 }
