@@ -59,7 +59,7 @@ function globalCommand(home, node) {
   return ['npm', 'install', '-g', ...where, '--no-bin-links', node].map(quoted).join(' ');
 }
 
-/** What helps, as lines: one command for the way in which tacho was installed. */
+/** The lines that help: one command for the way in which tacho was installed. */
 function help(root, needed, args) {
   const site = `Or install Node ${needed} from https://nodejs.org and run tacho again.`;
   const name = PACKAGES[`${process.platform}-${process.arch}`];

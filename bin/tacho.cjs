@@ -42,8 +42,8 @@ function isSafe(folder) {
 }
 
 /**
- * Where compiled code is kept, a folder of the user's own: whoever can write there runs code as this user. Null where
- * there is none, or where the user has chosen Node's own cache, or no cache.
+ * Where compiled code is kept, a folder of the user's own: a user who can write there runs code as this user. Null
+ * where there is none, or where the user has chosen Node's own cache, or no cache.
  */
 function codeFolder() {
   const {
@@ -81,7 +81,7 @@ const ID_CHARS = 32;
 
 /**
  * Runs the bundle with the compiled code of an earlier start, and keeps that of this one. Node's own cache keeps code as
- * it is before it runs, without most functions, and compiles those anew at every start.
+ * it is before it runs, without most functions, and compiles those again at every start.
  */
 function runBundle(folder) {
   const { Script } = require('node:vm');
@@ -117,7 +117,7 @@ function runBundle(folder) {
   load('cli.cjs');
 }
 
-/** What a file with code begins with: whose code it is, and a sum over it. V8 would run damaged code. */
+/** The head of a file with code: the id of its source, and a checksum. V8 would run damaged code. */
 function headOf(id, code) {
   const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2);
   let sum = code.length;
@@ -139,7 +139,7 @@ function codeIn({ file, id }) {
 }
 
 /**
- * What V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
+ * The marks that V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
  * Kept code is refused under other marks.
  */
 const MARKS = { flags: 12, flags_end: 16, end: 20 };
@@ -180,7 +180,7 @@ function keepCode(folder, { file, id, script, marks }) {
     });
     renameSync(made, file);
   } catch {
-    // Only slower. What was begun is not left.
+    // Only slower. A partly written file is removed.
     try {
       rmSync(made, { force: true });
     } catch {}
@@ -202,7 +202,7 @@ function noteUse(folder) {
   }
 }
 
-/** There is a folder for each place and Node that ever was; those that have not been used for long are removed. */
+/** There is one folder per installation and Node version; those that were not used for a month are removed. */
 function removeUnused(parent) {
   const before = Date.now() - UNUSED_DAYS * DAY_MS;
   const names = readdirSync(parent).filter((name) => /^code-[0-9a-f]{1,8}$/.test(name));

@@ -37,7 +37,7 @@ const CHECKS = {
   checkTranscript: TranscriptSchema,
 } as const;
 
-/** typebox's generated code without its imports and names, as one function. It is made at its first call. */
+/** typebox's generated code without its imports and names, as one function that is made at its first call. */
 function checkFunction(name: string, schema: TSchema): string {
   return [
     `const ${name}Made = () => ${checkBody(name, schema)};`,
@@ -46,10 +46,10 @@ function checkFunction(name: string, schema: TSchema): string {
   ].join('\n');
 }
 
-/** What a check of a string's length asks of the schema library, for strings too short to tell by their length alone. */
+/** The only function of the schema library that checks of string lengths need. */
 const CODE_POINTS = 'const Guard = { CodePointCount: (text) => [...text].length };';
 
-/** A map of anything: a look at every key that whatever it is takes. */
+/** A map of any values: typebox tests every key, and accepts all. */
 const ANY_VALUES =
   / && Object\.entries\([\w.]+\)\.every\(\(\[\w+, \w+\], _\) => \(\(!\(External\[\d+\]\.test\(\w+\)\) \|\| true\)\)\)/g;
 

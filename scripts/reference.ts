@@ -31,7 +31,7 @@ const NO_IO: Io = {
   width: 100,
 };
 
-/** What `addHelpText('after', …)` adds: a listener, which commander's types do not show. */
+/** The text that `addHelpText('after', …)` adds: a listener, which commander's types do not show. */
 function textAfterHelp(command: Command): string {
   let text = '';
   (command as unknown as EventEmitter).emit('afterHelp', {
@@ -138,7 +138,7 @@ export function agentsReference(): string {
   return page([
     '# Agents',
     '`tacho agents` shows the same, with what is installed on your machine.',
-    '## What is known of a run, and when',
+    '## Known facts of a run, and when',
     '`live`: while the agent runs. `after`: when it has ended, from its session file. `never`: the agent does not report it.\nA test compares this table with the recordings of each agent; the real programs are [rehearsed](rehearsal.md) as well.',
     markdownTable(head, rows),
     ...AGENTS.flatMap(agentParts),

@@ -97,7 +97,7 @@ function svg(lines: readonly Piece[][], title: string): string {
   ].join('\n')}\n`;
 }
 
-/** What a reader sees typed. The second run fails: Claude Code was not allowed to run the test. */
+/** The commands that a reader sees. The second run fails: Claude Code was not allowed to run the test. */
 const COMMANDS = [
   'tacho run --agent codex --approve edits --fail-on denied "fix the failing test"',
   'tacho run --agent claude --approve edits --fail-on denied "fix the failing test"',
