@@ -29,7 +29,10 @@ export const each = (value: string, before: unknown) => [
   value,
 ];
 
-export const RUN_ARGUMENT = ['<run>', 'run id, the beginning of one, or "last"'] as const;
+export const RUN_ARGUMENT = [
+  '<run>',
+  'last, last~N, a run or session id, or the beginning of one',
+] as const;
 
 /** Of commands that change the store. */
 export const FORCE_FLAG = [

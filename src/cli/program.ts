@@ -9,6 +9,7 @@ import { defineDrift } from './drift/flags.ts';
 import { defineEmit } from './emit/flags.ts';
 import { defineEval } from './eval/flags.ts';
 import { defineImport } from './import/flags.ts';
+import { defineInit } from './init/flags.ts';
 import { defineReplay } from './replay/flags.ts';
 import { defineReview } from './review/flags.ts';
 import { defineRun } from './run/flags.ts';
@@ -42,6 +43,7 @@ const COMMANDS: Readonly<Record<string, Define>> = {
   runs: defineRuns,
   tail: defineTail,
   agents: defineAgents,
+  init: defineInit,
   doctor: defineDoctor,
   drift: defineDrift,
   validate: defineValidate,
@@ -66,7 +68,7 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
     .addOption(
       new Option(
         '--state-dir <dir>',
-        'where runs are kept (default: $TACHO_HOME, else .tacho here)',
+        "the folder that stores the runs (default: $TACHO_HOME, else .tacho here or above, else the user's store)",
       ),
     )
     .helpOption('-h, --help', 'show help')

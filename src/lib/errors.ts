@@ -45,13 +45,20 @@ export class TachoError extends Error {
   }
 }
 
+/** Of messages about a state folder that cannot be used. */
+export const ELSEWHERE = 'choose another folder with --state-dir or TACHO_HOME';
+
+/** The same added to another message about it. */
+export const orElsewhere = (message: string): string =>
+  message.endsWith(ELSEWHERE) ? message : `${message}, or ${ELSEWHERE}`;
+
 const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   ENOSPC: { code: 'disk_full', say: 'the disk is full: free some space and try again' },
   EDQUOT: { code: 'disk_full', say: 'the disk quota is used up: free some space and try again' },
   EFBIG: { code: 'disk_full', say: 'the file size limit is reached: raise it and try again' },
   EROFS: {
     code: 'disk_read_only',
-    say: 'the file system is read-only: choose another --state-dir',
+    say: `the file system is read-only: ${ELSEWHERE}`,
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },

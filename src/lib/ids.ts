@@ -51,6 +51,30 @@ export function newUuid(random: RandomSource): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
+const SHORT_LENGTH = 10;
+
+/** How lists show a run id: without `r_`, its first characters. Every selector of runs accepts it. */
+export function shortRunId(run_id: string, length = SHORT_LENGTH): string {
+  return run_id.replace(/^r_/, '').slice(0, length);
+}
+
+/** The same for the rows of one list: longer where several of them begin with the same characters. */
+export function shortRunIds(run_ids: readonly string[]): string[] {
+  const sorted = [...new Set(run_ids)].sort();
+  const lengths = new Map<string, number>();
+  for (const [at, run_id] of sorted.entries()) {
+    const own = shortRunId(run_id, run_id.length);
+    const shared = [sorted[at - 1], sorted[at + 1]].map((other = '') => {
+      const text = shortRunId(other, other.length);
+      let same = 0;
+      while (same < own.length && own[same] === text[same]) same += 1;
+      return same;
+    });
+    lengths.set(run_id, Math.max(SHORT_LENGTH, ...shared.map((same) => same + 1)));
+  }
+  return run_ids.map((run_id) => shortRunId(run_id, lengths.get(run_id)));
+}
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }

@@ -18,32 +18,61 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
   return takeColumns(line, width - columns(ellipsis)) + takeColumns(ellipsis, width);
 }
 
-/** Escaped text as lines of at most `width` columns. Longer lines are continued on the next one. */
+/**
+ * Escaped text as lines of at most `width` columns, broken between words. A word that is longer than a line is broken within.
+ * Spaces at a break are dropped.
+ */
 export function wrapLines(text: string, width: number): string[] {
   const most = Math.max(1, width);
   const lines = forTerminal(text).replaceAll('\t', TAB).split('\n');
-  return lines.flatMap((line) => wrapLine(line, most));
+  return lines.flatMap((line) => (ASCII.test(line) ? wrapAscii(line, most) : wrapLine(line, most)));
 }
+
+function wrapAscii(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  while (line.length - start > width) {
+    const space = line.lastIndexOf(' ', start + width);
+    const head = line.slice(start, Math.max(space, start)).trimEnd();
+    // A break behind the indentation alone would leave an empty line.
+    const whole = head.trim() !== '';
+    lines.push(whole ? head : line.slice(start, start + width));
+    start += whole ? space - start : width;
+    if (whole) while (line[start] === ' ') start += 1;
+  }
+  if (start < line.length || lines.length === 0) lines.push(line.slice(start));
+  return lines;
+}
+
+/** Characters of East Asian text that do not begin a line. */
+const NO_START = /^[、。，．・：；？！）」』】〉》〕ー]/;
 
 function wrapLine(line: string, width: number): string[] {
   const lines: string[] = [];
-  if (ASCII.test(line)) {
-    for (let at = 0; at < line.length; at += width) lines.push(line.slice(at, at + width));
-    return lines.length === 0 ? [''] : lines;
-  }
-  let used = 0;
   let start = 0;
+  let used = 0;
+  /** Where the line may be broken, and the columns before it. */
+  let place = { at: 0, used: 0 };
+  let before = 0;
+  let word = false;
   for (const { segment, index } of characters(line)) {
     const wide = characterColumns(segment);
+    const space = segment === ' ';
+    const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
+    if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
     // A character wider than the whole line is still printed.
-    if (used + wide > width && used > 0) {
-      lines.push(line.slice(start, index));
-      start = index;
-      used = 0;
+    if (!space && used + wide > width && used > 0) {
+      const fits = place.at > start;
+      lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));
+      used -= fits ? place.used : used;
+      start = fits ? place.at : index;
     }
+    if (!space) word = true;
     used += wide;
+    before = wide;
   }
-  lines.push(line.slice(start));
+  const rest = line.slice(start);
+  lines.push(used > width ? rest.trimEnd() : rest);
   return lines;
 }
 
@@ -73,9 +102,11 @@ export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,
 ): string[] {
-  const widthOf = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  const widthOf = (at: number) => Math.max(...rows.map((row) => columns(row[at] ?? '')));
   const widths = (rows[0] ?? []).map((_, at) => widthOf(at));
-  const cell = (text: string, at: number) =>
-    isFigure(at) ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  const cell = (text: string, at: number) => {
+    const blank = ' '.repeat(Math.max(0, (widths[at] ?? 0) - columns(text)));
+    return isFigure(at) ? blank + text : text + blank;
+  };
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }

@@ -13,6 +13,7 @@ import {
   NullableInteger,
   NullableString,
   OneOf,
+  Project,
   RunConfig,
   Usage,
 } from './parts.ts';
@@ -55,6 +56,8 @@ export const EventData = {
     fingerprint: NullableString,
     prompt: NullableString,
     config: Nullable(RunConfig),
+    /** Absent in recordings, and in runs of versions before 0.2. */
+    project: Type.Optional(Project),
   }),
   session_started: Type.Object({
     session_id: NullableString,

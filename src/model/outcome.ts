@@ -9,6 +9,7 @@ import {
   NullableInteger,
   NullableString,
   OneOf,
+  Project,
   Usage,
 } from './parts.ts';
 import { CALL_STATUSES, EXIT_REASONS, FILE_OPERATIONS, OUTPUT_MODES } from './words.ts';
@@ -85,6 +86,8 @@ export const OutcomeSchema = Type.Object({
     fingerprint: NullableString,
     output_mode: Nullable(OneOf(OUTPUT_MODES)),
     labels: Type.Record(Type.String(), Type.String()),
+    /** Absent in records of versions before 0.2. */
+    project: Type.Optional(Nullable(Project)),
   }),
 });
 export type RunOutcome = Static<typeof OutcomeSchema>;

@@ -33,6 +33,15 @@ export const Completeness = Type.Object({
 });
 export type Completeness = Static<typeof Completeness>;
 
+/** The project of a run: the root of its git work tree, otherwise its working directory. */
+export const Project = Type.Object({
+  /** Absolute. */
+  path: Type.String(),
+  /** URL of the git remote, without credentials. */
+  remote: NullableString,
+});
+export type Project = Static<typeof Project>;
+
 /** The run is ended when it exceeds one of these. Null: no limit. */
 export const RunLimits = Type.Object({
   cost_usd: Nullable(Type.Number()),

@@ -23,7 +23,6 @@ const PENDING: readonly string[] = [
   'src/live/',
   'src/projections/',
   'src/store/',
-  'src/tui/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',

@@ -20,7 +20,7 @@ import { LiveSender, type LiveSenderOptions, type OutSession, type Undelivered }
 export interface ConnectOptions extends Omit<LiveSenderOptions, 'url' | 'outbox'> {
   /** Allows `tcp://` to another machine: the token and all messages are sent unencrypted. */
   insecure?: boolean | undefined;
-  /** Whose outbox is used. Default: $TACHO_HOME, else `.tacho` in the current folder. */
+  /** The state folder that holds the outbox. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   state_dir?: string | undefined;
   /**
    * What is redacted before it is stored or sent, beyond known shapes of keys and secret-looking variables of the process:

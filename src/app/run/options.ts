@@ -28,7 +28,7 @@ export interface RunOptions {
   resume?: string | undefined;
   /** Whether text deltas are wanted. */
   stream?: boolean | undefined;
-  /** Default: $TACHO_HOME, else `.tacho` in the current folder. */
+  /** Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   state_dir?: string | undefined;
   /** Keep the agent's raw output after the run is recorded. */
   keep_raw?: boolean | undefined;

@@ -16,10 +16,10 @@ export function defineDoctor(program: Command, io: Io, done: Done): void {
     .addHelpText('after', '\nExample:\n  $ tacho doctor')
     .action(async (flags: { json?: true }) => {
       const { examine } = await import('../../app/runs/doctor.ts');
-      const { resolveStateDir } = await import('../../store/state-dir.ts');
+      const { findStateDir } = await import('../../store/state-dir.ts');
       const { forTerminal } = await import('../../lib/terminal-text.ts');
       const { state_flag: flag, env } = io;
-      const findings = await examine(resolveStateDir({ flag, env }), env);
+      const findings = await examine(findStateDir({ flag, env }), env);
       const width = Math.max(...findings.map(({ name }) => name.length));
       const lines = findings.map(
         ({ name, ok, detail }) =>

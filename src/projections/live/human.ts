@@ -9,8 +9,17 @@ import { wordOf as text } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
+import { columns } from '../../lib/terminal-text.ts';
 import type { CallStatus } from '../../model/words.ts';
-import { ellipsisOf, type HumanStyle, headLines, lineOf, markOf } from '../human-parts.ts';
+import {
+  dotOf,
+  ellipsisOf,
+  type HumanStyle,
+  headLines,
+  lineOf,
+  markOf,
+  resultMark,
+} from '../human-parts.ts';
 
 export interface SeenMessage {
   type: string;
@@ -145,18 +154,18 @@ export class LiveHuman {
     const { what } = this.callOf(message);
     this.#calls.delete(this.#keyOf(message));
     const failed = error !== null && error !== undefined;
-    const told = fields(failed ? error : result);
-    const mark = markOf(statusOf(failed, told), this.style);
+    const given = fields(failed ? error : result);
+    const mark = markOf(statusOf(failed, given), this.style);
     const notes = [
-      failed ? text(told.code) : '',
-      typeof told.exit_code === 'number' && told.exit_code !== 0 ? `exit ${told.exit_code}` : '',
+      failed ? text(given.code) : '',
+      typeof given.exit_code === 'number' && given.exit_code !== 0 ? `exit ${given.exit_code}` : '',
       typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
     ].filter((note) => note !== '');
     const { dim } = this.style.colour;
     const tail = notes.length === 0 ? '' : ` ${dim(`(${this.line(notes.join(', '))})`)}`;
-    const first = `${mark} ${this.line(what, notes.join(', ').length + 3)}${tail}`;
+    const first = `${mark} ${this.line(what, notes.join(', ').length + columns(mark) + 2)}${tail}`;
     if (!failed) return [first];
-    const output = text(told.output) || text(told.message);
+    const output = text(given.output) || text(given.message);
     const shown = headLines(output, OUTPUT_LINES_MAX, HEAD_CHARS + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
   }
@@ -188,7 +197,6 @@ export class LiveHuman {
   }
 
   end(data: Record<string, unknown>): string {
-    const { colour, unicode } = this.style;
     const { calls, tokens, cost_usd, duration_ms } = fields(data.totals);
     const used = Object.values(fields(tokens)).filter((count) => typeof count === 'number');
     const figures = [
@@ -199,10 +207,9 @@ export class LiveHuman {
       text(data.reason),
     ].filter((figure) => figure !== '');
     const status = text(data.status);
-    const mark = markOf(/^(ok|completed?|success)$/.test(status) ? 'ok' : 'error', this.style);
-    const separator = unicode ? ' · ' : ' - ';
-    const rest = figures.length === 0 ? '' : `${separator}${this.line(figures.join(separator))}`;
-    return `${mark} ${colour.bold(this.line(status))}${rest}`;
+    const head = resultMark(/^(ok|completed?|success)$/.test(status), status, this.style);
+    const dot = dotOf(this.style);
+    return `${head}${figures.length === 0 ? '' : `${dot}${this.line(figures.join(dot))}`}`;
   }
 }
 
