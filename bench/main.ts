@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into README.md. */
+/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into docs/reference/benchmarks.md. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,8 +42,8 @@ function table(rows: readonly Row[]): string {
   return `${markdownTable(['question', 'tacho', 'reference', 'ratio', 'target'], cells)}\n\n${where}`;
 }
 
-function writeReadme(text: string): void {
-  const path = join(import.meta.dirname, '..', 'README.md');
+function writePage(text: string): void {
+  const path = join(import.meta.dirname, '..', 'docs', 'reference', 'benchmarks.md');
   writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'bench', text));
 }
 
@@ -74,5 +74,5 @@ for (const [name, load] of Object.entries(QUESTIONS)) {
 }
 const text = table(rows);
 console.log(text);
-if (words.includes('--write')) writeReadme(text);
+if (words.includes('--write')) writePage(text);
 process.exitCode = rows.some(({ ok }) => ok === false) ? 1 : 0;

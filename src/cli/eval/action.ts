@@ -169,12 +169,12 @@ function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): voi
 /** Prepares for the first run of an agent; returns the work after the last one. */
 async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   const { live } = agentRunOptions(flags);
-  const target = live == null ? null : await sendingTo(live);
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  const target = live == null ? null : await sendingTo(live, state_dir);
   if (target !== null) {
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(target.url, io);
   }
-  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
 }
 
