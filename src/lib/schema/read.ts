@@ -108,7 +108,11 @@ export function notKnown(what: string, word: string, known: readonly string[], e
 }
 
 /** The known word that a mistyped one may have meant: at most `edits` away, or one that begins with it. */
-export const nearestWord = (word: string, known: readonly string[], edits = 2): string | undefined =>
+export const nearestWord = (
+  word: string,
+  known: readonly string[],
+  edits = 2,
+): string | undefined =>
   known.find((name) => distance(plain(name), plain(word)) <= edits) ??
   known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
 
