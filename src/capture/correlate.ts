@@ -169,6 +169,7 @@ export class Correlator {
       fingerprint: info.fingerprint({ agent_version, model, tools }),
       prompt: info.prompt,
       config: info.config,
+      ...(info.project && { project: info.project }),
     };
     this.#native_ms = info.started_ms ?? this.#native_ms;
     this.emit('run_started', data, raw, out);

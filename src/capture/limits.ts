@@ -14,6 +14,8 @@ export const CAPTURE_LIMITS = {
   tree_poll_ms: 50,
   /** The whole comparison of a git work tree must not hold up a run. 100,000 files take 1.3 s, from a cold disk 4.4 s. */
   worktree_wait_ms: 10_000,
+  /** Read of a git configuration for the remote: a hundred times a usual one. */
+  git_config_bytes_max: 128 * 1024,
   /** Changed files of a work tree; more (a dependency folder nobody ignored) are not compared. */
   worktree_files_max: 20_000,
   /** What `git status` may print for those. */

@@ -1,10 +1,12 @@
 /** What is known of a run beside its records. */
-import type { RunConfig } from '../model/parts.ts';
+import type { Project, RunConfig } from '../model/parts.ts';
 
 export interface RunInfo {
   run_id: string;
   agent: string;
   cwd: string | null;
+  /** Absent in a recording: its folder is not looked into. */
+  project?: Project;
   prompt: string | null;
   config: RunConfig | null;
   /** When the agent was started; null when only its stream can tell. */

@@ -20,6 +20,11 @@ function takesUnicode(env: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
 }
 
+/** COLUMNS, where the output has no width of its own. */
+function columnsIn({ COLUMNS = '' }: NodeJS.ProcessEnv): number | null {
+  return /^\d{2,4}$/.test(COLUMNS) ? Math.max(20, Number(COLUMNS)) : null;
+}
+
 /** Text for people in pieces, as it may be written to a terminal or to the log of GitHub Actions. */
 export function createTextFilter(
   env: NodeJS.ProcessEnv,
@@ -84,7 +89,7 @@ export function createIo(): Io {
       return this.out_is_terminal && takesUnicode(env);
     },
     get width() {
-      return (this.out_is_terminal && process.stdout.columns) || 100;
+      return (this.out_is_terminal && process.stdout.columns) || columnsIn(env) || 100;
     },
   };
   return io;

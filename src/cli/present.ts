@@ -1,12 +1,12 @@
 /** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
 
 import type { EventSink } from '../app/run/recorder.ts';
-import { createColours } from '../lib/colours.ts';
 import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
 import { HumanProjection } from '../projections/human.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../projections/run-event.ts';
 import type { Io } from './command.ts';
+import { styleOf } from './style.ts';
 
 export interface PresentOptions {
   output: OutputMode;
@@ -49,8 +49,6 @@ function recordText(stream: boolean): ToText {
 }
 
 function humanText(io: Io, stream: boolean, cwd: string): ToText {
-  const { unicode, width } = io;
-  const colour = createColours(io.colour);
-  const projection = new HumanProjection({ colour, unicode, width, stream, cwd });
+  const projection = new HumanProjection({ ...styleOf(io), stream, cwd });
   return (event) => projection.project(event);
 }

@@ -1,23 +1,37 @@
 /** The state folder a command works on. */
-import { existsSync } from 'node:fs';
+import { TachoError } from '../lib/errors.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './command.ts';
 
-/** Of commands that act on configuration or state that others could have written. */
+/** For commands that act on configuration or state that others could have written. */
 export const TRUST_FLAG = [
   '--trust',
-  'agree, this time, to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
+  'for this command, agree to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
 ] as const;
 
 /** The folder as it is; null where there is none: looking makes nothing. */
 export async function stateIfAny(io: Io): Promise<StateDir | null> {
+  const { hasState } = await import('../store/state-dir.ts');
+  return hasState(await statePath(io)) ? stateOf(io) : null;
+}
+
+/** Where the folder is, or would be. */
+export async function statePath({ state_flag: flag, env }: Io): Promise<string> {
   const { resolveStateDir } = await import('../store/state-dir.ts');
-  return existsSync(resolveStateDir({ flag: io.state_flag, env: io.env })) ? stateOf(io) : null;
+  return resolveStateDir({ flag, env });
 }
 
 /** The folder with an index that has every finished run of the journal, for commands that read runs. */
 export async function runsOf(io: Io): Promise<StateDir> {
-  const state = await stateOf(io);
+  return caughtUp(await stateIfAny(io), io);
+}
+
+/** The same for a folder that is open; throws where there is none. */
+export async function caughtUp(state: StateDir | null, io: Io): Promise<StateDir> {
+  if (state === null) {
+    const say = `no runs in ${await statePath(io)} yet: record one with tacho run, or import sessions with tacho import`;
+    throw new TachoError('not_found', say, { stage: 'find' });
+  }
   const { catchUpState } = await import('../app/runs/catch-up.ts');
   await catchUpState(state, sayTo(io));
   return state;

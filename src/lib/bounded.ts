@@ -1,4 +1,4 @@
-/** Collections of foreign keys that stay bounded. */
+/** Bounded collections of foreign keys. */
 
 interface Held {
   readonly size: number;
@@ -6,7 +6,7 @@ interface Held {
   delete(key: never): boolean;
 }
 
-/** Drops the entries that were added first, until `most` are left. To be called seldom, for many. */
+/** Drops the oldest entries until `most` are left. Call it rarely, for many entries at a time. */
 function dropOldest(held: Held, most: number): void {
   if (held.size <= most) return;
   for (const key of held.keys()) {
@@ -15,7 +15,7 @@ function dropOldest(held: Held, most: number): void {
   }
 }
 
-/** Over the limit the older half goes. */
+/** Drops the older half when it is over the limit. */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #most: number;
 
@@ -31,7 +31,7 @@ export class RecentMap<K, V> extends Map<K, V> {
   }
 }
 
-/** Over the limit the older half goes. */
+/** Drops the older half when it is over the limit. */
 export class RecentSet<K> extends Set<K> {
   readonly #most: number;
 
@@ -55,8 +55,8 @@ interface Link<K, V> {
 }
 
 /**
- * Exactly the entries that were set last, each operation in constant time. A `Map` alone would not do: its first key is
- * found by walking over all that were deleted before it.
+ * Keeps exactly the entries that were set last, each operation in constant time. A plain `Map` is too slow: it finds its
+ * first key by walking over all keys that were deleted before it.
  */
 export class LastSet<K, V> {
   readonly #links = new Map<K, Link<K, V>>();
@@ -65,7 +65,7 @@ export class LastSet<K, V> {
   #oldest: Link<K, V> | null = null;
   #newest: Link<K, V> | null = null;
 
-  /** `onDrop`: called for each that goes because there are more than `most`. */
+  /** `onDrop`: called for each entry that is dropped because there are more than `most`. */
   constructor(most: number, onDrop: (key: K, value: V) => void = () => {}) {
     this.#most = most;
     this.#onDrop = onDrop;
@@ -79,7 +79,7 @@ export class LastSet<K, V> {
     return this.#links.get(key)?.value;
   }
 
-  /** The entry is the newest from now on. */
+  /** Marks the entry as the newest. */
   set(key: K, value: V): void {
     const known = this.#links.get(key);
     if (known !== undefined) {
@@ -127,7 +127,7 @@ export class LastSet<K, V> {
   }
 }
 
-/** A set of foreign texts, bounded in number and in characters: what goes beyond is not added. */
+/** A set of foreign texts, bounded in number and in characters. Texts over the bound are not added. */
 export class BoundedSet extends Set<string> {
   readonly #most: number;
   #room: number;
@@ -141,7 +141,7 @@ export class BoundedSet extends Set<string> {
   override add(text: string): this {
     if (this.has(text) || this.size >= this.#most || text.length > this.#room) return this;
     this.#room -= text.length;
-    // A copy: a part of a longer text keeps all of that in memory.
+    // A copy: a slice would keep the whole longer text in memory.
     return super.add(Buffer.from(text, 'utf16le').toString('utf16le'));
   }
 }

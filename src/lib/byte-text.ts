@@ -1,13 +1,13 @@
 /**
- * Byte text: a string whose characters are the bytes of a UTF-8 text. JSON's own characters are ASCII, so JSON parses as
- * byte text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written again
+ * Byte text: a string with one character per byte of a UTF-8 text. JSON's own characters are ASCII, so JSON parses as
+ * byte text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written back
  * as the same bytes.
  *
- * Contract: every step in between treats text beyond ASCII as opaque, and gives the same as for text:
+ * Contract: every step in between treats non-ASCII text as opaque and gives the same result as for ordinary text:
  * - Only ASCII is white space (lib/white-space): a byte of another character may look like a space.
- * - Patterns name ASCII only. Neither `.`, nor `^` and `$` of many lines: these know separators beyond ASCII.
- * - What counts characters, and JSON inside a text, is read by the functions at the end of this file.
- * - Bounds of memory of 1 MiB and more count what is held, bytes or characters.
+ * - Patterns contain only ASCII. They use neither `.` nor multi-line `^` and `$`, which know non-ASCII separators.
+ * - The functions at the end of this file count characters and read JSON inside a text.
+ * - Memory bounds of 1 MiB and more count whatever is held, bytes or characters.
  * - Half of a surrogate pair has no bytes: it becomes U+FFFD, or `NeedsText` is thrown.
  */
 
@@ -27,32 +27,32 @@ function mapText(value: unknown, map: (text: string) => string): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The value with every text, keys too, as byte text. */
+/** Converts every text of the value, including keys, to byte text. */
 export function toByteText<T>(value: T): T {
   return mapText(value, (text) => Buffer.from(text, 'utf8').toString('latin1')) as T;
 }
 
-/** The value with every byte text as the text it stands for. */
+/** Converts every byte text of the value back to text. */
 export function fromByteText<T>(value: T): T {
   return mapText(value, (text) => Buffer.from(text, 'latin1').toString('utf8')) as T;
 }
 
-/** Thrown where byte text would give something else than text: whoever reads begins again, with text. */
+/** Thrown when byte text would give another result than text. The reader then restarts with text. */
 export class NeedsText extends Error {
   override readonly name = 'NeedsText';
 }
 
-/** Whether the text is the same as byte text. */
+/** Whether the text and its byte text are equal. */
 export function isAscii(text: string): boolean {
   return !BEYOND_ASCII.test(text);
 }
 
-/** Byte text without the white space at both ends of the text it stands for. */
+/** Trims byte text as `trim` would trim the text that it encodes. */
 export function trimBytes(text: string): string {
   return changedText(text, (real) => real.trim(), true);
 }
 
-/** The bytes as byte text. By the shortest way: `toString` alone would cost a third of the reading. */
+/** The bytes as byte text. It calls the native method directly: `toString` would take a third of the reading time. */
 export function byteText(bytes: Buffer, start: number, end: number): string {
   return (bytes as Buffer & { latin1Slice(start: number, end: number): string }).latin1Slice(
     start,
@@ -60,29 +60,29 @@ export function byteText(bytes: Buffer, start: number, end: number): string {
   );
 }
 
-/** Writes byte text as its bytes; there is room for it. By the shortest way, as above. */
+/** Writes byte text as bytes into a buffer that has room for it, by the native method as above. */
 export function writeByteText(bytes: Buffer, text: string, at: number): void {
   (bytes as Buffer & { latin1Write(text: string, at: number): number }).latin1Write(text, at);
 }
 
 const decoded = processWide('decoded_text', () => ({ is_bytes: false }));
 
-/** Says whether the texts that are decoded from now on are byte text. Decoding is synchronous. */
+/** Sets whether the texts that are decoded from now on are byte text. Decoding is synchronous. */
 export function decodesByteText(is_bytes: boolean): void {
   decoded.is_bytes = is_bytes;
 }
 
-/** Characters of a text. `is_bytes`, here and below: by default, what is being decoded. */
+/** The number of characters. `is_bytes`, here and below: defaults to the current decoding mode. */
 export function charsIn(text: string, is_bytes = decoded.is_bytes): number {
   return is_bytes && !isAscii(text) ? fromByteText(text).length : text.length;
 }
 
-/** Whether a text has more characters. Most texts have fewer bytes than that, and are not looked at. */
+/** Whether a text has more than N characters. Most texts have fewer bytes than that and are not inspected. */
 export function isLonger(text: string, chars: number, is_bytes = decoded.is_bytes): boolean {
   return text.length > chars && charsIn(text, is_bytes) > chars;
 }
 
-/** A text changed by what knows only text. */
+/** Applies a function that works only on ordinary text. */
 export function changedText(
   text: string,
   change: (text: string) => string,
@@ -91,13 +91,13 @@ export function changedText(
   return is_bytes ? toByteText(change(fromByteText(text))) : change(text);
 }
 
-/** The first characters of a decoded text, to search in: one that is cut is another character. */
+/** The first characters of a decoded text, for searching: a character cut in half would be a different one. */
 export function headOf(text: string, chars: number): string {
   if (text.length <= chars) return text;
   return partOf(text, chars, (part) => part.slice(0, chars));
 }
 
-/** The last characters of a decoded text, to search in. */
+/** The last characters of a decoded text, for searching. */
 export function tailOf(text: string, chars: number): string {
   if (text.length <= chars) return text;
   return partOf(text, -chars, (part) => part.slice(-chars));
@@ -110,17 +110,17 @@ function partOf(text: string, chars: number, cut: (text: string) => string): str
   return isAscii(near) ? cut(near) : toByteText(cut(fromByteText(near)));
 }
 
-/** Bytes of a decoded text in UTF-8. */
+/** UTF-8 length of a decoded text. */
 export function bytesIn(text: string): number {
   return decoded.is_bytes ? text.length : utf8Bytes(text);
 }
 
-/** With this encoding a decoded text gives its bytes in UTF-8. */
+/** The Buffer encoding that turns a decoded text into its UTF-8 bytes. */
 export function decodedEncoding(): 'latin1' | 'utf8' {
   return decoded.is_bytes ? 'latin1' : 'utf8';
 }
 
-/** JSON inside a decoded text; undefined where it is none. In byte text an escape would be a character and not its bytes. */
+/** Parses JSON inside a decoded text; undefined if it is not JSON. In byte text an escape would be a character, not its bytes. */
 export function jsonInside(text: string): unknown {
   const escaped = decoded.is_bytes && text.includes('\\u');
   try {

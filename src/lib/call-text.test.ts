@@ -12,11 +12,11 @@ test.each([
   [null, ''],
   [undefined, ''],
   [{}, ''],
-])('%j is told as %j', (input, text) => {
+])('%j is described as %j', (input, text) => {
   expect(callText(input, '/p')).toBe(text);
 });
 
-test('a huge input is told in bounded text', () => {
+test('the description of a huge input is bounded', () => {
   const huge = 'x'.repeat(1_000_000);
   const lengths = [{ command: huge }, { other: huge }, huge].map((v) => callText(v, null).length);
   expect(lengths).toEqual([2000, 206, 2000]);

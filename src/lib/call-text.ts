@@ -1,10 +1,9 @@
-/** What a call is about, in a few words: the one field of its input that says most. Not made harmless yet: see terminal-text. */
+/** A short description of a call: the most informative field of its input. Not escaped yet: see terminal-text. */
 import { headCopy } from './utf8.ts';
 
-/** Fields that say most, the first one present counts. */
-const TELLING = 'command file_path pattern skill url query description prompt question path'.split(
-  ' ',
-);
+/** The most informative fields. The first one present is used. */
+const DESCRIPTIVE =
+  'command file_path pattern skill url query description prompt question path'.split(' ');
 const VALUES_MAX = 6;
 const VALUE_CHARS_MAX = 200;
 const TEXT_CHARS_MAX = 2000;
@@ -14,7 +13,7 @@ export function callText(input: unknown, cwd: string | null): string {
   if (typeof input === 'string') return headCopy(input, TEXT_CHARS_MAX);
   if (input === null || typeof input !== 'object') return input == null ? '' : String(input);
   const fields = Object.entries(input);
-  for (const name of TELLING) {
+  for (const name of DESCRIPTIVE) {
     const value = fields.find(([key]) => key === name)?.[1];
     if (typeof value === 'string' && value !== '') return shortPath(value, cwd);
   }

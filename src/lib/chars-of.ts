@@ -1,10 +1,10 @@
-/** How much room foreign values take. */
+/** Size of foreign values in memory. */
 import * as decoded from './byte-text.ts';
 
-/** Of a value that is no text, and of what holds a text. */
+/** Size of a value that is not a text, and overhead of one that is. */
 const NODE_CHARS = 16;
 
-/** What a value costs in memory, roughly; counted up to `most` and no further. */
+/** Approximate size of a value in memory. Counting stops at `most`. */
 export function charsOf(value: unknown, most: number): number {
   if (typeof value === 'string') return NODE_CHARS + value.length;
   let chars = NODE_CHARS;
@@ -16,7 +16,7 @@ export function charsOf(value: unknown, most: number): number {
   return chars;
 }
 
-/** Characters of a list of names, as JSON. */
+/** Size of a list of names as JSON. */
 export function charsIn(names: readonly string[] | null): number {
   return (names ?? []).reduce((sum, name) => sum + decoded.charsIn(name) + 3, 0);
 }

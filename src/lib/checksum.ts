@@ -1,4 +1,4 @@
-/** Checksums of text, for those that are pure and know no library. */
+/** Checksums of text, for pure modules that cannot import Node's crypto. */
 import { crc32 } from 'node:zlib';
 
 /** CRC-32 of the text as UTF-8. */

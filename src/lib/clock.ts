@@ -1,10 +1,10 @@
-/** Time as a parameter. `now` is wall time in ms; `elapsed` never goes back. */
+/** An injectable clock. `now` is wall time in ms; `elapsed` never decreases. */
 export interface Clock {
   now(): number;
   elapsed(): number;
 }
 
-/** By the clock that Node has anyway: the first use of `performance` loads a module of 1 ms. */
+/** Uses `process.hrtime`, which is always loaded: the first use of `performance` loads a module for 1 ms. */
 function elapsed(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e3 + nanoseconds / 1e6;

@@ -1,6 +1,6 @@
-/** Our own colours of a terminal. `forColourTerminal` lets exactly these pass. */
+/** The terminal colours that tacho uses. `forColourTerminal` passes exactly these. */
 
-/** How each begins and ends. The two of weight end alike, so each begins again behind an end within its text. */
+/** Start and end sequences. Bold and dim share an end sequence, so each is restarted after one inside its text. */
 const SEQUENCES = {
   bold: ['\u001b[1m', '\u001b[22m'],
   dim: ['\u001b[2m', '\u001b[22m'],
@@ -21,7 +21,7 @@ function painter([begin, end]: readonly [string, string]): (text: string) => str
   return (text) => begin + text.replaceAll(end, again) + end;
 }
 
-/** Without `enabled` every text stays as it is. */
+/** Without `enabled` texts are not changed. */
 export function createColours(enabled: boolean): Colours {
   const names = Object.keys(SEQUENCES) as Colour[];
   const made = names.map((name) => [name, enabled ? painter(SEQUENCES[name]) : plain]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { characters, columns } from './columns.ts';
 
-/** What terminals show, checked once against string-width 8.3 over every code point and 3 million mixed texts. */
+/** Widths as terminals show them, checked once against string-width 8.3 over every code point and 3 million mixed texts. */
 const WIDTHS: [text: string, columns: number][] = [
   ['', 0],
   ['plain ASCII ~', 13],

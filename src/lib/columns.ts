@@ -1,6 +1,6 @@
 /**
- * Characters of a text as a reader sees them, and the columns that they take in a terminal. Made on first use: the tables of
- * Unicode behind `Intl.Segmenter` and `\p{RGI_Emoji}` take some 20 ms, and most texts need neither.
+ * Characters of a text as a reader sees them, and their width in terminal columns. Tables are loaded on first use: those
+ * of `Intl.Segmenter` and `\p{RGI_Emoji}` take some 20 ms, and most texts need neither.
  */
 import { lazy } from './lazy.ts';
 
@@ -10,17 +10,17 @@ export interface Character {
 }
 
 const ASCII = /^[\x20-\x7e]*$/;
-/** Text of the common scripts in which each unit is a character of its own: nothing joins, nothing combines. */
+/** Text of common scripts in which each unit is one character: nothing joins or combines. */
 const SIMPLE =
   /^[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2070-\u20bf\u2100-\u2bff\u3000-\u3029\u3041-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\ua48c\uac00-\ud7a3]*$/;
 
-/** Colours, links, titles, moves of the cursor (ECMA-48): strings with an end, sequences with parameters, the others. */
+/** Colours, links, titles, cursor moves (ECMA-48): terminated strings, sequences with parameters, others. */
 const CONTROL_SEQUENCE =
   /(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b[\x20-\x2f]*[\x30-\x7e]/g;
 
 const segmenter = lazy(() => new Intl.Segmenter());
 
-/** The characters of a text one after the other, each with its place. */
+/** Iterates over the characters of a text, each with its position. */
 export function characters(text: string): Iterable<Character> {
   return SIMPLE.test(text) ? units(text) : segmenter().segment(text);
 }
@@ -29,7 +29,7 @@ function* units(text: string): Iterable<Character> {
   for (let index = 0; index < text.length; index++) yield { segment: text.charAt(index), index };
 }
 
-/** Columns that a text takes. Sequences that control a terminal take none. */
+/** Width of a text in columns. Control sequences have no width. */
 export function columns(text: string): number {
   const shown = /[\x1b\x9b]/.test(text) ? text.replace(CONTROL_SEQUENCE, '') : text;
   if (ASCII.test(shown)) return shown.length;
@@ -38,11 +38,11 @@ export function columns(text: string): number {
   return sum;
 }
 
-/** Columns that one character takes. */
+/** Width of one character in columns. */
 export function characterColumns(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   const alone = character.length === (code > 0xffff ? 2 : 1);
-  // Most characters are Latin, and take one column.
+  // Most characters are Latin and one column wide.
   if (alone && ((code >= 0x20 && code < 0x7f) || (code >= 0xc0 && code < 0x300))) return 1;
   if (alone && SIMPLE.test(character)) return pointColumns(character);
   const from = character.search(VISIBLE());
@@ -53,13 +53,13 @@ export function characterColumns(character: string): number {
 
 const pointColumns = (point: string) => (WIDE().test(point) ? 2 : 1);
 
-/** Anything but controls, marks that take no room, and what is never shown. */
+/** Visible characters: no controls, zero-width marks or ignorable code points. */
 const VISIBLE = lazy(
   () =>
     /[^\p{Default_Ignorable_Code_Point}\p{Control}\p{Format}\p{Nonspacing_Mark}\p{Enclosing_Mark}\p{Surrogate}]/v,
 );
 
-/** One of these is in every emoji of several code points. */
+/** Every emoji of several code points contains one of these. */
 const JOINS_EMOJI =
   /[\u200d\u20e3\ufe0f\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u;
 const EMOJI = lazy(() => /^\p{RGI_Emoji}$/v);
@@ -68,7 +68,7 @@ const PICTURE = lazy(() => /\p{Extended_Pictographic}/gu);
 /** Longer than any real emoji. */
 const EMOJI_UNITS_MAX = 50;
 
-/** An emoji of several code points. Pictures that are joined count without the selectors that they should have. */
+/** An emoji of several code points. Joined pictures count even without the required selectors. */
 function isEmoji(character: string): boolean {
   if (!JOINS_EMOJI.test(character)) return false;
   if (EMOJI().test(character)) return true;
@@ -77,14 +77,14 @@ function isEmoji(character: string): boolean {
   return character.includes('\u200d') && (character.match(PICTURE())?.length ?? 0) >= 2;
 }
 
-/** Hangul in parts: leading, then vowel and trailing. */
+/** Decomposed Hangul: leading consonants, then vowels and trailing consonants. */
 const JAMO = /^[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7c6\ud7cb-\ud7fb]/;
 const SYLLABLE =
   /[\u1100-\u115f\ua960-\ua97c][\u1160-\u11a7\ud7b0-\ud7c6][\u11a8-\u11ff\ud7cb-\ud7fb]?/g;
-/** Marks and forms that take room beside the character they belong to. */
+/** Spacing marks and half-width forms, which widen the character that they belong to. */
 const BESIDE = lazy(() => /[\p{Spacing_Mark}\uff00-\uffef]/u);
 
-/** A character of several code points, from its first visible one on. */
+/** Width of a character of several code points, from its first visible one. */
 function joinedColumns(character: string): number {
   if (JAMO.test(character)) {
     const shown = Array.from(character).filter((point) => VISIBLE().test(point));
@@ -100,7 +100,7 @@ function sumOf(points: string, counts: (point: string, at: number) => boolean): 
   return sum;
 }
 
-/** East Asian Width of Unicode 17: wide and full-width. */
+/** East Asian Width in Unicode 17: wide and full-width. */
 const WIDE = lazy(
   () =>
     new RegExp(

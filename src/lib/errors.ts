@@ -1,4 +1,4 @@
-/** Operational failures: what went wrong, where, whether trying again can help, and what to do about it. */
+/** Operational failures: what went wrong, where, whether a retry can help, and what to do. */
 import { own } from './own.ts';
 
 export type ErrorCode =
@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'busy';
 
 export class TachoError extends Error {
-  /** By name: the command line and what it loads later are two bundles, each with its own copy of this class. */
+  /** Compares by name: the command line and lazily loaded code are separate bundles with separate copies of this class. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && (value as Error | null)?.name === 'TachoError';
   }
@@ -45,31 +45,38 @@ export class TachoError extends Error {
   }
 }
 
+/** Of messages about a state folder that cannot be used. */
+export const ELSEWHERE = 'choose another folder with --state-dir or TACHO_HOME';
+
+/** The same added to another message about it. */
+export const orElsewhere = (message: string): string =>
+  message.endsWith(ELSEWHERE) ? message : `${message}, or ${ELSEWHERE}`;
+
 const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   ENOSPC: { code: 'disk_full', say: 'the disk is full: free some space and try again' },
   EDQUOT: { code: 'disk_full', say: 'the disk quota is used up: free some space and try again' },
   EFBIG: { code: 'disk_full', say: 'the file size limit is reached: raise it and try again' },
   EROFS: {
     code: 'disk_read_only',
-    say: 'the file system is read-only: choose another --state-dir',
+    say: `the file system is read-only: ${ELSEWHERE}`,
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
-  ENOTDIR: { code: 'state_unusable', say: 'a file is where a folder must be' },
-  EEXIST: { code: 'state_unusable', say: 'something else is there already' },
-  EISDIR: { code: 'not_a_file', say: 'a folder is where a file must be' },
-  ELOOP: { code: 'state_unusable', say: 'a symbolic link is there; it is not followed' },
-  ENOENT: { code: 'not_found', say: 'there is no such file or folder' },
+  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder' },
+  EEXIST: { code: 'state_unusable', say: 'a file with this name already exists' },
+  EISDIR: { code: 'not_a_file', say: 'it is a folder, not a file' },
+  ELOOP: { code: 'state_unusable', say: 'it is a symbolic link, which is not followed' },
+  ENOENT: { code: 'not_found', say: 'no such file or folder' },
 };
 
-/** The same for a file that the user asked to have written. */
+/** The same for an output file that the user asked for. */
 export function unwritable(cause: unknown, path: string, stage: string): TachoError {
   return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
     stage,
     cause,
   });
 }
-/** The code of a file-system error; empty for any other. */
+/** The code of a file-system error; empty for other errors. */
 export const errnoOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException | null)?.code ?? '';
 
@@ -81,7 +88,7 @@ export function fileError(cause: unknown, path: string, stage: string): TachoErr
   return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
 }
 
-/** The result of `work`; a file-system error of it names the path. */
+/** Returns the result of `work`. File-system errors are rethrown with the path. */
 export function withPath<T>(path: string, stage: string, work: () => T): T {
   try {
     return work();

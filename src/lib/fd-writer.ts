@@ -1,6 +1,6 @@
 /**
- * Writes to a file descriptor without ever blocking the event loop: Node's own stdout blocks on a full pipe, and then no
- * signal is handled. Contract: everything is written in order, or nothing more can be and that is said; it never rejects.
+ * Writes to a file descriptor without blocking the event loop: Node's own stdout blocks on a full pipe, and then no
+ * signal is handled. Contract: everything is written in order, or writing ends and `gone` is true; it never rejects.
  */
 import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,9 +16,9 @@ const writeSome = promisify(write);
 export function createFdWriter(fd: number) {
   let queue: Promise<void> = Promise.resolve();
   const writer = {
-    /** The reader has gone away, or writing fails; what is written since is dropped. */
+    /** The reader has closed the pipe, or writing failed. Later writes are dropped. */
     gone: false,
-    /** Why writing fails, where it is not the reader's doing: a full disk. */
+    /** Why writing failed, if the reader did not cause it: a full disk, for example. */
     failure: null as Error | null,
     write: put,
   };
@@ -30,7 +30,7 @@ export function createFdWriter(fd: number) {
         done += bytesWritten;
       } catch (error) {
         const code = errnoOf(error);
-        // A descriptor that somebody else made non-blocking: the reader is slow, not gone.
+        // Another process made the descriptor non-blocking: the reader is slow, not gone.
         if (code === 'EAGAIN') await sleep(5);
         else {
           writer.gone = true;
@@ -40,7 +40,7 @@ export function createFdWriter(fd: number) {
     }
   }
 
-  /** Resolves when the text is with the system, or nothing more can be written. */
+  /** Resolves when the system has taken the text, or nothing more can be written. */
   function put(text: string | Uint8Array): Promise<void> {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     queue = queue.then(() => writeAll(bytes));

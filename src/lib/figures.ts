@@ -1,4 +1,5 @@
-/** Figures as people read them. A figure that is not known is said to be so, never 0. */
+/** Figures in readable form, the same everywhere. An unknown figure is printed as unknown, never as 0. */
+import type { Usage } from '../model/parts.ts';
 
 /** `12ms`, `1.2s`, `1m 02s`, `1h 02m`. */
 export function durationText(ms: number): string {
@@ -32,14 +33,38 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** A figure, or that it is not known. */
+/** A figure, or a word for an unknown one. */
 export function knownText(value: number | null, text: (value: number) => string): string {
   return value === null ? 'not known' : text(value);
 }
 
 /** `1 file`, `2 files`. */
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : nouns}`;
+}
+
+/** `4 calls`, `4 calls, 1 failed, 2 denied`. Null: not known, and not shown. */
+export function callsText(calls: number, failed: number | null, denied: number | null): string {
+  const parts = [
+    plural(calls, 'call'),
+    failed ? `${failed} failed` : '',
+    denied ? `${denied} denied` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** `7.9k tokens (5.3k in, 129 out, 1.5k cache read, 1.0k cache written)`: the parts add up to the total. */
+export function tokensText(total: number | null, usage: Usage | null): string {
+  if (total === null) return 'tokens unknown';
+  const parts = [
+    [usage?.input, 'in'],
+    [usage?.output, 'out'],
+    [usage?.cache_read || null, 'cache read'],
+    [usage?.cache_write || null, 'cache written'],
+  ] as const;
+  const known = parts.filter(([count]) => count != null);
+  const named = known.map(([count, name]) => `${countText(count as number)} ${name}`).join(', ');
+  return `${countText(total)} tokens${named === '' ? '' : ` (${named})`}`;
 }
 
 function twoDigits(value: number): string {

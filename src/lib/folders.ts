@@ -1,4 +1,4 @@
-/** Looking into folders that may not be there. */
+/** Reading folders that may not exist. */
 import {
   constants,
   fstatSync,
@@ -13,10 +13,10 @@ import { dirname, resolve, sep } from 'node:path';
 import type { Unreadable } from '../model/agent.ts';
 import { withFd } from './with-fd.ts';
 
-/** Without waiting for the writer of a pipe. */
+/** Does not wait for the writer of a pipe. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Catches the error of what is not there; also of what cannot be read, which is reported. Both count as `nothing`. */
+/** Turns the error of a missing file, and of an unreadable one, which is reported, into `nothing`. */
 const absentAs =
   <T>(nothing: T, unreadable?: Unreadable) =>
   (error: NodeJS.ErrnoException): T => {
@@ -24,10 +24,10 @@ const absentAs =
     return nothing;
   };
 
-/** Names in a folder, sorted; none where it is not there or cannot be read. */
+/** Names in a folder, sorted; empty when it does not exist or cannot be read. */
 export async function namesIn(folder: string, unreadable?: Unreadable): Promise<string[]> {
   try {
-    // Many are not there. At once, as below: a promise each costs more than the looking.
+    // Many folders do not exist. Synchronous, as below: a promise costs more than the lookup.
     if (statSync(folder, { throwIfNoEntry: false }) === undefined) return [];
     return readdirSync(folder).sort();
   } catch (error) {
@@ -35,7 +35,7 @@ export async function namesIn(folder: string, unreadable?: Unreadable): Promise<
   }
 }
 
-/** The beginning of a regular file, as much as the bytes have room for; null where there is none. */
+/** Reads the beginning of a regular file into the buffer; null when there is no such file. */
 export function headIn(path: string, into: Buffer, unreadable?: Unreadable): Buffer | null {
   try {
     return withFd(openSync(path, READ_FLAGS), (fd) => {
@@ -52,7 +52,7 @@ export async function isFile(path: string, unreadable?: Unreadable): Promise<boo
   return found?.isFile() ?? false;
 }
 
-/** A file to read, without waiting for the writer of a pipe; null where it is no regular file. */
+/** Opens a file for reading without waiting for the writer of a pipe; null when it is not a regular file. */
 export async function openFile(path: string, unreadable?: Unreadable): Promise<FileHandle | null> {
   const file = await open(path, READ_FLAGS).catch(absentAs(null, unreadable));
   if (file === null || (await file.stat()).isFile()) return file;
@@ -60,7 +60,7 @@ export async function openFile(path: string, unreadable?: Unreadable): Promise<F
   return null;
 }
 
-/** Whether `path` is a regular file, and no folder between it and those that hold `other` too is a link. */
+/** Whether `path` is a regular file, and no folder between it and the parents that it shares with `other` is a link. */
 export function liesBeside(path: string, other: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found?.isFile()) return false;

@@ -11,11 +11,11 @@ import {
 } from './foreign-text.ts';
 
 const SGR = '\u001b[31m';
-/** What the runner obeys: see ActionCommand.cs of actions/runner. */
+/** The syntax that the runner interprets: see ActionCommand.cs of actions/runner. */
 const COMMAND = /^\s*::|##\[/m;
 const UNSAFE_JSON = /[\r\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|##\[/;
 
-/** Texts of what matters here, more often than chance would have it. */
+/** Random texts in which the relevant characters are frequent. */
 const hostile = fc
   .array(
     fc.constantFrom(':', '::', '#', '##[', '[', ' ', '\t', '\n', 'a', 'é', '\u009b', '\u202e', '☃'),

@@ -1,17 +1,17 @@
 /**
- * Foreign text, escaped for the output that it goes to: a terminal, the log of GitHub Actions, JSON on standard output.
- * Contract: everything stays visible, nothing is obeyed. Each function may be applied twice.
+ * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
+ * Contract: everything stays visible and nothing is interpreted. Each function may be applied twice.
  */
 import { byteText } from './byte-text.ts';
 import { lazy } from './lazy.ts';
 
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
-/** These join characters to one emoji; everywhere else they are invisible text. */
+/** These join characters to one emoji. Elsewhere they are invisible. */
 const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
-/** The escape sequences of our own colours (colours.ts); no sequence that hides, moves or asks. */
+/** The escape sequences of colours.ts; none that hides text, moves the cursor or queries the terminal. */
 const OWN_COLOURS = /(\u001b\[(?:0|1|2|7|22|27|3[1-6]|39)m)/;
 
-/** Made on first use: reading these two patterns takes some 20 ms, and most texts need neither. */
+/** Compiled on first use: these two patterns take some 20 ms, and most texts need neither. */
 const unsafePattern = lazy(
   () => /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv,
 );
@@ -19,7 +19,7 @@ const unsafePattern = lazy(
 /** Some 50 times slower than `unsafePattern`, hence only for lines with a joining character. */
 const emojiPattern = lazy(() => new RegExp(`(\\p{RGI_Emoji})|${unsafePattern().source}`, 'gv'));
 
-/** `text` with every control, reordering or invisible character but LF and TAB as a visible `\u{…}`; CRLF becomes LF. */
+/** Replaces every control, reordering or invisible character except LF and TAB by a visible `\u{…}`. CRLF becomes LF. */
 export function forTerminal(text: string): string {
   if (PLAIN.test(text)) return text;
   const unix = text.replaceAll('\r\n', '\n');
@@ -28,7 +28,7 @@ export function forTerminal(text: string): string {
   return unix.split('\n').map(lineForTerminal).join('\n');
 }
 
-/** The same, but the colours that we set ourselves are kept. */
+/** The same, but tacho's own colours are kept. */
 export function forColourTerminal(text: string): string {
   if (!text.includes('\u001b')) return forTerminal(text);
   return text
@@ -49,17 +49,17 @@ function escaped(character: string): string {
 /** A workflow command: `::` at the beginning of a line, after blanks, or `##[` anywhere in it. */
 const LINE_COMMAND = /^((?:[^\S\n\r\u2028\u2029]|\u001b\[\d+m)*:):/gm;
 const INNER_COMMAND = /##\[/g;
-/** The beginning of a line that may become a command: blanks, and the first colon. */
+/** The beginning of a line that may become a command: blanks and the first colon. */
 const LINE_OPEN = /^(?:\s|\u001b\[\d+m)*(:?)$/;
 
-/** `text` of whole lines without workflow commands of GitHub Actions. */
+/** Escapes workflow commands of GitHub Actions in whole lines. */
 export function forActions(text: string): string {
   return text.replace(LINE_COMMAND, '$1\\u{3a}').replace(INNER_COMMAND, '##\\u{5b}');
 }
 
-/** `forActions` for text that comes in pieces: a command may be split between two. */
+/** `forActions` for text in pieces: a command may be split between two. */
 export function createActionsFilter(): (piece: string) => string {
-  /** What is already printed of the open line: nothing but blanks, or the beginning of a command, or other text. */
+  /** The printed part of the open line: only blanks, the beginning of a command, or other text. */
   let before = '';
   return (piece) => {
     const whole = before + piece;
@@ -70,10 +70,10 @@ export function createActionsFilter(): (piece: string) => string {
   };
 }
 
-/** What a terminal obeys beyond the controls that XML cannot hold at all. */
+/** Characters that a terminal interprets, beyond the controls that XML cannot contain. */
 const UNSAFE_XML = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** XML text or attribute without a character that a terminal or GitHub Actions obeys: as references, so the value is the same. */
+/** XML text or attribute in which characters that a terminal or GitHub Actions interprets are references, with the same value. */
 export function forXml(xml: string): string {
   return xml
     .replace(UNSAFE_XML, (found) => `&#${found.charCodeAt(0)};`)
@@ -81,23 +81,23 @@ export function forXml(xml: string): string {
     .replace(INNER_COMMAND, '##&#91;');
 }
 
-/** In UTF-8 bytes: CR, DEL, the C1 controls, the marks that reorder text, the separators of lines, and `##[`. */
+/** As UTF-8 bytes: CR, DEL, C1 controls, bidirectional marks, line separators, and `##[`. */
 const UNSAFE_JSON =
   /[\r\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|##\[/;
 const UNSAFE_JSON_ALL = new RegExp(UNSAFE_JSON.source, 'g');
-/** Bytes that most texts have none of, the first ones of all of them but those of `THREE_BYTES`. */
+/** The first bytes of all of them except `THREE_BYTES`. Most texts contain none of these. */
 const RARE = [0x0d, 0x7f, 0xc2, 0xd8, '##['];
 const THREE_BYTES = /\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]/;
-/** The first bytes of one of them, at the end of a piece. */
+/** An incomplete sequence at the end of a piece. */
 const UNFINISHED = /(?:\xc2|\xd8|\xe2[\x80\x81]?|#{1,2})$/;
 
-/** JSON text without a character that a terminal or GitHub Actions obeys: each is written as `\u…`, so the value is the same. */
+/** JSON text in which characters that a terminal or GitHub Actions interprets are `\u…` escapes, with the same value. */
 export function forJson(text: string | Uint8Array): Buffer {
   const bytes = bytesOf(text);
   return isSafeJson(bytes) ? bytes : escapedJson(latinOf(bytes));
 }
 
-/** `forJson` for text that comes in pieces. The last piece of a JSON text ends with a bracket or LF, so that nothing is held back. */
+/** `forJson` for text in pieces. The last piece of a JSON text ends with a bracket or LF, so nothing is held back. */
 export function createJsonFilter(): (piece: string | Uint8Array) => Buffer {
   let held = '';
   return (piece) => {
@@ -116,7 +116,7 @@ function isSafeJson(bytes: Buffer): boolean {
   return !bytes.includes(0xe2) || !matches(bytes, THREE_BYTES);
 }
 
-/** Text of this size is made and forgotten at little cost; the windows overlap by what a pattern may have. */
+/** Strings of this size are cheap to create. The windows overlap by the longest match of a pattern. */
 const WINDOW_BYTES = 16 * 1024;
 const OVERLAP_BYTES = 2;
 
@@ -141,7 +141,7 @@ function escapedJson(latin: string): Buffer {
 }
 
 function escapedUnit(found: string): string {
-  // A carriage return is between two tokens only: JSON has none in a string.
+  // A carriage return can only be between two tokens: JSON strings cannot contain it.
   if (found === '\r') return ' ';
   if (found === '##[') return '#\\u0023[';
   const unit = Buffer.from(found, 'latin1').toString('utf8').charCodeAt(0);

@@ -1,4 +1,4 @@
-/** Readers over foreign records as they come: every field may be missing or of another type. */
+/** Readers of foreign records: every field may be missing or of another type. */
 import { createHash } from 'node:crypto';
 import type { DraftOf } from '../model/draft.ts';
 import type { ProblemCode } from '../model/words.ts';
@@ -20,12 +20,12 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A word to look up; '' for what is none. `String` throws for an object with a field named toString. */
+/** A word to look up; '' for other types. `String` throws for an object with a field named toString. */
 export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A path or a text that says something. */
+/** A path or a text that is not empty. */
 export function filledOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
@@ -37,14 +37,14 @@ export function idOf(value: unknown): string | null {
 
 const shortened = processWide('shortened_names', () => ({ count: 0 }));
 
-/** An id or a name as it is kept; its hash where it is too long. A part of it could be a part of a secret. */
+/** An id or a name as stored: its hash if it is too long, because a part of it could be part of a secret. */
 export function keptName(text: string): string {
   if (!isLonger(text, LIMITS.name_chars_max)) return text;
   shortened.count += 1;
   return `sha256:${createHash('sha256').update(text, decodedEncoding()).digest('hex')}`;
 }
 
-/** A problem about the names that were shortened since the last call; null: none were. */
+/** A problem about names that were hashed since the last call; null if there were none. */
 export function shortenedNames(): DraftOf<'problem'> | null {
   if (shortened.count === 0) return null;
   shortened.count = 0;
@@ -54,23 +54,23 @@ export function shortenedNames(): DraftOf<'problem'> | null {
   );
 }
 
-/** Figures that were refused since they were last asked for. One list for all readers, as decoding is synchronous. */
+/** Figures that were refused since the last report. One list for all readers, as decoding is synchronous. */
 const refused = processWide<string[]>('refused_figures', () => []);
 const REFUSED_MAX = 10;
 
-/** A figure that is there and cannot be true is unknown, and `refusedFigures` reports it. All readers below use this. */
+/** An impossible figure becomes unknown, and `refusedFigures` reports it. All readers below use this. */
 function figureOf(value: unknown, least: number, most: number, whole = true): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && value >= least && value <= most) {
     if (!whole || Number.isInteger(value)) return value;
   }
-  // A part of a foreign text could be a part of a secret: its type has to do.
-  const told = typeof value === 'number' ? String(value) : `of type ${typeof value}`;
-  if (refused.length < REFUSED_MAX && !refused.includes(told)) refused.push(told);
+  // A part of a foreign text could be part of a secret, so only its type is reported.
+  const shown = typeof value === 'number' ? String(value) : `of type ${typeof value}`;
+  if (refused.length < REFUSED_MAX && !refused.includes(shown)) refused.push(shown);
   return null;
 }
 
-/** A whole number that is not negative. */
+/** A non-negative integer. */
 export function countOf(value: unknown): number | null {
   return figureOf(value, 0, Number.MAX_SAFE_INTEGER);
 }
@@ -84,27 +84,27 @@ export function costOf(value: unknown): number | null {
   return figureOf(value, 0, LIMITS.cost_usd_max, false);
 }
 
-/** An exit code, or the code of an error: a whole number of 32 bits, also below 0 (-1: killed). */
+/** An exit code or error code: a signed 32-bit integer (-1: killed). */
 export function codeOf(value: unknown): number | null {
   return figureOf(value, -(2 ** 31), 2 ** 32 - 1);
 }
 
-/** A provider's status. Some have a word there, which is no figure. */
+/** A provider's status code. Some providers have a word there, which is not a figure. */
 export function statusOf(value: unknown): number | null {
   const word = typeof value === 'string' && (!isAscii(value) || Number.isNaN(Number(value)));
   return word ? null : figureOf(value, 0, 2 ** 32 - 1);
 }
 
-/** A duration or delay in whole ms (some come with fractions); `unit_ms`: the length of its unit. */
+/** A duration or delay, rounded to whole ms. `unit_ms`: the length of its unit. */
 export function durationOf(value: unknown, unit_ms = 1): number | null {
   const units = figureOf(value, 0, LIMITS.call_ms_max / unit_ms, false);
   return units === null ? null : Math.round(units * unit_ms);
 }
 
-/** A time in epoch ms, from a number or an ISO text (`Date.parse` alone takes "7" for July 2001). */
+/** A time in epoch ms, from a number or an ISO text (`Date.parse` alone reads "7" as July 2001). */
 export function momentOf(value: unknown): number | undefined {
-  const told = typeof value === 'string' && value[4] === '-' ? (isoTime(value) ?? value) : value;
-  return figureOf(told, LIMITS.time_ms_min, LIMITS.time_ms_max) ?? undefined;
+  const time = typeof value === 'string' && value[4] === '-' ? (isoTime(value) ?? value) : value;
+  return figureOf(time, LIMITS.time_ms_min, LIMITS.time_ms_max) ?? undefined;
 }
 
 /** A record's `timestamp`. */
@@ -112,7 +112,7 @@ export function timeOf(record: Native): number | undefined {
   return momentOf(record.timestamp);
 }
 
-/** A problem about the figures that were refused since the last call; null: none were. */
+/** A problem about figures that were refused since the last call; null if there were none. */
 export function refusedFigures(): DraftOf<'problem'> | null {
   if (refused.length === 0) return null;
   const detail = `no possible figures, taken as unknown: ${refused.join(', ')}`;

@@ -1,12 +1,12 @@
-/** The user's home folder: where nothing that came with a clone can be. */
+/** The user's home folder, which a cloned repository cannot contain files of. */
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute } from 'node:path';
 
 const WAYS: readonly (() => string)[] = [homedir, () => userInfo().homedir];
 
 /**
- * By HOME, else by the system's list of users. An empty or relative HOME would mean the folder we are in. A user without
- * either has the root, as in most containers.
+ * From HOME, else from the system's user database. An empty or relative HOME is ignored: it would mean the current folder.
+ * A user with neither gets the root folder, as in most containers.
  */
 export function homeFolder(ways = WAYS): string {
   for (const way of ways) {
@@ -14,7 +14,7 @@ export function homeFolder(ways = WAYS): string {
       const found = way();
       if (isAbsolute(found)) return found;
     } catch {
-      // The system does not know this user.
+      // The user database has no entry for this user.
     }
   }
   return '/';

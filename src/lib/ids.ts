@@ -1,15 +1,15 @@
-/** Ids that sort by time, and file names for ids from outside. */
+/** Ids that sort by time, and file names for foreign ids. */
 import { createHash, randomBytes } from 'node:crypto';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const RUN_ID = /^r_[0-9a-hjkmnp-tv-z]{26}$/;
 
-/** Gives `count` random bytes. */
+/** Returns `count` random bytes. */
 export type RandomSource = (count: number) => Uint8Array;
 
 export const systemRandom: RandomSource = (count) => randomBytes(count);
 
-/** The same bytes for the same seed, each call other ones. */
+/** Deterministic: the seed decides the sequence of bytes. */
 export function seededRandom(seed: string): RandomSource {
   let turn = 0;
   return (count) => {
@@ -51,11 +51,35 @@ export function newUuid(random: RandomSource): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
+const SHORT_LENGTH = 10;
+
+/** How lists show a run id: without `r_`, its first characters. Every selector of runs accepts it. */
+export function shortRunId(run_id: string, length = SHORT_LENGTH): string {
+  return run_id.replace(/^r_/, '').slice(0, length);
+}
+
+/** The same for the rows of one list: longer where several of them begin with the same characters. */
+export function shortRunIds(run_ids: readonly string[]): string[] {
+  const sorted = [...new Set(run_ids)].sort();
+  const lengths = new Map<string, number>();
+  for (const [at, run_id] of sorted.entries()) {
+    const own = shortRunId(run_id, run_id.length);
+    const shared = [sorted[at - 1], sorted[at + 1]].map((other = '') => {
+      const text = shortRunId(other, other.length);
+      let same = 0;
+      while (same < own.length && own[same] === text[same]) same += 1;
+      return same;
+    });
+    lengths.set(run_id, Math.max(SHORT_LENGTH, ...shared.map((same) => same + 1)));
+  }
+  return run_ids.map((run_id) => shortRunId(run_id, lengths.get(run_id)));
+}
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
-/** The only way an id from outside becomes a file name: its hash, never the id itself (ST-8). */
+/** The only way to make a file name of a foreign id: its hash, never the id itself (ST-8). */
 export function fileFor(kind: string, id: string): string {
   return `${kind}-${base32(createHash('sha256').update(id).digest(), 26)}`;
 }

@@ -1,6 +1,6 @@
-/** Foreign JSON: how deep it nests, whether its numbers survived. Nothing here recurses without a bound. */
+/** Foreign JSON: its nesting depth, and whether parsing changed its numbers. All recursion is bounded. */
 
-/** Whether JSON text nests deeper than `depth_max`, found without parsing it. Brackets inside strings do not count. */
+/** Whether JSON text nests deeper than `depth_max`, without parsing it. Brackets inside strings do not count. */
 export function nestsDeeper(text: string, depth_max: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -33,7 +33,7 @@ export interface ValueCheck {
   lossy_number: boolean;
 }
 
-/** Looks through a parsed value, no deeper than `depth_max`. */
+/** Inspects a parsed value down to `depth_max`. */
 export function checkValue(value: unknown, depth_max: number, found: ValueCheck): ValueCheck {
   if (typeof value === 'number') {
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
@@ -54,8 +54,8 @@ export function checkValue(value: unknown, depth_max: number, found: ValueCheck)
 const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13);
 
 /**
- * False for what is no JSON by its first and last character alone. A failing JSON.parse costs some 15 microseconds, which
- * is a minute for 4 million short lines.
+ * False if the first and last characters show that the text is not JSON. A failing JSON.parse takes some 15 µs, which is
+ * a minute for 4 million short lines.
  */
 export function mayBeJson(text: string): boolean {
   let start = 0;
@@ -73,14 +73,14 @@ export function mayBeJson(text: string): boolean {
 
 const LITERALS = new Set(['true', 'false', 'null']);
 
-/** Why a text is no JSON, in the engine's words, without the excerpt of the text in them: it may hold half a secret. */
+/** The engine's reason why a text is not JSON, without its excerpt of the text, which may contain half a secret. */
 export function jsonFault(error: unknown): string {
   return (error as Error).message
     .replace(/^Unexpected token .*$/s, 'Unexpected token in JSON')
     .replace(/^".*" is not valid JSON$/s, 'Not valid JSON');
 }
 
-/** The value of a JSON text; undefined where it is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** What `make` returns, made at the first call: for what is dear to make and seldom needed. */
+/** Calls `make` on first use and keeps its result: for values that are expensive and rarely needed. */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {

@@ -1,12 +1,12 @@
 /**
  * Framing: bytes in any chunking → lines, split at LF only, with a byte limit.
- * Contract: the same bytes give the same lines however they are cut; memory is bounded by the limit; a line over it is
- * not buffered but hashed and reported, and the next line is read as if nothing had happened.
+ * Contract: the chunking does not affect the lines; memory is bounded by the limit; a line over the limit is not buffered
+ * but hashed and reported, and reading continues with the next line.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { LIMITS } from './limits.ts';
 
-/** Where a line stands. The object is reused: copy what you keep. */
+/** The position of a line. The object is reused: copy what you keep. */
 export interface LinePlace {
   /** 1-based; blank lines count. */
   line: number;
@@ -24,7 +24,7 @@ export interface OversizeLine extends LinePlace {
 }
 
 export interface LineSink {
-  /** One line without its LF and at most one CR; the bytes are valid during the call only. */
+  /** One line without its LF and at most one CR. The bytes are valid only during the call. */
   line(bytes: Buffer, start: number, end: number, place: LinePlace): void;
   oversize(line: OversizeLine): void;
 }
@@ -36,7 +36,7 @@ const CR = 13;
 const BOM = [0xef, 0xbb, 0xbf];
 const START = { line: 0, offset: 0 };
 const NOTHING = Buffer.alloc(0);
-/** The first room for an unfinished line; it is doubled as needed. */
+/** Initial buffer size for an unfinished line; doubled as needed. */
 const ROOM_BYTES_MIN = 512;
 
 interface Oversize {
@@ -54,7 +54,7 @@ function poured(bytes: Buffer): Oversize {
   return over;
 }
 
-/** The head is the same however the bytes are cut. */
+/** The excerpt does not depend on the chunking. */
 function pour(over: Oversize, bytes: Buffer): void {
   const missing = LIMITS.excerpt_read_bytes - over.head.length;
   if (missing > 0) over.head = Buffer.concat([over.head, bytes.subarray(0, missing)]);
@@ -62,7 +62,7 @@ function pour(over: Oversize, bytes: Buffer): void {
   over.bytes += bytes.length;
 }
 
-/** The unfinished line, in one buffer: byte by byte, a list would cost an object for each. */
+/** The unfinished line, in one buffer: with input byte by byte, a list would need an object per byte. */
 class Held {
   length = 0;
   readonly #bytes_max: number;
@@ -79,7 +79,7 @@ class Held {
   add(bytes: Buffer): void {
     const needed = this.length + bytes.length;
     if (needed > this.#room.length) {
-      // Doubled, so that growing costs one more copy at most.
+      // Doubling costs at most one more copy in total.
       const size = Math.max(needed, Math.min(2 * this.length, this.#bytes_max), ROOM_BYTES_MIN);
       const room = Buffer.allocUnsafe(size);
       this.#room.copy(room, 0, 0, this.length);
@@ -96,7 +96,7 @@ class Held {
   }
 }
 
-/** Closes each line that ends in the chunk. Returns where the rest begins. */
+/** Completes each line that ends in the chunk. Returns the offset of the rest. */
 function closeEach(
   chunk: Buffer,
   close: (chunk: Buffer, from: number, to: number) => void,
@@ -109,7 +109,7 @@ function closeEach(
   return start;
 }
 
-/** `most`: bytes of a line. */
+/** `most`: maximum bytes of a line. */
 export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max, from = START) {
   const place: LinePlace = { line: from.line, offset: from.offset, terminated: true };
   const held = new Held(most);
@@ -134,7 +134,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
     return { ...place, bytes, sha256: hash.digest('hex'), head };
   }
 
-  /** Ends the current line with these last bytes of it. */
+  /** Ends the current line with its last bytes. */
   function close(chunk: Buffer, from: number, to: number): void {
     place.line += 1;
     place.offset = next_offset;
@@ -157,11 +157,11 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
       // A copy: the caller may reuse its buffer.
       else held.add(rest);
     },
-    /** Bytes of memory that the unfinished line takes. */
+    /** Memory of the unfinished line in bytes. */
     get held(): number {
       return held.room;
     },
-    /** The unfinished line is not wanted any more: it is read on, and reported as one over the limit. */
+    /** Stops buffering the unfinished line. The rest of it is still read, and it is reported as over the limit. */
     giveUp(): void {
       if (held.length > 0) spill(NOTHING);
     },
@@ -170,7 +170,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
       place.terminated = false;
       close(NOTHING, 0, 0);
     },
-    /** The rest of the current line will never come: gives what there is of it, and begins a new line behind it. */
+    /** The rest of the current line will never arrive: passes on what exists of it, and starts a new line. */
     restart(): OversizeLine {
       place.line += 1;
       place.offset = next_offset;
@@ -181,7 +181,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
   };
 }
 
-/** What the sink puts of the lines in these chunks, in order: all of one chunk at a time. */
+/** Yields the values that the sink emits for the lines of these chunks, one array per chunk. */
 export async function* linesIn<T>(
   chunks: AsyncIterable<Uint8Array>,
   sinkOf: (put: (item: T) => void) => LineSink,

@@ -1,6 +1,6 @@
-/** Work that is done once for all who ask. */
+/** Memoised work. */
 
-/** What `make` gives for the key; without a memo it is made each time. */
+/** The result of `make` for the key. Without a memo it is computed each time. */
 export function memoised<T>(
   memo: Map<string, unknown> | undefined,
   key: string,

@@ -1,27 +1,27 @@
 /**
- * Keeping long streams in flat memory: with much memory free V8 lets garbage of hundreds of MB lie. The only place that
- * sets flags of V8 at run time, and only such as V8 reads anew at each use: none changes the code that is compiled, what
- * is on the heap, or how it is laid out. The launcher keeps compiled code on this condition.
+ * Keeps memory flat for long streams: with much free memory V8 keeps hundreds of MB of garbage. This is the only place that
+ * sets V8 flags at run time, and only flags that V8 reads at each use: none changes compiled code, the contents of the
+ * heap or its layout. The launcher's code cache depends on this.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { LIMITS } from './limits.ts';
 
 /**
- * Code counts as unused by the collections it was not called between, which come much more often here. Not
- * `--no-flush-bytecode`: set at run time, V8 would no longer look at what it has dropped before.
+ * V8 flushes code after some collections without a call, and collections are much more frequent here. Not
+ * `--no-flush-bytecode`: set at run time, V8 would no longer check for code that it flushed before.
  */
 const CODE_STAYS = '--bytecode-old-age=60000';
 
 let collect: (() => void) | null = null;
 
-/** A second of work earns V8's last compiler too little: its threads would cost a tenth of all. */
+/** For about a second of work V8's optimising compiler does not pay off: its threads would use a tenth of all CPU time. */
 const LATE_COMPILING = '--invocation-count-for-turbofan=200000';
 
-/** The space for young objects, by now as large as this work needs, would double every few hundred MB read. */
+/** The young generation is large enough by now, but would double every few hundred MB of input. */
 const YOUNG_SPACE_STAYS = '--semi-space-growth-factor=1';
 
-/** To be told of the bytes that were read; garbage is collected every so many of them. */
+/** Call it with the number of bytes read. Garbage is collected at fixed intervals of input. */
 export function createCollecting(every_bytes: number): (bytes: number) => void {
   let bytes = 0;
   return (more) => {
@@ -38,15 +38,15 @@ export function createCollecting(every_bytes: number): (bytes: number) => void {
   };
 }
 
-/** One for all streams of a process: many short ones leave as much garbage as a long one. */
+/** Shared by all streams of a process: many short ones leave as much garbage as a long one. */
 let read = createCollecting(LIMITS.collect_every_bytes);
 
-/** For work that makes more of what it reads than a conversion does. */
+/** For work that allocates more per byte than a conversion does. */
 export function collectEvery(every_bytes: number): void {
   read = createCollecting(every_bytes);
 }
 
-/** The chunks as they come, with garbage collected meanwhile. */
+/** Passes the chunks through and collects garbage between them. */
 export async function* inFlatMemory(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   setFlagsFromString(LATE_COMPILING);
   for await (const chunk of chunks) {

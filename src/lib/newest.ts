@@ -1,4 +1,4 @@
-/** Files by their time of change. */
+/** Files by modification time. */
 import { type Stats, statSync } from 'node:fs';
 
 function statOf(path: string): Stats | undefined {
@@ -9,7 +9,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** What is there of the candidates and is a file, newest first; each with its time of change. */
+/** The candidates that exist and are files, newest first, each with its modification time. */
 export async function* newestFirst<T extends { path: string }>(
   candidates: AsyncIterable<T> | Iterable<T>,
 ): AsyncGenerator<T & { modified_ms: number }> {

@@ -1,6 +1,6 @@
 /**
- * What a table itself has for a word from outside. A plain lookup would find `constructor` or `toString` too, which every
- * object inherits.
+ * Looks up a foreign word among a table's own keys. A plain lookup would also find inherited names such as `constructor`
+ * or `toString`.
  */
 export function own<T>(table: { readonly [word: string]: T }, word: string): T | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;

@@ -1,18 +1,18 @@
-/** One process, as the /proc of Linux shows it. */
+/** One process as shown in Linux's /proc. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessStat {
   pid: number;
   ppid: number;
   pgid: number;
-  /** Null where the system does not say. */
+  /** Null when the system does not report it. */
   session: number | null;
   name: string;
-  /** Start time by the system's own count; with the pid it names one process for good. */
+  /** Start time in clock ticks. Together with the pid it identifies one process permanently. */
   start: string;
 }
 
-/** `pid (name) state ppid pgid session …`, where the name may itself hold blanks and parentheses. */
+/** `pid (name) state ppid pgid session …`. The name may contain blanks and parentheses. */
 export function parseStat(text: string): ProcessStat | null {
   const open = text.indexOf('(');
   const shut = text.lastIndexOf(')');
@@ -31,7 +31,7 @@ export function parseStat(text: string): ProcessStat | null {
   };
 }
 
-/** Null for a process that does not run, and where there is no /proc. */
+/** Null for a process that does not run, and on systems without /proc. */
 export function readStat(pid: number | string): ProcessStat | null {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));

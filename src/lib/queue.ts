@@ -1,4 +1,4 @@
-/** A bounded queue between one writer and one reader: the writer waits when it is full, unless nobody reads at all. */
+/** A bounded queue between one writer and one reader. The writer waits when it is full, unless nobody reads at all. */
 
 export function createQueue<T>(length_max: number) {
   const items: T[] = [];
@@ -10,12 +10,16 @@ export function createQueue<T>(length_max: number) {
   let wake_writer: () => void = () => {};
 
   return {
+    /** Whether the reader has stopped reading. */
+    get left() {
+      return left;
+    },
     async put(more: readonly T[]): Promise<void> {
       if (left) return;
-      // One by one: a batch may have more items than a call has arguments.
+      // One by one: a batch may have more items than a call can have arguments.
       for (const item of more) items.push(item);
       wake_reader();
-      // Without a reader the oldest give way: nobody asked for them.
+      // Without a reader the oldest items are dropped.
       if (!reading) items.splice(0, Math.max(0, items.length - length_max));
       while (reading && !left && items.length > length_max) {
         await new Promise<void>((resolve) => {
@@ -28,7 +32,7 @@ export function createQueue<T>(length_max: number) {
       failure = error;
       wake_reader();
     },
-    /** May be called once; what was put before is not lost while it fits the bound. */
+    /** May be called once. Items that were put before are kept within the bound. */
     async *read(): AsyncGenerator<T, void> {
       reading = true;
       try {

@@ -1,4 +1,4 @@
-/** Memory that several share: a number of entries and the characters of their ids. What a part holds counts for the whole, too. */
+/** A shared memory budget: a number of entries and the characters of their ids. Entries of a part count for the whole too. */
 export interface RoomSize {
   count: number;
   chars: number;
@@ -26,7 +26,7 @@ export class Room {
     return this.#whole?.fits(chars) ?? true;
   }
 
-  /** `count`: 1 for an entry that comes, -1 for one that goes. */
+  /** `count`: 1 for an added entry, -1 for a removed one. */
   add(count: 1 | -1, chars: number): void {
     this.count += count;
     this.#chars += count * chars;
@@ -34,7 +34,7 @@ export class Room {
   }
 }
 
-/** A map that counts its entries in a room. It takes also what does not fit: ask first. */
+/** A map that counts its entries in a room. It also accepts entries that do not fit: check first. */
 export class RoomMap<V> extends Map<string, V> {
   #room: Room | null;
   readonly #charsOf: (key: string, value: V) => number;
@@ -64,7 +64,7 @@ export class RoomMap<V> extends Map<string, V> {
     for (const key of this.keys()) this.delete(key);
   }
 
-  /** Its entries count no longer, and nothing more fits. */
+  /** Releases its entries from the room. Nothing fits afterwards. */
   leave(): void {
     for (const [key, value] of this) this.#room?.add(-1, this.#charsOf(key, value));
     this.#room = null;

@@ -1,32 +1,32 @@
 /**
  * Shapes of foreign records, in a notation for people: `id title? usage{input output} input* content{<text> text <call> id}`.
- * Names are fields; `?`: not in every record; `*`: what is inside is not ours to know; `"`: a text that holds JSON; `{…}`: the
- * fields of the object, or of the objects in the list; `<kind>`: the fields that follow are those of objects of this kind.
+ * Names are fields. `?`: not in every record. `*`: the contents are opaque. `"`: a text that contains JSON. `{…}`: the fields
+ * of the object, or of the objects in the list. `<kind>`: the fields of objects of this kind follow.
  */
 
 export interface Field {
   readonly always: boolean;
-  /** What is inside is not ours to know. */
+  /** The contents are opaque. */
   readonly opaque: boolean;
-  /** The objects inside are JSON in a text. */
+  /** The nested objects are JSON in a text. */
   readonly json: boolean;
-  /** The objects inside; null: there are none, or they are not looked into. */
+  /** The nested objects; null if there are none or they are not inspected. */
   readonly inner: Shape | null;
 }
 
-/** The fields of objects of one kind, in one place. */
+/** The fields of objects of one kind at one place. */
 export interface Fields {
-  /** Where they stand: `assistant: message.content<text>`. */
+  /** The place: `assistant: message.content<text>`. */
   readonly path: string;
   readonly fields: Map<string, Field>;
 }
 
-/** Kind → fields; objects without a kind are of the kind ''. */
+/** Kind → fields. Objects without a kind have the kind ''. */
 export type Shape = Map<string, Fields>;
 
 const TOKEN = /<[^>]*>|[{}]|[^\s{}<>?*"]+[?*"]*/g;
 
-/** A declaration that does not parse is a fault of ours and throws. */
+/** Throws for an invalid declaration, which is a programming error. */
 export function parseShape(text: string, path: string): Shape {
   const tokens = text.match(TOKEN) ?? [];
   let at = 0;
@@ -63,12 +63,12 @@ export function parseShape(text: string, path: string): Shape {
   return shape;
 }
 
-/** A field's place, for people. */
+/** The readable place of a field. */
 export function join(path: string, name: string): string {
   return path.endsWith(': ') ? `${path}${name}` : `${path}.${name}`;
 }
 
-/** The values of these fields, where they are texts, as an object's kind. */
+/** An object's kind: the text values of these fields. */
 export function kindBy(...names: string[]): (value: Readonly<Record<string, unknown>>) => string {
   return (value) =>
     names

@@ -1,4 +1,4 @@
-/** One simple shell command: where its program's name is, and its options, their values and its operands. */
+/** One simple shell command: the position of its program name, its options with their values, and its operands. */
 import { own } from './own.ts';
 import type { Word } from './shell-words.ts';
 
@@ -37,7 +37,7 @@ const WRAPPERS: Record<string, string> = {
   timeout: 'ks',
 };
 
-/** The place of the program's name, after keywords, assignments, and the programs that only run another. */
+/** The position of the program name, after keywords, assignments and wrapper programs. */
 export function programAt(words: readonly Word[]): number {
   let at = 0;
   for (;;) {
@@ -52,7 +52,7 @@ export function programAt(words: readonly Word[]): number {
       text !== undefined && /^-[^\r\n]/.test(text);
       text = words[at]?.text
     ) {
-      // `command -v NAME` only looks for it.
+      // `command -v NAME` only looks the program up.
       if (wrapper === 'command' && /^-[vV]/.test(text)) return words.length;
       at += takesNext(text, takes) ? 2 : 1;
     }

@@ -67,7 +67,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['cd $X && cat y /z', ['/z']],
   ['cd - && cat y', []],
   ['cd && cat y', []],
-  // What is no file.
+  // Not files.
   ['less +G f', ['f']],
   ['bat -l js -r 1:5 f', ['f']],
   ['rg -r new old f', ['f']],
@@ -85,7 +85,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['timeout -k 1 5 nice -n 3 cat f', ['f']],
   ['sudo -u bob cat f', ['f']],
   ['command -v cat f', []],
-  // Here-documents end where the shell ends them, and their line goes on.
+  // Here-documents end where the shell ends them, and the rest of their line is read.
   ['cat <<EOF && cat z\nfoo\nEOF', ['z']],
   ['cat << \\EOF\ncat q\nEOF\ncat y', ['y']],
   ['cat <<-EOF\n\tcat q\n\tEOF\ncat y', ['y']],

@@ -1,6 +1,6 @@
 /**
- * Which files a shell command line reads (AG-8): found by parsing the words outside quotes, never by searching output.
- * Contract: only what is plain is reported; a word with an expansion or a glob is left out, never guessed.
+ * Finds the files that a shell command line reads (AG-8), by parsing words outside quotes, never by searching output.
+ * Contract: only certain reads are reported. A word with an expansion or a glob is left out, never guessed.
  */
 
 import { isLonger } from './byte-text.ts';
@@ -13,15 +13,15 @@ const READ_COMMANDS = new Set(
   'cat head tail sed nl less more bat batcat grep egrep fgrep rg'.split(' '),
 );
 const MAY_READ = /\b(?:cat|head|tail|sed|nl|less|more|bat|grep|[ef]grep|batcat|rg)\b/;
-/** One plain read of one file, by far the most frequent. */
+/** A plain read of one file, by far the most frequent form. */
 const PLAIN_READ =
   /^(?:(?:cat|nl|less|more|bat|head|tail) ([\w./][\w./-]*)|sed -n ['"]?[\d,$]+p['"]? ([\w./][\w./-]*))$/;
 const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
-/** Long options of `sed` and searches that say what the first operand else would. */
+/** Long options of `sed` and search programs that replace the first operand. */
 const LONG_PATTERN = /^--(?:regexp|expression|file)(?:=|$)/;
 const PIPES = new Set(['|', '|&', '&']);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
-/** Command lines in command lines: as deep as anybody writes them. */
+/** Nested command lines: deeper than anybody writes them. */
 const MAX_DEPTH = 4;
 const COMMAND_CHARS_MAX = 65_536;
 
@@ -38,7 +38,7 @@ export function shellReads(command: string): string[] {
   return [...reads];
 }
 
-/** What a command line reads when it is run in `at`; a folder that is not known is null. */
+/** The files that a command line reads when it runs in `at`; null: the folder is unknown. */
 function linesReads(command: string, at: string | null, depth: number): string[] {
   const reads: string[] = [];
   const outer: (string | null)[] = [];
@@ -57,7 +57,7 @@ function linesReads(command: string, at: string | null, depth: number): string[]
       const whole = inFolder(folder, path);
       if (whole !== null) reads.push(whole);
     }
-    // Every part of a pipe has a folder of its own.
+    // Every part of a pipe has its own current folder.
     if (!PIPES.has(text) && !PIPES.has(before)) folder = changeFolder(simple, folder);
     if (text === '(') outer.push(folder);
     else if (text === ')') folder = outer.pop() ?? folder;
@@ -69,7 +69,7 @@ function linesReads(command: string, at: string | null, depth: number): string[]
 
 function inFolder(folder: string | null, path: string): string | null {
   if (path.startsWith('/') || folder === '') return path;
-  // One `cd` after the other makes a path longer than any file's.
+  // A series of `cd` can make a path longer than any real one.
   if (folder === null || isLonger(folder + path, LIMITS.path_chars_max)) return null;
   return `${folder === '/' ? '' : folder}/${path}`;
 }
@@ -78,7 +78,7 @@ function inFolder(folder: string | null, path: string): string | null {
 const SED_PRINTS =
   /^(?:(?:[\d$]+(?:[,~][\d$+]+)?|\/(?:[^/\\]|\\[^\r\n])+\/(?:,(?:[\d$+]+|\/(?:[^/\\]|\\[^\r\n])+\/))?)[\t-\r ]*p(?:[\t-\r ]*;[\t-\r ]*)?)+$/;
 
-/** The file that a command reads when it is one simple command which does nothing else; else null. */
+/** The file that a simple command reads if it does nothing else; otherwise null. */
 export function onlyRead(command: string): string | null {
   if (isLonger(command, COMMAND_CHARS_MAX)) return null;
   const plain = PLAIN_READ.exec(command)?.[1];
@@ -111,7 +111,7 @@ function changeFolder(words: Word[], folder: string | null): string | null {
   return inFolder(folder, withoutSlashes(target.text));
 }
 
-/** Without those at the end; `/` stays. A pattern would look for the end again from every slash. */
+/** Removes trailing slashes, but keeps `/`. A regular expression would search for the end again from every slash. */
 function withoutSlashes(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
@@ -128,7 +128,7 @@ function readsOf(words: Word[]): string[] {
   const has = (short: RegExp, long: RegExp) =>
     short.test(letters) || options.some((option) => long.test(option));
   if (program === 'sed') {
-    // Without -n sed is an editor's tool; with -i it writes.
+    // Without -n sed edits; with -i it writes.
     if (!has(/n/, /^--(?:quiet|silent)$/) || has(/i/, /^--in-place/)) return [];
   } else if (program === 'rg') {
     if (operands.length < 2 && !has(/[ef]/, LONG_PATTERN)) return [];

@@ -1,11 +1,11 @@
 /**
  * The words of a shell command line: quotes, escapes, operators, here-documents, substitutions.
- * Contract: nothing is run or expanded; a word whose value is not known says so.
+ * Contract: nothing is run or expanded; a word with an unknown value is marked.
  */
 
 export interface Word {
   text: string;
-  /** Holds an expansion, a glob or an open quote: its value is not known. */
+  /** Contains an expansion, a glob or an open quote, so its value is unknown. */
   unsure: boolean;
   /** An operator such as `|`, `&&`, `>`. */
   operator: boolean;
@@ -13,7 +13,7 @@ export interface Word {
   inner?: string[];
 }
 
-/** Characters that stand for themselves: most words are made of nothing else. */
+/** Literal characters. Most words contain nothing else. */
 const PLAIN = /[\w./:,=+@%^~-]+/y;
 const OPERATOR = /^(?:\|\||&&|\|&|;;|<<<|<<-?|>>|>&|<&|&>>?|<>|>\||[|&;<>()\n])/;
 
@@ -55,7 +55,7 @@ interface Heredoc {
   tabs: boolean;
 }
 
-/** The body of a here-document is data, not commands: the place after it. */
+/** The position after a here-document: its body is data, not commands. */
 function skipHeredoc(command: string, from: number, { tag, tabs }: Heredoc): number {
   let at = from;
   while (at < command.length) {
@@ -134,7 +134,7 @@ function readDoubleQuoted(
   return { text, unsure: unsure || at >= command.length, end: at };
 }
 
-/** The last character of the `$(…)` or backticks that begin at `at`, whose command line goes to `inner`; null when none do. */
+/** The position of the last character of the `$(…)` or backticks at `at`; its command line is added to `inner`. Null: none. */
 function substitutionEnd(command: string, at: number, inner: string[]): number | null {
   const open =
     command[at] === '`' ? at : command[at] === '$' && command[at + 1] === '(' ? at + 1 : null;
@@ -145,7 +145,7 @@ function substitutionEnd(command: string, at: number, inner: string[]): number |
   return end;
 }
 
-/** Where the bracket that opens at `open` closes, outside quotes; -1 when it does not. */
+/** The position where the bracket at `open` closes, outside quotes; -1 if it does not. */
 function closingBracket(command: string, open: number): number {
   let depth = 0;
   for (let at = open; at < command.length; at++) {

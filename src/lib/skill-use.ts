@@ -1,9 +1,9 @@
-/** The one rule of what uses a skill (EV-2), for the list of used skills and for graders. Whether the call succeeded is the caller's to ask. */
+/** Decides which calls use a skill (EV-2), for the list of used skills and for graders. Callers check that the call succeeded. */
 import { isLonger } from './byte-text.ts';
 import { LIMITS } from './limits.ts';
 import { isMap, own } from './own.ts';
 
-/** The skill whose SKILL.md a path names: `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; else null. */
+/** The skill of a path `…/skills/<name>/SKILL.md` or `…/skill/<name>/SKILL.md`; otherwise null. */
 export function skillOfPath(path: string, byte_text = false): string | null {
   if (!path.endsWith('SKILL.md') || isLonger(path, LIMITS.path_chars_max, byte_text)) return null;
   const parts: string[] = [];
@@ -27,7 +27,7 @@ interface Call {
   reads: readonly string[];
 }
 
-/** The skills a call would use if it succeeds. */
+/** The skills that a call uses if it succeeds. */
 export function skillsOfCall(call: Call, byte_text = false): SkillAsked[] {
   if (call.tool === 'Skill') {
     const skill = field(call.input, 'skill');
@@ -40,7 +40,7 @@ export function skillsOfCall(call: Call, byte_text = false): SkillAsked[] {
   return [...new Set(names)].map((skill) => ({ skill, by: 'file_read' }));
 }
 
-/** Whether a skill that was used is the one asked for: the same name, or the same behind a plugin's. */
+/** Whether a used skill is the expected one: the same name, with or without a plugin prefix. */
 export function isSkill(used: string, asked: string): boolean {
   return used === asked || (used.endsWith(`:${asked}`) && used.length > asked.length + 1);
 }

@@ -87,17 +87,41 @@ describe('oneLine', () => {
 });
 
 describe('wrapLines', () => {
-  test('keeps line ends, expands tabs and goes on in the next line', () => {
+  test('keeps line ends, expands tabs and breaks a word that is longer than a line', () => {
     expect(wrapLines('abcdef\n\n\tx', 4)).toEqual(['abcd', 'ef', '', '    ', 'x']);
     expect(wrapLines('日本語', 4)).toEqual(['日本', '語']);
     expect(wrapLines('日', 1)).toEqual(['日']);
   });
 
-  test('loses nothing but line ends', () => {
+  test('breaks between words', () => {
+    expect(wrapLines('a misspelt variable is here', 14)).toEqual([
+      'a misspelt',
+      'variable is',
+      'here',
+    ]);
+    expect(wrapLines('  see /a/long/path  ok', 12)).toEqual(['  see', '/a/long/path', 'ok']);
+    expect(wrapLines('Größe ändern für alle', 12)).toEqual(['Größe ändern', 'für alle']);
+  });
+
+  test('breaks East Asian text between characters, and not before a full stop', () => {
+    expect(wrapLines('これは日本語の文章です。次 hello world', 10)).toEqual([
+      'これは日本',
+      '語の文章で',
+      'す。次',
+      'hello',
+      'world',
+    ]);
+  });
+
+  test('loses nothing but line ends and the spaces at them, and keeps to the width', () => {
+    const words = fc.string({ unit: fc.constantFrom('a', ' ', 'é', '日', '。', '👩‍👧', '\n') });
     fc.assert(
-      fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, width) => {
+      fc.property(fc.oneof(anyText, words), fc.integer({ min: 2, max: 40 }), (text, width) => {
         const safe = forTerminal(text).replaceAll('\t', '    ');
-        return wrapLines(text, width).join('') === safe.replaceAll('\n', '');
+        const lines = wrapLines(text, width);
+        const bare = (all: string) => all.replaceAll(/[ \n]/g, '');
+        expect(bare(lines.join(''))).toBe(bare(safe));
+        for (const line of lines) expect(columns(line)).toBeLessThanOrEqual(width);
       }),
     );
   });

@@ -1,4 +1,4 @@
-/** Foreign text for a terminal, measured in columns, cut and wrapped. What makes it harmless is in foreign-text.ts. */
+/** Foreign text for a terminal: measured in columns, cut and wrapped. foreign-text.ts escapes it. */
 import { characterColumns, characters, columns } from './columns.ts';
 import { forTerminal } from './foreign-text.ts';
 
@@ -7,10 +7,10 @@ export { columns, forTerminal };
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
 
-/** Harmless text on one line of at most `width` columns, white space run together, cut with an ellipsis. */
+/** Escaped text on one line of at most `width` columns, with white space collapsed, cut with an ellipsis. */
 export function oneLine(text: string, width: number, ellipsis = '…'): string {
   if (width <= 0) return '';
-  // Far more than any line shows, so that cutting a huge text costs nothing.
+  // Far more than any line shows, so that cutting a huge text is cheap.
   const enough = text.slice(0, width * 16 + 4096);
   const line = forTerminal(enough.replace(/\s+/g, ' ').trim());
   const cut = takeColumns(line, width);
@@ -18,36 +18,65 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
   return takeColumns(line, width - columns(ellipsis)) + takeColumns(ellipsis, width);
 }
 
-/** Harmless text as lines of at most `width` columns; a line that is too long goes on in the next one. */
+/**
+ * Escaped text as lines of at most `width` columns, broken between words. A word that is longer than a line is broken within.
+ * Spaces at a break are dropped.
+ */
 export function wrapLines(text: string, width: number): string[] {
   const most = Math.max(1, width);
   const lines = forTerminal(text).replaceAll('\t', TAB).split('\n');
-  return lines.flatMap((line) => wrapLine(line, most));
+  return lines.flatMap((line) => (ASCII.test(line) ? wrapAscii(line, most) : wrapLine(line, most)));
 }
 
-function wrapLine(line: string, width: number): string[] {
+function wrapAscii(line: string, width: number): string[] {
   const lines: string[] = [];
-  if (ASCII.test(line)) {
-    for (let at = 0; at < line.length; at += width) lines.push(line.slice(at, at + width));
-    return lines.length === 0 ? [''] : lines;
-  }
-  let used = 0;
   let start = 0;
-  for (const { segment, index } of characters(line)) {
-    const wide = characterColumns(segment);
-    // A character wider than the whole line still has to go somewhere.
-    if (used + wide > width && used > 0) {
-      lines.push(line.slice(start, index));
-      start = index;
-      used = 0;
-    }
-    used += wide;
+  while (line.length - start > width) {
+    const space = line.lastIndexOf(' ', start + width);
+    const head = line.slice(start, Math.max(space, start)).trimEnd();
+    // A break behind the indentation alone would leave an empty line.
+    const whole = head.trim() !== '';
+    lines.push(whole ? head : line.slice(start, start + width));
+    start += whole ? space - start : width;
+    if (whole) while (line[start] === ' ') start += 1;
   }
-  lines.push(line.slice(start));
+  if (start < line.length || lines.length === 0) lines.push(line.slice(start));
   return lines;
 }
 
-/** The longest beginning of harmless text that fits into `width` columns, whole characters only. */
+/** Characters of East Asian text that do not begin a line. */
+const NO_START = /^[、。，．・：；？！）」』】〉》〕ー]/;
+
+function wrapLine(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  let used = 0;
+  /** Where the line may be broken, and the columns before it. */
+  let place = { at: 0, used: 0 };
+  let before = 0;
+  let word = false;
+  for (const { segment, index } of characters(line)) {
+    const wide = characterColumns(segment);
+    const space = segment === ' ';
+    const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
+    if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
+    // A character wider than the whole line is still printed.
+    if (!space && used + wide > width && used > 0) {
+      const fits = place.at > start;
+      lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));
+      used -= fits ? place.used : used;
+      start = fits ? place.at : index;
+    }
+    if (!space) word = true;
+    used += wide;
+    before = wide;
+  }
+  const rest = line.slice(start);
+  lines.push(used > width ? rest.trimEnd() : rest);
+  return lines;
+}
+
+/** The longest prefix of escaped text that fits into `width` columns, whole characters only. */
 export function takeColumns(text: string, width: number): string {
   const most = Math.max(0, width);
   const ascii = text.slice(0, most + 1);
@@ -62,20 +91,22 @@ export function takeColumns(text: string, width: number): string {
   return text.slice(0, end);
 }
 
-/** Enough of a text for `width` columns: 32 units a column is more than any real character has. */
+/** Enough of a text for `width` columns: no real character has more than 32 units per column. */
 function boundedHead(text: string, width: number): string {
   const head = text.slice(0, (width + 1) * 32);
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-/** Rows of a table with their columns aligned; those of figures to the right. */
+/** Rows of a table with aligned columns; columns of figures are right-aligned. */
 export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,
 ): string[] {
-  const widthOf = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  const widthOf = (at: number) => Math.max(...rows.map((row) => columns(row[at] ?? '')));
   const widths = (rows[0] ?? []).map((_, at) => widthOf(at));
-  const cell = (text: string, at: number) =>
-    isFigure(at) ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  const cell = (text: string, at: number) => {
+    const blank = ' '.repeat(Math.max(0, (widths[at] ?? 0) - columns(text)));
+    return isFigure(at) ? blank + text : text + blank;
+  };
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }

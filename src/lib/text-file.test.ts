@@ -75,8 +75,8 @@ describe('a hand-written file', () => {
       'is not a regular file',
       'is larger than 100 bytes',
       'is not UTF-8: convert it first',
-      'there is no such file or folder',
-      'a symbolic link is there; it is not followed',
+      'no such file or folder',
+      'it is a symbolic link, which is not followed',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-/** Hand-written files: regular ones only, of bounded size, and without waiting for a pipe's writer. */
+/** Reads hand-written files: regular files of bounded size only, without waiting for a pipe's writer. */
 import { constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { TachoError, withPath } from './errors.ts';
 import { isUtf8 } from './utf8.ts';
@@ -7,7 +7,7 @@ import { withFd } from './with-fd.ts';
 export interface TextFile {
   text: string;
   bytes: Buffer;
-  /** Of the file that was read, whatever is at its path by now. */
+  /** The stat of the file that was read, which may differ from the file at its path by now. */
   stat: Stats;
 }
 
@@ -21,7 +21,7 @@ export function readTextFile(
   const read = (fd: number) => {
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw refuse('is not a regular file');
-    // Some files of /proc have no size.
+    // Some files in /proc report no size.
     const bytes = stat.size > bytes_max ? null : readUpTo(fd, bytes_max + 1);
     if (bytes === null || bytes.length > bytes_max)
       throw refuse(`is larger than ${bytes_max} bytes`);

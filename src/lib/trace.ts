@@ -1,4 +1,4 @@
-/** The W3C trace context as tools hand it down in their environment. */
+/** The W3C trace context, as passed on in the environment. */
 export interface TraceContext {
   traceparent: string;
   tracestate: string | null;
@@ -6,7 +6,7 @@ export interface TraceContext {
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** `TRACEPARENT` and `TRACESTATE`; null where there is none. */
+/** From `TRACEPARENT` and `TRACESTATE`; null if they are not set. */
 export function traceOf(env: Record<string, string | undefined>): TraceContext | null {
   const { TRACEPARENT: traceparent = '', TRACESTATE: tracestate = null } = env;
   return TRACEPARENT.test(traceparent) ? { traceparent, tracestate } : null;

@@ -45,7 +45,7 @@ test('nesting is measured without parsing, brackets in strings do not count', ()
   expect(cpuMs() - start).toBeLessThan(1_000);
 });
 
-test('a value that is too deep or has numbers that did not survive is told', () => {
+test('a value that is too deep, or has numbers that parsing changed, is reported', () => {
   const nothing = { too_deep: false, lossy_number: false };
   expect(checkValue({ a: [1, 'x', null] }, 3, { ...nothing })).toEqual(nothing);
   expect(checkValue([[[]]], 2, { ...nothing })).toEqual({ too_deep: true, lossy_number: false });

@@ -1,25 +1,25 @@
-/** Text and bytes: cutting on a character boundary, repairing what is not well-formed. */
+/** Text and bytes: cuts at character boundaries, and repairs text that is not well-formed. */
 
-/** Whether the bytes are well-formed UTF-8. Here for those that may not import from Node themselves. */
+/** Whether the bytes are well-formed UTF-8. For pure modules, which must not import from Node. */
 export { isUtf8 } from 'node:buffer';
 
-/** Bytes of `text` in UTF-8. */
+/** UTF-8 length of `text`. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
-/** The first `most` units, as a text of its own: a part of a longer text keeps all of that in memory. */
+/** A copy of the first `most` units: a slice would keep the whole longer text in memory. */
 export function headCopy(text: string, most: number): string {
   if (text.length <= most) return text;
   return Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
 }
 
-/** `text` with lone surrogates replaced by U+FFFD. */
+/** Replaces lone surrogates by U+FFFD. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
 
-/** The longest beginning of `text` that has at most `bytes_max` bytes in UTF-8 and ends on a character boundary. */
+/** The longest prefix of `text` with at most `bytes_max` UTF-8 bytes that ends on a character boundary. */
 export function cutUtf8(text: string, bytes_max: number): string {
   if (text.length * 3 <= bytes_max) return text;
   if (text.length <= bytes_max && utf8Bytes(text) <= bytes_max) return text;
@@ -33,7 +33,7 @@ export function cutUtf8(text: string, bytes_max: number): string {
 
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
-/** Bytes of a text that is ASCII; null for any other, whose bytes depend on how the text is held (lib/byte-text). */
+/** UTF-8 length of an ASCII text; null for other text, which may be byte text (lib/byte-text). */
 export function asciiBytes(text: string): number | null {
   return BEYOND_ASCII.test(text) ? null : text.length;
 }

@@ -1,4 +1,4 @@
-/** What an agent's folder exports, and what it is given. Nothing here knows a particular agent. */
+/** The interface between an agent's folder and the rest of tacho. Nothing here knows a particular agent. */
 import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { ApproveMode } from './words.ts';
@@ -53,9 +53,9 @@ export interface LaunchRequest {
   args: readonly string[];
   /** The program to start instead of the agent's own, with leading arguments; null: the agent's own. */
   command: readonly string[] | null;
-  /** Whether more than the prompt may come on stdin, in the words of the agent's `input`, which it then has. */
+  /** Whether stdin stays open after the prompt. The agent then has `input`, which formats further messages. */
   accept_input?: boolean;
-  /** How the program that tacho brings for the agent is started, where it does: this Node and the entry file. */
+  /** For an agent program that ships with tacho: the command that starts it, this Node and the entry file. */
   self: { node: string; entry: string };
 }
 export interface LaunchSetting {
@@ -70,7 +70,7 @@ export interface LaunchPlan {
   args: string[];
   /** Added to the inherited environment. */
   env: Record<string, string>;
-  /** Text for the agent's stdin, which is closed after it unless more may come; null: stdin is empty. */
+  /** Text for the agent's stdin, which is then closed unless more input may follow. Null: stdin is empty. */
   stdin: string | null;
 }
 
@@ -82,20 +82,20 @@ export interface Confirmation {
 }
 
 /**
- * What is said to one running agent beyond its prompt (LP-14): lines for its stdin, made of what was asked and of what
- * the agent has told so far. Contract: pure; a text that was said counts as taken up once an event shows it.
+ * Input to one running agent after its prompt (LP-14): formats requests as lines for its stdin, using what the agent has
+ * reported so far. Contract: pure; a message counts as accepted when an event shows it.
  */
 export interface InputTalk {
-  /** `id`: a UUID of this text alone. */
+  /** `id`: a UUID that is unique to this text. */
   say(text: string, id: string): string;
-  /** Ends what the agent does just now; what was said and not begun comes after it. */
+  /** Interrupts the agent's current work. Messages that it has not started on are handled after that. */
   interrupt(): string;
-  /** Null: it does not ask about such a call. Absent: it asks nobody. */
+  /** Null: the agent did not ask about this call. Absent: the agent never asks. */
   confirm?(answer: Confirmation): string | null;
   event(event: Event): void;
-  /** Texts that it has not taken up. */
+  /** Messages that the agent has not accepted yet. */
   readonly waiting: readonly string[];
-  /** Whether it is done with what it has taken up; with nothing waiting it then ends when its stdin does. */
+  /** Whether the agent has finished all accepted messages. If none is waiting, it ends when its stdin is closed. */
   readonly resting: boolean;
 }
 
@@ -112,7 +112,7 @@ export interface SessionPart {
  */
 export interface Decoder {
   record(value: unknown, out: Draft[], part?: SessionPart): void;
-  /** The records that a line which is no JSON completes; they are then given to `record`. Null: it means nothing to this agent. */
+  /** The records that a non-JSON line completes; they are then passed to `record`. Null: the line means nothing to this agent. */
   text?(line: string, out: Draft[]): readonly unknown[] | null;
   /** The input has ended. */
   end(out: Draft[]): void;
@@ -126,23 +126,23 @@ export interface SessionFile {
 }
 
 interface StreamDecoderOptions {
-  /** The run continues a session; its figures may count the runs before it too. */
+  /** The run continues a session, so its figures may include earlier runs. */
   resumed?: boolean;
 }
 
 export interface SessionDecoderOptions {
-  /** Only what happened from then on is this run's (a resumed session's file holds earlier runs too). */
+  /** Earlier records belong to earlier runs: the file of a resumed session holds those too. */
   since_ms?: number;
-  /** Set where the run's stream was recorded too: whether it told the run's tokens. */
+  /** Set when the run's stream was recorded too: whether the stream reported the run's tokens. */
   stream_usage?: boolean;
 }
 
-/** Takes the error of a file or folder that is there and cannot be looked into; the search continues without it. */
+/** Receives the error of a file or folder that exists but cannot be read. The search continues without it. */
 export type Unreadable = (error: Error) => void;
 
 /**
- * What was read for one session and serves for others too, by the reader's own keys. Contract: lives as long as one
- * command; what comes into the folders meanwhile may not be seen.
+ * A cache of data that was read for one session and is valid for others, by the reader's own keys. Contract: it lives as
+ * long as one command; files that are added meanwhile may be missed.
  */
 export type Memo = Map<string, unknown>;
 
@@ -154,34 +154,36 @@ interface SessionQuery {
 }
 
 export interface SessionFiles {
+  /** The places where the CLI keeps its sessions, for people. */
+  readonly where: string;
   /** The main file of a session, where the CLI keeps it; null when there is none. */
   find(query: SessionQuery): Promise<string | null>;
-  /** Main files of all sessions that the CLI keeps, newest first where that is cheap; sub-agents' files are none. */
+  /** Main files of all sessions that the CLI keeps, newest first where that is cheap. Excludes files of sub-agents. */
   list?(query: { env: NodeJS.ProcessEnv; memo?: Memo | undefined }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
-  /** What a part that is no file of its own says, as lines: a session of a database. Null: it is a file. */
+  /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */
   read?(path: string): Iterable<Buffer> | null;
   /** A record's own time in epoch ms, for merging several files; null when it has none. */
   timeOf(value: unknown): number | null;
   decoder(options?: SessionDecoderOptions): Decoder;
   /**
-   * Set where the stream and the session file give the same call different ids: what the call is about, alike in both.
-   * Calls with the same key and the same end are the same call, in order. Null: the stream never shows such a call.
+   * Set when the stream and the session file give the same call different ids: a key that is the same in both.
+   * Calls with the same key and the same end are matched in order. Null: the stream never shows such a call.
    */
   keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
 }
 
 /** The records of an agent as its recordings show them, for `tacho drift` (AG-19). */
 export interface RecordShapes {
-  /** What kind of record or inner object this is; '' where it has none. A kind without a declaration is not looked into. */
+  /** The kind of a record or inner object; '' when it has none. Kinds without a declaration are not inspected. */
   kindOf(value: Readonly<Record<string, unknown>>): string;
-  /** Fields, in any record, whose inside belongs to others: inputs and results of tools, maps by name. */
+  /** Fields, in any record, with contents that tacho does not define: inputs and results of tools, maps by name. */
   readonly opaque: readonly string[];
   /** By channel and kind: the fields, in the notation of lib/shape. */
   readonly stdout: Readonly<Record<string, string>>;
   readonly session: Readonly<Record<string, string>>;
-  /** Fields that decoders read and no recording shows, by channel and kind, in the same notation. */
+  /** Fields that decoders read although no recording has them, by channel and kind, in the same notation. */
   readonly unrecorded?: {
     readonly stdout?: Readonly<Record<string, string>>;
     readonly session?: Readonly<Record<string, string>>;
@@ -191,7 +193,7 @@ export interface RecordShapes {
 export interface Agent {
   readonly id: string;
   readonly title: string;
-  /** Program names looked for on PATH; empty: built in. */
+  /** Program names to look up on PATH. Empty: the agent is built in. */
   readonly binaries: readonly string[];
   /** How to install it, for people. */
   readonly install: string;
@@ -210,8 +212,8 @@ export interface Agent {
   caution?(start: LaunchSetting): string | null;
   stream(options?: StreamDecoderOptions): Decoder;
   readonly session: SessionFiles | null;
-  /** Present where it takes input while it runs. */
+  /** Present when the agent accepts input while it runs. */
   input?(): InputTalk;
-  /** What is known of its records, loaded when it is asked for; without it only types are compared. */
+  /** The known shapes of its records, loaded on demand. Without them only record types are compared. */
   shapes?(): Promise<RecordShapes>;
 }

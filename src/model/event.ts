@@ -1,7 +1,7 @@
 /**
- * The canonical event: one vocabulary for what every agent says.
- * Contract: within a run `seq` counts from 1 without a gap and `at_ms` never goes back; `raw` names the line the
- * event came from, null when tacho itself is the source. A value that is not known is null, never left out.
+ * The canonical event: one vocabulary for all agents.
+ * Contract: within a run `seq` counts from 1 without a gap and `at_ms` never decreases; `raw` names the line that the
+ * event came from, or is null when tacho itself is the source. Unknown values are null, never left out.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -13,6 +13,7 @@ import {
   NullableInteger,
   NullableString,
   OneOf,
+  Project,
   RunConfig,
   Usage,
 } from './parts.ts';
@@ -38,7 +39,7 @@ export type Raw = Static<typeof Raw>;
 const Names = Nullable(Type.Array(Type.String()));
 const Text = Type.Object({
   message_id: NullableString,
-  /** The call that started the sub-agent that speaks; null for the root agent. */
+  /** The call that started the sub-agent of this event; null for the root agent. */
   parent_call_id: NullableString,
   text: Type.String(),
 });
@@ -55,6 +56,8 @@ export const EventData = {
     fingerprint: NullableString,
     prompt: NullableString,
     config: Nullable(RunConfig),
+    /** Absent in recordings, and in runs of versions before 0.2. */
+    project: Type.Optional(Project),
   }),
   session_started: Type.Object({
     session_id: NullableString,
@@ -77,7 +80,7 @@ export const EventData = {
     parent_call_id: NullableString,
     role: OneOf(['assistant', 'user', 'system'] as const),
     text: Type.String(),
-    /** Made by the CLI or a harness, not by the model or the user. */
+    /** Written by the CLI or a harness, not by the model or the user. */
     synthetic: Type.Boolean(),
     /** Cut off by an interruption. */
     partial: Type.Boolean(),
@@ -117,7 +120,7 @@ export const EventData = {
     duration_ms: NullableInteger,
     output: NullableString,
   }),
-  /** What became known of a call after its end (a background command's exit code, facts of the session file). Null: unchanged. */
+  /** Facts about a call that arrived after its end (a background command's exit code, the session file). Null: unchanged. */
   call_updated: Type.Object({
     ...CallRef,
     status: Nullable(OneOf(CALL_STATUSES)),
@@ -152,13 +155,13 @@ export const EventData = {
     path: Type.String(),
     operation: OneOf(FILE_OPERATIONS),
     call_id: NullableString,
-    /** tool: the agent's call says so; git: the work tree shows it. */
+    /** tool: reported by a call; git: seen in the work tree. */
     source: OneOf(['tool', 'git'] as const),
     /** Unified diff, where the agent gives one. */
     diff: NullableString,
     size: NullableInteger,
   }),
-  /** A skill that the agent itself reports as used; uses that show as calls are derived from the calls. */
+  /** A skill that the agent itself reports as used. Uses that appear as calls are derived from the calls. */
   skill_used: Type.Object({ skill: Type.String(), call_id: NullableString }),
   usage_reported: Type.Object({
     /** add: adds to the run's figures; total: replaces them. */
@@ -170,7 +173,7 @@ export const EventData = {
   provider_retried: Type.Object({
     attempt: NullableInteger,
     max_attempts: NullableInteger,
-    /** One of PROVIDER_FAILURE_KINDS; events of earlier versions have the agent's own word, or null. */
+    /** One of PROVIDER_FAILURE_KINDS. Events of earlier versions have the agent's own word, or null. */
     kind: NullableString,
     /** The agent's own word. */
     native_kind: Type.Optional(NullableString),
@@ -191,27 +194,27 @@ export const EventData = {
     outcome: NullableString,
     output: NullableString,
   }),
-  /** Something the agent tells people that has no kind of its own. */
+  /** A message for people that has no other kind. */
   notice: Type.Object({
     code: Type.String(),
     text: NullableString,
-    /** How many lines the text has, where several were put together. */
+    /** The number of lines, when several were joined. */
     lines: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   problem: Type.Object({
     stage: OneOf(PROBLEM_STAGES),
     code: OneOf(PROBLEM_CODES),
     detail: Type.String(),
-    /** Size of what could not be read. */
+    /** Size of the unreadable input. */
     bytes: NullableInteger,
-    /** Hash of what could not be read, where it is not kept whole. */
+    /** Hash of the unreadable input, when it is not kept whole. */
     sha256: NullableString,
-    /** What could not be read, or its beginning. */
+    /** The unreadable input, or its beginning. */
     excerpt: NullableString,
-    /** The number of lines, where a long series was counted only. */
+    /** The number of lines, when a long series was only counted. */
     count: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
-  /** The agent's own end record. Several may come; the last one counts. */
+  /** The agent's own end record. There may be several; the last one counts. */
   agent_ended: Type.Object({
     exit_reason: OneOf(EXIT_REASONS),
     error: NullableString,
@@ -220,7 +223,7 @@ export const EventData = {
   process_exited: Type.Object({
     exit_code: NullableInteger,
     signal: NullableString,
-    /** Why tacho ended it: timeout, SIGINT, SIGTERM, SIGHUP, abort; null when it ended by itself. */
+    /** Why tacho ended the agent: timeout, SIGINT, SIGTERM, SIGHUP, abort; null when it ended by itself. */
     cause: NullableString,
   }),
   run_finished: Type.Object({
@@ -244,7 +247,7 @@ export const EventData = {
     agent_signal: NullableString,
     /** How many secrets were redacted, by kind. */
     redactions: Type.Record(Type.String(), Count),
-    /** SHA-256 over the journal bodies of all earlier events of the run; null where nothing was journalled. */
+    /** SHA-256 over the journal bodies of all earlier events of the run; null when nothing was journalled. */
     digest: Nullable(Type.Object({ events: Count, sha256: Type.String() })),
   }),
 } as const;
@@ -255,7 +258,7 @@ const eventOf = <K extends keyof typeof EventData>(kind: K) =>
     run_id: Type.String(),
     seq: Type.Integer({ minimum: 1 }),
     at_ms: Type.Integer(),
-    /** native: the agent's own time; observed: when tacho read it; clamped: raised so that time does not go back. */
+    /** native: the agent's own time; observed: when tacho read it; clamped: raised so that time never decreases. */
     at_source: OneOf(['native', 'observed', 'clamped'] as const),
     step: Count,
     kind: Type.Literal(kind),
@@ -263,16 +266,16 @@ const eventOf = <K extends keyof typeof EventData>(kind: K) =>
     data: EventData[kind],
   });
 
-export type EventKind = keyof typeof EventData;
-type EventSchemas = { [K in EventKind]: ReturnType<typeof eventOf<K>> };
+/** The data of every kind of event. */
+export type EventData = { [K in keyof typeof EventData]: Static<(typeof EventData)[K]> };
+export type EventKind = keyof EventData;
 
 export const EventSchema = Type.Union(
   (Object.keys(EventData) as EventKind[]).map((kind) => eventOf(kind)),
 );
 
-export type DataOf<K extends EventKind> = Static<(typeof EventData)[K]>;
-export type EventOf<K extends EventKind> = Omit<Static<EventSchemas[K]>, 'data' | 'kind'> & {
-  kind: K;
-  data: DataOf<K>;
-};
+export type DataOf<K extends EventKind> = EventData[K];
+/** The fields of every event, beside its kind and data. */
+export type EventEnvelope = Omit<Static<ReturnType<typeof eventOf<'notice'>>>, 'data' | 'kind'>;
+export type EventOf<K extends EventKind> = EventEnvelope & { kind: K; data: DataOf<K> };
 export type Event = { [K in EventKind]: EventOf<K> }[EventKind];

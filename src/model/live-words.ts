@@ -25,7 +25,7 @@ export const CLIENT_MESSAGE_TYPES = [
   'interrupt',
 ] as const;
 
-/** Between two ends of a connection. `error` may also be an agent's, numbered like its other messages. */
+/** Exchanged by the two ends of a connection. An agent may send `error` too, numbered like its other messages. */
 export const CONTROL_MESSAGE_TYPES = [
   'handshake_request',
   'handshake_response',
@@ -53,10 +53,10 @@ export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
   'tool_call_response',
 ]);
 
-/** Acknowledged unless they say otherwise (LP-7). */
+/** Acknowledged by default (LP-7). */
 export const ACKED_TYPES: ReadonlySet<string> = new Set([...CALL_MESSAGE_TYPES, 'session_end']);
 
-/** Pass when no credits are left (LP-10). */
+/** May be sent when no credits are left (LP-10). */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error', 'interrupt', 'session_end']);
 
 export const LIVE_ROLES = ['agent', 'client'] as const;
@@ -65,6 +65,6 @@ export const LIVE_PERMISSIONS = ['subscribe', 'send', 'inject'] as const;
 export type LivePermission = (typeof LIVE_PERMISSIONS)[number];
 export const EXECUTION_STATUSES = ['running', 'paused', 'cancelled', 'failed'] as const;
 export const SEVERITIES = ['fatal', 'error', 'warning'] as const;
-/** agent: the agent's own time; capture: when tacho read it; clamped: raised so that time does not go back. */
+/** agent: the agent's own time; capture: when tacho read it; clamped: raised so that time never decreases. */
 export const TIME_SOURCES = ['agent', 'capture', 'clamped'] as const;
 export const SESSION_STATUSES = ['active', 'ended', 'lost'] as const;

@@ -1,7 +1,7 @@
 /**
- * The messages of the live protocol, v1: one JSON object a line.
- * Contract: a field that may be null may also be left out; fields that are not listed are kept and passed on. A message
- * of an agent is numbered: `seq` counts the session's messages from 1 without a gap.
+ * The messages of the live protocol, v1: one JSON object per line.
+ * Contract: a nullable field may be left out; unlisted fields are kept and forwarded. Messages of an agent are numbered:
+ * `seq` counts the session's messages from 1 without a gap.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -20,7 +20,7 @@ const Maybe = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
   Type.Optional(Nullable(schema));
 const MaybeText = Maybe(Type.String());
 const Seq = Type.Integer({ minimum: 1 });
-/** `2026-03-03T10:00:00.037Z`, and nothing else (LP-3). */
+/** Exactly the form `2026-03-03T10:00:00.037Z` (LP-3). */
 const Timestamp = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
 });
@@ -39,7 +39,7 @@ const LiveData = {
       version: Text,
       capabilities: Type.Array(Type.String()),
     }),
-    /** A session to go on with: an agent's own, or one that a client has read up to `last_seq`. */
+    /** A session to resume: an agent's own, or one that a client has read up to `last_seq`. */
     resume: Maybe(Type.Object({ session_id: Text, last_seq: Count })),
     token: MaybeText,
   }),
@@ -51,7 +51,7 @@ const LiveData = {
     max_message_bytes: Count,
     heartbeat_interval_ms: Count,
     credits: Count,
-    /** The number that the next message of the resumed session has to have; null without `resume`. */
+    /** The required number of the resumed session's next message; null without `resume`. */
     resume_from_seq: Maybe(Seq),
     error: Maybe(Type.Object({ error_code: Text, message: Text })),
   }),
@@ -88,7 +88,7 @@ const LiveData = {
     progress: Maybe(Fields),
     details: Maybe(Fields),
   }),
-  /** Exactly one of `result` and `error` is not null; that is checked beside the schema. */
+  /** Exactly one of `result` and `error` is not null; this is checked in addition to the schema. */
   tool_call_response: Type.Object({
     ...Call,
     result: Type.Optional(Type.Unknown()),
@@ -117,7 +117,7 @@ const LiveData = {
       Type.Object({
         session_ids: Maybe(Type.Array(Text)),
         types: Maybe(Type.Array(Text)),
-        /** From this number of every session on; null: only what comes from now on. */
+        /** The first sequence number to read from every session; null: only new messages. */
         from_seq: Maybe(Count),
       }),
     ),
@@ -135,14 +135,14 @@ const LiveData = {
     details: Maybe(Fields),
     severity: OneOf(SEVERITIES),
     retriable: Type.Boolean(),
-    /** The message that led to it. */
+    /** The message that caused the error. */
     caused_by: Maybe(
       Type.Object({ correlation_id: MaybeText, message_id: MaybeText, seq: Maybe(Count) }),
     ),
   }),
 } as const;
 
-/** What every message carries beside its `data`, by who sends it. */
+/** The envelope around `data`, by sender. */
 const AGENT = { session_id: Text, message_id: Text, seq: Seq };
 const AGENT_CALL = { ...AGENT, correlation_id: Text };
 const AGENT_OTHER = { ...AGENT, correlation_id: MaybeText };
@@ -166,7 +166,7 @@ const LIVE_ENVELOPES = {
   content_block_delta: AGENT_OTHER,
   content_block_stop: AGENT_OTHER,
   message_stop: AGENT_OTHER,
-  /** The collector's own has no number. */
+  /** Absent in the collector's own messages. */
   session_state: { ...AGENT_OTHER, seq: Maybe(Count) },
   tool_confirmation_response: { ...CLIENT, correlation_id: Text },
   user_input: CLIENT,
@@ -191,16 +191,18 @@ const liveOf = <T extends LiveType>(type: T) =>
     ...LIVE_ENVELOPES[type],
   });
 
-/** By type: a message is checked against the schema of its own. */
+/** By type: each message is checked against the schema of its type. */
 export const LiveSchemas = Object.fromEntries(
   (Object.keys(LiveData) as LiveType[]).map((type) => [type, liveOf(type)]),
 ) as { [T in LiveType]: ReturnType<typeof liveOf<T>> };
 
 export const LiveSchema = Type.Union(Object.values(LiveSchemas));
 
-export type LiveDataOf<T extends LiveType> = Static<(typeof LiveData)[T]>;
+/** The data of every type of message. */
+export type LiveData = { [T in LiveType]: Static<(typeof LiveData)[T]> };
+export type LiveDataOf<T extends LiveType> = LiveData[T];
 
-/** A message as tacho makes it: nothing left out. */
+/** A message as tacho writes it: with all fields. */
 export interface LiveMessage<T extends LiveType = LiveType> {
   type: T;
   timestamp: string;
@@ -213,9 +215,7 @@ export interface LiveMessage<T extends LiveType = LiveType> {
   data: LiveDataOf<T>;
 }
 
-type LeftOut = 'session_id' | 'correlation_id' | 'message_id' | 'seq' | 'ack_required' | 'trace';
-
-/** A message of a known type whose fields hold; what the sender left out is undefined. */
+/** A valid message of a known type. Fields that the sender left out are undefined. */
 export type WireMessage = Pick<LiveMessage, 'type' | 'timestamp'> & {
-  [K in LeftOut]?: LiveMessage[K] | null;
+  [K in Exclude<keyof LiveMessage, 'type' | 'timestamp' | 'data'>]?: LiveMessage[K] | null;
 } & { data: Record<string, unknown> };

@@ -1,4 +1,4 @@
-/** RunOutcome: one small object a run, with the same fields whether it succeeded or not (RO-1). */
+/** RunOutcome: one small object per run, with the same fields whether it succeeded or not (RO-1). */
 import { type Static, Type } from 'typebox';
 import {
   Completeness,
@@ -9,6 +9,7 @@ import {
   NullableInteger,
   NullableString,
   OneOf,
+  Project,
   Usage,
 } from './parts.ts';
 import { CALL_STATUSES, EXIT_REASONS, FILE_OPERATIONS, OUTPUT_MODES } from './words.ts';
@@ -18,7 +19,7 @@ export const Artifact = Type.Object({
   operation: OneOf(FILE_OPERATIONS),
   size: Type.Optional(NullableInteger),
   type: Type.Optional(NullableString),
-  /** tool: a call says so; git: the work tree shows it; both: they agree. */
+  /** tool: reported by a call; git: seen in the work tree; both: by both. */
   source: Type.Optional(OneOf(['tool', 'git', 'both'] as const)),
 });
 export type Artifact = Static<typeof Artifact>;
@@ -85,6 +86,8 @@ export const OutcomeSchema = Type.Object({
     fingerprint: NullableString,
     output_mode: Nullable(OneOf(OUTPUT_MODES)),
     labels: Type.Record(Type.String(), Type.String()),
+    /** Absent in records of versions before 0.2. */
+    project: Type.Optional(Nullable(Project)),
   }),
 });
 export type RunOutcome = Static<typeof OutcomeSchema>;

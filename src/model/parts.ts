@@ -15,7 +15,7 @@ export const Count = Type.Integer({ minimum: 0 });
 export const NullableString = Nullable(Type.String());
 export const NullableInteger = Nullable(Type.Integer());
 
-/** Token figures of a run; a figure the agent does not give is null, never 0. `input` excludes cached tokens. */
+/** Token figures of a run. A figure that the agent does not report is null, never 0. `input` excludes cached tokens. */
 export const Usage = Type.Object({
   input: NullableInteger,
   output: NullableInteger,
@@ -25,7 +25,7 @@ export const Usage = Type.Object({
 });
 export type Usage = Static<typeof Usage>;
 
-/** How much of the run the record holds; `filled` names what came from the session file, not from the live stream. */
+/** How complete the record is. `filled` names parts that came from the session file, not from the live stream. */
 export const Completeness = Type.Object({
   grade: OneOf(COMPLETENESS_GRADES),
   gaps: Type.Array(Type.String()),
@@ -33,7 +33,16 @@ export const Completeness = Type.Object({
 });
 export type Completeness = Static<typeof Completeness>;
 
-/** Over which the run is ended; null: no limit. */
+/** The project of a run: the root of its git work tree, otherwise its working directory. */
+export const Project = Type.Object({
+  /** Absolute. */
+  path: Type.String(),
+  /** URL of the git remote, without credentials. */
+  remote: NullableString,
+});
+export type Project = Static<typeof Project>;
+
+/** The run is ended when it exceeds one of these. Null: no limit. */
 export const RunLimits = Type.Object({
   cost_usd: Nullable(Type.Number()),
   tokens: NullableInteger,
@@ -44,7 +53,7 @@ export const RunLimits = Type.Object({
 });
 export type RunLimits = Static<typeof RunLimits>;
 
-/** Which attempt at the same run this is, and how long those before it took together. */
+/** The number of this attempt, and the total duration of the attempts before it. */
 export const RunAttempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   earlier_ms: Count,
@@ -52,24 +61,24 @@ export const RunAttempt = Type.Object({
 });
 export type RunAttempt = Static<typeof RunAttempt>;
 
-/** What was asked of `run`, stored with the run (RE-18). Presentation fields stay out of the fingerprint. */
+/** The options of `run`, stored with the run (RE-18). The fingerprint excludes presentation fields. */
 export const RunConfig = Type.Object({
   agent: Type.String(),
   target: NullableString,
   model: NullableString,
   approve: OneOf(APPROVE_MODES),
-  /** The program that was started, as an absolute path. Not in records of earlier versions, nor where none was started. */
+  /** Absolute path of the program that was started. Absent in records of earlier versions, and when none was started. */
   program: Type.Optional(Type.String()),
-  /** What was asked for instead of the agent's own program: its name or path, and leading arguments. */
+  /** The requested replacement of the agent's own program: its name or path, and leading arguments. */
   command: Type.Optional(Type.Array(Type.String())),
   args: Type.Array(Type.String()),
   env_names: Type.Array(Type.String()),
   resume: NullableString,
   timeout_ms: NullableInteger,
-  /** Records of before there were limits have none. */
+  /** Absent in records written before limits existed. */
   limits: Type.Optional(RunLimits),
   attempt: Type.Optional(RunAttempt),
-  /** Whether others might talk to the agent while it ran. */
+  /** Whether others could send input to the agent while it ran. */
   accept_input: Type.Optional(Type.Literal(true)),
   /** There was no git work tree to compare: only files that calls name are known to have changed. */
   without_git: Type.Optional(Type.Literal(true)),

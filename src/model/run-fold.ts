@@ -1,20 +1,20 @@
 /**
- * The one fold of a run's events: usage, texts, open calls and state. Every view reads these here.
- * Contract: pure; what is kept is bounded by the limits that are passed in.
+ * The one fold of a run's events: usage, texts, open calls and state. Every view uses it.
+ * Contract: pure; memory is bounded by the limits that are passed in.
  */
 import type { DataOf, Event, EventOf } from './event.ts';
 import type { Usage } from './parts.ts';
 
 const sum = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
 
-/** All that the model read and wrote, cached or not; null where nothing is known. */
+/** All tokens that the model read and wrote, cached or not; null when none are known. */
 export function tokensUsed(tokens: Usage | null): number | null {
   if (tokens === null) return null;
   const { input, output, cache_read, cache_write } = tokens;
   return [input, output, cache_read, cache_write].reduce(sum);
 }
 
-/** A total replaces all earlier figures: one that it does not give is unknown. */
+/** A total replaces all earlier figures; a figure that it lacks becomes unknown. */
 export class UsageFold {
   /** Null before the first report. */
   tokens: Usage | null = null;
@@ -40,11 +40,11 @@ function added(a: Usage, b: Usage): Usage {
   };
 }
 
-/** Who runs, how far the run is, and what it used. */
+/** The agent, the progress and the usage of a run. */
 export class RunFold {
   started: EventOf<'run_started'> | null = null;
   finished: EventOf<'run_finished'> | null = null;
-  /** By the agent's own word: the first session, model and folder that it names, and the last version. */
+  /** As reported by the agent: the first session, model and folder, and the last version. */
   session_id: string | null = null;
   model: string | null = null;
   cwd: string | null = null;
@@ -84,7 +84,7 @@ export class RunFold {
     }
   }
 
-  /** The session, model and folder by the best source: the end record, the agent, usage reports, the start record. */
+  /** Session, model and folder from the best source: the end record, the agent, usage reports, the start record. */
   get names(): { session_id: string | null; model: string | null; cwd: string | null } {
     const start = this.started?.data;
     const end = this.finished?.data;
@@ -105,7 +105,7 @@ export class FinalText {
   readonly #trim: (text: string) => string;
   #message_id: string | null = null;
 
-  /** `trim`: takes white space off both ends of a text, where the texts are no ordinary ones. */
+  /** `trim`: removes white space at both ends; passed in because texts may be byte text (lib/byte-text). */
   constructor(most: number, trim = (text: string) => text.trim()) {
     this.#most = most;
     this.#trim = trim;
@@ -116,7 +116,7 @@ export class FinalText {
     else if (event.kind === 'message_finished') this.#message(event.data);
   }
 
-  /** How many characters were not kept. */
+  /** The number of characters that were not kept. */
   get missing(): number {
     return this.parts.reduce((rest, part) => rest - part.length, this.chars);
   }
@@ -144,15 +144,15 @@ export class FinalText {
   }
 }
 
-/** Whether two ids can be of one message: some agents name a message only at its end, or never. */
+/** Whether two ids can belong to one message: some agents give a message its id only at its end, or never. */
 export function sameMessage(a: string | null, b: string | null): boolean {
   return a === null || b === null || a === b;
 }
 
-/** The pieces of a text, until the whole of it is known. */
+/** The pieces of a text until the whole text is known. */
 export class Pieces {
   readonly #most: number;
-  /** Null: more than is kept. */
+  /** Null: over the limit, so not kept. */
   #text: string | null = '';
 
   constructor(most: number) {
@@ -164,7 +164,7 @@ export class Pieces {
     this.#text = fits ? this.#text + piece : null;
   }
 
-  /** The part of the whole after the pieces; null: they are not its beginning, or not kept. */
+  /** The rest of the whole text after the pieces; null: the pieces are not its beginning, or were not kept. */
   rest(whole: string): string | null {
     const text = this.#text;
     return text !== null && whole.startsWith(text) ? whole.slice(text.length) : null;
@@ -173,17 +173,17 @@ export class Pieces {
 
 type Spoken = Pick<DataOf<'message_delta'>, 'message_id' | 'text'>;
 
-/** The messages of one speaker, each in pieces, whole, or both. Another message ends the one before. */
+/** The messages of one speaker, each in pieces, whole, or both. A new message ends the previous one. */
 export class SpokenText {
   readonly #most: number;
   #open: { message_id: string | null; pieces: Pieces } | null = null;
 
-  /** `most`: characters of pieces that are kept. */
+  /** `most`: the maximum number of characters of pieces to keep. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Whether the piece begins a message. */
+  /** Whether the piece starts a message. */
   piece({ message_id, text }: Spoken): boolean {
     const open = this.#open;
     const begins = open === null || !sameMessage(open.message_id, message_id);
@@ -194,7 +194,7 @@ export class SpokenText {
     return begins;
   }
 
-  /** The part of a whole message that its pieces did not bring; null: there were no pieces of it. */
+  /** The part of a whole message that its pieces lacked; null: the message had no pieces. */
   whole({ message_id, text }: Spoken): string | null {
     const open = this.#open;
     this.#open = null;
@@ -203,9 +203,9 @@ export class SpokenText {
   }
 }
 
-/** The calls that have no end yet, in the order of their requests, each with what its reader keeps of it. */
+/** The open calls in the order of their requests, each with the data that the caller keeps for it. */
 export class OpenCalls<T> extends Map<string, T> {
-  /** How many calls were requested. */
+  /** The number of calls that were requested. */
   count = 0;
   readonly #make: (request: EventOf<'call_requested'>) => T;
   readonly #most: number;
@@ -216,7 +216,7 @@ export class OpenCalls<T> extends Map<string, T> {
     this.#most = most;
   }
 
-  /** The call that an event is about; undefined where none is open. The call's end removes it. */
+  /** The open call of an event, if any. The call's end removes it. */
   push(event: Event): T | undefined {
     switch (event.kind) {
       case 'call_requested':
@@ -239,7 +239,7 @@ export class OpenCalls<T> extends Map<string, T> {
   #request(event: EventOf<'call_requested'>): T {
     const { call_id } = event.data;
     const open = this.get(call_id);
-    // Ids of calls are unique within a run: this one was requested twice.
+    // Call ids are unique within a run, so this call was requested twice.
     if (open !== undefined) return open;
     const call = this.#make(event);
     this.count += 1;

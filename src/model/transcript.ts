@@ -1,4 +1,4 @@
-/** A transcript: one line a run, for reading and grading (TR-1). The same scenario reads alike from every agent. */
+/** A transcript: one line per run, for reading and grading (TR-1). It has the same form for every agent. */
 import { type Static, Type } from 'typebox';
 import {
   Completeness,
@@ -18,7 +18,7 @@ const TRANSCRIPT_SOURCES = ['run', 'record', 'import', 'convert', 'eval'] as con
 
 export const TranscriptCall = Type.Object({
   id: Type.String(),
-  /** Canonical, and as the agent calls it. */
+  /** The canonical name, and the agent's own name. */
   name: Type.String(),
   native_name: Type.String(),
   input: Type.Unknown(),
@@ -38,13 +38,13 @@ export const TranscriptMessage = Type.Object({
   index: Count,
   role: OneOf(TRANSCRIPT_ROLES),
   content: Type.String(),
-  /** Kept apart from what was said; null: none known. */
+  /** Separate from the message text; null: unknown. */
   thinking: NullableString,
-  /** In the order they were asked for, each with its result. */
+  /** In the order of their requests, each with its result. */
   tool_calls: Type.Array(TranscriptCall),
   step: NullableInteger,
   time_ms: NullableInteger,
-  /** The call whose sub-agent this message is from; null: the run's own. */
+  /** The call that started the sub-agent of this message; null for the root agent. */
   parent_tool_call_id: NullableString,
 });
 export type TranscriptMessage = Static<typeof TranscriptMessage>;

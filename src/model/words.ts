@@ -8,7 +8,7 @@ export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 export const IMPORTED_FILE_LABEL = 'imported';
 export const EVAL_TEST_LABEL = 'eval_test';
 
-/** Bytes that any string in a run-event's data may have (RE-10). */
+/** Maximum bytes of a string in a run-event's data (RE-10). */
 export const CONTENT_PREVIEW_MAX_BYTES = 4096;
 
 /** AG-6. MCP calls are `mcp__<server>__<tool>`; other names pass through unchanged. */
@@ -40,7 +40,7 @@ export const APPROVE_MODES = ['default', 'edits', 'all'] as const;
 export const FAIL_ON = ['denied', 'failed-call', 'incomplete'] as const;
 export const CHANNELS = ['stdout', 'stderr', 'session'] as const;
 
-/** Failures of model providers mean the same for every agent. */
+/** Kinds of provider failures, with the same meaning for every agent. */
 export const PROVIDER_FAILURE_KINDS = [
   'rate_limit',
   'overloaded',
@@ -82,7 +82,7 @@ export const RUN_EVENT_TYPES = [
   'run_finished',
 ] as const;
 
-/** Where a problem was met. */
+/** The stage that found a problem. */
 export const PROBLEM_STAGES = [
   'frame',
   'decode',

@@ -1,12 +1,13 @@
 /** Pieces of the human text: marks, diffs, the summary. All foreign text is made harmless here. */
 
 import { structuredPatch } from 'diff';
-import { costText, countText, durationText, plural } from '../lib/figures.ts';
+import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
+import { shortRunId } from '../lib/ids.ts';
 import { own } from '../lib/own.ts';
-import { forTerminal, oneLine } from '../lib/terminal-text.ts';
-import type { DataOf } from '../model/event.ts';
+import { recordText } from '../lib/record-words.ts';
+import { columns, forTerminal, oneLine, takeColumns, wrapLines } from '../lib/terminal-text.ts';
+import type { EventOf } from '../model/event.ts';
 import type { Artifact } from '../model/outcome.ts';
-import type { Usage } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 
@@ -28,6 +29,8 @@ export interface HumanStyle {
   unicode: boolean;
   /** Columns of a line. */
   width: number;
+  /** Whether messages are wrapped to the width, as on a terminal; in a file or pipe their lines stay whole. */
+  wrap?: boolean;
 }
 
 const DIFF_LINES_MAX = 12;
@@ -36,17 +39,27 @@ export const DIFF_CHARS_MAX = 20_000;
 const FILES_NAMED_MAX = 8;
 
 const MARKS: Record<CallStatus, { sign: string; ascii: string; paint: keyof Colours }> = {
-  ok: { sign: '✓', ascii: '+', paint: 'green' },
-  error: { sign: '✗', ascii: 'x', paint: 'red' },
-  timeout: { sign: '✗', ascii: 'x', paint: 'red' },
-  denied: { sign: '⊘', ascii: '-', paint: 'yellow' },
-  cancelled: { sign: '⊘', ascii: '-', paint: 'yellow' },
+  ok: { sign: '✓', ascii: 'ok', paint: 'green' },
+  error: { sign: '✗', ascii: 'FAIL', paint: 'red' },
+  timeout: { sign: '✗', ascii: 'FAIL', paint: 'red' },
+  denied: { sign: '⊘', ascii: 'denied', paint: 'yellow' },
+  cancelled: { sign: '⊘', ascii: 'stopped', paint: 'yellow' },
   unknown: { sign: '?', ascii: '?', paint: 'dim' },
 };
 
+/** The plain marks of a list are aligned. */
+const ASCII_COLUMNS = 'denied'.length;
+
+/** The mark of a call or run in front of its name. */
 export function markOf(status: CallStatus, { colour, unicode }: HumanStyle): string {
-  const mark = own(MARKS, status) ?? MARKS.unknown;
-  return colour[mark.paint](unicode ? mark.sign : mark.ascii);
+  const { sign, ascii, paint } = own(MARKS, status) ?? MARKS.unknown;
+  return unicode
+    ? colour[paint](sign)
+    : colour[paint](ascii) + ' '.repeat(Math.max(0, ASCII_COLUMNS - ascii.length));
+}
+
+export function dotOf({ unicode }: { unicode: boolean }): string {
+  return unicode ? ' · ' : ' - ';
 }
 
 export function ellipsisOf({ unicode }: { unicode: boolean }): string {
@@ -55,17 +68,57 @@ export function ellipsisOf({ unicode }: { unicode: boolean }): string {
 
 /** Cut to the line, harmless. */
 export function lineOf(text: string, indent: number, style: HumanStyle): string {
-  return oneLine(text, Math.max(10, style.width - indent), ellipsisOf(style));
+  return oneLine(text, roomOf(indent, style), ellipsisOf(style));
 }
 
-/** The first lines of a text that have something to say, cut to the width; where there are more, how many. */
+const roomOf = (indent: number, { width }: HumanStyle) => Math.max(10, width - indent);
+
+/** Foreign text in lines, wrapped behind an indent; at most `most` of them, the last one with an ellipsis where there are more. */
+export function wrappedLines(
+  text: string,
+  indent: number,
+  style: HumanStyle,
+  most = Number.POSITIVE_INFINITY,
+): string[] {
+  const room = roomOf(indent, style);
+  // Enough for the lines shown, however large the text is.
+  const enough = text.slice(0, most === Number.POSITIVE_INFINITY ? text.length : room * most * 4);
+  const lines = wrapLines(enough.trim(), room);
+  if (lines.length <= most && enough.length === text.length) return lines;
+  const shown = lines.slice(0, most);
+  const last = `${takeColumns(shown.pop() ?? '', room - 4)}${ellipsisOf(style)}`;
+  return [...shown, last];
+}
+
+/** Parts of our own in lines, broken between parts where they do not fit. */
+export function flowed(parts: readonly string[], indent: string, style: HumanStyle): string {
+  const dot = dotOf(style);
+  let text = '';
+  let used = 0;
+  for (const part of parts) {
+    const wide = columns(part);
+    const fits = used + dot.length + wide <= style.width;
+    text += used === 0 ? part : fits ? dot + part : `\n${indent}${part}`;
+    used = used === 0 ? wide : fits ? used + dot.length + wide : indent.length + wide;
+  }
+  return `${text}\n`;
+}
+
+/** The text of a message, harmless. */
+export function proseOf(text: string, style: HumanStyle): string {
+  return style.wrap ? wrapLines(text, style.width).join('\n') : forTerminal(text);
+}
+
+/** The first lines of a text that are not empty, wrapped to the width; where there are more, their number. */
 export function headLines(text: string, most: number, indent: number, style: HumanStyle): string[] {
   // Enough for the lines shown, however large the output is.
   const lines = text.slice(0, 64 * 1024).split('\n');
-  const full = lines.filter((line) => line.trim() !== '');
-  const shown = full.slice(0, most).map((line) => lineOf(line, indent, style));
+  const full = lines
+    .filter((line) => line.trim() !== '')
+    .flatMap((line) => wrapLines(line.trimEnd(), roomOf(indent, style)));
+  const shown = full.slice(0, most);
   const more = full.length - shown.length;
-  return more > 0 ? [...shown, `${ellipsisOf(style)} ${more} more`] : shown;
+  return more > 0 ? [...shown, `${ellipsisOf(style)} ${plural(more, 'more line')}`] : shown;
 }
 
 /** A unified diff as short coloured lines, without file headers. */
@@ -76,18 +129,36 @@ export function diffLines(diff: string, style: HumanStyle): string[] {
     .filter((line) => /^[-+ @]/.test(line) && !/^(?:---|\+\+\+) /.test(line));
   const shown = body.slice(0, DIFF_LINES_MAX).map((line) => paintDiff(line, style));
   const more = body.length - shown.length;
-  return more > 0 ? [...shown, style.colour.dim(`${ellipsisOf(style)} ${more} more`)] : shown;
+  return more > 0
+    ? [...shown, style.colour.dim(`${ellipsisOf(style)} ${plural(more, 'more line')}`)]
+    : shown;
 }
 
-/** The diff of an edit that names its old and new text; '' where there is none to show. */
+/** The diff of an edit that has a patch, or its old and new text; '' where there is none to show. */
 export function editDiff(input: unknown): string {
   if (input === null || typeof input !== 'object') return '';
-  const { old_string: before, new_string: after } = input as Record<string, unknown>;
+  const { old_string: before, new_string: after, ...rest } = input as Record<string, unknown>;
+  const patch = Object.values(rest).find(isPatch);
+  if (patch !== undefined) return patchDiff(patch);
   if (typeof before !== 'string' || typeof after !== 'string') return '';
   if (before.length + after.length > DIFF_CHARS_MAX) return '';
-  const patch = structuredPatch('', '', before, after, '', '', { context: 1, maxEditLength: 500 });
-  const lines = patch?.hunks.flatMap((hunk) => hunk.lines) ?? [];
+  const made = structuredPatch('', '', before, after, '', '', { context: 1, maxEditLength: 500 });
+  const lines = made?.hunks.flatMap((hunk) => hunk.lines) ?? [];
   return lines.filter((line) => !line.startsWith('\\')).join('\n');
+}
+
+const PATCH_BEGIN = '*** Begin Patch';
+
+const isPatch = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith(PATCH_BEGIN);
+
+/** The lines of a patch in the format of `apply_patch`, with a line per file. */
+function patchDiff(patch: string): string {
+  const lines = patch.slice(0, DIFF_CHARS_MAX).split('\n').slice(1);
+  return lines
+    .map((line) => line.replace(/^\*\*\* (Add|Update|Delete) File: /, '@@ '))
+    .filter((line) => /^(?:[-+ ]|@@ )/.test(line))
+    .join('\n');
 }
 
 function paintDiff(line: string, style: HumanStyle): string {
@@ -99,47 +170,55 @@ function paintDiff(line: string, style: HumanStyle): string {
   return text.startsWith('-') ? style.colour.red(text) : style.colour.dim(text);
 }
 
-/** The run in one line, with what is not known said to be so; then its error and the files it changed. */
+export interface SummaryFacts {
+  failed: number;
+  denied: number;
+  files: readonly Artifact[];
+}
+
+/** The figures of the run, then its error whole, the gaps of its record, the files that changed, and how to read it again. */
 export function summaryText(
-  end: DataOf<'run_finished'>,
-  files: readonly Artifact[],
+  { run_id, data: end }: EventOf<'run_finished'>,
+  { failed, denied, files }: SummaryFacts,
   style: HumanStyle,
 ): string {
   const { colour } = style;
-  const stopped = end.exit_reason === 'cancelled' ? 'cancelled' : 'error';
-  const { grade, gaps } = end.completeness;
-  const named = gaps.map((gap) => lineOf(gap, 0, style)).join(', ');
+  const record = recordText(end.completeness);
+  const complete = end.completeness.grade === 'complete';
   const figures = [
+    resultMark(end.ok, end.exit_reason, style),
     plural(end.steps, 'step'),
-    plural(end.tool_calls, 'call'),
-    tokensText(end.usage),
+    callsText(end.tool_calls, failed, denied),
+    tokensText(tokensUsed(end.usage), end.usage),
     end.cost_usd === null ? 'cost unknown' : costText(end.cost_usd),
     end.duration_ms === null ? 'duration unknown' : durationText(end.duration_ms),
-    named === '' ? `record ${grade}` : `record ${grade}: ${named}`,
+    ...(complete ? [record] : []),
   ];
-  const separator = style.unicode ? ' · ' : ' - ';
-  const head = `${markOf(end.ok ? 'ok' : stopped, style)} ${colour.bold(end.exit_reason)}`;
-  const error = end.error === null ? '' : `  ${colour.red(lineOf(end.error, 2, style))}\n`;
-  const changed = files.length === 0 ? '' : `  ${colour.dim(filesText(files))}\n`;
-  return `${head}${separator}${figures.join(separator)}\n${error}${changed}`;
+  const below = (text: string, paint: Paint) =>
+    wrappedLines(text, 2, style)
+      .map((line) => `  ${paint(line)}\n`)
+      .join('');
+  return [
+    flowed(figures, '  ', style),
+    end.error === null ? '' : below(end.error, colour.red),
+    complete ? '' : below(record, colour.yellow),
+    files.length === 0 ? '' : below(filesText(files), colour.dim),
+    below(`read it again: tacho show ${shortRunId(run_id)}`, colour.dim),
+  ].join('');
 }
 
-function tokensText(usage: Usage | null): string {
-  const { input = null, output = null, cache_read = null } = usage ?? {};
-  const total = tokensUsed(usage);
-  if (total === null) return 'tokens unknown';
-  const parts = [
-    input === null ? null : `${countText(input)} in`,
-    output === null ? null : `${countText(output)} out`,
-    cache_read === null || cache_read === 0 ? null : `${countText(cache_read)} cached`,
-  ].filter((part) => part !== null);
-  return `${countText(total)} tokens${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+/** The mark and the code of a run's result. */
+export function resultMark(ok: boolean, reason: string, style: HumanStyle): string {
+  const mark = markOf(ok ? 'ok' : reason === 'cancelled' ? 'cancelled' : 'error', style);
+  const word = style.colour.bold(oneLine(reason, 40));
+  if (style.unicode) return `${mark} ${word}`;
+  return reason === 'ok' ? mark.trimEnd() : `${mark.trimEnd()} ${word}`;
 }
 
 function filesText(files: readonly Artifact[]): string {
   const named = files
     .slice(0, FILES_NAMED_MAX)
-    .map((file) => `${forTerminal(file.path).replace(/\s+/g, ' ')} ${file.operation}`);
+    .map((file) => `${file.path.replace(/\s+/g, ' ')} ${file.operation}`);
   const more = files.length - named.length;
   const rest = more > 0 ? `, and ${more} more` : '';
   return `${plural(files.length, 'file')} changed: ${named.join(', ')}${rest}`;

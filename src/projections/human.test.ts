@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMaker, EVENT_KINDS, type MakeEvent } from '../../test/build-events.ts';
 import { keptBytes, longText } from '../../test/kept-bytes.ts';
+import { columns } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
 import { type Colours, type HumanOptions, HumanProjection } from './human.ts';
 
@@ -60,6 +61,7 @@ function failingRun(make: MakeEvent): Event[] {
       ok: false,
       exit_reason: 'agent_error',
       error: 'gave up',
+      tool_calls: 2,
       completeness: { grade: 'partial', gaps: ['no_end_record', 'torn_line'], filled: [] },
     }),
   ];
@@ -72,15 +74,14 @@ describe('human output', () => {
       expect(print([make('call_requested'), make('call_finished', { status })])).toMatch(/^\? /m);
   });
 
-  test('tells a run from its beginning to its summary', () => {
+  test('shows a run from its beginning to its summary', () => {
     expect(print(failingRun(createMaker()))).toBe(
       [
-        'demo 1.0 toy /home/user/project',
+        'run 1 · demo 1.0 · toy · /home/user/project',
+        '',
         'step 1',
         'thinking: Let me see.',
-        '',
         'I will run the tests.',
-        '',
         '✗ Bash npm test (exit 3, 1.2s)',
         '  line 1',
         '  \\u{1b}[31mline 2',
@@ -88,31 +89,95 @@ describe('human output', () => {
         '  4',
         '  5',
         '  6',
-        '  … 2 more',
+        '  … 2 more lines',
         '⊘ Bash rm -rf x (denied, not allowed)',
-        '! provider retry: attempt 1 of 3, rate_limit, status 429, w…',
+        '! provider retry: attempt 1 of 3, rate_limit, status 429,',
+        '  waited 500 ms',
         '',
         'Hello.',
         '',
-        '✗ agent_error · 1 step · 1 call · 125 tokens (100 in, 20 out, 5 cached) · $0.0123 · 1.2s · record partial: no_end_record, torn_line',
+        '✗ agent_error · 1 step · 2 calls, 1 failed, 1 denied',
+        '  125 tokens (100 in, 20 out, 5 cache read) · $0.0123 · 1.2s',
         '  gave up',
+        '  record incomplete: no end record, 1 torn line',
         '  1 file changed: a.txt created',
+        '  read it again: tacho show 1',
         '',
       ].join('\n'),
     );
   });
 
-  test('has only ASCII signs where asked for', () => {
+  test('has only ASCII signs, and words for marks, where asked for', () => {
     const text = print(failingRun(createMaker()), { unicode: false });
     expect(text).toMatch(/^[\x20-\x7e\n]*$/);
-    expect(text).toContain('x Bash npm test (exit 3, 1.2s)');
-    expect(text).toContain('- Bash rm -rf x (denied, not allowed)');
+    expect(text).toContain('\nFAIL   Bash npm test (exit 3, 1.2s)\n');
+    expect(text).toContain('\ndenied Bash rm -rf x (denied, not allowed)\n');
+    expect(text).toContain('\nFAIL agent_error - 1 step - 2 calls, 1 failed, 1 denied\n');
+    const make = createMaker();
+    const fine = [make('call_requested'), make('call_finished'), make('run_finished')];
+    expect(print(fine, { unicode: false, width: 200 })).toMatch(
+      /^ok {5}Bash npm test \(12ms\)\n[\s\S]*\nok - 1 step - 1 call - .* - record complete\n/,
+    );
+  });
+
+  test.each([80, 200])('keeps every line to a width of %i columns', (width) => {
+    const make = createMaker();
+    const long = 'a word or two 日本語の長い文章 '.repeat(40);
+    const events = [
+      make('run_started', { cwd: `/${'deep/'.repeat(20)}` }),
+      make('message_finished', { text: long }),
+      make('notice', { text: long }),
+      make('provider_failed', { message: long }),
+      make('call_requested', { input: { command: long } }),
+      make('call_decided', { decision: 'deny', reason: long }),
+      make('call_finished', { status: 'denied', ok: false, output: long }),
+      make('call_requested', { call_id: 'c2' }),
+      make('call_finished', { call_id: 'c2', status: 'error', ok: false, output: long }),
+      make('run_finished', { ok: false, exit_reason: 'agent_error', error: long }),
+    ];
+    for (const unicode of [true, false]) {
+      const text = print(events, { width, unicode, wrap: true });
+      for (const line of text.split('\n')) expect(columns(line)).toBeLessThanOrEqual(width);
+    }
+  });
+
+  test('shows the final error whole', () => {
+    const make = createMaker();
+    const error = `the agent exited with code 41: ${'Please set a key, or '.repeat(60)}GEMINI_API_KEY`;
+    const end = make('run_finished', { ok: false, exit_reason: 'agent_error', error });
+    expect(print([end]).replaceAll(/\s+/g, ' ')).toContain(error);
+  });
+
+  test('leaves the lines of messages whole where they are not wrapped', () => {
+    const text = 'one two three '.repeat(20).trim();
+    expect(print([createMaker()('message_finished', { text })])).toBe(`${text}\n`);
+  });
+
+  test('counts a call by what became known of it after its end', () => {
+    const make = createMaker();
+    const calls = ['c1', 'c2', 'c3'].flatMap((call_id) => [
+      make('call_requested', { call_id }),
+      make('call_finished', call_id === 'c2' ? { call_id, status: 'error' } : { call_id }),
+    ]);
+    const late = [
+      make('call_updated', { call_id: 'c1', status: 'error', exit_code: 1 }),
+      make('call_updated', { call_id: 'c2', status: 'ok', exit_code: 0 }),
+      make('call_updated', { call_id: 'c3', status: null, exit_code: 0 }),
+    ];
+    const end = make('run_finished', { tool_calls: 3 });
+    expect(print([...calls, ...late, end])).toContain(' · 3 calls, 1 failed\n');
+  });
+
+  test('token figures add up, with cache writes', () => {
+    const usage = { input: 5300, output: 129, cache_read: 1500, cache_write: 971, reasoning: 7 };
+    const text = print([createMaker()('run_finished', { usage })], { width: 200 });
+    expect(text).toContain('7.9k tokens (5.3k in, 129 out, 1.5k cache read, 971 cache written)');
   });
 
   test('paints marks, names and side notes', () => {
     const make = createMaker();
     const text = print([make('call_requested'), make('call_finished')], { colour: TAGGED });
-    expect(text).toBe('<green>✓</green> <b>Bash</b> npm test <dim>(12ms)</dim>\n');
+    expect(text).toBe('<green>✓</green> <b>Bash</b> npm test<dim> (12ms)</dim>\n');
   });
 
   test('shows what an edit changed, by the agent’s diff where there is one', () => {
@@ -140,6 +205,25 @@ describe('human output', () => {
     expect(print([make('file_changed', { diff })])).toBe('  @@ -1 +1 @@\n  -old\n  +new\n');
   });
 
+  test('shows the patch of an edit, with the files that it names', () => {
+    const make = createMaker();
+    const input =
+      '*** Begin Patch\n*** Update File: src/math.js\n@@\n add(a, b) {\n-  return a - b;\n+  return a + b;\n*** Add File: b.md\n+x\n*** End Patch';
+    const edit = { tool: 'Edit', input: { file_path: 'src/math.js', input } };
+    expect(print([make('call_requested', edit), make('call_finished', { tool: 'Edit' })])).toBe(
+      [
+        '✓ Edit src/math.js (12ms)',
+        '  @@ src/math.js',
+        '   add(a, b) {',
+        '  -  return a - b;',
+        '  +  return a + b;',
+        '  @@ b.md',
+        '  +x',
+        '',
+      ].join('\n'),
+    );
+  });
+
   test('says what is not known', () => {
     const make = createMaker();
     const end = make('run_finished', {
@@ -150,14 +234,20 @@ describe('human output', () => {
       completeness: { grade: 'unavailable', gaps: [], filled: [] },
     });
     expect(print([end])).toBe(
-      '✓ ok · 1 step · 1 call · tokens unknown · cost unknown · duration unknown · record unavailable\n',
+      [
+        '✓ ok · 1 step · 1 call · tokens unknown · cost unknown',
+        '  duration unknown',
+        '  record empty',
+        '  read it again: tacho show 1',
+        '',
+      ].join('\n'),
     );
   });
 
   test('prints a final text that no message showed', () => {
     const make = createMaker();
-    expect(print([make('run_finished')])).toMatch(/^\nHello\.\n\n✓ ok/);
-    expect(print([make('message_finished'), make('run_finished')])).toMatch(/^\nHello\.\n\n✓ ok/);
+    expect(print([make('run_finished')])).toMatch(/^Hello\.\n\n✓ ok/);
+    expect(print([make('message_finished'), make('run_finished')])).toMatch(/^Hello\.\n\n✓ ok/);
   });
 
   test('indents what sub-agents do and shortens what they say', () => {
@@ -190,11 +280,11 @@ describe('streamed text', () => {
   ];
 
   test('is printed as it comes and not again when the message ends', () => {
-    expect(print(streamed(createMaker()), { stream: true })).toBe('Hello 👩‍👧🚀 \\u{1b}\n\n');
+    expect(print(streamed(createMaker()), { stream: true })).toBe('Hello 👩‍👧🚀 \\u{1b}\n');
   });
 
   test('is printed whole, once, without streaming', () => {
-    expect(print(streamed(createMaker()))).toBe('\nHello 👩‍👧🚀 \\u{1b}\n\n');
+    expect(print(streamed(createMaker()))).toBe('Hello 👩‍👧🚀 \\u{1b}\n');
   });
 
   test('leaves its line before anything else is said', () => {
@@ -214,7 +304,7 @@ describe('streamed text', () => {
         ],
         { stream: true },
       ),
-    ).toBe('Wait\n✓ Bash npm test (12ms)\n for it\n\n\nNext.\n\ncut\nother\n\n');
+    ).toBe('Wait\n✓ Bash npm test (12ms)\n\n for it\n\nNext.\n\ncut\n\nother\n');
   });
 
   test('is made whole at the end of the message', () => {
@@ -223,7 +313,7 @@ describe('streamed text', () => {
       make('message_delta', { text: 'All but ' }),
       make('message_finished', { text: 'All but this.' }),
     ];
-    expect(print(events, { stream: true })).toBe('All but this.\n\n');
+    expect(print(events, { stream: true })).toBe('All but this.\n');
   });
 
   test('is the same text however it is cut into pieces', () => {

@@ -4,22 +4,27 @@
  */
 import { callText } from '../lib/call-text.ts';
 import { durationText } from '../lib/figures.ts';
+import { shortRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { forTerminal } from '../lib/terminal-text.ts';
+import { columns } from '../lib/terminal-text.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { FinalText, OpenCalls } from '../model/run-fold.ts';
 import { createArtifactFold } from './artifacts.ts';
+import { CallCounts } from './call-counts.ts';
 import {
   DIFF_CHARS_MAX,
   diffLines,
   editDiff,
   ellipsisOf,
+  flowed,
   type HumanStyle,
   headLines,
   lineOf,
   markOf,
+  proseOf,
   summaryText,
+  wrappedLines,
 } from './human-parts.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 import { TextStream } from './text-stream.ts';
@@ -35,9 +40,31 @@ export interface HumanOptions extends HumanStyle {
 }
 
 const OUTPUT_LINES_MAX = 6;
-/** Silence shorter than this needs no word. */
+/** Lines of one warning, or of one line of the agent's stderr. The end of the run shows its error whole. */
+const WARNING_LINES_MAX = 8;
+/** Silence shorter than this is not announced. */
 const ANNOUNCED_FROM_MS = 5000;
 const SUB_AGENT_INDENT = '  ';
+
+/** Parts of the output. */
+type Block = 'head' | 'step' | 'thought' | 'text' | 'line' | 'end';
+
+/** The parts that begin with a blank line after a part; a heading is followed by none. */
+const BLANK_BEFORE: Readonly<Record<Block, readonly (Block | null)[]>> = {
+  head: [],
+  step: ['head', 'step', 'thought', 'text', 'line'],
+  thought: ['head'],
+  text: ['head', 'text', 'line'],
+  line: ['head'],
+  end: ['head', 'step', 'thought', 'text', 'line'],
+};
+
+const BLOCKS: Partial<Record<Event['kind'], Block>> = {
+  run_started: 'head',
+  step_started: 'step',
+  thinking_finished: 'thought',
+  run_finished: 'end',
+};
 
 interface ShownCall {
   tool: string;
@@ -60,26 +87,37 @@ export class HumanProjection {
   readonly #stream = new TextStream();
   /** The final output, as far as messages showed it. */
   readonly #text = new FinalText(LIMITS.final_output_chars_max);
+  readonly #counts = new CallCounts();
   #warnings = 0;
+  /** The part printed last. */
+  #last: Block | null = null;
 
   constructor(options: HumanOptions) {
     this.#options = options;
     this.#artifacts.base(options.cwd);
   }
 
-  /** The text to print for an event; '' where there is nothing to say. */
+  /** The text to print for an event; '' where there is none. */
   project(event: Event): string {
     this.#text.push(event);
+    this.#counts.push(event);
     if (event.kind === 'message_delta') {
       const shown = this.#options.stream && event.data.parent_call_id === null;
-      return shown ? this.#stream.push(event.data) : '';
+      return shown ? this.#piece(event.data) : '';
     }
     if (event.kind === 'message_finished' && event.data.parent_call_id === null) {
       return this.#message(event.data);
     }
     const text = this.#textOf(event);
     // Streamed text may have left the cursor in the middle of a line.
-    return text === '' ? '' : this.#stream.endLine() + text;
+    return text === '' ? '' : this.#stream.endLine() + this.#begin(BLOCKS[event.kind]) + text;
+  }
+
+  /** A blank line where the part needs one. */
+  #begin(block: Block = 'line'): string {
+    const blank = BLANK_BEFORE[block].includes(this.#last);
+    this.#last = block;
+    return blank ? '\n' : '';
   }
 
   #textOf(event: Event): string {
@@ -87,7 +125,7 @@ export class HumanProjection {
     const call = this.#calls.push(event);
     switch (event.kind) {
       case 'run_started':
-        return this.#heading(event.data);
+        return this.#heading(event);
       case 'step_started':
         return `${colour.dim(`step ${event.data.step_index}`)}\n`;
       case 'message_finished':
@@ -116,31 +154,41 @@ export class HumanProjection {
   }
 
   #notice({ text, lines }: DataOf<'notice'>): string {
-    const { colour } = this.#options;
+    const { dim } = this.#options.colour;
     if (text === null) return '';
     const each = lines === undefined ? [text] : text.split('\n');
-    return each.map((line) => `${colour.dim(this.#line(line, 0))}\n`).join('');
+    const shown = each.flatMap((line) => wrappedLines(line, 0, this.#options, WARNING_LINES_MAX));
+    return shown.map((line) => `${dim(line)}\n`).join('');
   }
 
   #line(text: string, indent: number): string {
     return lineOf(text, indent, this.#options);
   }
 
-  #heading(data: DataOf<'run_started'>): string {
+  #heading({ run_id, data }: EventOf<'run_started'>): string {
     const { colour } = this.#options;
-    const facts = [data.agent_version, data.model, data.cwd].filter((fact) => fact !== null);
-    const room = data.agent.length + 1;
-    const rest = facts.length === 0 ? '' : ` ${colour.dim(this.#line(facts.join(' '), room))}`;
-    this.#artifacts.base(data.cwd);
-    return `${colour.bold(this.#line(data.agent, 0))}${rest}\n`;
+    const { agent, agent_version, model, cwd } = data;
+    const facts = [model, cwd].filter((fact) => fact !== null && fact !== '') as string[];
+    this.#artifacts.base(cwd);
+    const parts = [
+      `run ${shortRunId(run_id)}`,
+      colour.bold(this.#line(`${agent} ${agent_version ?? ''}`, 0)),
+      ...facts.map((fact) => colour.dim(this.#line(fact, 2))),
+    ];
+    return flowed(parts, '  ', this.#options);
+  }
+
+  #piece(data: DataOf<'message_delta'>): string {
+    const begins = (fresh: boolean) => (fresh || this.#last !== 'text' ? this.#begin('text') : '');
+    return this.#stream.push(data, begins);
   }
 
   #message(data: DataOf<'message_finished'>): string {
     if (data.role !== 'assistant') return '';
     const streamed = this.#stream.finishMessage(data);
-    if (streamed !== null) return `${streamed}\n`;
-    const text = forTerminal(data.text.trim());
-    return text === '' ? '' : `${this.#stream.endLine()}\n${text}\n\n`;
+    if (streamed !== null) return streamed;
+    const text = proseOf(data.text.trim(), this.#options);
+    return text === '' ? '' : `${this.#stream.endLine()}${this.#begin('text')}${text}\n`;
   }
 
   #subMessage(data: DataOf<'message_finished'>): string {
@@ -176,15 +224,23 @@ export class HumanProjection {
 
   #result(call: ShownCall | undefined, data: DataOf<'call_finished'>): string {
     const { colour } = this.#options;
-    const indent = call?.indent ?? '';
+    const { indent = '', about = '' } = call ?? {};
+    const mark = `${indent}${markOf(data.status, this.#options)} `;
     const tool = this.#line(data.tool, 0);
-    const notes = resultNotes(data, call?.reason ?? null).map((note) => this.#line(note, 0));
-    const tail = notes.length === 0 ? '' : `(${notes.join(', ')})`;
-    const room = indent.length + tool.length + tail.length + 4;
-    const about = call === undefined || call.about === '' ? '' : ` ${this.#line(call.about, room)}`;
-    const head = `${indent}${markOf(data.status, this.#options)} ${colour.bold(tool)}${about}`;
-    const line = tail === '' ? `${head}\n` : `${head} ${colour.dim(tail)}\n`;
-    return line + this.#details(data, call?.diff ?? '', `${indent}  `);
+    const reason = call?.reason ?? null;
+    // A long reason gets lines of its own.
+    const below = reason !== null && columns(reason) > this.#options.width / 3;
+    const notes = resultNotes(data, below ? null : reason);
+    const tail =
+      notes.length === 0 ? '' : ` (${notes.map((note) => this.#line(note, 0)).join(', ')})`;
+    const room = columns(mark) + columns(tool) + columns(tail) + 1;
+    const shown = about === '' ? '' : ` ${this.#line(about, room)}`;
+    const head = `${mark}${colour.bold(tool)}${shown}${tail === '' ? '' : colour.dim(tail)}\n`;
+    const why = below
+      ? wrappedLines(reason, indent.length + 2, this.#options, OUTPUT_LINES_MAX)
+      : [];
+    const lines = why.map((line) => `${indent}  ${colour.dim(line)}\n`).join('');
+    return head + lines + this.#details(data, call?.diff ?? '', `${indent}  `);
   }
 
   #details(data: DataOf<'call_finished'>, diff: string, indent: string): string {
@@ -216,17 +272,22 @@ export class HumanProjection {
     this.#warnings += 1;
     if (this.#warnings > PROJECTION_LIMITS.outcome_warnings_max) return '';
     const paint = this.#options.colour[event.kind === 'provider_failed' ? 'red' : 'yellow'];
-    return `${paint(`! ${this.#line(text, 2)}`)}\n`;
+    return wrappedLines(text, 2, this.#options, WARNING_LINES_MAX)
+      .map((line, at) => `${paint(`${at === 0 ? '!' : ' '} ${line}`)}\n`)
+      .join('');
   }
 
-  #summary({ data }: EventOf<'run_finished'>): string {
+  #summary(event: EventOf<'run_finished'>): string {
     const { colour } = this.#options;
-    const final = data.final_output.trim();
+    const final = event.data.final_output.trim();
     // Messages have been printed already; only a final text that none showed is printed here.
-    const text = final === '' || final === this.#text.value ? '' : `\n${forTerminal(final)}\n\n`;
+    const unseen = final !== '' && final !== this.#text.value;
+    const text = unseen ? `${proseOf(final, this.#options)}\n\n` : '';
     const hidden = this.#warnings - PROJECTION_LIMITS.outcome_warnings_max;
     const more = hidden > 0 ? `${colour.yellow(`! ${hidden} more warnings not shown`)}\n` : '';
-    return `${text}${more}${summaryText(data, this.#artifacts.list(), this.#options)}`;
+    const { failed, denied } = this.#counts;
+    const facts = { failed, denied, files: this.#artifacts.list() };
+    return `${text}${more}${summaryText(event, facts, this.#options)}`;
   }
 }
 

@@ -67,6 +67,7 @@ const WHOLE: RunOutcome = {
     fingerprint: 'f1',
     output_mode: 'json',
     labels: { team: 'a' },
+    project: { path: '/home/user/project', remote: null },
   },
 };
 

@@ -5,7 +5,7 @@
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
-import type { Completeness, Usage } from '../model/parts.ts';
+import type { Completeness, Project, Usage } from '../model/parts.ts';
 import { FinalText, RunFold, tokensUsed } from '../model/run-fold.ts';
 import { OUTCOME_SCHEMA } from '../model/words.ts';
 import { createArtifactFold } from './artifacts.ts';
@@ -162,5 +162,12 @@ function metadataOf(run: RunFold, { prompt }: Facts): RunOutcome['metadata'] {
     fingerprint: run.started?.data.fingerprint ?? null,
     output_mode: config?.output_mode ?? null,
     labels: { ...config?.labels },
+    project: projectOf(run),
   };
+}
+
+/** A recording says in which folder the agent worked, and not in which repository that is. */
+function projectOf({ started, names }: RunFold): Project | null {
+  const path = names.cwd;
+  return started?.data.project ?? (path === null ? null : { path, remote: null });
 }

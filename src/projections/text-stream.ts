@@ -16,17 +16,18 @@ export class TextStream {
   #held = '';
   #line_open = false;
 
-  /** What can be printed now. A piece of another message begins on a new line. */
-  push(piece: DataOf<'message_delta'>): string {
+  /** The text to print now. A piece of another message begins on a new line, behind what `begin` returns for it. */
+  push(piece: DataOf<'message_delta'>, begin: (fresh: boolean) => string = () => ''): string {
     if (piece.text === '') return '';
-    const before = this.#spoken.piece(piece) ? this.endLine() : '';
+    const fresh = this.#spoken.piece(piece);
+    const before = (fresh ? this.endLine() : '') + begin(fresh);
     const whole = this.#held + piece.text;
     const from = unfinishedFrom(whole);
     this.#held = whole.slice(from);
     return before + this.#print(whole.slice(0, from));
   }
 
-  /** What was held back, and a line end if the cursor is within a line. */
+  /** The text held back so far, and a line end if the cursor is within a line. */
   endLine(): string {
     const rest = this.#print(this.#held);
     const end = this.#line_open ? '\n' : '';

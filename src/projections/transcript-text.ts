@@ -1,14 +1,23 @@
 /**
- * A transcript as text for people, message by message. Folded: long texts, inputs and outputs are cut, with a word how
- * much is left. Contract: no foreign control character is in it.
+ * A transcript as text for people, message by message. Long texts, inputs and outputs are folded, with the size of the rest.
+ * Contract: no foreign control character is in it.
  */
 import { callText } from '../lib/call-text.ts';
-import { costText, countText, durationText, plural } from '../lib/figures.ts';
-import { isoText } from '../lib/iso-time.ts';
-import { forTerminal, oneLine } from '../lib/terminal-text.ts';
-import { tokensUsed } from '../model/run-fold.ts';
+import { callsText, countText, durationText, plural } from '../lib/figures.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { forTerminal, oneLine, wrapLines } from '../lib/terminal-text.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
-import { diffLines, editDiff, ellipsisOf, type HumanStyle, markOf } from './human-parts.ts';
+import {
+  diffLines,
+  dotOf,
+  editDiff,
+  ellipsisOf,
+  flowed,
+  type HumanStyle,
+  markOf,
+  resultMark,
+} from './human-parts.ts';
+import { headText, type RunHead } from './outcome-text.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
 
 export interface ShowOptions extends HumanStyle {
@@ -16,6 +25,8 @@ export interface ShowOptions extends HumanStyle {
   thinking: boolean;
   /** Only calls of this tool, by its canonical or native name; null: everything. */
   tool: string | null;
+  /** The message to begin with. */
+  from: number;
 }
 
 /** Lines of a folded text; of an output fewer, as there are many. */
@@ -23,42 +34,46 @@ const TEXT_LINES_MAX = 40;
 const OUTPUT_LINES_MAX = 8;
 /** Characters of a folded line; a file of one line is long too. */
 const LINE_CHARS_MAX = 500;
-/** A longer text in an input is said, not shown. */
+/** Of a longer text in an input only the size is shown. */
 const FIELD_CHARS_MAX = 200;
+/** Columns in front of a line of an output in a sub-agent's call. */
+const INSET_COLUMNS = 10;
+/** Of the name of a sub-agent's task. */
+const TASK_CHARS_MAX = 100;
 const SUB_AGENT_INDENT = '    ';
 
 export function* transcriptText(
   view: TranscriptView,
+  head: RunHead,
   options: ShowOptions,
 ): Generator<string, void> {
   const text = new Text(view.facts, options);
-  yield text.head();
+  yield headText(head, options, { prompt: false });
+  if (options.from > 0)
+    yield `\n${options.colour.dim(`(${plural(options.from, 'earlier message')} not shown)`)}\n`;
   let shown = 0;
   for (let index = 0; index < view.count; index++) {
     const part = text.message(view.at(index));
+    if (index < options.from) continue;
     if (part !== '') shown += 1;
     yield part;
   }
   if (options.tool !== null && shown === 0)
     yield `\nNo calls of ${oneLine(options.tool, options.width)}.\n`;
-  yield text.end();
+  const { exit_reason, success, steps, calls, failed, denied } = head;
+  const words = [resultMark(success, exit_reason, options), plural(steps, 'step')];
+  yield `\n${flowed([...words, callsText(calls, failed, denied)], '  ', options)}`;
 }
 
 class Text {
   readonly #facts: TranscriptFacts;
   readonly #options: ShowOptions;
+  /** The tasks of sub-agents, by the call that started each. */
+  readonly #tasks = new Map<string, string>();
 
   constructor(facts: TranscriptFacts, options: ShowOptions) {
     this.#facts = facts;
     this.#options = options;
-  }
-
-  head(): string {
-    const { run_id, agent, agent_version, model, start_time_ms } = this.#facts;
-    const when = isoText(start_time_ms)?.slice(0, 16);
-    const named = [`${agent} ${agent_version ?? ''}`.trim(), model, when];
-    const rest = named.filter((word) => word).join(this.#dot());
-    return `${this.#options.colour.bold(this.#line(run_id))}${this.#dot()}${this.#line(rest)}\n`;
   }
 
   message(message: TranscriptMessage): string {
@@ -67,37 +82,31 @@ class Text {
     const calls = message.tool_calls.filter(
       (call) => tool === null || call.name === tool || call.native_name === tool,
     );
-    if (tool !== null && calls.length === 0) return '';
+    if (tool !== null && calls.length === 0) {
+      this.#note(message);
+      return '';
+    }
     const lines: string[] = ['', colour.cyan(this.#title(message))];
     if (tool === null) {
       if (message.thinking !== null) lines.push(...this.#thoughts(message.thinking, thinking));
       if (message.content !== '') lines.push(...this.#folded(message.content, TEXT_LINES_MAX));
     }
     for (const call of calls) lines.push(...this.#call(call));
+    this.#note(message);
     return lines.map((line) => (line === '' ? '\n' : `${indent}${line}\n`)).join('');
   }
 
-  end(): string {
-    const facts = this.#facts;
-    const { token_usage: usage, completeness, cost_usd, duration_ms } = facts;
-    const tokens = tokensUsed(usage);
-    const words = [
-      this.#options.colour.bold(facts.exit_reason),
-      plural(facts.steps, 'step'),
-      plural(facts.tool_calls_count, 'call'),
-      tokens === null ? 'tokens unknown' : `${countText(tokens)} tokens`,
-      cost_usd === null ? 'cost unknown' : costText(cost_usd),
-      duration_ms === null ? 'duration unknown' : durationText(duration_ms),
-      this.#line(`record ${[completeness.grade, ...completeness.gaps].join(', ')}`),
-    ];
-    const mark = markOf(facts.success ? 'ok' : 'error', this.#options);
-    return `\n${mark} ${words.join(this.#dot())}\n`;
+  #note({ tool_calls }: TranscriptMessage): void {
+    for (const { id, name, input } of tool_calls)
+      if (name === 'Task' && this.#tasks.size < LIMITS.open_calls_max)
+        this.#tasks.set(id, taskOf(input));
   }
 
+  /** The steps of a sub-agent are not those of the run. */
   #title({ role, step, parent_tool_call_id: parent }: TranscriptMessage): string {
-    const words = [role, step === null ? null : `step ${step}`];
-    if (parent !== null) words.push(`sub-agent of ${this.#line(parent)}`);
-    return words.filter((word) => word !== null).join(this.#dot());
+    if (parent === null) return step === null ? role : `${role}${dotOf(this.#options)}step ${step}`;
+    const task = this.#tasks.get(parent) ?? '';
+    return `sub-agent${task === '' ? ` of ${this.#line(parent)}` : `: ${this.#line(task)}`}`;
   }
 
   #thoughts(text: string, shown: boolean): string[] {
@@ -109,8 +118,8 @@ class Text {
   #call(call: TranscriptCall): string[] {
     const { full, colour, width } = this.#options;
     const about = callText(call.input, this.#facts.source.cwd);
-    const room = Math.max(20, width - call.name.length - 24);
     const notes = notesOf(call);
+    const room = Math.max(20, width - call.name.length - notes.length - 16);
     const head = `  ${markOf(call.status, this.#options)} ${colour.bold(this.#line(call.name))} ${oneLine(about, room, ellipsisOf(this.#options))}${notes === '' ? '' : ` ${colour.dim(`(${notes})`)}`}`;
     const output = call.output === null || call.output === '' ? [] : this.#output(call.output);
     return [head, ...(full ? this.#wholeInput(call.input) : this.#inputNotes(call)), ...output];
@@ -142,27 +151,37 @@ class Text {
 
   /** Harmless lines, two columns in; folded unless all is wanted. */
   #folded(text: string, most: number): string[] {
-    if (this.#options.full) return forTerminal(text.trimEnd()).split('\n').map(inset);
+    if (this.#options.full) return this.#inset(forTerminal(text.trimEnd()).split('\n'));
     const lines = text.trimEnd().split('\n');
     const ellipsis = ellipsisOf(this.#options);
     const shown = lines.slice(0, most).map((line) => {
       const cut = line.length > LINE_CHARS_MAX;
       const more = cut ? `${ellipsis} (${line.length - LINE_CHARS_MAX} more characters)` : '';
-      return inset(forTerminal(line.slice(0, LINE_CHARS_MAX)) + more);
+      return forTerminal(line.slice(0, LINE_CHARS_MAX)) + more;
     });
     const left = lines.length - shown.length;
-    if (left <= 0) return shown;
+    if (left <= 0) return this.#inset(shown);
     const size = sizeText(lines.slice(most).join('\n'));
-    return [...shown, inset(`${ellipsis} ${plural(left, 'more line')}, ${size} (--full)`)];
+    return this.#inset([...shown, `${ellipsis} ${plural(left, 'more line')}, ${size} (--full)`]);
+  }
+
+  /** Wrapped on a terminal. */
+  #inset(lines: readonly string[]): string[] {
+    const { wrap, width } = this.#options;
+    const room = Math.max(20, width - INSET_COLUMNS);
+    return (wrap ? lines.flatMap((line) => wrapLines(line, room)) : lines).map(inset);
   }
 
   #line(text: string): string {
     return oneLine(text, 200, ellipsisOf(this.#options));
   }
+}
 
-  #dot(): string {
-    return this.#options.unicode ? ' · ' : ' - ';
-  }
+/** The name of a task, or the beginning of its prompt. */
+function taskOf(input: unknown): string {
+  const { description, prompt } = (input ?? {}) as Record<string, unknown>;
+  const text = typeof description === 'string' && description !== '' ? description : prompt;
+  return typeof text === 'string' ? text.slice(0, TASK_CHARS_MAX) : '';
 }
 
 const inset = (line: string) => `  ${line}`;

@@ -1,36 +1,36 @@
 /**
- * Finding many fixed texts in one pass (Wu and Manber): a text that holds none of them is looked at in steps of several
- * characters. Contract: the time does not grow with the number of texts, only with how often one of them may begin.
+ * Finds many fixed texts in one pass (Wu and Manber): a text that contains none of them is scanned in steps of several
+ * characters. Contract: the time depends not on the number of texts, only on how often one of them may begin.
  */
 
-/** Characters of a text that are looked up at once; the texts to find have at least as many. */
+/** Characters that are looked up together. The texts to find have at least as many. */
 const BLOCK_CHARS_MAX = 7;
 
-/** A secret in a text. `value` is what its mark is made of, where that is not the text itself. */
+/** A secret in a text. `value` is the basis of its mark if that is not the text itself. */
 export interface Found {
   start: number;
   end: number;
   kind: string;
   value?: string;
-  /** Whether the character before or after holds a part of it too. */
+  /** Whether the character before or after contains a part of it too. */
   before?: boolean;
   after?: boolean;
 }
 
-/** A text to find, and what to make of it. */
+/** A text to find, and how to handle a match. */
 export interface Anchor {
   text: string;
-  /** Adds what was found; returns where it ends: the same anchor is not looked for before, another one is. */
+  /** Adds a match and returns its end. Before that, only other anchors are searched for. */
   take(text: string, at: number, found: Found[]): number;
 }
 
-/** `end`: where what it found last in the present text ends. */
+/** `end`: the end of its last match in the current text. */
 interface Slot {
   anchor: Anchor;
   end: number;
 }
 
-/** Returns whether a text to find was met, whatever was made of it. */
+/** Returns whether a text to find occurred, even if it was not a secret. */
 export type AnchorFinder = (text: string, found: Found[]) => boolean;
 
 export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
@@ -50,7 +50,7 @@ export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
     else same.push({ anchor, end: 0 });
   }
 
-  /** Slots with an `end` in the present text. */
+  /** Slots with an `end` in the current text. */
   const taken: Slot[] = [];
 
   return (text, found) => {
@@ -76,7 +76,7 @@ export function createAnchors(anchors: readonly Anchor[]): AnchorFinder {
   }
 }
 
-/** Two characters as one number; characters beyond Latin-1 share numbers, which costs a look and no more. */
+/** Two characters as one number. Characters outside Latin-1 share numbers, which only costs an extra comparison. */
 function pairAt(text: string, at: number): number {
   return ((text.charCodeAt(at) & 0xff) << 8) | (text.charCodeAt(at + 1) & 0xff);
 }

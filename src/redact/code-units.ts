@@ -1,4 +1,4 @@
-/** Sets of UTF-16 code units, and the classes of regular expressions as such sets. */
+/** Sets of UTF-16 code units, and character classes of regular expressions as such sets. */
 
 /** 65,536 bits, one for each UTF-16 code unit. */
 export const SET_BYTES = 8192;
@@ -42,20 +42,20 @@ const CLASSES = new Map([
   ['s', SPACE],
 ]);
 
-/** The set of `\d`, `\D` and so on; undefined for a letter that names none. */
+/** The set of `\d`, `\D` and so on; undefined for other letters. */
 export function classOf(letter: string): Uint8Array | undefined {
   const set = CLASSES.get(letter.toLowerCase());
   return set === undefined || CLASSES.has(letter) ? set : inverted(set);
 }
 
-/** 1 for each of these characters: faster than a set of bits, for what is asked of every character. */
+/** A byte table with 1 for each of these characters: faster than a bit set when every character is checked. */
 export function tableOf(chars: string): Uint8Array {
   const table = new Uint8Array(65536);
   for (const char of chars) table[char.charCodeAt(0)] = 1;
   return table;
 }
 
-/** White space of ASCII. */
+/** ASCII white space. */
 export function isBlank(unit: number): boolean {
   return unit === 0x20 || (unit >= 9 && unit <= 13);
 }

@@ -1,32 +1,31 @@
 /**
- * Texts with escapes, decoded together with the places they came from. Contract: linear time; the text itself is not
- * changed.
+ * Decodes escapes in texts and maps positions back to the source. Contract: linear time; the source is not changed.
  */
 import { type EscapeOptions, type Escapes, escapesOf } from './escapes.ts';
 
-/** A part of a text around escapes, decoded. Places are mapped to the text that was decoded first. */
+/** A decoded part of a text around escapes. Positions map to the original source. */
 export interface Decoded {
   text: string;
-  /** Where the character at this place begins in the source. */
+  /** The source position where the character at this position begins. */
   start(at: number): number;
-  /** Where the character before this place ends in the source. */
+  /** The source position where the character before this position ends. */
   end(at: number): number;
-  /** Whether it goes to the end of the source. */
+  /** Whether the part reaches the end of the source. */
   last: boolean;
 }
 
 interface DecodeOptions extends EscapeOptions {
-  /** How far around an escape is looked at. */
+  /** How many characters around an escape are inspected. */
   reach: number;
 }
 
-/** JSON in JSON in JSON, and more levels for an address or a page around it. */
+/** JSON in JSON in JSON, and further levels for a URL or a page around it. */
 const LEVELS_MAX = 5;
 const NO_PARTS: readonly Decoded[] = [];
 
-/** The parts of a text that hold escapes, decoded once, twice, and so on, while there is something to decode. */
+/** The parts of a text that contain escapes, decoded repeatedly until no escape is left. */
 export function decodedParts(source: string, options: DecodeOptions): readonly Decoded[] {
-  // Most texts have none.
+  // Most texts have no escapes.
   if (!source.includes('\\') && !source.includes('%') && !source.includes('&')) return NO_PARTS;
   const parts: Decoded[] = [];
   let level = decodeOnce(source, options, null);
@@ -37,7 +36,7 @@ export function decodedParts(source: string, options: DecodeOptions): readonly D
   return parts;
 }
 
-/** Without any escape, as far as `decodedParts` decodes. */
+/** The text with all escapes decoded that `decodedParts` knows. */
 export function fullyDecoded(source: string): string {
   let text = source;
   for (let i = 0; i < LEVELS_MAX; i++) {
@@ -79,7 +78,7 @@ function partOf(
   outer: Decoded | null,
 ): Decoded {
   const pieces: string[] = [];
-  /** Where each escape begins and ends in the decoded text. */
+  /** Start and end of each escape in the decoded text. */
   const [starts, ends]: [number[], number[]] = [[], []];
   let [done, length] = [from, 0];
   for (const [i, text] of escapes.text.entries()) {
@@ -91,7 +90,7 @@ function partOf(
     done = escapes.to[i] as number;
   }
   pieces.push(source.slice(done, to));
-  /** `inside`: used for a place within an escape; `shift`: added to any other place. */
+  /** `inside`: used for a position within an escape; `shift`: added to any other position. */
   const placeOf = (at: number, inside: readonly number[], shift: number): number => {
     const i = lastUpTo(starts, at);
     if (i < 0) return from + at + shift;
@@ -108,7 +107,7 @@ function partOf(
   };
 }
 
-/** The index of the last number that is not over `most`; -1 when all are. */
+/** The index of the last number that is at most `most`; -1 if there is none. */
 function lastUpTo(numbers: readonly number[], most: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {

@@ -1,20 +1,20 @@
 /**
- * Escapes as other programs write them: backslash escapes (JSON, JavaScript, Python, shells), percent-encoding and HTML
- * entities. Contract: linear time.
+ * Escapes of common formats: backslash escapes (JSON, JavaScript, Python, shells), percent-encoding and HTML entities.
+ * Contract: linear time.
  */
 import { isWordUnit } from './code-units.ts';
 import { ENTITIES } from './html-entities.ts';
 
 export interface EscapeOptions {
-  /** Characters that may be part of a secret: a backslash escape or an entity for any other one is left as it is. */
+  /** Characters that may be part of a secret. Backslash escapes and entities of other characters are not decoded. */
   chars: ReadonlySet<number>;
-  /** Whether a line break between two places may be within a secret. */
+  /** Whether a line break between two positions may be within a secret. */
   breaks(text: string, before: number, after: number): boolean;
 }
 
 const LEADS = ['\\', '%', '&'];
 
-/** Escapes of a text, in order: their places, and their decoded text. */
+/** The escapes of a text in order: their positions and decoded text. */
 export interface Escapes {
   from: number[];
   to: number[];
@@ -46,7 +46,7 @@ function earliest(next: readonly number[]): number {
   return first;
 }
 
-/** Escapes that the end of a text cuts off, or may: the first bytes of a character. */
+/** Escapes that the end of a text cuts off or may cut off: the first bytes of a character. */
 const CUT_ESCAPE =
   /(?:\\{1,64}(?:u[0-9a-fA-F]{0,3}|u\{[0-9a-fA-F]{0,6}|U[0-9a-fA-F]{0,7}|x[0-9a-fA-F]?|[0-3][0-7]?)?|(?:%[89a-fA-F][0-9a-fA-F]){0,3}(?:%[0-9a-fA-F]{0,2})?|&#?[0-9A-Za-z]{0,8})$/;
 const CUT_CHARS_MAX = 80;
@@ -61,11 +61,11 @@ export function withoutCutEscape(text: string): string {
 /** The decoded text of the escape that `escapeAt` found last. */
 let escaped = '';
 
-/** The length of the escape at this place; 0 when there is none, and negative for what need not be looked at again. */
+/** The length of the escape at this position; 0 if there is none; negative for text that can be skipped. */
 function escapeAt(text: string, at: number, options: EscapeOptions): number {
   const lead = text.charCodeAt(at);
   if (lead === BACKSLASH) return backslashAt(text, at, options);
-  // Addresses have few, and in them the signs around a secret are encoded too.
+  // URLs have few escapes, and the delimiters around a secret are encoded too.
   if (lead === PERCENT_SIGN) return bytesAt(text, at, PERCENT);
   const length = entityAt(text, at);
   return length > 0 && matters(options.chars) ? length : 0;
@@ -78,18 +78,18 @@ const PLAIN = new Map([
   [0x27, 0x27],
   [0x74, 9],
 ]);
-/** In a row: six levels of JSON in JSON. */
+/** Consecutive backslashes: six levels of JSON in JSON. */
 const BACKSLASHES_MAX = 64;
 const PERCENT_SIGN = 0x25;
 const AMPERSAND = 0x26;
 
-/** Whether what was decoded may be part of a secret, or the beginning of another escape. */
+/** Whether the decoded text may be part of a secret, or the beginning of another escape. */
 function matters(chars: ReadonlySet<number>): boolean {
   const code = escaped.charCodeAt(0);
   return chars.has(code) || code === BACKSLASH || code === PERCENT_SIGN || code === AMPERSAND;
 }
 
-/** Of several backslashes in a row each second one is escaped by the one before; the last may escape what follows. */
+/** In a series of backslashes every second one is escaped by its predecessor. The last may escape the next character. */
 function backslashAt(text: string, at: number, { chars, breaks }: EscapeOptions): number {
   let last = at;
   while (text.charCodeAt(last + 1) === BACKSLASH) last += 1;
@@ -107,10 +107,10 @@ const BREAKS = /(?:\\{1,64}[rn]){1,8}[ \t]{0,64}/y;
 const BREAK_BEFORE = /(?:\\{1,64}[rn]){1,8}$/;
 const BREAK_CHARS_MAX = 64;
 
-/** Whether the escape that was decoded is a line break that may be within a secret. */
+/** Whether the decoded escape is a line break that may be within a secret. */
 function breaksAt(text: string, at: number, breaks: EscapeOptions['breaks']): boolean {
   if (escaped !== '\n' && escaped !== '\r') return false;
-  // Most lines end with something else.
+  // Most lines do not end like this.
   if (!/[\w+/=-]/.test(text[at - 1] ?? '')) return false;
   BREAKS.lastIndex = at;
   if (!BREAKS.test(text)) return false;
@@ -152,7 +152,7 @@ const CONTROLS = new Map(
   }).map(([letter, control]) => [letter.charCodeAt(0), control]),
 );
 
-/** `\u` with four hexadecimal digits, or with any number of them in braces; `at` is behind the u. */
+/** `\u` with four hexadecimal digits, or with any number of them in braces. `at` is the position after the u. */
 function unitAt(text: string, at: number): number {
   if (text.charCodeAt(at) === 0x7b) {
     const close = text.indexOf('}', at + 1);
@@ -173,7 +173,7 @@ function codePoint(code: number, length: number): number {
   return length;
 }
 
-/** -1 when it is no number of this many digits. */
+/** -1 if it is not a number of this length. */
 function hexAt(text: string, at: number, digits: number): number {
   let value = 0;
   for (let i = at; i < at + digits; i++) {
@@ -191,7 +191,7 @@ function octalAt(text: string, at: number): number {
   return match === null ? -1 : Number.parseInt(match[0].slice(1), 8);
 }
 
-/** Escapes that decode to a byte each: characters beyond ASCII take several. */
+/** Escapes that decode to one byte each. Non-ASCII characters need several. */
 interface ByteEscape {
   length: number;
   byte(text: string, at: number): number;
@@ -223,7 +223,7 @@ function bytesAt(text: string, at: number, form: ByteEscape): number {
     read += 1;
   }
   if (read === bytes && bytes > 1) return codePoint(code, bytes * form.length);
-  // Not UTF-8: the character of Latin-1.
+  // Not UTF-8: read as Latin-1.
   escaped = String.fromCharCode(first);
   return form.length;
 }

@@ -1,4 +1,4 @@
-/** Everything that finds secrets in a text, put together: known values in any form, known shapes, configured patterns. */
+/** Combines all finders of secrets: known values in any encoding, known shapes, configured patterns. */
 import { createAnchors, type Found } from './anchors.ts';
 import { type Decoded, decodedParts } from './decode.ts';
 import { withoutCutEscape } from './escapes.ts';
@@ -7,7 +7,7 @@ import { findRuns, findUserinfo, SHAPE_ANCHORS } from './rules.ts';
 import { formAnchor, formsOf, VALUE_CHARS_MIN, widened } from './values.ts';
 import { createWrapped } from './wrapped.ts';
 
-/** What known shapes are made of, and how far around an escape they are looked for. */
+/** The characters of known shapes, and how far around an escape they are searched for. */
 const KEY_CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=';
 const KEY_REACH = 256;
 
@@ -27,7 +27,7 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
   const beginnings = createBeginnings(texts);
   const spaced = createBeginnings(texts.filter((text) => /\s/.test(text)));
 
-  /** Whether the text that was looked at last has something that a secret may be beside. */
+  /** Whether the last text contained something that may be next to a secret. */
   let near = false;
 
   function findShapes(text: string, found: Found[]): void {
@@ -50,7 +50,7 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     return found;
   }
 
-  /** The same over line breaks, with the character before it that may hold a part of it. */
+  /** The same across line breaks, including the character before that may contain a part of it. */
   function wrappedCutOff(text: string): number {
     const tail = wrapped?.tail(text) ?? null;
     const first = tail === null ? undefined : tail.places[beginnings(tail.text, 0)];
@@ -59,8 +59,8 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
   }
 
   /**
-   * Where a secret may begin that the end of the text cuts off; the text's length when none does. Words are not looked
-   * at, only what continues behind white space; with `long`, also what is longer than this many characters.
+   * The position of a possible secret that the end of the text cuts off; the text's length if there is none. Words are not
+   * considered, only secrets that continue after white space; with `long`, also runs of more than this many characters.
    */
   function cutOff(text: string, long = 0): number {
     let first = patterns?.find(text, () => undefined) ?? text.length;
@@ -78,18 +78,18 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     return first;
   }
 
-  /** Whether some value or pattern means characters, not bytes. */
+  /** Whether a value or pattern needs characters instead of bytes. */
   const needsText = patterns !== null || values.some((value) => /[^\u0000-\u007f]/.test(value));
   return {
     find,
     cutOff,
     needsText,
-    /** Whether `find`, in the last text, found a secret or what may be beside one. */
+    /** Whether `find` found a secret in the last text, or something that may be next to one. */
     near: (found: readonly Found[]) => near || found.length > 0,
   };
 }
 
-/** What is found in the decoded part, at its places in the whole. */
+/** Maps secrets in the decoded part to positions in the whole text. */
 function findDecoded(
   { text, start, end }: Decoded,
   findIn: (text: string, found: Found[]) => void,
@@ -103,14 +103,14 @@ function findDecoded(
   }
 }
 
-/** The halves of a pair are escaped one by one. */
+/** The two halves of a surrogate pair are escaped separately. */
 function unitsOf(text: string): Set<number> {
   const units = new Set<number>();
   for (let at = 0; at < text.length; at++) units.add(text.charCodeAt(at));
   return units;
 }
 
-/** A value that has a known shape is of that kind, in whichever run and form it is met. */
+/** A value with a known shape has that kind, in every run and encoding. */
 function kindOf(value: string): string {
   const found: Found[] = [];
   findRuns(value, found);
@@ -118,7 +118,7 @@ function kindOf(value: string): string {
   return whole?.kind ?? 'env';
 }
 
-/** Where one of the forms begins that the end of a text cuts off; the text's length when none does. */
+/** The position of a form that the end of a text cuts off; the text's length if there is none. */
 function createBeginnings(forms: readonly string[]): (text: string, longer: number) => number {
   const by_first = new Map<number, string[]>();
   let longest = 0;

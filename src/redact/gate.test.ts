@@ -44,7 +44,7 @@ const KINDS = Object.entries(EventData).map(([kind, schema]) => ({
   data: filled(schema as Schema) as Data,
 }));
 
-/** What the journal gets of drafts. */
+/** The events that reach the journal. */
 function journalled(drafts: readonly { kind: string; data: Data }[]): string {
   const gate = createGate(redactor());
   const kept = [...drafts.flatMap((draft) => gate.drafts([draft], '')), ...gate.held()];
@@ -86,7 +86,7 @@ describe('a secret in every text of an event', () => {
     expect(JSON.stringify(last)).not.toContain(SECRET);
   });
 
-  verifies('ST-7', 'none is left at the cut of what is said of a problem', () => {
+  verifies('ST-7', 'none is left where the detail of a problem is cut', () => {
     const data = { detail: `${'x'.repeat(290)} ${SECRET} rest`, excerpt: null };
     const gate = createGate(redactor());
     const [problem] = gate.drafts([{ kind: 'problem', data }], '');

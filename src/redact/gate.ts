@@ -1,12 +1,12 @@
 /**
- * The gate: whatever is stored, printed or sent passes through it, and nothing else of this folder is known outside.
+ * The gate: everything that is stored, printed or sent passes through it. Nothing else of this folder is used outside.
  *
- * What a run says passes it twice, since each pass does what the other cannot:
- * - as drafts, before correlation: texts that come in pieces or line by line. A piece that may be the beginning of a secret
- *   is held back; it becomes no event and takes no number. Lines are looked at before they are cut to excerpts. A recovery
- *   passes the lines again that are journalled already, so that the same is held back.
- * - as events, after it: everything else. Calls are paired, loops are found and agents are answered by ids as the agent
- *   wrote them, and correlation itself writes texts: prompts, problems, the end of the run.
+ * A run's data passes it twice, because each pass does what the other cannot:
+ * - as drafts, before correlation: texts in pieces or lines. A piece that may be the beginning of a secret is held back; it
+ *   does not become an event and gets no number. Lines are inspected before they are cut to excerpts. A recovery passes
+ *   lines that are already journalled again, so that the same pieces are held back.
+ * - as events, after correlation: everything else. Pairing calls, detecting loops and answering agents need the agent's
+ *   original ids, and correlation itself writes texts: prompts, problems, the end of the run.
  */
 import type { Draft } from '../model/draft.ts';
 import type { EventKind } from '../model/event.ts';
@@ -25,11 +25,11 @@ export { knownSecrets, VALUE_CHARS_MIN } from './values.ts';
 export type Gate = ReturnType<typeof createGate>;
 
 interface GateOptions {
-  /** Texts of calls and messages are redacted when they are whole, by whoever puts them together. */
+  /** Texts of calls and messages are redacted when they are whole, by the code that joins them. */
   whole_texts?: boolean;
 }
 
-/** Events with texts of calls and messages, and those of which only ids and figures are used. */
+/** Events with texts of calls and messages, and events of which only ids and figures are used. */
 const WHOLE_LATER = new Set<string>([
   'call_requested',
   'call_started',
@@ -53,9 +53,9 @@ export function createGate(redactor: Redactor, { whole_texts = false }: GateOpti
     /** Drafts of a line of a channel, before correlation. */
     drafts: <D extends Entry>(drafts: readonly D[], channel: string) =>
       whole_texts ? redactLines(drafts, channel, redactor) : pieces.drafts(drafts, channel),
-    /** What is held back of texts that have not ended: nothing more comes. */
+    /** The held-back parts of unfinished texts, at the end of input. */
     held: () => pieces.held() as Draft[],
-    /** An event after correlation; the same object where it has no secret. */
+    /** An event after correlation; the same object if it contains no secret. */
     event: <E extends Entry>(event: E) =>
       whole_texts && WHOLE_LATER.has(event.kind) ? event : redactEvent(event, redactor),
   };

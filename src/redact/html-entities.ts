@@ -1,4 +1,4 @@
-/** Names of HTML for what programs escape: punctuation, and the letters of Latin-1 in their order. */
+/** HTML entities that programs use for escaping: punctuation, and the Latin-1 letters in order. */
 const PUNCTUATION =
   'amp& lt< gt> quot" apos\' sol/ bsol\\ plus+ equals= colon: semi; comma, period. excl! quest? num# dollar$ percnt% ast* lpar( rpar) lsqb[ rsqb] lbrack[ rbrack] lcub{ rcub} lbrace{ rbrace} verbar| vert| grave` lowbar_ commat@ Hat^ tilde~ hyphen- Tab\t NewLine\n';
 const LATIN1 =

@@ -1,4 +1,4 @@
-/** Private keys in a frame of lines: where they begin, and where they end. */
+/** Private keys between BEGIN and END lines: where they start and end. */
 import type { Anchor } from './anchors.ts';
 
 export const KEY_BLOCK_CHARS_MAX = 64 * 1024;
@@ -8,14 +8,14 @@ const KEY_FRAMES = [
   { begin: '-----BEGIN', end: '-----END', close: '-----' },
   { begin: '---- BEGIN', end: '---- END', close: '----' },
 ] as const;
-/** A space, also escaped. */
+/** A space, possibly escaped. */
 const SPACE = '(?: |\\+|%20|\\\\{1,32}u0020|&#32;)';
 const PRIVATE_KEY = new RegExp(`^${SPACE}.*PRIVATE${SPACE}KEY`);
 const LABEL_CHARS_MAX = 60;
 
 type KeyFrame = (typeof KEY_FRAMES)[number];
 
-/** Whether a private key begins here; null when the text ends before that is known. */
+/** Whether a private key begins here; null if the text ends too early to decide. */
 function beginsKey(text: string, at: number, { begin, close }: KeyFrame): boolean | null {
   const label = text.slice(at + begin.length, at + begin.length + LABEL_CHARS_MAX);
   const last = label.indexOf(close);
@@ -36,7 +36,7 @@ function keyAnchor(frame: KeyFrame): Anchor {
   };
 }
 
-/** Behind the END line; a block that is cut off continues to the end of the text. */
+/** The position after the END line. A truncated block extends to the end of the text. */
 function endOfKey(text: string, from: number, { end, close }: KeyFrame): number {
   const limit = Math.min(text.length, from + KEY_BLOCK_CHARS_MAX);
   const block = text.slice(from, limit);
@@ -47,10 +47,10 @@ function endOfKey(text: string, from: number, { end, close }: KeyFrame): number 
   return from + (whole ? shut + close.length : last + end.length);
 }
 
-/** Where a private key begins that has not ended; -1 when none has. With `cut`, the end may cut its first line. */
+/** The start of an unfinished private key; -1 if there is none. With `cut`, the end may cut its first line. */
 export function openKeyBlock(text: string, cut = false): number {
   for (const frame of KEY_FRAMES) {
-    // Forward is several times faster than backward, and there is seldom one.
+    // Searching forward is several times faster than backward, and there rarely is a key.
     if (!text.includes(frame.begin)) continue;
     const at = text.lastIndexOf(frame.begin);
     const begins = beginsKey(text, at, frame);
@@ -59,7 +59,7 @@ export function openKeyBlock(text: string, cut = false): number {
   return -1;
 }
 
-/** Behind the line that ends a key; -1 when there is none. */
+/** The position after the line that ends a key; -1 if there is none. */
 export function keyBlockEnd(text: string): number {
   for (const { end, close } of KEY_FRAMES) {
     const at = text.indexOf(end);

@@ -1,12 +1,12 @@
 /**
- * Redaction of messages that other programs send through tacho: before the outbox, so that no secret is stored or sent.
- * What a message says of itself (ids, numbers, states) and the names of its fields stay as they are.
+ * Redacts messages that other programs send through tacho, before the outbox, so that no secret is stored or sent.
+ * A message's metadata (ids, numbers, states) and the names of its fields are not changed.
  */
 import { LIMITS } from '../lib/limits.ts';
 import { isMap } from '../lib/own.ts';
 import type { Redactor } from './redact.ts';
 
-/** Fields of a message's data that hold ids and words of the protocol. */
+/** Fields of a message's data with ids and protocol words. */
 const OWN_FIELDS = new Set([
   'call_id',
   'content_type',
@@ -21,7 +21,7 @@ const OWN_FIELDS = new Set([
   'status',
   'time_source',
 ]);
-/** Fields of a message beside its data that hold ids and words of the protocol. */
+/** Envelope fields with ids and protocol words. */
 const ENVELOPE_FIELDS = new Set([
   'ack_required',
   'correlation_id',
@@ -32,11 +32,11 @@ const ENVELOPE_FIELDS = new Set([
   'timestamp',
   'type',
 ]);
-/** Fields with values of a tool. */
+/** Fields with a tool's values. */
 const FOREIGN_FIELDS = new Set(['args', 'result']);
-/** The message that begins is known by these. */
+/** These identify the message that begins. */
 const MESSAGE_FIELDS = new Set(['id', 'role']);
-/** The place of a piece of text in a delta. */
+/** The path of the text in a delta. */
 const PIECES = ['text', 'thinking', 'partial_json'];
 
 type Data = Record<string, unknown>;
@@ -46,7 +46,7 @@ type Sent = { type: string; data: Data };
 export type LiveRedaction = ReturnType<typeof createLiveRedaction>;
 
 export function createLiveRedaction(redactor: Redactor) {
-  /** The last delta of each text that has not ended. */
+  /** The last delta of each unfinished text. */
   const open = new Map<string, Data>();
 
   function redactedBut(own: ReadonlySet<string>, data: Data): Data {
@@ -87,18 +87,18 @@ export function createLiveRedaction(redactor: Redactor) {
     return text === '' ? [] : [{ type: 'content_block_delta', data }];
   }
 
-  /** What is held back of texts of a session that did not end. */
+  /** The held-back parts of a session's unfinished texts. */
   const held = (session_id: string) =>
     [...open.keys()].filter((key) => key.startsWith(`${session_id}\n`)).flatMap(rest);
 
   return {
-    /** A message without secrets beside its data. */
+    /** Redacts the envelope of a message. */
     envelope: (message: Data) => redactedBut(ENVELOPE_FIELDS, message),
-    /** A text of ours that may quote a message. */
+    /** Redacts one of tacho's own texts that may quote a message. */
     text: redactor.text,
-    /** The data of one message by itself. */
+    /** Redacts the data of a single message. */
     data: redacted,
-    /** What is sent for a message: pieces of a text are redacted as the text that they are, so its end may come with one more. */
+    /** The messages to send for a message. Pieces of a text are redacted as one text, so its end may need an extra message. */
     messages(session_id: string, type: string, data: Data): Sent[] {
       const key = keyOf(session_id, data);
       if (type === 'content_block_delta') return [{ type, data: delta(key, data) }];

@@ -1,6 +1,6 @@
 /**
- * Matches a compiled pattern by simulating all ways at once (Thompson, Pike). Contract: never goes back in the text, and
- * takes no more steps than its budget.
+ * Matches a compiled pattern by simulating all alternatives in parallel (Thompson, Pike). Contract: it never backtracks
+ * and takes no more steps than its budget.
  */
 import { addTo, hasUnit, isWordUnit, SET_BYTES } from './code-units.ts';
 import type { Step } from './regex.ts';
@@ -23,7 +23,7 @@ class Threads {
     this.#round += 1;
   }
 
-  /** False when the step was reached before, by a way that is preferred. */
+  /** False if a preferred alternative reached the step before. */
   visit(step: number): boolean {
     if (this.#seen[step] === this.#round) return false;
     this.#seen[step] = this.#round;
@@ -40,13 +40,13 @@ class Threads {
 export class Machine {
   readonly #steps: readonly Step[];
   readonly #stack: number[] = [];
-  /** The characters that every match begins with, or else the set of first ones; null: any. */
+  /** The text that every match begins with, otherwise the set of first characters; null: any. */
   readonly #prefix: string;
   readonly #first: Uint8Array | null;
   #now: Threads;
   #next: Threads;
   #budget = 0;
-  /** Steps that the most costly sample took. */
+  /** Steps of the most expensive sample. */
   cost = 0;
 
   constructor(steps: readonly Step[]) {
@@ -70,7 +70,7 @@ export class Machine {
     this.cost = Math.max(this.cost, budget - this.left);
   }
 
-  /** What the last text left of its budget. */
+  /** The rest of the budget after the last text. */
   get left(): number {
     return this.#budget;
   }
@@ -89,7 +89,7 @@ export class Machine {
     }
   }
 
-  /** The first match; without one, `end` is -1 and `start` is where one begins that the end of the text cuts off. */
+  /** The first match. Without one, `end` is -1 and `start` is the position of a possible match that the end cuts off. */
   #match(text: string, from: number): { start: number; end: number } {
     let [start, end] = [-1, -1];
     let partial = text.length;
@@ -125,12 +125,12 @@ export class Machine {
     return end < 0 ? { start: partial, end } : { start, end };
   }
 
-  /** The next place at which a match may begin; -1 when there is none. */
+  /** The next position where a match may begin; -1 if there is none. */
   #candidate(text: string, from: number): number {
     if (this.#prefix !== '') {
       const at = text.indexOf(this.#prefix, from);
       if (at >= 0) return at;
-      // The end may cut it off.
+      // The end of the text may cut it off.
       for (
         let cut = Math.max(from, text.length - this.#prefix.length + 1);
         cut < text.length;
@@ -145,7 +145,7 @@ export class Machine {
     return -1;
   }
 
-  /** Adds the steps that wait for a character, the preferred ones first. */
+  /** Adds the steps that wait for a character, preferred ones first. */
   // biome-ignore lint/complexity/useMaxParams: called for every character of a match, where an object would cost more
   #follow(threads: Threads, from: number, text: string, at: number, start: number): void {
     const stack = this.#stack;
@@ -178,7 +178,7 @@ function prefixOf(steps: readonly Step[]): string {
     if (units.length !== 1) break;
     prefix += String.fromCharCode(units[0] as number);
   }
-  // A step that others jump to is no part of it.
+  // A jump target is not part of it.
   const least = Math.min(
     ...steps.map(({ to, or }) => Math.min(to ?? prefix.length, or ?? prefix.length)),
   );

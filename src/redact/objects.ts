@@ -1,14 +1,14 @@
-/** Redacting JSON values: every string in them, and what is a secret because of its key or of the text before it. */
+/** Redacts JSON values: every string, and values that are secrets because of their key or the preceding text. */
 import { openKeyBlock } from './key-blocks.ts';
 import { WORD } from './rules.ts';
 
 export interface Redacting {
-  /** `word`: the key of the text, or what is before it in a list. */
+  /** `word`: the key of the text, or the preceding text of a list. */
   text(text: string, word: string): string;
   key(key: string): string;
-  /** Redacts texts that are the lines of one: keys over several of them are found too. */
+  /** Redacts the lines of one text, including keys that span several lines. */
   lines(): (channel: string, text: string) => string;
-  /** Null where numbers are left. */
+  /** Null: numbers are not redacted. */
   number: ((value: number, word: string) => number | string) | null;
 }
 
@@ -38,7 +38,7 @@ export function redactValue(value: unknown, redacting: Redacting, word = ''): un
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Whether a text behind this one is a secret. Most keys are too short or end otherwise, most texts of a list are too long. */
+/** Whether the text after this one is a secret. Most keys are too short or end differently; most texts of a list are too long. */
 export function isWord(word: string): boolean {
   const { length } = word;
   if (length < 9 || length > 64) return false;
@@ -55,7 +55,7 @@ function redactObject(
   for (const key in value) {
     const item = value[key];
     const safe_key = redacting.key(key);
-    // Headers are also written as `{ name, value }`.
+    // Headers may also be `{ name, value }`.
     const word = key === 'value' ? wordOf(value.name ?? value.key) : key;
     const safe = redactValue(item, redacting, word);
     if (changed === null && (safe_key !== key || safe !== item)) {
@@ -64,6 +64,6 @@ function redactObject(
     changed?.push([safe_key, safe]);
     at += 1;
   }
-  // fromEntries makes `__proto__` a key like any other.
+  // fromEntries treats `__proto__` as an ordinary key.
   return changed === null ? value : Object.fromEntries(changed);
 }

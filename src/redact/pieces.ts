@@ -1,16 +1,16 @@
 /**
- * Drafts with texts that come in pieces, or line by line: redacted as the texts they are, also where a secret is split over
- * several. What may be the beginning of a secret is held back and comes with a later piece, before the end of its text, or
- * at the end of all. Ids stay as they are: calls are paired by them.
+ * Redacts drafts with texts in pieces or lines as whole texts, so that secrets split over several pieces are found. A
+ * possible beginning of a secret is held back until a later piece, the end of its text, or the end of input. Ids are not
+ * changed: calls are paired by them.
  */
 import { LIMITS } from '../lib/limits.ts';
 import type { DataOf } from '../model/event.ts';
 import { type Entry, PIECES, redactEvent } from './records.ts';
 import type { Redactor } from './redact.ts';
 
-/** Streams of a call beside the unnamed one. What is held of them at its end is in its output too. */
+/** Named streams of a call. Text held back of them at its end is also in its output. */
 const CALL_STREAMS = ['stdout', 'stderr'];
-/** Ends of texts, and the kind of their pieces. */
+/** Kinds that end a text, and the kind of its pieces. */
 const ENDS = new Map([
   ['message_finished', 'message_delta'],
   ['thinking_finished', 'thinking_delta'],
@@ -22,7 +22,7 @@ const isChanged = (draft: Entry): boolean => isLine(draft) || PIECES.includes(dr
 
 export class PieceRedaction {
   readonly #redactor: Redactor;
-  /** The first piece of each text that has not ended. */
+  /** The first piece of each unfinished text. */
   readonly #open = new Map<string, Entry>();
 
   constructor(redactor: Redactor) {
@@ -30,7 +30,7 @@ export class PieceRedaction {
   }
 
   drafts<D extends Entry>(drafts: readonly D[], channel: string): D[] {
-    // Most texts come whole: where none is open, nothing is held back.
+    // Most texts arrive whole: if no text is open, nothing is held back.
     if (this.#open.size === 0 && !drafts.some(isChanged)) return drafts as D[];
     return drafts.flatMap((draft) => {
       const stream = streamOf(draft);
@@ -39,7 +39,7 @@ export class PieceRedaction {
     });
   }
 
-  /** Nothing when all of the text is held back. */
+  /** Nothing if the whole text is held back. */
   #piece<D extends Entry>(draft: D, key: string): D[] {
     if (!this.#open.has(key) && this.#open.size < LIMITS.open_calls_max)
       this.#open.set(key, withText(draft, ''));
@@ -49,7 +49,7 @@ export class PieceRedaction {
     return safe === '' && text !== '' ? [] : [withText(draft, safe)];
   }
 
-  /** The draft that ends a text, behind what is held back of that. */
+  /** The draft that ends a text, after its held-back part. */
   #last<D extends Entry>(draft: D, key: string): D[] {
     const text = this.#flush(key);
     if (draft.kind === 'call_finished') for (const end of CALL_STREAMS) this.#flush(key + end);
@@ -66,17 +66,17 @@ export class PieceRedaction {
     return this.#redactor.flush(key);
   }
 
-  /** What is still held back of texts that have not ended, as their last pieces: nothing more comes. */
+  /** The held-back parts of unfinished texts, as their last pieces, at the end of input. */
   held(): Entry[] {
     return [...this.#open].flatMap(([key, draft]) => {
       const text = this.#redactor.flush(key);
-      // As the journal has it: a recovery must know it again.
+      // In the journal's form, so that a recovery recognises it.
       return text === '' ? [] : [redactEvent(withText(draft, text), this.#redactor)];
     });
   }
 }
 
-/** Only the lines among the drafts: pieces of texts are not used, or are redacted when their text is whole. */
+/** Redacts only lines among the drafts: pieces of texts are unused, or are redacted when their text is whole. */
 export function redactLines<D extends Entry>(
   drafts: readonly D[],
   channel: string,
@@ -86,7 +86,7 @@ export function redactLines<D extends Entry>(
   return drafts.map((draft) => redactLine(draft, channel, redactor));
 }
 
-/** Lines are redacted by themselves, before anything else sees, joins or cuts them. */
+/** Lines are redacted separately, before anything else reads, joins or cuts them. */
 function redactLine<D extends Entry>(draft: D, channel: string, redactor: Redactor): D {
   const data = draft.data as Record<string, unknown>;
   if (draft.kind === 'notice' && typeof data.text === 'string') {
@@ -106,7 +106,7 @@ const withText = <D extends Entry>(draft: D, text: string): D => ({
   data: { ...draft.data, text },
 });
 
-/** Which text an event is a piece or the end of. */
+/** Identifies the text that an event is a piece or the end of. */
 function streamOf(event: Entry): { key: string; ends: boolean } | null {
   const data = event.data as Record<string, unknown>;
   const message = () => `${data.message_id ?? ''}\n${data.parent_call_id ?? ''}`;

@@ -1,6 +1,6 @@
 /**
- * An agent's raw output without secrets, line by line: bytes stay as they are where there is none. Lines are looked at twice,
- * all of them first: a secret that is split over records shows only when its last piece has come.
+ * An agent's raw output without secrets, line by line. Lines without secrets keep their bytes. All lines are read twice,
+ * because a secret that is split over records is known only after its last piece.
  */
 import { LIMITS } from '../lib/limits.ts';
 import { isUtf8 } from '../lib/utf8.ts';
@@ -10,20 +10,20 @@ import { SplitSecrets, withoutFields } from './split-secrets.ts';
 const LF = 10;
 const PARTS = 'raw log';
 
-/** Lines come with their line ends; one that is over the limit comes in parts. */
+/** Lines include their line ends. A line over the limit arrives in parts. */
 export function createRawLog(redactor: Redactor) {
   const split = new SplitSecrets(redactor);
   let looked = 0;
   let given = 0;
   let in_parts = false;
 
-  /** A part of a line that is too long to be looked at as a whole. */
+  /** A part of a line that is too long to be inspected as a whole. */
   function safePart(bytes: Buffer, ended: boolean): Buffer {
     const text = redactor.delta(PARTS, bytes.toString('utf8'));
     return Buffer.from(ended ? text + redactor.flush(PARTS) : text);
   }
 
-  /** A record is looked at as JSON too: escapes must not hide anything. */
+  /** A record is also inspected as JSON, so that escapes hide nothing. */
   function safeLine(bytes: Buffer, fields: ReadonlySet<string> | null): Buffer {
     const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
     const text = bytes.toString(encoding);
@@ -39,9 +39,9 @@ export function createRawLog(redactor: Redactor) {
   }
 
   return {
-    /** The first time. */
+    /** The first pass. */
     look: (line: Buffer) => split.look(recordOf(line), looked++),
-    /** The second time: the line as it is kept. */
+    /** The second pass: returns the line to store. */
     kept(line: Buffer): Buffer {
       const ended = line.at(-1) === LF;
       const part = in_parts || (!ended && line.length > LIMITS.line_bytes_max - 4);
@@ -49,7 +49,7 @@ export function createRawLog(redactor: Redactor) {
       in_parts = !ended;
       return part ? safePart(line, ended) : safeLine(line, fields);
     },
-    /** What is held back of a last line that has not ended. */
+    /** The held-back part of an unfinished last line. */
     rest: () => Buffer.from(in_parts ? redactor.flush(PARTS) : ''),
   };
 }

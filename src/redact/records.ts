@@ -1,19 +1,19 @@
-/** Redacting whole records: events, outcomes, transcripts, reports. Names of fields and tacho's own words stay. */
+/** Redacts whole records: events, outcomes, transcripts, reports. Field names and tacho's own words are kept. */
 import type { OutcomeCall } from '../model/outcome.ts';
 import type { Redactor } from './redact.ts';
 
-/** An event or a draft of one. */
+/** An event or a draft. */
 export interface Entry {
   kind: string;
   data: object;
 }
 
-/** Kinds with a piece of a text: as drafts they are redacted as the texts they are pieces of. */
+/** Kinds with a piece of a text. As drafts they are redacted as parts of their whole text. */
 export const PIECES = ['message_delta', 'thinking_delta', 'call_progress'];
 
 /**
- * Fields that hold words and figures of tacho's own. They and all field names stay as they are: a secret that happens to be
- * such a word, or a pattern that matches one, must not break the record.
+ * Fields with tacho's own words and figures. These and all field names are never changed: a secret that equals such a word,
+ * or a pattern that matches one, must not break the record.
  */
 const OWN_FIELDS = new Set([
   'agent',
@@ -37,21 +37,21 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
-/** Fields that stay as they are in some kinds of events only. */
+/** Fields that are never changed in some kinds of events. */
 const OWN_FIELDS_OF = new Map([
   ['problem', new Set([...OWN_FIELDS, 'code', 'sha256'])],
   ['file_changed', new Set([...OWN_FIELDS, 'source'])],
   ...PIECES.map((kind) => [kind, new Set([...OWN_FIELDS, 'text'])] as const),
 ]);
 
-/** The event with every secret in its data replaced; the same object when there is none. Texts of pieces stay. */
+/** Replaces every secret in an event's data. Returns the same object if there is none. Pieces of texts are not changed. */
 export function redactEvent<E extends Entry>(event: E, redactor: Redactor): E {
   const own = OWN_FIELDS_OF.get(event.kind) ?? OWN_FIELDS;
   const data = redactFields(event.data, redactor, own);
   return data === event.data ? event : { ...event, data };
 }
 
-/** The object with every secret in its fields replaced, but for those in `own`; names of fields stay. */
+/** Replaces every secret in an object's fields, except those in `own`. Field names are kept. */
 export function redactFields<T extends object>(
   data: T,
   redactor: Redactor,
@@ -72,14 +72,14 @@ export function redactFields<T extends object>(
   return changed ?? data;
 }
 
-/** Words of tacho's own in outcomes, transcripts and reports. */
+/** tacho's own words in outcomes, transcripts and reports. */
 const OWN_WORDS = new Set([
   ...OWN_FIELDS,
   ...['schema_version', 'kind', 'source', 'grade', 'gaps', 'filled'],
   ...['format', 'verdict', 'section', 'title', 'started_at', 'updated_at'],
 ]);
 
-/** An outcome, a transcript or a report with every secret in its texts replaced; names of fields and own words stay. */
+/** Replaces every secret in the texts of an outcome, a transcript or a report. Field names and own words are kept. */
 export function redactRecord<T>(record: T, redactor: Redactor, name = ''): T {
   if (typeof record === 'string')
     return OWN_WORDS.has(name) ? record : (redactor.text(record) as T);
@@ -93,7 +93,7 @@ export function redactRecord<T>(record: T, redactor: Redactor, name = ''): T {
   ) as T;
 }
 
-/** A call of an outcome; its status and figures are tacho's own. Contract: changes the call, which nobody else holds. */
+/** Redacts a call of an outcome; its status and figures are tacho's own. Contract: changes the call in place. */
 export function redactCall(call: OutcomeCall, redactor: Redactor): OutcomeCall {
   const { id, name, native_name, parent_id, inputs, outputs } = call;
   call.id = redactor.text(id);

@@ -1,5 +1,5 @@
 /**
- * Redaction (ST-7): what looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before anything lasts or leaves.
+ * Redaction (ST-7): text that looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before it is stored or sent.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
 
@@ -19,24 +19,24 @@ import { isLongNumber, knownSecrets } from './values.ts';
 export interface RedactorOptions {
   /** The run's environment. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Variables that hold secrets whatever their names look like. */
+  /** Variables that contain secrets although their names do not show it. */
   secret_env: readonly string[];
   /** Configured regular expressions. */
   patterns?: readonly string[];
-  /** Texts are byte text, as for `forByteText`. */
+  /** Texts are byte text, as in `forByteText`. */
   byte_text?: boolean;
-  /** 8 hex digits of a text, under the state folder's key. */
+  /** 8 hex digits: a hash of the text under the state folder's key. */
   hash: (text: string) => string;
 }
 
 export type Redactor = ReturnType<typeof redactorWith>;
 
-/** Characters of one that is written as an escape. */
+/** Length of a character that is written as an escape. */
 const ENCODED_MAX = 6;
 const HEAD_STREAM = '\nhead';
 
 const PLAIN_KEYS_MAX = 1024;
-/** Marks kept at hand: a secret that is found often is hashed once. */
+/** Cached marks: a frequent secret is hashed once. */
 const HASHES_MAX = 1024;
 const MARK = /\[REDACTED:[a-z_]{1,20}:[0-9a-f]{8}\]/g;
 
@@ -44,12 +44,12 @@ export function createRedactor(options: RedactorOptions) {
   const parts = partsOf(options);
   return {
     ...redactorWith(parts, options.byte_text === true),
-    /** The same, with the same counts, for byte text (lib/byte-text). Where a secret may be, it is looked at as the text. */
+    /** The same, with shared counts, for byte text (lib/byte-text). Possible secrets are inspected as ordinary text. */
     forByteText: () => redactorWith(parts, true),
   };
 }
 
-/** One that can be had for byte text too. */
+/** A redactor that also works on byte text. */
 export type AnyRedactor = ReturnType<typeof createRedactor>;
 
 function partsOf(options: RedactorOptions) {
@@ -80,7 +80,7 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
 
   const redact = byte_text ? redactBytes : redactText;
 
-  /** A text behind a word that makes it a secret. */
+  /** A text after a word that makes it a secret. */
   function redactBehind(word: string, text: string): string {
     return replace(text, behind(word, find(`${word}: ${text}`)));
   }
@@ -100,7 +100,7 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
   const redactingNumbers = { ...redacting, number: numbersBy(known.values, redacting.text) };
 
   const streams = createStreams({ find, redact: redactText, cutOff: finders.cutOff });
-  /** The beginning of a text: redacted, then cut. What may be a part of a secret at the cut is left out. */
+  /** The beginning of a text: redacted, then cut. A possible part of a secret at the cut is left out. */
   const headOf = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redactText(text), bytes_max);
     const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
@@ -115,37 +115,37 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
 
   return {
     text: redact,
-    /** The same, faster for names that come again and again. */
+    /** The same, faster for repeated names. */
     name: redactKey,
-    /** Every string in a JSON value, keys too. The same object when nothing was found. */
+    /** Every string in a JSON value, including keys. Returns the same object if nothing was found. */
     value: <T>(value: T) => redactValue(value, redacting) as T,
-    /** The same for a value that an agent or a tool made up: numbers too. */
+    /** The same for a value of an agent or a tool: numbers too. */
     foreign: <T>(value: T) => redactValue(value, redactingNumbers) as T,
     /**
-     * One line of a channel of which every line comes by itself: keys over several lines are found too. Cut like `head`
-     * where a limit is given.
+     * One line of a channel that is processed line by line. Keys over several lines are found too. Cut like `head` if a
+     * limit is given.
      */
     line: keyLines(),
     head: (text: string, bytes_max: number) =>
       changedText(text, (real) => headOf(real, bytes_max), byte_text),
-    /** A piece of a text that comes in pieces. What may be the beginning of a secret is held back. */
+    /** A piece of a text in pieces. A possible beginning of a secret is held back. */
     delta: (key: string, text: string) =>
       changedText(text, (real) => streams.delta(key, real), byte_text),
-    /** What was held back; the stream has ended. */
+    /** The held-back text, at the end of the stream. */
     flush: (key: string) => changedText('', () => streams.flush(key), byte_text),
-    /** How many were replaced, by kind. */
+    /** The number of replaced secrets, by kind. */
     counts,
     /** Names of secret-looking variables with values that are too short to be redacted. */
     too_short: known.too_short,
-    /** How much of a text must be seen at once to find what is split over its pieces. */
+    /** How much of a text must be inspected together to find secrets that are split over its pieces. */
     reachOf: (text: string) =>
       openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX),
-    /** Whether byte text (lib/byte-text) is redacted as the text that it encodes. */
+    /** Whether byte text (lib/byte-text) gives the same result as the text that it encodes. */
     bytes_too: !finders.needsText,
   };
 }
 
-/** Found in the text after `word: `: a secret because of the word before it. */
+/** Found in the text after `word: `: a secret because of the preceding word. */
 function behind(word: string, found: readonly Found[]): Found[] {
   const from = word.length + 2;
   return found
@@ -153,7 +153,7 @@ function behind(word: string, found: readonly Found[]): Found[] {
     .map((each) => ({ ...each, start: Math.max(0, each.start - from), end: each.end - from }));
 }
 
-/** Names of fields are few and come often. */
+/** Field names are few and frequent. */
 function knowingPlain(redact: (text: string) => string): (name: string) => string {
   const plain = new Set<string>();
   return (name) => {
@@ -164,7 +164,7 @@ function knowingPlain(redact: (text: string) => string): (name: string) => strin
   };
 }
 
-/** Numbers are rounded and have no zeros before them, so a known value is compared as one. */
+/** Numbers are rounded and have no leading zeros, so known values are compared as numbers. */
 function numbersBy(values: readonly string[], redact: Redacting['text']): Redacting['number'] {
   const numbers = new Map(values.filter(isLongNumber).map((value) => [Number(value), value]));
   return (value, word) => {
@@ -174,7 +174,7 @@ function numbersBy(values: readonly string[], redact: Redacting['text']): Redact
   };
 }
 
-/** Marks in the place of secrets, counted by kind. */
+/** Replaces secrets by marks and counts them by kind. */
 function createMarks(hash: (text: string) => string) {
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();
@@ -207,7 +207,7 @@ function createMarks(hash: (text: string) => string) {
   return { mark, replace, counts };
 }
 
-/** In order, without overlaps, and without what lies in a mark. */
+/** In order, without overlaps, and without matches inside a mark. */
 function settled(text: string, found: Found[]): Found[] {
   const marks = text.includes('[REDACTED:') ? [...text.matchAll(MARK)] : [];
   const spans = marks.map((mark) => [mark.index, mark.index + mark[0].length] as const);
@@ -226,7 +226,7 @@ function settled(text: string, found: Found[]): Found[] {
   return result;
 }
 
-/** A secret that lies in another is a part of that one. */
+/** A secret inside another one is a part of it. */
 function union(first: Found, second: Found): Found {
   return { start: first.start, end: second.end, kind: first.kind };
 }

@@ -1,4 +1,4 @@
-/** The syntax of regular expressions that is supported, as a tree. */
+/** Parses the supported syntax of regular expressions into a tree. */
 import { addTo, classOf, inverted, LINE_ENDS, SET_BYTES, setOf } from './code-units.ts';
 
 export type Node =
@@ -63,7 +63,7 @@ class Reader {
     const node = this.#atom();
     const counts = this.#counts();
     if (counts === null) return node;
-    // How often nothing is repeated is a matter of its own in JavaScript.
+    // JavaScript has special rules for repeating an empty match.
     if (mayBeEmpty(node)) throw new NotUnderstood('repeats something that may be empty');
     const [min, max] = counts;
     if (max < min) throw new NotUnderstood('has a count with its numbers out of order');
@@ -128,7 +128,7 @@ class Reader {
     return node;
   }
 
-  /** The part behind a backslash. */
+  /** The part after a backslash. */
   #escape(): Uint8Array {
     const char = this.#source[this.#at] ?? '';
     const known = classOf(char);

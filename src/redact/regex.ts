@@ -1,12 +1,12 @@
 /**
- * Regular expressions as programs for a machine that never goes back: a subset of JavaScript's syntax with the same
- * meaning. Contract: what is not understood is refused, so nothing is matched in another way than it was meant.
+ * Compiles regular expressions for a machine that never backtracks: a subset of JavaScript's syntax with the same meaning.
+ * Contract: unsupported syntax is refused, so no pattern matches differently from JavaScript.
  */
 import { type Node, NotUnderstood, readRegex } from './regex-reader.ts';
 
 type Op = 'set' | 'split' | 'jump' | 'assert' | 'match';
 
-/** `to`: where `jump` continues, and `split` first; `or`: where `split` continues second. */
+/** `to`: the target of `jump`, and the first one of `split`; `or`: the second target of `split`. */
 export interface Step {
   op: Op;
   set?: Uint8Array;
@@ -15,7 +15,7 @@ export interface Step {
   assert?: string;
 }
 
-/** Steps of one program: a count of 500 is longer than any secret that is known by its shape. */
+/** Maximum steps of a program: a count of 500 is longer than any secret with a known shape. */
 const STEPS_MAX = 512;
 
 export function compileRegex(source: string): Step[] {
@@ -83,7 +83,7 @@ function emitRepeat(
   for (const split of splits) split(steps.length);
 }
 
-/** A step that continues with the next one or, set later, behind all; the one that is preferred comes first. */
+/** A split between the next step and the end of the block, which is set later. The preferred target is first. */
 function choice(steps: Step[], lazy: boolean): (behind: number) => void {
   const step: Step = { op: 'split' };
   const next = steps.push(step);

@@ -1,6 +1,6 @@
 /**
- * What secrets look like. Each finder goes over a text once: no input makes one slow. Where a shape is known by a run
- * of key characters, only the few runs of a text that are long enough are looked at.
+ * The shapes of secrets. Each finder scans a text once, so no input makes it slow. For shapes that are a run of key
+ * characters, only runs that are long enough are inspected, and texts have few of those.
  */
 
 import type { Anchor, Found } from './anchors.ts';
@@ -12,7 +12,7 @@ const SECRET_CHARS_MAX = 4096;
 
 const TOKEN = tableOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
-/** Shapes within one run of key characters. Every quantifier is bounded and none is followed by anything. */
+/** Shapes within one run of key characters. Every quantifier is bounded and at the end of its pattern. */
 const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
   ['anthropic', 'sk-ant-[\\w-]{20,4096}'],
   ['openai', 'sk-(?:proj|svcacct|admin|or-v1)-[\\w-]{20,4096}'],
@@ -39,7 +39,7 @@ const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
 const RUN_KINDS = RUN_SHAPES.map(([kind]) => kind);
 const RUN_RULES = new RegExp(RUN_SHAPES.map(([, shape]) => `(${shape})`).join('|'), 'g');
 
-/** Looks at each stretch of 16 characters from its end: one that is no key character rules out all before it. */
+/** Checks each stretch of 16 characters from its end: a character that is not part of a key rules out those before it. */
 export function findRuns(text: string, found: Found[]): void {
   for (let start = 0; start + RUN_CHARS_MIN <= text.length; ) {
     let at = start + RUN_CHARS_MIN - 1;
@@ -54,7 +54,7 @@ export function findRuns(text: string, found: Found[]): void {
   }
 }
 
-/** Pairs of characters that some shape begins with: most runs have none of them. */
+/** First two characters of the shapes. Most runs contain none of them. */
 const OPENINGS = new Uint8Array(65536);
 for (const pair of 'sk gh gi gl AK AS AB AC AI GO xo rk pk wh np py hf do xa gs r8 pp'.split(' ')) {
   OPENINGS[(pair.charCodeAt(0) << 8) | pair.charCodeAt(1)] = 1;
@@ -70,14 +70,14 @@ function mayHold(text: string, start: number, end: number): boolean {
   return false;
 }
 
-/** Returns where to go on. */
+/** Returns the position to continue from. */
 function findInRun(text: string, start: number, end: number, found: Found[]): number {
   if (text.charCodeAt(end) === 0x2e && text.startsWith('eyJ', end + 1)) {
     const last = findJwt(text, start, end, found);
     if (last > 0) return last;
   }
   if (!mayHold(text, start, end)) return end;
-  // The two long parts of such a key are runs of their own; what stands before them is short.
+  // The two long parts of such a key are separate runs; the prefix before them is short.
   const from = text.startsWith('SG.', start - 3) ? start - 3 : start;
   const to = from < start ? Math.min(text.length, end + 80) : end;
   const run = text.slice(from, to);
@@ -113,10 +113,10 @@ function findJwt(text: string, start: number, end: number, found: Found[]): numb
 const STOPS = tableOf('/?#\\"\'`<>()[]{}|^,; \t\r\n');
 const URL_CHARS_MAX = 512;
 
-/** In the place of a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
+/** Placeholders for a password: `$NAME`, `%NAME%`, `%s`, `***`, `xxx`. */
 const PLACEHOLDER = /^(?:\$[A-Z_][A-Z0-9_]*|%[A-Z_][A-Z0-9_]*%|%[a-z]|\*+|[xX]+)$/;
 
-/** `scheme://user:password@host`: the password, or a long user name that stands alone. A password may hold an `@`. Returns whether there is an address. */
+/** `scheme://user:password@host`: the password, or a long user name without one. A password may contain `@`. Returns whether there is a URL. */
 export function findUserinfo(text: string, found: Found[]): boolean {
   const first = text.indexOf('://');
   for (let at = first; at >= 0; at = text.indexOf('://', at + 3)) {
@@ -137,17 +137,17 @@ export function findUserinfo(text: string, found: Found[]): boolean {
   return first >= 0;
 }
 
-/** Words that a secret follows; in an object, its key is one. */
+/** Words before a secret. In an object, its key may be one. */
 const WORDS = 'authorization|x-api-key|secret_?access_?key';
 export const WORD = new RegExp(`(?:${WORDS})$`, 'i');
-/** Around these words and secrets: quotes, also escaped several times, and those of HTML. */
+/** Delimiters of these words and secrets: quotes, also escaped repeatedly, and HTML quotes. */
 const HTML_QUOTE = '&(?:quot|apos|#3[49])';
 const QUOTES = `(?:["'\\\\]|${HTML_QUOTE};){0,32}`;
 const BLANKS = '\\s{0,4}';
 const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
 const CHAR = `(?:[^\\s"'\\\\,;<>()[\\]{}&]|(?!${HTML_QUOTE})&)`;
 
-/** A scheme that is not listed: what follows looks like no prose. One of 8 letters or more may be the secret itself. */
+/** An unlisted scheme: the text after it must not look like prose. A scheme of 8 letters or more may be the secret itself. */
 const scheme = (letters: string): string =>
   `[a-z-]{${letters}}\\s{1,4}(?=${CHAR}{16})(?=${CHAR}{0,31}\\d|${CHAR}{32})(?!\\w{1,16}://)`;
 const AUTHORIZATION = new RegExp(
@@ -156,17 +156,17 @@ const AUTHORIZATION = new RegExp(
 );
 const BEARER = /\s{0,4}(?<secret>[\w.~+/=-]{16,4096})/y;
 const API_KEY = new RegExp(`${SIGN}(?<secret>${CHAR}{8,4096})`, 'y');
-/** The 40 characters behind `…secret_access_key`: they have no shape of their own. */
+/** The 40 characters after `…secret_access_key`, which have no other distinctive shape. */
 const AWS_SECRET = new RegExp(`${SIGN}(?<secret>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])`, 'y');
 
-/** The end of a text behind which a secret may follow after white space. */
+/** An end of a text that a secret may follow after white space. */
 export const OPENING = new RegExp(
   `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
   'i',
 );
 export const OPENING_CHARS_MAX = 128;
 
-/** A word that a secret follows. */
+/** A word before a secret. */
 function opening(word: string, kind: string, value: RegExp): Anchor {
   return {
     text: word,
@@ -177,7 +177,7 @@ function opening(word: string, kind: string, value: RegExp): Anchor {
       if (match === null) return from;
       const { secret = '', long = '' } = match.groups ?? {};
       const end = from + match[0].length;
-      // "bearer authentication" is no secret.
+      // "bearer authentication" is not a secret.
       if (value === BEARER && secret.length < 32 && !/\d/.test(secret)) return from;
       found.push({ start: end - long.length - secret.length, end, kind, value: secret });
       return end;
@@ -185,7 +185,7 @@ function opening(word: string, kind: string, value: RegExp): Anchor {
   };
 }
 
-/** A word with each of its letters small or capital. */
+/** A word in which each letter may be lower or upper case. */
 function casesOf(word: string): string[] {
   let cases = [''];
   for (const char of word)

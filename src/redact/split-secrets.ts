@@ -1,8 +1,8 @@
-/** Secrets that an agent prints in pieces, a record each: found in the texts put together, whatever the agent's format. */
+/** Finds secrets that an agent prints in pieces over several records, in any agent's format, by joining the texts. */
 import { LIMITS } from '../lib/limits.ts';
 import type { Redactor } from './redact.ts';
 
-/** Fields in which agents stream texts. */
+/** Fields that agents use to stream texts. */
 const STREAMED = /(?:text|delta|content|thinking|json|output|chunk|arguments|data)$/i;
 const MARK = '[REDACTED:split]';
 
@@ -19,7 +19,7 @@ interface Tail {
 
 export class SplitSecrets {
   readonly #redactor: Redactor;
-  /** The ends of the texts so far. Two generations: dropping the older one is forgetting. */
+  /** The last characters of each text, in two generations. The older one is dropped to bound memory. */
   #tails = new Map<string, Tail>();
   #tails_before = new Map<string, Tail>();
   readonly #found = new Map<number, Set<string>>();
@@ -28,20 +28,20 @@ export class SplitSecrets {
     this.#redactor = redactor;
   }
 
-  /** Looks at the records in their order. */
+  /** Reads the records in order. */
   look(record: object | null, line: number): void {
     if (record === null) return;
     const type = (record as { type?: unknown }).type;
     const ids = idsOf(record, IDS_DEPTH);
     eachText(record, '', (path, text) => {
       const piece = { line, path, chars: text.length };
-      // Not every agent names its texts, and pieces of several texts may come in turns.
+      // Not every agent identifies its texts, and pieces of several texts may alternate.
       this.#piece(`${type}${path}`, piece, text);
       if (ids !== '') this.#piece(`${type}${path}${ids}`, piece, text);
     });
   }
 
-  /** Fields of a line that hold a part of a split secret. */
+  /** Fields of a line that contain a part of a split secret. */
   in(line: number): ReadonlySet<string> | null {
     return this.#found.get(line) ?? null;
   }
@@ -73,7 +73,7 @@ export class SplitSecrets {
   }
 }
 
-/** The record with these fields taken out. */
+/** The record without these fields. */
 export function withoutFields<T>(value: T, paths: ReadonlySet<string>, path = ''): T {
   if (typeof value === 'string') return (paths.has(path) ? MARK : value) as T;
   if (typeof value !== 'object' || value === null) return value;
@@ -86,12 +86,12 @@ export function withoutFields<T>(value: T, paths: ReadonlySet<string>, path = ''
   return Object.fromEntries(entries) as T;
 }
 
-/** Fields that say which text a piece is of. */
+/** Fields that identify the text of a piece. */
 const IDS = /^(?:t|type|sessionUpdate|index|(?:\w{0,40}_?)?id|\w{0,40}Id)$/;
 const IDS_DEPTH = 4;
 const ID_CHARS_MAX = 200;
 
-/** All of them, in order; those that differ from piece to piece are times and uuids, which are left out. */
+/** All identifying fields in order, without times and UUIDs, which differ from piece to piece. */
 function idsOf(value: unknown, depth: number): string {
   if (typeof value !== 'object' || value === null || depth === 0) return '';
   let ids = '';

@@ -1,4 +1,4 @@
-/** Secrets that are split over pieces of a text: what may be the beginning of one waits for the next piece. */
+/** Finds secrets that are split over pieces of a text: a possible beginning is held back until the next piece. */
 
 import { LIMITS } from '../lib/limits.ts';
 import type { Found } from './anchors.ts';
@@ -9,17 +9,17 @@ import { OPENING, OPENING_CHARS_MAX } from './rules.ts';
 
 interface Stream {
   held: string;
-  /** Inside a key block that was too long to hold: the rest is dropped up to its end. */
+  /** Inside a key block that was too long to hold back: the rest is dropped up to its end. */
   in_block: boolean;
-  /** It is looked at again when this number of characters is held. */
+  /** The held text is inspected again when it reaches this length. */
   next: number;
 }
 
-/** What is kept of a long run: more than any secret that is known by its beginning. */
+/** Kept length of a long run: more than any secret that is recognised by its beginning. */
 const RUN_KEPT_CHARS = REDACT_LIMITS.redaction_hold_chars / 2;
-/** From this length on, text is looked at again when it has grown by an eighth: a character is not looked at for each piece. */
+/** From this length on, text is inspected again only after growing by an eighth, not for each piece. */
 const LONG_CHARS = 256;
-/** The line that ends a key has fewer. */
+/** The line that ends a key is shorter than this. */
 const BLOCK_END_CHARS = 80;
 
 interface Tools {
@@ -45,7 +45,7 @@ export function createStreams(tools: Tools) {
     delta(key: string, text: string): string {
       let stream = streams.get(key);
       if (stream === undefined) {
-        // Too many streams at once: this one is redacted piece by piece.
+        // Too many open streams: this one is redacted piece by piece.
         if (streams.size >= LIMITS.open_calls_max) return tools.redact(text);
         stream = { held: '', in_block: false, next: 0 };
         streams.set(key, stream);
@@ -55,7 +55,7 @@ export function createStreams(tools: Tools) {
       if (stream.in_block) leaveBlock(stream);
       return stream.in_block ? '' : give(stream);
     },
-    /** Forgets a stream and what is held of it. */
+    /** Drops a stream and its held text. */
     drop: (key: string) => void streams.delete(key),
     flush(key: string): string {
       const stream = streams.get(key);
@@ -65,14 +65,14 @@ export function createStreams(tools: Tools) {
   };
 }
 
-/** Text up to here can be given away. */
+/** Text up to here can be released. */
 function safeEnd(text: string, tools: Tools): number {
   const block = openKeyBlock(text, true);
   const end = beforeOpening(text, block >= 0 ? block : lastGap(text));
   return uncut(text, Math.min(end, tools.cutOff(text)), tools);
 }
 
-/** This place, or before a secret that it would cut, or would part from the words that it is known by. */
+/** This position, or an earlier one that does not cut a secret or separate it from the words that identify it. */
 function uncut(text: string, place: number, tools: Tools): number {
   if (place === 0 || place === text.length) return place;
   const found = tools.find(text).map((each) => ({ from: knownFrom(text, each), to: each.end }));
@@ -83,7 +83,7 @@ function uncut(text: string, place: number, tools: Tools): number {
   }
 }
 
-/** More is held than may be: gives away what is no part of something found at the end. */
+/** Over the limit: releases text that is not part of a match at the end. */
 function squeeze(stream: Stream, tools: Tools): string {
   const text = stream.held;
   const block = openKeyBlock(text);
@@ -98,7 +98,7 @@ function squeeze(stream: Stream, tools: Tools): string {
     if (found.start < end && found.end > end)
       end = found.end < text.length ? found.end : found.start;
   }
-  // Something that fills all that may be held is given away as what it is, a known secret excepted.
+  // A match that fills the whole buffer is released as it is, unless it is a known secret.
   if (end <= 0) end = text.length;
   end = Math.min(end, cut);
   stream.held = text.slice(end);
@@ -112,25 +112,25 @@ function nextLook(held: number): number {
     : Math.min(next, REDACT_LIMITS.redaction_hold_chars + 1);
 }
 
-/** This place, or before the words that make what follows a secret. */
+/** This position, or the start of the words that make the following text a secret. */
 function beforeOpening(text: string, place: number): number {
   const before = text.slice(Math.max(0, place - OPENING_CHARS_MAX), place);
   const opening = OPENING.exec(before);
   return opening === null ? place : place - (before.length - opening.index);
 }
 
-/** Where the words begin that make this a secret: a password by its address, a token by what is said before it. */
+/** The start of the words that make this a secret: the URL of a password, the word before a token. */
 const knownFrom = (text: string, { kind, start }: Found) =>
   kind === 'url' ? lastGap(text, start) : beforeOpening(text, start);
 
-/** Where the run of characters before a place begins. */
+/** The start of the run of characters before a position. */
 function lastGap(text: string, place = text.length): number {
   let at = place;
   while (at > 0 && !isBlank(text.charCodeAt(at - 1))) at -= 1;
   return at;
 }
 
-/** Drops up to the end of the block; keeps enough to see an end that is split. */
+/** Drops text up to the end of the block, but keeps enough to recognise an end that is split. */
 function leaveBlock(stream: Stream): void {
   const end = keyBlockEnd(stream.held);
   stream.in_block = end < 0;

@@ -39,21 +39,17 @@ describe('values of variables', () => {
     }
   });
 
-  verifies(
-    'ST-7',
-    'a value that is too short is named, and nothing is said of an empty one',
-    () => {
-      const env = {
-        MY_PIN_TOKEN: '12345',
-        OTHER_TOKEN: '',
-        MAX_OUTPUT_TOKENS: '32000',
-        AUTH: 'true',
-      };
-      const tool = redactor({ ...env, LONG_TOKEN: '123456' });
-      expect(tool.too_short).toEqual(['MY_PIN_TOKEN']);
-      expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
-    },
-  );
+  verifies('ST-7', 'a value that is too short is named, and an empty one is not', () => {
+    const env = {
+      MY_PIN_TOKEN: '12345',
+      OTHER_TOKEN: '',
+      MAX_OUTPUT_TOKENS: '32000',
+      AUTH: 'true',
+    };
+    const tool = redactor({ ...env, LONG_TOKEN: '123456' });
+    expect(tool.too_short).toEqual(['MY_PIN_TOKEN']);
+    expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
+  });
 
   verifies('ST-7', 'names that look secret, and names that do not', () => {
     const secret = [
@@ -299,7 +295,7 @@ describe('keys over several lines', () => {
   const drafts = (lines: string[]) =>
     lines.map((text) => ({ kind: 'notice', data: { code: 'stderr', text } }));
 
-  verifies('ST-7', 'a private key is redacted where each of its lines is told by itself', () => {
+  verifies('ST-7', 'a private key is redacted even if each of its lines arrives separately', () => {
     const frames = [
       KEY,
       [begin('OPENSSH'), ...KEY_LINES, end('OPENSSH')],
@@ -324,8 +320,8 @@ describe('keys over several lines', () => {
     ];
     for (const frame of frames) {
       const gate = createGate(redactor({}));
-      const told = gate.drafts(drafts(['before', ...frame, 'after it all']), 'stderr');
-      const text = told.map(({ data }) => (data as { text: string }).text).join('\n');
+      const redacted = gate.drafts(drafts(['before', ...frame, 'after it all']), 'stderr');
+      const text = redacted.map(({ data }) => (data as { text: string }).text).join('\n');
       for (const line of KEY_LINES) expect(text).not.toContain(line);
       expect(text).toMatch(/^before\n/);
       expect(text).toMatch(/\nafter it all$/);
@@ -371,7 +367,7 @@ describe('keys over several lines', () => {
       ),
       { numRuns: 300 },
     );
-    // What is cut off beyond all that is looked at.
+    // Text that is cut off beyond the inspected part.
     const far = `${`${value} `.repeat(4_000)}${value}`;
     for (let cut = LIMITS.excerpt_read_bytes - 30; cut < LIMITS.excerpt_read_bytes + 5; cut++) {
       const kept = tool.head(`${'-'.repeat(cut % 31)}${far}`, LIMITS.excerpt_bytes_max);

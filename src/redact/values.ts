@@ -1,17 +1,17 @@
-/** Known secret values, found in any of the forms they are printed in. */
+/** Finds known secret values in any encoding in which they may be printed. */
 import type { Anchor, Found } from './anchors.ts';
 import { fullyDecoded } from './decode.ts';
 
-/** A shorter value occurs in too many ordinary words and figures. */
+/** Shorter values occur in too many ordinary words and figures. */
 export const VALUE_CHARS_MIN = 6;
-/** Lines of a value of several lines that are secrets by themselves. */
+/** Minimum length of a line that is a secret by itself, in a value of several lines. */
 const LINE_CHARS_MIN = 8;
 
 const SECRET_NAME = new RegExp(
   [
     '(?:^|_)KEYS?\\d{0,3}(?:_|$)',
     '(?:API|ACCESS|PRIVATE|SECRET|AUTH)KEYS?\\d{0,3}(?:_|$)',
-    // Other words end like that too.
+    // Other words have the same ending.
     '[A-Z](?<!MON|DON|TUR|HOT|TURN|WHIS)KEYS?\\d{0,3}$',
     'PASSWORD|PASSWD|PASSPHRASE|PASSWRD|(?:^|_|SSH)PASS$|_PWD$',
     'TOKEN|SECRET|CREDENTIAL|_CREDS?$|_PAT$|COOKIE|SIGNING|CONNECTION_STRING',
@@ -20,32 +20,32 @@ const SECRET_NAME = new RegExp(
   ].join('|'),
   'i',
 );
-/** Names that say where a secret lies or who it is for, not what it is. */
+/** Names of a secret's location or owner, not of its value. */
 const OPEN_NAME =
   /_(?:FILE|PATH|DIR|SOCK|HOST|PORT|USER|USERNAME|NAME|TYPE|METHOD|MODE|ENABLED|TTL|LIMIT|MAX|TIMEOUT|EXPIRY|EXPIRES|INTERVAL|SECONDS|MS|COUNT|SIZE|LENGTH)$/i;
-/** Names of amounts of tokens. */
+/** Names of token counts. */
 const AMOUNT_NAME = /TOKENS|(?:^|_)(?:MAX|MIN)_/i;
-/** What a secret-looking variable is set to when it is a switch. */
+/** Values of a secret-looking variable that is a switch. */
 const WORDS = new Set(
   'default disabled enabled required optional undefined localhost production development staging testing always automatic manual strict system public private secret secrets password github gitlab google openai bearer oauth2 apikey api_key browser device keychain keyring interactive anonymous'.split(
     ' ',
   ),
 );
-/** A path by its beginning; a slash alone begins many a key. */
+/** The beginning of a path. A slash alone may also begin a key. */
 const PATH =
   /^(?:\/(?:app|apps|builds|data|dev|etc|github|home|mnt|nix|opt|private|proc|root|run|snap|srv|sys|tmp|usr|var|workspace|workspaces|Applications|Library|Users|Volumes)\/|\.\.?\/|~\/|[A-Za-z]:\\)[^\n]*$/;
 const ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]{1,60}-----$/;
-/** `"type": "service_account",` and the like: lines of JSON that are the same in every such file. */
+/** Lines of JSON that are the same in every such file, such as `"type": "service_account",`. */
 const COMMON_MEMBER =
   /^"[\w.-]{1,40}":\s{0,4}(?:"(?:[a-z_ -]{0,40}|https?:\/\/[^\s"@?]{1,200})"|true|false|null|-?\d{1,6}|[[{])?,?$/;
 
 export interface KnownSecrets {
   values: string[];
-  /** Names of variables with values that are too short to be looked for. */
+  /** Names of variables with values that are too short to search for. */
   too_short: string[];
 }
 
-/** Values of the variables that are listed or whose names look secret, the lines and fields in them too. */
+/** Values of listed and secret-looking variables, including the lines and fields inside them. */
 export function knownSecrets(
   env: Readonly<Record<string, string | undefined>>,
   listed: readonly string[],
@@ -62,18 +62,18 @@ export function knownSecrets(
   return { values: [...values], too_short: too_short.sort() };
 }
 
-/** Whether a value is a number that has few others beside it, zeros before it left out. */
+/** Whether a value, without leading zeros, is a number with enough digits to be distinctive. */
 export const isLongNumber = (value: string): boolean =>
   /^0*[1-9]\d*$/.test(value) && Number(value) >= 10 ** (VALUE_CHARS_MIN - 1);
 
-/** Whether a variable, or a field of JSON, holds a secret. */
+/** Whether a variable or a JSON field contains a secret. */
 function isSecret(name: string, value: string): boolean {
   if (!SECRET_NAME.test(name) || OPEN_NAME.test(name)) return false;
   if (AMOUNT_NAME.test(name) && /^\d+$/.test(value)) return false;
   return !looksOpen(value);
 }
 
-/** Switches, and paths: a socket or a file, not a secret. */
+/** Switches and paths (a socket or a file) are not secrets. */
 function looksOpen(value: string): boolean {
   return (
     WORDS.has(value.toLowerCase()) ||
@@ -82,10 +82,10 @@ function looksOpen(value: string): boolean {
   );
 }
 
-/** The value, its lines, and the secrets among its fields when it is JSON. */
+/** The value, its lines, and if it is JSON, the secrets among its fields. */
 function partsOf(value: string): string[] {
   const texts = [value, ...(/^[[{]/.test(value) ? fieldsOf(value) : [])];
-  // A line break may be written as an escape, as in a `.env` file.
+  // Line breaks may be escaped, as in a `.env` file.
   return texts.flatMap((text) => [text, ...linesOf(text), ...linesOf(fullyDecoded(text))]);
 }
 
@@ -95,7 +95,7 @@ function linesOf(value: string): string[] {
   return lines.map((line) => line.trim()).filter(isOwnLine);
 }
 
-/** Not a line that says nothing of the secret: the frame of a key, punctuation, a common field. */
+/** Excludes lines that reveal nothing: the BEGIN and END of a key, punctuation, a common field. */
 function isOwnLine(line: string): boolean {
   if (line.length < LINE_CHARS_MIN || ARMOUR.test(line) || COMMON_MEMBER.test(line)) return false;
   return (line.match(/[\p{L}\p{N}]/gu)?.length ?? 0) >= LINE_CHARS_MIN / 2;
@@ -111,19 +111,19 @@ function fieldsOf(json: string): string[] {
       return field;
     });
   } catch {
-    // It only looked like JSON.
+    // Not JSON after all.
   }
   return fields;
 }
 
-/** A text to look for, and whether a character beside it holds some bits of the value too. */
+/** A text to search for, and whether an adjacent character contains some bits of the value too. */
 export interface Form {
   text: string;
   before: boolean;
   after: boolean;
 }
 
-/** A quote in a value as CSV, SQL and shells write it within quotes. */
+/** A quote within a quoted value, as CSV, SQL and shells write it. */
 const QUOTINGS = [
   ['"', '""'],
   ["'", "''"],
@@ -132,8 +132,8 @@ const QUOTINGS = [
 ] as const;
 
 /**
- * A value as it is, with either line end, with its quotes doubled, and without escapes of its own; it and its JSON, in
- * UTF-8 and Latin-1, as hex, as base64 at any alignment, and as either of them encoded once more.
+ * A value as it is, with either line end, with doubled quotes, and without its own escapes; the value and its JSON form, in
+ * UTF-8 and Latin-1, as hex, as base64 at any alignment, and encoded twice.
  */
 export function formsOf(value: string): Form[] {
   const forms = new Map<string, Form>();
@@ -157,7 +157,7 @@ export function formsOf(value: string): Form[] {
     add(plain);
     add(plain.replaceAll(' ', '+'));
     for (const [quote, written] of QUOTINGS) add(text.replaceAll(quote, written));
-    // At its end, the sign of an escape is taken for one together with what follows.
+    // An escape character at its end would combine with the next character.
     add(text.replace(/[\\%&]+$/, ''));
     for (const inner of new Set([text, JSON.stringify(text).slice(1, -1)]))
       for (const encoding of /[\u0080-\u00ff]/.test(inner) ? ENCODINGS : ENCODINGS.slice(0, 1))
@@ -168,7 +168,7 @@ export function formsOf(value: string): Form[] {
 
 const ENCODINGS = ['utf8', 'latin1'] as const;
 
-/** At each alignment, the characters that depend on the bytes alone, whatever is before and after them. */
+/** For each alignment, the base64 characters that depend only on these bytes, not on their neighbours. */
 function addBase64(
   bytes: Buffer,
   add: (text: string, before: boolean, after: boolean) => void,
@@ -186,7 +186,7 @@ function addBase64(
 
 const BASE64 = /[A-Za-z0-9+/_-]/;
 
-/** Finds `form` as the secret `value`: in whatever form it is met, its mark is the same. */
+/** Finds `form` as the secret `value`: its mark is the same in every encoding. */
 export function formAnchor(
   { text: form, before, after }: Form,
   value: string,
@@ -202,7 +202,7 @@ export function formAnchor(
   };
 }
 
-/** With the characters beside it that hold a part of it. */
+/** Includes the adjacent characters that contain a part of it. */
 export function widened(found: Found, text: string): Found {
   const { start, end, before, after } = found;
   if (before !== true && after !== true) return found;

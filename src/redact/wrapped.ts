@@ -1,6 +1,6 @@
 /**
- * Known secrets that are broken over lines, as base64 and hex are by many programs: around a line break, what stands
- * before and after it is looked at as one text.
+ * Finds known secrets that are wrapped over lines, as many programs wrap base64 and hex: the text before and after a line
+ * break is inspected as one text.
  */
 import type { AnchorFinder, Found } from './anchors.ts';
 import { isBlank, tableOf } from './code-units.ts';
@@ -14,12 +14,12 @@ const GRAM_BITS = 18;
 interface Joined {
   text: string;
   places: number[];
-  /** Whether it is all of the code behind the place. */
+  /** Whether it contains all of the encoded text after the position. */
   whole: boolean;
 }
 
 export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
-  /** Three characters that follow each other in a form: with most line breaks nothing more has to be looked at. */
+  /** Trigrams of the forms: for most line breaks this check is enough. */
   const grams = new Uint8Array(1 << GRAM_BITS);
   let reach = 0;
   for (const form of forms) {
@@ -27,7 +27,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
     for (let at = 0; at + 2 < form.length; at++) grams[gram(form, at, at + 1, at + 2)] = 1;
   }
 
-  /** Whether a known secret may continue from one place at the other, over a line break. */
+  /** Whether a known secret may continue from one position to the other across a line break. */
   function mayCross(text: string, before: number, after: number): boolean {
     if (CODE[text.charCodeAt(before)] !== 1 || CODE[text.charCodeAt(after)] !== 1) return false;
     const next = onward(text, after);
@@ -51,7 +51,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
         done = joined.whole ? last + 1 : last - reach;
         const inside: Found[] = [];
         finder(joined.text, inside);
-        // Widened on the line where it is: the text before a break may have been given away.
+        // Widened on its own line only: the text before a break may have been released.
         for (const each of inside) {
           const start = joined.places[each.start] as number;
           const end = (joined.places[each.end - 1] as number) + 1;
@@ -59,7 +59,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
         }
       }
     },
-    /** The lines at the end of the text put together, and the places of its characters; null where none is broken. */
+    /** The joined last lines of the text with the positions of its characters; null if no line is wrapped. */
     tail(text: string): Joined | null {
       const joined = joinAround(text, text.length, reach);
       const first = joined.places[0] ?? text.length;
@@ -76,14 +76,14 @@ function gram(text: string, a: number, b: number, c: number): number {
   return mixed >>> (32 - GRAM_BITS);
 }
 
-/** Behind the line break at this place and the indentation of the next line. */
+/** The position after the line break here and the indentation of the next line. */
 function afterBreak(text: string, at: number): number {
   let after = at + 1;
   while (text.charCodeAt(after) === 0x20 || text.charCodeAt(after) === 9) after += 1;
   return after;
 }
 
-/** The character of code before this one, over a line break where there is one. */
+/** The previous encoded character, across a line break if there is one. */
 function backward(text: string, at: number): number {
   let before = at - 1;
   while (before >= 0 && isBlank(text.charCodeAt(before))) before -= 1;
@@ -96,7 +96,7 @@ function onward(text: string, at: number): number {
   return after;
 }
 
-/** Code on both sides of a place, over as many line breaks as there are, up to `reach` characters each way. */
+/** Encoded text on both sides of a position, across line breaks, up to `reach` characters each way. */
 function joinAround(text: string, at: number, reach: number): Joined {
   const places: number[] = [];
   for (let place = at - 1; places.length < reach && place >= 0; place--) {
@@ -115,7 +115,7 @@ function joinAround(text: string, at: number, reach: number): Joined {
   return { text: joined, places, whole: places.length < most };
 }
 
-/** A line break, its CR, or the indentation behind it. */
+/** A line break, its CR, or the indentation after it. */
 function isBreak(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code === LF) return true;

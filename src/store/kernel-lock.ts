@@ -6,7 +6,7 @@
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { errnoOf, fileError, TachoError, withPath } from '../lib/errors.ts';
+import { ELSEWHERE, errnoOf, fileError, TachoError, withPath } from '../lib/errors.ts';
 import { processWide } from '../lib/process-wide.ts';
 import { createPrivate, errno, openRead, refuseIrregular, unlinkQuietly } from './files.ts';
 import { openSqlite, SQLITE, sqliteCode } from './index/sqlite.ts';
@@ -126,7 +126,7 @@ function lockError(cause: unknown, path: string): TachoError {
 }
 
 export function noLocks(path: string, cause?: unknown): TachoError {
-  const text = `${path}: this file system does not support file locks: choose another --state-dir`;
+  const text = `${path}: this file system does not support file locks: ${ELSEWHERE}`;
   return new TachoError('state_unusable', text, { stage: STAGE, cause });
 }
 

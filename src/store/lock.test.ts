@@ -165,9 +165,9 @@ test('a file that is no lock is named and stays as it is: text, JSON without an 
 });
 
 test('where no lock can be made the reason is reported', () => {
-  expect(() => takeLock(join(folder, 'none', 'lock'))).toThrow('there is no such file or folder');
+  expect(() => takeLock(join(folder, 'none', 'lock'))).toThrow('no such file or folder');
   mkdirSync(path);
-  expect(() => takeLock(path)).toThrow('a folder is where a file must be');
+  expect(() => takeLock(path)).toThrow('it is a folder, not a file');
   rmSync(path, { recursive: true });
   symlinkSync(join(folder, 'elsewhere'), path);
   expect(() => takeLock(path)).toThrow('symbolic link');

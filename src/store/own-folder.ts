@@ -9,7 +9,7 @@ import {
   openSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, TachoError, withPath } from '../lib/errors.ts';
+import { ELSEWHERE, errnoOf, TachoError, withPath } from '../lib/errors.ts';
 import { withFd } from '../lib/with-fd.ts';
 import { errno, syncFolder } from './files.ts';
 
@@ -54,6 +54,6 @@ function checkOwner(path: string): void {
 }
 
 function foreign(path: string, uid: number): TachoError {
-  const text = `${path}: belongs to another user (uid ${uid}): choose another --state-dir`;
+  const text = `${path}: belongs to another user (uid ${uid}): ${ELSEWHERE}`;
   return new TachoError('state_unusable', text, { stage: STAGE });
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
+import { homeFolder } from '../lib/home.ts';
 import { isAlive, startTicks } from './owner.ts';
 import {
   createSpool,
@@ -24,20 +25,62 @@ import {
   writeMeta,
   writeStdin,
 } from './spool/spool.ts';
-import { openStateDir, resolveStateDir, stateDirAt } from './state-dir.ts';
+import { findStateDir, openStateDir, resolveStateDir, stateDirAt } from './state-dir.ts';
+import { userStatePath } from './user-state.ts';
 
 const RUN = 'r_01m7ek9waharpypwdc3ap3fmfq';
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe('the state folder', () => {
-  test('is named by the flag, then by the environment, then lies in the work folder', () => {
-    const env = { TACHO_HOME: '/home/state' };
-    expect([
-      resolveStateDir({ flag: 'here', env, cwd: '/w' }),
-      resolveStateDir({ flag: null, env, cwd: '/w' }),
-      resolveStateDir({ flag: '', env, cwd: '/w' }),
-      resolveStateDir({ env: { TACHO_HOME: '' }, cwd: '/w' }),
-    ]).toEqual(['/w/here', '/home/state', '/home/state', '/w/.tacho']);
+  verifies('WA-1', 'is named by the flag, else TACHO_HOME, else the nearest .tacho', () => {
+    const top = testFolder();
+    const deep = join(top, 'a', 'b');
+    mkdirSync(deep, { recursive: true });
+    const env = { TACHO_HOME: '/home/state', XDG_STATE_HOME: '/xdg' };
+    const named = [
+      findStateDir({ flag: 'here', env, cwd: '/w' }),
+      findStateDir({ flag: null, env, cwd: '/w' }),
+      findStateDir({ flag: '', env, cwd: '/w' }),
+    ];
+    expect(named).toEqual([
+      { path: '/w/here', source: 'flag' },
+      { path: '/home/state', source: 'environment' },
+      { path: '/home/state', source: 'environment' },
+    ]);
+    const used = () => findStateDir({ env: { ...env, TACHO_HOME: '' }, cwd: deep });
+    expect(used()).toEqual({ path: '/xdg/tacho', source: 'user' });
+    writeFileSync(join(deep, '.tacho'), 'a file is no state folder');
+    mkdirSync(join(top, '.tacho'));
+    expect(used()).toEqual({ path: join(top, '.tacho'), source: 'project' });
+    mkdirSync(join(top, 'a', '.tacho'));
+    expect(used()).toEqual({ path: join(top, 'a', '.tacho'), source: 'project' });
+  });
+
+  const is_root = process.getuid?.() === 0;
+  test.runIf(is_root)('above this folder, a .tacho of another user does not count', () => {
+    const top = testFolder();
+    mkdirSync(join(top, '.tacho'));
+    mkdirSync(join(top, 'a'));
+    chownSync(join(top, '.tacho'), 12_345, 12_345);
+    const env = { XDG_STATE_HOME: '/xdg' };
+    expect(resolveStateDir({ env, cwd: join(top, 'a') })).toBe('/xdg/tacho');
+    expect(resolveStateDir({ env, cwd: top })).toBe(join(top, '.tacho'));
+  });
+
+  verifies('WA-1', 'of a user lies where programs of the platform keep their state', () => {
+    const home = homeFolder();
+    const at = (env: Record<string, string>, platform: NodeJS.Platform) =>
+      userStatePath(env, platform);
+    expect([at({}, 'linux'), at({ XDG_STATE_HOME: 'relative' }, 'linux')]).toEqual([
+      join(home, '.local/state/tacho'),
+      join(home, '.local/state/tacho'),
+    ]);
+    expect([at({}, 'darwin'), at({}, 'win32'), at({ LOCALAPPDATA: '/local' }, 'win32')]).toEqual([
+      join(home, 'Library/Application Support/tacho'),
+      join(home, 'AppData/Local/tacho'),
+      '/local/tacho',
+    ]);
+    expect(at({ XDG_STATE_HOME: '/xdg' }, 'darwin')).toBe('/xdg/tacho');
   });
 
   verifies(
@@ -49,7 +92,7 @@ describe('the state folder', () => {
       mkdirSync(join(path, 'lost+found'));
       writeFileSync(join(path, 'precious.txt'), '');
       expect(() => openStateDir(path)).toThrow(
-        `${path}: holds other things and no records of tacho: choose another --state-dir`,
+        `${path}: holds other things and no records of tacho: choose another folder with --state-dir or TACHO_HOME`,
       );
       expect([readdirSync(path).sort(), modeOf(path)]).toEqual([
         ['lost+found', 'precious.txt'],
@@ -103,12 +146,15 @@ describe('the state folder', () => {
         rmSync(path, { recursive: true, force: true });
         symlinkSync(join(folder, 'elsewhere'), path);
         expect(() => openStateDir(state)).toThrow(
-          `${path}: a symbolic link is there; it is not followed`,
+          `${path}: it is a symbolic link, which is not followed`,
         );
         rmSync(path);
         writeFileSync(path, '');
         if (later.includes(place)) openStateDir(state);
-        else expect(() => openStateDir(state)).toThrow(`${path}: a file is where a folder must be`);
+        else
+          expect(() => openStateDir(state)).toThrow(
+            `${path}: a part of the path is a file, not a folder`,
+          );
       }
     },
   );
@@ -169,7 +215,7 @@ describe('a spool', () => {
     mkdirSync(join(folder, 'precious'));
     writeFileSync(join(folder, 'precious', 'stdout'), 'kept');
     symlinkSync(join(folder, 'precious'), join(state.spool, RUN));
-    expect(() => createSpool(state, RUN)).toThrow('a symbolic link is there');
+    expect(() => createSpool(state, RUN)).toThrow('it is a symbolic link');
     removeSpool(spoolAt(state, RUN));
     expect(readFileSync(join(folder, 'precious', 'stdout'), 'utf8')).toBe('kept');
   });

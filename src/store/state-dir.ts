@@ -1,10 +1,11 @@
 /** The state folder: where it lies, and that it is ours alone (ST-8, ST-9). */
-import { lstatSync, readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { TachoError } from '../lib/errors.ts';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ELSEWHERE, orElsewhere, TachoError } from '../lib/errors.ts';
 import { writeAtomic } from './files.ts';
 import { ownFolder } from './own-folder.ts';
 import { markState } from './state-mark.ts';
+import { userStatePath } from './user-state.ts';
 
 export { ownFolder } from './own-folder.ts';
 
@@ -13,15 +14,53 @@ const STAGE = 'state';
 /** Absolute paths of what a state folder holds. */
 export type StateDir = Readonly<ReturnType<typeof stateDirAt>>;
 
-export function resolveStateDir(options: {
+/** The folder that commands use, and why. */
+export interface StatePlace {
+  path: string;
+  /** `project`: a `.tacho` folder here or above. `user`: the user's store. */
+  source: 'flag' | 'environment' | 'project' | 'user';
+}
+
+interface Looking {
   flag?: string | null | undefined;
-  env: Record<string, string | undefined>;
+  env: Readonly<Record<string, string | undefined>>;
   /** Default: that of the process. */
   cwd?: string;
-}): string {
-  const { flag, env, cwd = process.cwd() } = options;
+}
+
+export const resolveStateDir = (options: Looking): string => findStateDir(options).path;
+
+/** Nothing is made or checked. */
+export function findStateDir({ flag, env, cwd = process.cwd() }: Looking): StatePlace {
   // An empty name is none: `--state-dir "$UNSET"` does not mean the folder we are in.
-  return resolve(cwd, flag || env.TACHO_HOME || '.tacho');
+  if (flag) return { path: resolve(cwd, flag), source: 'flag' };
+  if (env.TACHO_HOME) return { path: resolve(cwd, env.TACHO_HOME), source: 'environment' };
+  const project = projectState(resolve(cwd));
+  if (project !== null) return { path: project, source: 'project' };
+  return { path: userStatePath(env), source: 'user' };
+}
+
+export const PROJECT_STATE = '.tacho';
+
+/** The nearest `.tacho` from `cwd` upwards. Above `cwd`, another user's does not count: anybody can make one in /tmp. */
+function projectState(cwd: string): string | null {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const path = join(folder, PROJECT_STATE);
+    const found = statOf(path);
+    const is_folder = found?.isDirectory() || found?.isSymbolicLink();
+    if (is_folder && (folder === cwd || found?.uid === (process.getuid?.() ?? found?.uid)))
+      return path;
+    if (dirname(folder) === folder) return null;
+  }
+}
+
+/** Null: nothing is there, or it cannot be seen. */
+function statOf(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch {
+    return null;
+  }
 }
 
 /** The paths alone; nothing is made or checked. */
@@ -52,7 +91,8 @@ const MADE_LATER = ['logs', 'archive', 'tmp', 'outbox', 'live', join('live', 'jo
 export function openStateDir(path: string): StateDir {
   const state = stateDirAt(path);
   refuseForeign(state.path);
-  ownFolder(state.path, true);
+  refuseShared(state.path);
+  ownRoot(state.path);
   for (const folder of [state.journal, state.spool, state.transcripts]) ownFolder(folder, false);
   for (const folder of MADE_LATER.map((name) => join(state.path, name)))
     if (isFolderOrLink(folder)) ownFolder(folder, false);
@@ -63,17 +103,46 @@ export function openStateDir(path: string): StateDir {
 
 /** Not a file in the way: it ends what needs the folder, and no recording. */
 function isFolderOrLink(path: string): boolean {
+  const found = statOf(path);
+  return found !== null && (found.isSymbolicLink() || found.isDirectory());
+}
+
+/**
+ * Names that a state folder may have before it has a journal: those that tacho makes, the facts about the user, and that of a
+ * fresh volume.
+ */
+const AT_THE_START =
+  /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|known|\.gitignore|lost\+found)$/;
+
+/** Whether there is a store to look at. A folder that cannot be opened counts, so that opening it reports why. */
+export function hasState(path: string): boolean {
+  if (statOf(path) === null) return false;
   try {
-    const found = lstatSync(path);
-    return found.isSymbolicLink() || found.isDirectory();
+    const names = readdirSync(path);
+    return names.includes('journal') || !names.every((name) => AT_THE_START.test(name));
   } catch {
-    return false;
+    return true;
   }
 }
 
-/** What may stand in a state folder that has no journal yet: what tacho makes, and what a fresh volume has. */
-const AT_THE_START =
-  /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|\.gitignore|lost\+found)$/;
+/** Closing the user's folder to others would make facts count that they may have written. */
+function refuseShared(path: string): void {
+  const found = statOf(path);
+  if (process.getuid === undefined || path !== userStatePath() || !found?.isDirectory()) return;
+  if (found.uid !== process.getuid() || (found.mode & 0o022) === 0) return;
+  const text = `${path}: others can write it: look into it, then run chmod 700, or ${ELSEWHERE}`;
+  throw new TachoError('state_unusable', text, { stage: STAGE });
+}
+
+function ownRoot(path: string): void {
+  try {
+    ownFolder(path, true);
+  } catch (error) {
+    if (!(error instanceof TachoError)) throw error;
+    const { code, stage, cause, message } = error;
+    throw new TachoError(code, orElsewhere(message), { stage, cause });
+  }
+}
 
 /** A folder that is used for something else keeps its mode and stays without our files. */
 function refuseForeign(path: string): void {
@@ -83,7 +152,7 @@ function refuseForeign(path: string): void {
   if (process.getuid !== undefined && found.uid !== process.getuid()) return;
   const names = readdirSync(path);
   if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
-  const text = `${path}: holds other things and no records of tacho: choose another --state-dir`;
+  const text = `${path}: holds other things and no records of tacho: ${ELSEWHERE}`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 

@@ -14,7 +14,7 @@ import { succeeds } from '../../test/e2e/needs.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { testFolder } from '../../test/fixtures/folder.ts';
 import { openSecretHash, secretHash } from './journal/hash.ts';
-import { openStateDir } from './state-dir.ts';
+import { hasState, openStateDir } from './state-dir.ts';
 import { adoptState, isOwnState } from './state-mark.ts';
 import { forget, isKnown, listFacts, remember, userStatePath } from './user-state.ts';
 
@@ -133,6 +133,25 @@ describe('the mark of a state folder', () => {
 
 describe("the user's own state", () => {
   const FACT = { kind: 'config', path: '/r/tacho.yaml', key: 'k', notes: ['starts x'] } as const;
+
+  verifies('WA-1', "holds the user's store beside the facts, and is its own", () => {
+    useUserState();
+    remember({ ...FACT, notes: [] });
+    expect(hasState(userStatePath())).toBe(false);
+    openStateDir(userStatePath());
+    const path = userStatePath();
+    expect([hasState(path), isOwnState(path), isKnown(FACT)]).toEqual([true, true, true]);
+  });
+
+  test('is no store where others can write it: closing it would make their facts count', () => {
+    useUserState();
+    remember({ ...FACT, notes: [] });
+    chmodSync(userStatePath(), 0o777);
+    expect(() => openStateDir(userStatePath())).toThrow('others can write it');
+    chmodSync(userStatePath(), 0o755);
+    openStateDir(userStatePath());
+    expect(isKnown(FACT)).toBe(true);
+  });
 
   test('remembers facts one by one and forgets them', () => {
     useUserState();

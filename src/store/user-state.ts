@@ -29,11 +29,24 @@ export interface Fact {
 
 type FactId = Omit<Fact, 'notes'>;
 
-/** `$XDG_STATE_HOME/tacho`, else `~/.local/state/tacho`. */
-export function userStatePath(env: NodeJS.ProcessEnv = process.env): string {
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where programs of a platform keep the state of a user, if not in `~/.local/state`. */
+const USUAL_PLACES: Partial<Record<NodeJS.Platform, (env: Env) => string>> = {
+  darwin: () => join(homeFolder(), 'Library', 'Application Support'),
+  win32: ({ LOCALAPPDATA: given = '' }) =>
+    isAbsolute(given) ? given : join(homeFolder(), 'AppData', 'Local'),
+};
+
+/** The user's store, and the facts about this user: `$XDG_STATE_HOME/tacho`, else the usual place of the platform. */
+export function userStatePath(
+  env: Env = process.env,
+  platform: NodeJS.Platform = process.platform,
+): string {
   const { XDG_STATE_HOME: given = '' } = env;
   // The XDG specification has relative paths ignored.
-  return join(isAbsolute(given) ? given : join(homeFolder(), '.local', 'state'), 'tacho');
+  if (isAbsolute(given)) return join(given, 'tacho');
+  return join(USUAL_PLACES[platform]?.(env) ?? join(homeFolder(), '.local', 'state'), 'tacho');
 }
 
 export const hashOf = (text: string | Uint8Array) =>

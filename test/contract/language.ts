@@ -20,7 +20,7 @@ export const WORDINGS: readonly Wording[] = [
   { pattern: /\b(?:go|goes|going|gone|went) on\b/i, instead: 'continue, resume, happen' },
   { pattern: /\bso (?:many|often)\b/i, instead: 'N, at most N' },
   { pattern: /\bchances?\b/i, instead: 'random' },
-  { pattern: /\ba word (?:on|how|that|about)\b/i, instead: 'a note, a message' },
+  { pattern: /\ba word (?:on|how|about)\b/i, instead: 'a note, a message' },
   { pattern: /\bwho(?:se|ever)\b/i, instead: 'name the subject' },
   { pattern: /\bis said\b/i, instead: 'is reported' },
   {

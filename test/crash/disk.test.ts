@@ -100,7 +100,7 @@ verifies(
     mount(['-o', 'remount,ro'], disk);
     const journal = openJournal(state.journal);
     await expect(journal.append([entry(1)])).rejects.toThrow(
-      `${state.journal}: the file system is read-only: choose another --state-dir`,
+      `${state.journal}: the file system is read-only: choose another folder with --state-dir or TACHO_HOME`,
     );
     expect(() => openStateDir(join(disk, 'other'))).toThrow(
       `${disk}/other: the file system is read-only`,

@@ -115,11 +115,15 @@ verifies('ST-9', 'a read-only state folder: one record, exit 70, what to do', as
   spawnSync('mount', ['-o', 'remount,ro', place.state]);
   const result = await tacho(demo('fixed'));
   expect([result.code, result.records.length]).toEqual([70, 1]);
-  expect(finished(result).error).toMatch(/read-only: choose another --state-dir/);
+  expect(finished(result).error).toMatch(
+    /read-only: choose another folder with --state-dir or TACHO_HOME/,
+  );
   expect(finished(result).error).toContain(place.state);
   const human = await tacho(['run', '--agent', 'demo', 'please']);
   expect([human.code, human.stdout]).toEqual([70, '']);
-  expect(human.stderr).toMatch(/^error: .*read-only: choose another --state-dir\n$/);
+  expect(human.stderr).toMatch(
+    /^error: .*read-only: choose another folder with --state-dir or TACHO_HOME\n$/,
+  );
 });
 
 const IN_THE_WAY: [string, string, (path: string) => void][] = [

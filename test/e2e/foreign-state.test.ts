@@ -11,7 +11,7 @@ const place = usePlace();
 
 const COMMANDS = [
   demo('default'),
-  ['runs', 'rm', 'last'],
+  ['runs', 'rm', 'last', '--yes'],
   ['runs', 'gc', '--max-runs', '0'],
   ['runs', 'recover', '--trust'],
 ];
@@ -38,7 +38,7 @@ for (const name of ['live', 'outbox', 'tmp', 'logs', 'archive'])
     for (const args of COMMANDS) {
       const { code, stderr } = await place.tacho(args, { cwd: clone, env: { TACHO_HOME: state } });
       expect([code === 0, stderr]).toEqual([false, expect.stringContaining(join(state, name))]);
-      expect(stderr).toContain('a symbolic link is there; it is not followed');
+      expect(stderr).toContain('it is a symbolic link, which is not followed');
     }
     expect(filesBelow(project)).toEqual(before);
   });

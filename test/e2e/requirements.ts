@@ -166,6 +166,10 @@ const DASHBOARD: Texts = {
   11: 'tested in a real browser',
 };
 
+const WATCH: Texts = {
+  1: 'one store per user, .tacho here or above instead; every run records its project',
+};
+
 export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('RE', RUN_EVENTS, now),
   ...requirements('AG', AGENTS, now),
@@ -175,5 +179,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('LP', LIVE, now),
   ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
+  ...requirements('WA', WATCH, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];

@@ -44,7 +44,7 @@ verifies(
       const reopened = performance.now();
       const again = openIndex(state);
       expect([...again.listRuns({ limit: 5 })]).toHaveLength(5);
-      expect(again.findRun(runId(9_999))?.run_id).toBe(runId(9_999));
+      expect(again.findRuns(runId(9_999))).toHaveLength(1);
       const reader = openJournal(state.journal, { index: again });
       expect(await reader.lastSeq(runId(7), 'capture')).toBe(1_000);
       expect(performance.now() - reopened).toBeLessThan(20_000);

@@ -138,7 +138,7 @@ verifies(
     symlinkSync(victim, join(state.journal, 'tombstones.jsonl'));
     const { deleteRuns } = await import('../../src/store/journal/tombstones.ts');
     const index = openIndex(state);
-    expect(() => deleteRuns(state, index, [id])).toThrow('a symbolic link is there');
+    expect(() => deleteRuns(state, index, [id])).toThrow('it is a symbolic link');
     index.close();
     expect(readFileSync(victim, 'utf8')).toBe('kept');
   },

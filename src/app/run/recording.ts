@@ -1,5 +1,6 @@
 /** Everything a run is recorded with, opened together and closed together. */
 import { Pipeline } from '../../capture/pipeline.ts';
+import { projectOf } from '../../capture/source/project.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -122,6 +123,7 @@ export function pipelineOf(request: PipelineRequest, { run_id, gate }: Recording
       run_id,
       agent: agent.id,
       cwd,
+      project: projectOf(cwd),
       prompt,
       config,
       started_ms,

@@ -3,6 +3,7 @@
  * the request says (RO-9, LP-8, LP-14). `tacho run`, the library and evals start theirs here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newRunId } from '../../lib/ids.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { type Caught, caughtBy } from '../../projections/fail-on.ts';
 import { type RunReport, RunReportFold } from '../../projections/run-report.ts';
@@ -18,15 +19,23 @@ export interface RunWatcher {
   views(last: boolean): readonly View[] | Promise<readonly View[]>;
   /** After an attempt, while its live session is still open; null: it could not be started. */
   ended?(result: RunResult | null): Promise<void>;
+  /** Notes for people, before the first attempt. */
+  note?(text: string): void | Promise<void>;
   /** Why there is another attempt, and when. */
   retrying?(text: string): void | Promise<void>;
   /** Problems of the live session. */
   live?(text: string): void;
 }
 
+/** A request that is still being checked. */
+interface ComingRequest {
+  run_id: string;
+  request: Promise<RunRequest>;
+}
+
 export interface AgentRunResult extends RunResult {
   report: RunReport;
-  /** The conditions of `fail_on` that the run meets. */
+  /** The conditions of `failOn` that the run meets. */
   caught: Caught[];
 }
 
@@ -38,8 +47,9 @@ const REPORT = 'the list of calls';
 const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
-/** Returns at once; the result is that of the last attempt. After an abort no other attempt is made. */
-export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): AgentRun {
+/** Returns at once; the result is that of the last attempt. After an abort there is no further attempt. */
+export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher): AgentRun {
+  let { run_id } = given;
   let running: RunControl | null = null;
   let cause: string | null = null;
   const aborted = new AbortController();
@@ -75,7 +85,8 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
   }
 
   async function attempts(): Promise<AgentRunResult> {
-    const first = await given;
+    const first = 'request' in given ? await given.request : given;
+    for (const text of first.notes) await watcher.note?.(text);
     const { times, wait_ms } = first.retry;
     let current = FIRST_ATTEMPT;
     let tried = await attempt(first, times === 0);
@@ -87,13 +98,17 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
       await sleep(pause_ms, undefined, { signal: aborted.signal }).catch(() => {});
       if (aborted.signal.aborted) break;
       current = next;
-      const request = { ...first, config: { ...first.config, attempt: current } };
+      run_id = newRunId(first.clock.now(), first.random);
+      const request = { ...first, run_id, config: { ...first.config, attempt: current } };
       tried = await attempt(request, current.number > times);
     }
     return tried.result;
   }
 
   return {
+    get run_id() {
+      return run_id;
+    },
     input,
     result: attempts(),
     abort(why) {

@@ -1,5 +1,7 @@
 /** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
 import {
+  accessSync,
+  constants,
   existsSync,
   lstatSync,
   readdirSync,
@@ -9,14 +11,20 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { lookUpProgram } from '../../capture/source/find-program.ts';
-import { TachoError } from '../../lib/errors.ts';
+import { fileError, orElsewhere, TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { listOutboxes, takeOutbox } from '../../store/outbox/outbox.ts';
 import { isRecorded, listSpools } from '../../store/spool/spool.ts';
-import { openStateDir, type StateDir, stateDirAt } from '../../store/state-dir.ts';
+import {
+  hasState,
+  openStateDir,
+  type StateDir,
+  type StatePlace,
+  stateDirAt,
+} from '../../store/state-dir.ts';
 import { isOwnState } from '../../store/state-mark.ts';
 import { foreignState, NOT_RECOVERED } from '../config/own-state.ts';
 import { livePaths } from '../live/paths.ts';
@@ -32,9 +40,9 @@ export interface Finding {
 const DISK_LEAST_BYTES = 100 * 1024 * 1024;
 const CLOCK_MOST_MS = 60_000;
 
-export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+export async function examine(place: StatePlace, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const findings: Finding[] = [{ name: 'node', ok: true, detail: process.versions.node }];
-  const state = openState(state_dir, findings);
+  const state = openState(place, findings);
   if (state !== null) {
     findings.push(writing(state), disk(state), clock(state), index(state));
     findings.push(await spool(state), ...live(state));
@@ -43,17 +51,38 @@ export async function examine(state_dir: string, env: NodeJS.ProcessEnv): Promis
   return findings;
 }
 
-function openState(path: string, findings: Finding[]): StateDir | null {
+/** Why this state folder is used. */
+const REASONS: Readonly<Record<StatePlace['source'], string>> = {
+  flag: '--state-dir',
+  environment: 'TACHO_HOME',
+  project: 'the nearest .tacho folder, here or above',
+  user: 'your own store; tacho init creates one for this folder',
+};
+
+/** A folder that is not there is not made. */
+function openState({ path, source }: StatePlace, findings: Finding[]): StateDir | null {
+  const found = (ok: Finding['ok'], detail: string) =>
+    findings.push({ name: 'state folder', ok, detail });
+  const place = `${path} (${REASONS[source]})`;
   try {
+    if (!hasState(path)) {
+      accessSync(existingParent(path), constants.W_OK | constants.X_OK);
+      found(true, `${place}: the first run creates it`);
+      return null;
+    }
     const state = openStateDir(path);
     const own = isOwnState(state.path);
     const foreign = foreignState(state.path, `${NOT_RECOVERED}, and nothing of it is sent`);
-    findings.push({ name: 'state folder', ok: own || null, detail: own ? state.path : foreign });
+    found(own || null, own ? place : `${foreign} (${REASONS[source]})`);
     return state;
   } catch (error) {
-    findings.push({ name: 'state folder', ok: false, detail: (error as Error).message });
+    found(false, orElsewhere(fileError(error, path, 'state').message));
     return null;
   }
+}
+
+function existingParent(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existingParent(dirname(path));
 }
 
 /** Writes, reads and removes a file where the journal lies. */

@@ -1,14 +1,19 @@
 /** A recorded run from its journal, through the same projections as the live one. */
 import { TachoError } from '../../lib/errors.ts';
-import { isRunId } from '../../lib/ids.ts';
+import { isRunId, shortRunIds } from '../../lib/ids.ts';
+import { localMinute } from '../../lib/local-time.ts';
 import type { Event } from '../../model/event.ts';
+import type { Candidate } from '../../store/index/find-run.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { CAPTURE_SOURCE, type EventSink } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
 
-/** The id of the run that `text` names: an id, its beginning, or `last`. */
+/**
+ * The id of the run that `text` names: `last`, `last~N`, a run id, the agent's session id, or a unique beginning of either.
+ * The only reader of such names.
+ */
 export async function findRunId(state: StateDir, text: string): Promise<string> {
   using index = openIndex(state);
   return runIdIn(state, index, text);
@@ -22,11 +27,31 @@ export function findRunIds(state: StateDir, texts: readonly string[]): string[] 
 
 /** The same in an index that is open. */
 export function runIdIn(state: StateDir, index: Index, text: string): string {
-  const found = index.findRun(text);
-  if (found !== null) return found.run_id;
-  throw new TachoError('not_found', `no run "${text}" in ${state.path}: see tacho runs list`, {
-    stage: 'find',
-  });
+  const found = index.findRuns(text);
+  const [run] = found;
+  if (run === undefined) throw unknownRun(state, text);
+  if (found.length > 1) throw ambiguousRun(found, text);
+  return run.run_id;
+}
+
+function unknownRun({ path }: StateDir, text: string): TachoError {
+  const say = `no run "${text}" in ${path}: give a run id, a session id, the beginning of one, last or last~1; tacho runs list shows the runs`;
+  return new TachoError('not_found', say, { stage: 'find' });
+}
+
+const CANDIDATES_SHOWN = 5;
+
+function ambiguousRun(found: readonly Candidate[], text: string): TachoError {
+  const names = shortRunIds(found.map(({ run_id }) => run_id));
+  const lines = found
+    .slice(0, CANDIDATES_SHOWN)
+    .map(
+      ({ started_ms, agent }, at) =>
+        `\n  ${names[at]}  ${localMinute(started_ms) ?? 'unknown time'}  ${agent}`,
+    );
+  const more = found.length > CANDIDATES_SHOWN ? '\n  …' : '';
+  const say = `"${text}" is the name of several runs; give the id of one:${lines.join('')}${more}`;
+  return new TachoError('usage', say, { stage: 'find' });
 }
 
 /** The events of a run in the order of the journal. `known`: for who reads many runs, one index for all of them. */

@@ -5,8 +5,10 @@ import { jsonIn, nestsDeeper } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { checkTranscript } from '../../model/generated/checks.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
+import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
@@ -16,6 +18,8 @@ const TRANSCRIPT_BYTES_MAX = 512 * 1024 * 1024;
 
 export interface Shown {
   view: TranscriptView;
+  /** Null: a transcript of a file. */
+  outcome: RunOutcome | null;
   /** The transcript as one line of JSON. */
   json(): Iterable<string | Buffer>;
 }
@@ -29,7 +33,27 @@ export async function showRun(
   const run_id = await findRunId(state, run);
   using writer = new TranscriptWriter({ tmp: state.tmp });
   const { view, pieces } = writer.finish(await writer.pushAll(journalledEvents(state, run_id)));
-  await show({ view, json: pieces });
+  await show({ view, outcome: storedOutcome(state, run_id), json: pieces });
+}
+
+/** The outcome of a run as the index has it. */
+export function storedOutcome(state: StateDir, run_id: string): RunOutcome {
+  using index = openIndex(state);
+  return index.getRun(run_id) as RunOutcome;
+}
+
+/** The call or step that the event with this number belongs to; null: there is no such event. */
+export async function placeOfEvent(
+  state: StateDir,
+  run_id: string,
+  seq: number,
+): Promise<{ call: string } | { step: number } | null> {
+  for await (const event of journalledEvents(state, run_id)) {
+    if (event.seq !== seq) continue;
+    const { call_id } = event.data as { call_id?: string | null };
+    return typeof call_id === 'string' ? { call: call_id } : { step: event.step };
+  }
+  return null;
 }
 
 /** The transcripts of a file, one per line. */
@@ -65,6 +89,7 @@ function transcriptAt(text: string, path: string, line: number): Transcript {
 
 export const shownFile = (transcript: Transcript): Shown => ({
   view: viewOf(transcript),
+  outcome: null,
   json: () => [`${JSON.stringify(transcript)}\n`],
 });
 

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
+import { PROJECT_STATE } from '../../store/state-dir.ts';
 import { adoptState, leftIn } from '../../store/state-mark.ts';
 import { type Fact, forget, listFacts, userStatePath } from '../../store/user-state.ts';
 import { findConfig, loadConfig } from '../config/config.ts';
@@ -36,7 +37,7 @@ export async function trustable(
         () => [],
       )),
     );
-  const places = [real, join(real, '.tacho'), ...(state_dir === null ? [] : [state_dir])];
+  const places = [real, join(real, PROJECT_STATE), ...(state_dir === null ? [] : [state_dir])];
   const states = places.filter(isState).map((place) => realpathSync(place));
   found.push(...[...new Set(states)].map(stateFound));
   return found.filter(asksSomething);

@@ -1,10 +1,11 @@
 /** A git work tree at one moment: which files differ from its last commit, and what they hold. */
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { own } from '../../lib/own.ts';
 import { CAPTURE_LIMITS } from '../limits.ts';
 import { ABSENT, type FileState, oidOf, readState } from './file-state.ts';
 import { type GitFailure, type GitRun, listConfig, runGit, withoutFilters } from './git.ts';
+import { repositoryAbove } from './project.ts';
 import type { Worktree, WorktreeLimit } from './worktree.ts';
 
 export interface SnapshotOptions {
@@ -47,14 +48,6 @@ export async function snapshotWorktree(
   } catch {
     // The folder went away meanwhile: there is nothing to compare.
     return null;
-  }
-}
-
-/** The nearest folder, this one or above it, that has a `.git`; null: git would find no repository either. */
-function repositoryAbove(cwd: string): string | null {
-  for (let top = cwd; ; top = dirname(top)) {
-    if (existsSync(join(top, '.git'))) return top;
-    if (dirname(top) === top) return null;
   }
 }
 

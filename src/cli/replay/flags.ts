@@ -1,21 +1,28 @@
-/** `tacho replay RUN`: what a run printed, from its journal (ST-10). */
+/** `tacho replay RUN`: the output of a run again, from its journal (ST-10). */
 import { type Command, Option } from 'commander';
 import type { OutputMode } from '../../model/words.ts';
 import { RUN_ARGUMENT } from '../arguments.ts';
 import type { Io } from '../command.ts';
 import { runsOf } from '../state.ts';
 
+const EXAMPLES = `
+Prints what "tacho run" printed. To read a run, use "tacho show".
+
+Examples:
+  $ tacho replay last
+  $ tacho replay last --output json > run.jsonl`;
+
 export function defineReplay(program: Command, io: Io): void {
   program
     .command('replay')
-    .description('print a recorded run again, from its journal')
+    .description('print the output of a recorded run again, from its journal')
     .argument(...RUN_ARGUMENT)
     .addOption(
-      new Option('--output <mode>', 'human text or JSON records')
+      new Option('--output <mode>', 'human text, or the JSON records of the run, byte for byte')
         .choices(['human', 'json'])
         .default('human'),
     )
-    .addHelpText('after', '\nExamples:\n  $ tacho replay last\n  $ tacho replay last --output json')
+    .addHelpText('after', EXAMPLES)
     .action(async (run: string, { output }: { output: OutputMode }) => {
       const { replay } = await import('../../app/runs/replay.ts');
       const { createPresenter } = await import('../present.ts');

@@ -106,7 +106,6 @@ async function runRecorded(input: RunArguments, progress: { show: Show | null })
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(request.live.url, io);
   }
-  for (const text of request.notes) await io.err.write(`note: ${text}\n`);
   const acting = { ...actingOf(flags.trust, io), target: request.live };
   const finishLeft = await startLeft(request.state_dir, acting);
   const present = { stream: flags.stream ?? false, cwd: request.cwd };
@@ -130,11 +129,13 @@ async function runRecorded(input: RunArguments, progress: { show: Show | null })
       ...files.finish(result.outcome.message),
       ...(await reportToCi(result, flags, io)),
     ].filter((text) => text !== null);
+    await show.left();
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
     await io.err.write(caughtText(result));
     return wrong.length === 0 ? codeOf(result) : EXIT_SOFTWARE;
   } finally {
     release();
+    await progress.show?.close();
     await finishLeft((text) => io.err.write(text));
     files.close();
   }
@@ -172,14 +173,14 @@ async function optionsOf({ flags, io, args, prompt }: RunArguments) {
     ...agentRunOptions(flags),
     ...{ agent, target, model, cwd, approve, args, env, resume, stream, redact, tui },
     command: flags.command === undefined ? undefined : [placed(flags.command)],
-    timeout_ms: inMs(flags.timeout),
-    state_dir: io.state_flag,
-    keep_raw: flags.keepRaw,
+    timeoutMs: inMs(flags.timeout),
+    stateDir: io.state_flag,
+    keepRaw: flags.keepRaw,
     labels: flags.label,
-    fail_on: flags.failOn as FailOn[] | undefined,
-    output_mode: flags.output,
-    events_path: flags.events,
-    final_output_path: flags.finalOutput,
+    failOn: flags.failOn as FailOn[] | undefined,
+    outputMode: flags.output,
+    eventsPath: flags.events,
+    finalOutputPath: flags.finalOutput,
   };
   const options = await withTarget(asked, actingOf(flags.trust, io));
   return { ...options, prompt: await promptOf(prompt, io) };

@@ -59,7 +59,7 @@ function outputFlags(command: Command): void {
         .default('human'),
     )
     .option('--stream', 'print text while it arrives (json: as model_delta records)')
-    .option('--tui', 'show the run full-screen while it runs')
+    .option('--tui', 'show the run full-screen; q leaves the view, the run continues')
     .option('--json-file <path>', 'also write the records of --output json to this file')
     .option('--final-output <path>', 'write the whole final text to this file')
     .option('--events <path>', 'write the internal events to this file, as JSONL');

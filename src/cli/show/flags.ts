@@ -1,31 +1,44 @@
-/** `tacho show RUN`: a run's transcript, for people. */
+/** `tacho show [RUN]`: a run for people, its outcome and its transcript. */
 import type { Command } from 'commander';
 import type { Io } from '../command.ts';
 import type { ShowFlags } from './action.ts';
 
 const EXAMPLES = `
+--at starts at a point of the run:
+  3           step 3
+  toolu_01ab  the message with the call of this id, or of an id that begins so
+  seq:120     the call or step of event 120, as numbered in --events files and problem reports
+
+Related commands: "tacho runs show" prints the stored outcome alone, as "tacho show --summary" does;
+"tacho replay" prints what "tacho run" printed.
+
 Examples:
-  $ tacho show last
+  $ tacho show                              the last run
+  $ tacho show last~1 --at 3                the run before it, from step 3 on
   $ tacho show last --tool Bash --full
   $ tacho show run.transcript.jsonl --json`;
 
 export function defineShow(program: Command, io: Io): void {
   program
     .command('show')
-    .description("show a run's transcript: what was asked, said and called, folded to be read")
-    .argument('[run]', 'run id, the beginning of one, "last", or a transcript file')
+    .description('read a run: its outcome, then its transcript')
+    .argument(
+      '[run]',
+      'last, last~N, a run or session id, the beginning of one, or a transcript file (default: last)',
+    )
     .option('--last', 'the last run')
-    .option('--full', 'nothing folded: whole texts, inputs and outputs')
-    .option('--thinking', "the model's thinking too")
+    .option('--at <point>', 'start at a step, a call or an event (see below)')
+    .option('--summary', 'only the outcome')
+    .option('--full', 'print texts, inputs and outputs whole')
+    .option('--thinking', "include the model's thinking")
     .option('--tool <name>', 'only calls of this tool')
-    .option('--json', 'the transcript as one line of JSON')
-    .option('--no-pager', 'print at once, also on a terminal')
+    .option('--json', 'print the transcript as one line of JSON; with --summary the outcome')
+    .option('--no-pager', 'do not start a pager')
     .addHelpText('after', EXAMPLES)
     .action(async (run: string | undefined, flags: ShowFlags, command: Command) => {
-      const named = run ?? (flags.last ? 'last' : undefined);
-      if (named === undefined || (run !== undefined && flags.last))
-        command.error('error: say which run to show: RUN, a transcript file, or --last');
+      if (run !== undefined && flags.last)
+        command.error('error: give either a run or --last, not both');
       const { show } = await import('./action.ts');
-      await show(named as string, flags, io);
+      await show(run ?? 'last', flags, io);
     });
 }

@@ -1,7 +1,7 @@
-/** Where a value departs from a JSON Schema of ours. The generated checks find out whether it does. */
+/** Finds where a value violates one of tacho's JSON Schemas. The generated checks decide whether it does. */
 import { fieldName, type Path } from './mistakes.ts';
 
-/** The part of JSON Schema that our schemas use. */
+/** The subset of JSON Schema that tacho's schemas use. */
 export interface JsonSchema {
   type?: string;
   const?: unknown;
@@ -19,7 +19,7 @@ export interface JsonSchema {
 
 type SchemaFault = { at: Path } & (
   | { kind: 'wrong'; expected: string; value: unknown }
-  /** `at` is the place of the missing field, `holder` the map that lacks it. */
+  /** `at` is the path of the missing field, `holder` the map that lacks it. */
   | { kind: 'missing'; holder: Record<string, unknown>; schema: JsonSchema }
   | { kind: 'unknown' }
 );
@@ -27,10 +27,10 @@ type SchemaFault = { at: Path } & (
 export const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
-/** The only pattern in our schemas is that of a time. */
+/** The only pattern in tacho's schemas is that of a time. */
 export const TIME_LIKE = 'a time like 2026-03-03T10:00:00.037Z';
 
-/** A schema in words. */
+/** A readable description of a schema. */
 function wording(schema: JsonSchema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
@@ -45,7 +45,7 @@ function wording(schema: JsonSchema): string {
   return `of type ${schema.type ?? 'any'}`;
 }
 
-/** Whether the value itself is allowed, whatever is in it. */
+/** Whether the value itself is valid, apart from its contents. */
 function holds(schema: JsonSchema, value: unknown): boolean {
   const { type, minimum, minLength, pattern } = schema;
   if (schema.const !== undefined) return value === schema.const;
@@ -57,7 +57,7 @@ function holds(schema: JsonSchema, value: unknown): boolean {
   return pattern === undefined || new RegExp(pattern, 'u').test(value as string);
 }
 
-/** All faults, in the order of the schema. */
+/** All violations, in the order of the schema. */
 export function* schemaFaults(
   schema: JsonSchema,
   value: unknown,
@@ -68,7 +68,7 @@ export function* schemaFaults(
     const all = schema.anyOf.map((one) => schemaFaults(one, value, at));
     const firsts = all.map((faults) => faults.next().value);
     if (firsts.includes(undefined)) return;
-    // Faults inside the value are those of the alternative that it was meant to be.
+    // Report violations against the alternative that the value was meant to be.
     const meant = firsts.findIndex((fault) => fault !== undefined && fault.at.length > at.length);
     yield firsts[meant] ?? wrong();
     if (meant >= 0) yield* all[meant] ?? [];
@@ -87,7 +87,7 @@ function* faultsInMap(
   const { properties = {}, required = [], additionalProperties } = schema;
   for (const [name, child] of Object.entries(properties)) {
     const here = [...at, name];
-    // A required text that is empty counts as missing.
+    // An empty required text counts as missing.
     const empty = holder[name] === '' && child.minLength !== undefined;
     if (Object.hasOwn(holder, name) && !(empty && required.includes(name)))
       yield* schemaFaults(child, holder[name], here);
@@ -108,7 +108,7 @@ function textOf(fault: SchemaFault): string {
   return `${fieldName(at)} must be ${expected}${received}`.trimStart();
 }
 
-/** The first fault as `field why`; null: none that this knows of. */
+/** The first violation as `field why`; null if none is found. */
 export function schemaFault(schema: JsonSchema, value: unknown): string | null {
   const fault = schemaFaults(schema, value).next().value;
   return fault === undefined ? null : textOf(fault);

@@ -1,4 +1,4 @@
-/** JSON files, with the position of each value. Takes time in proportion to the text. */
+/** JSON files, with the position of each value, in linear time. */
 import { endOfString, jsonFault } from '../json.ts';
 import type { Path, Position, Source } from './mistakes.ts';
 
@@ -14,7 +14,7 @@ export function readJson(path: string, text: string): Source {
   }
 }
 
-/** One value per line, as a list without the lines that are no JSON. */
+/** One value per line, as a list without invalid lines. */
 export function readJsonl(path: string, text: string): Source {
   const lines = text
     .split('\n')
@@ -40,9 +40,9 @@ function positionAt(text: string, offset: number): Position {
   return { line, col: offset - start + 1 };
 }
 
-/** The text is JSON. Of several fields with the same name the last one counts. */
+/** The text must be valid JSON. Of several fields with the same name the last one counts. */
 function offsetOf(text: string, at: Path): number {
-  /** A key or an index of each open map and list; null: the next text is a key. */
+  /** The current key or index of each open map and list; null: the next text is a key. */
   const here: (string | number | null)[] = [];
   let found = 0;
   let begins = true;

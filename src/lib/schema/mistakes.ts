@@ -1,28 +1,30 @@
 /**
- * Mistakes in a file of somebody else. Contract: all mistakes of a file are reported at once and in one form,
- * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them, and no text of the file is in them unescaped.
+ * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one form,
+ * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Text of the file is escaped.
  */
-import { TachoError } from '../errors.ts';
+import { type ErrorCode, TachoError } from '../errors.ts';
 import { forTerminal } from '../foreign-text.ts';
 import { LIMITS } from '../limits.ts';
 
 export type Path = readonly (string | number)[];
 
-/** Both from 1. */
+/** Both are 1-based. */
 export interface Position {
   line: number;
   col: number;
 }
 
-/** A text as a value, with the position of each of its parts. */
+/** A parsed text, with the position of each of its values. */
 export interface Source {
   path: string;
-  /** Undefined: nothing of the text can be read. */
+  /** Undefined: the text cannot be parsed at all. */
   value: unknown;
-  /** Parts that cannot be read. */
+  /** Parts that cannot be parsed. */
   faults: readonly (Position & { message: string })[];
-  /** Of a map's key or of the value itself; of the nearest thing around it when it is not there. */
+  /** The position of a map's key or of the value itself; if it does not exist, of its nearest parent. */
   positionOf(at: Path): Position;
+  /** It is no text: mistakes have no position. */
+  unplaced?: true;
 }
 
 const WORD_CHARS_MAX = 64;
@@ -41,15 +43,16 @@ export const fieldName = (at: Path) =>
     })
     .join('');
 
-function lineOf(path: string, { line, col }: Position, words: string): string {
-  return forTerminal(`${path}:${line}:${col}: ${words}`).replaceAll('\n', '\\n');
+function lineOf(path: string, at: Position | null, words: string): string {
+  const place = at === null ? path : `${path}:${at.line}:${at.col}`;
+  return forTerminal(`${place}: ${words}`).replaceAll('\n', '\\n');
 }
 
 class Lines {
   readonly #kept: string[] = [];
   #count = 0;
 
-  /** A line is made only when it is kept: to look up its position takes as long as the file is wide. */
+  /** Positions are looked up only for mistakes that are kept: a lookup takes time in proportion to the line's length. */
   add(line: () => string): void {
     this.#count += 1;
     if (this.#kept.length < LIMITS.mistakes_max) this.#kept.push(line());
@@ -61,19 +64,21 @@ class Lines {
   }
 }
 
-/** `loose`: field names may be in camelCase, and a field that is null counts as not given. */
+/** `loose`: field names may be in camelCase, and null fields count as missing. */
 export class Report {
   readonly mistakes = new Lines();
   readonly notes = new Lines();
   readonly loose: boolean;
   readonly #stage: string;
+  readonly #code: ErrorCode;
 
-  constructor(stage: string, { loose = false } = {}) {
+  constructor(stage: string, { loose = false, code = 'config_invalid' as ErrorCode } = {}) {
     this.#stage = stage;
+    this.#code = code;
     this.loose = loose;
   }
 
-  /** Begins to read a file; throws where nothing of it can be read. */
+  /** Starts reading a file. Throws when it cannot be parsed at all. */
   open(source: Source): Place {
     for (const fault of source.faults)
       this.mistakes.add(() => lineOf(source.path, fault, fault.message));
@@ -84,11 +89,11 @@ export class Report {
   /** Throws a TachoError with all mistakes, if there are any. */
   end(): void {
     const text = this.mistakes.all().join('\n');
-    if (text !== '') throw new TachoError('config_invalid', text, { stage: this.#stage });
+    if (text !== '') throw new TachoError(this.#code, text, { stage: this.#stage });
   }
 }
 
-/** A part of a file, while it is read. */
+/** A part of a file that is being read. */
 export class Place {
   readonly report: Report;
   readonly at: Path;
@@ -104,18 +109,19 @@ export class Place {
     return new Place(this.report, this.#source, [...this.at, key]);
   }
 
-  /** A function where the words take time to make. */
+  /** A function when the message is expensive to build. */
   mistake(why: string | (() => string)): void {
     this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why()));
   }
 
-  /** No mistake, but worth saying. */
+  /** A warning: not a mistake. */
   note(why: string): void {
     this.report.notes.add(() => this.#line(why));
   }
 
   #line(why: string): string {
     const words = `${fieldName(this.at)} ${why}`.trimStart();
-    return lineOf(this.#source.path, this.#source.positionOf(this.at), words);
+    const { path, unplaced } = this.#source;
+    return lineOf(path, unplaced ? null : this.#source.positionOf(this.at), words);
   }
 }

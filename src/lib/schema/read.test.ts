@@ -139,7 +139,7 @@ test('a file name cannot begin a line of its own', () => {
   expect(() => new Report('test').open(source)).toThrow(/^a\\n::error::b:1:1: no JSON/);
 });
 
-test('a word that is nearly a known one is taken for a slip', () => {
+test('a word that is close to a known one gets a suggestion', () => {
   expect(notKnown('agent', 'demmo', ['demo', 'other'])).toBe(
     'is no known agent; did you mean demo?',
   );

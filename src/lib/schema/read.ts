@@ -1,11 +1,11 @@
-/** Reading foreign data by tables of fields: every mistake is reported with its place, and reading continues. */
+/** Reads foreign data by tables of fields. Every mistake is reported with its place, and reading continues. */
 import { isMap } from '../own.ts';
 import type { Place } from './mistakes.ts';
 
-/** The value in its right form; after a mistake, another one of that form. Only a missing field is left out. */
+/** Returns the value in the expected type; after a mistake, a default of that type. Only missing fields are left out. */
 export type Read<T = unknown> = (value: unknown, place: Place) => T;
 
-/** A Read alone is a field that may be missing. */
+/** A plain Read is an optional field. */
 type Field<T = unknown> =
   | Read<T>
   | {
@@ -61,14 +61,16 @@ const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLo
 interface MapOptions {
   /** Fields that are not in the table are left out, instead of being mistakes. */
   open?: boolean;
+  /** The word for a field in messages. */
+  called?: string;
 }
 
-/** The fields of a map by their names in the table; null when it is no map. */
+/** The fields of a map by their names in the table; null when the value is not a map. */
 export function readMap<F extends Fields>(
   value: unknown,
   fields: F,
   place: Place,
-  { open = false }: MapOptions = {},
+  { open = false, called = 'field' }: MapOptions = {},
 ): Values<F> | null {
   if (!isMap(value)) {
     place.mistake('must be a map');
@@ -80,14 +82,16 @@ export function readMap<F extends Fields>(
   for (const [key, item] of Object.entries(value)) {
     const known = table.get(key) ?? (loose ? table.get(snake(key)) : undefined);
     const here = place.inside(key);
+    // Only a program passes undefined: an option that it leaves out.
+    if (item === undefined) continue;
     if (known === undefined) {
-      if (!open) here.mistake(() => notKnown('field', key, Object.keys(fields)));
+      if (!open) here.mistake(() => notKnown(called, key, Object.keys(fields)));
     } else if (Object.hasOwn(values, known.name))
       here.mistake(`is there already, as ${known.name}`);
     else if (item !== null || known.required || !loose) values[known.name] = known.read(item, here);
   }
   for (const { name, required } of new Set(table.values()))
-    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the field ${name}`);
+    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the ${called} ${name}`);
   return values as Values<F>;
 }
 
@@ -96,17 +100,32 @@ export const mapOf =
   (value, place) =>
     readMap(value, fields, place, options) ?? ({} as Values<F>);
 
-/** `what` says of which kind the word is none. */
+/** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = known.find((name) => distance(name, word) <= edits);
+  const near = nearestWord(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
 
-/** A longer word is like none of ours, and comparing it would take long. */
+/** The known word that a mistyped one may have meant: at most `edits` away, or one that begins with it. */
+export const nearestWord = (
+  word: string,
+  known: readonly string[],
+  edits = 2,
+): string | undefined =>
+  known.find((name) => distance(plain(name), plain(word)) <= edits) ??
+  known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
+
+/** Shorter beginnings match too many words. */
+const PREFIX_CHARS_MIN = 4;
+
+/** The same word in snake_case, kebab-case and camelCase. */
+const plain = (word: string) => word.replace(/[-_]/g, '').toLowerCase();
+
+/** Longer words are not compared: they match no known word, and the comparison is slow. */
 const WORD_CHARS_MAX = 64;
 
-/** Edits between a word of ours and another one. */
+/** Edit distance between a known word and another one. */
 function distance(a: string, b: string): number {
   if (b.length > WORD_CHARS_MAX) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -139,7 +158,7 @@ export const text: Read<string> = (value, place) => {
   return anyText(value, place);
 };
 
-/** A number or a truth value is read as it is written. */
+/** Numbers and booleans are read as text. */
 export const written =
   (read: Read<string>): Read<string> =>
   (value, place) =>
@@ -166,7 +185,7 @@ export const ratio = figure(0, 1);
 export const over0 = (what = 'a number') =>
   rule((value) => isNumber(value) && value > 0, `must be ${what} over 0`, 1);
 
-/** `more`: what else may be there, for the message. */
+/** `more`: further allowed values, for the message. */
 export const oneOf = <const T>(words: readonly T[], more = ''): Read<T> =>
   rule(
     (value) => (words as readonly unknown[]).includes(value),
@@ -179,7 +198,7 @@ export const orNull =
   (value, place) =>
     value === null ? null : read(value, place);
 
-/** The first for a value that passes the test, else the second. */
+/** Uses the first reader for values that pass the test, otherwise the second. */
 export const when =
   <T, U>(test: (value: unknown) => boolean, first: Read<T>, second: Read<U>): Read<T | U> =>
   (value, place) =>
@@ -193,7 +212,7 @@ export const listOf =
     return [];
   };
 
-/** A list with something in it. */
+/** A list that is not empty. */
 export const filled =
   <T>(read: Read<T[]>): Read<T[]> =>
   (value, place) => {
@@ -203,7 +222,7 @@ export const filled =
 
 export const texts = listOf(anyText, 'must be a list of texts');
 
-/** A map of any names. */
+/** A map with arbitrary keys. */
 export const named =
   <T>(read: Read<T>, why = 'must be a map'): Read<Record<string, T>> =>
   (value, place) => {
@@ -212,7 +231,7 @@ export const named =
     return Object.fromEntries(entries.map(([key, item]) => [key, read(item, place.inside(key))]));
   };
 
-/** For a field that is known and has no effect. */
+/** For a known field without effect. */
 export const unused =
   (why: string): Read =>
   (value, place) => {

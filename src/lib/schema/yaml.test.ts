@@ -26,12 +26,12 @@ describe('YAML', () => {
     expect(performance.now() - start).toBeLessThan(5_000);
   });
 
-  test('nesting that uses up the stack is said to be too deep', () => {
+  test('nesting that overflows the stack is reported as too deep', () => {
     for (const open of ['[', '- ', '? ', 'a: {'])
       expect(faultOf(open.repeat(50_000))?.message).toContain('is nested deeper than');
   });
 
-  test('a key that is there twice is told with its place, at any depth', () => {
+  test('a duplicate key is reported with its place, at any depth', () => {
     const twice = { line: 3, col: 3, message: 'Map keys must be unique' };
     expect(faultOf('a:\n  b: 1\n  b: 2\n')).toEqual(twice);
     expect(faultOf('- {x: [{y: 1, "y": 2}]}')).toMatchObject({ message: twice.message });
@@ -69,7 +69,7 @@ describe('YAML', () => {
     ['aliases of aliases', `- &a [${'x, '.repeat(900)}]\n- &b [${'*a, '.repeat(90)}]\n- *b`, 3],
     ['long texts', `- &a ${'x'.repeat(1_000_000)}\n${many(990, () => '- *a')}`, 8],
   ] as const)
-    test(`values that aliases stand for are bounded: ${what}`, () => {
+    test(`the expansion of aliases is bounded: ${what}`, () => {
       const start = cpuMs();
       const message = 'has aliases that expand to more than 100000 values';
       expect(faultOf(text)).toMatchObject({ line, message });
@@ -86,7 +86,7 @@ describe('YAML', () => {
   });
 
   test('an alias is refused in its own anchor and without one, and means the last one before it', () => {
-    const message = 'there is no &a that ends before this';
+    const message = 'has no anchor &a that ends before this';
     for (const text of ['- 1\n- &a [*a]', '- 1\n- [*a, &a 1]', '- &a 1\n- &a [*a]'])
       expect(faultOf(text)).toMatchObject({ line: 2, message });
     expect(readYaml('F', '[&a 1, *a, &a 2, *a]').value).toEqual([1, 1, 2, 2]);

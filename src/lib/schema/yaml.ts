@@ -1,6 +1,6 @@
 /**
- * YAML files, with the position of each value. Takes time and memory in proportion to the text: keys are compared in
- * linear time, nesting and all that aliases stand for are bounded. Loaded when a file is read: the package takes time to load.
+ * YAML files, with the position of each value. Time and memory are linear in the text: keys are compared in linear time,
+ * and nesting and the expansion of aliases are bounded. Loaded on demand, because the package loads slowly.
  */
 import {
   type Document,
@@ -17,7 +17,7 @@ import { LIMITS } from '../limits.ts';
 import type { Path, Source } from './mistakes.ts';
 
 type Range = [number, number, number] | null | undefined;
-/** The package reports the end of the stack as a mistake in the text. */
+/** The package reports a stack overflow as a mistake in the text. */
 const STACK = /^Maximum call stack/;
 /** Characters of a text that count as one value. */
 const VALUE_CHARS = 64;
@@ -28,7 +28,7 @@ interface Fault {
   message: string;
 }
 
-/** `merge`: `<<` takes over the fields of another map. The first fault of a text is reported, and then it has no value. */
+/** `merge`: `<<` merges the fields of another map. Only the first mistake of a text is reported, and its value is undefined. */
 export function readYaml(path: string, text: string, { merge = false } = {}): Source {
   const lines = new LineCounter();
   const { document, fault } = parsed(text, lines, merge);
@@ -43,10 +43,10 @@ export function readYaml(path: string, text: string, { merge = false } = {}): So
   });
   if (fault !== null) return faulty(fault);
   try {
-    // The package's own count of aliases walks through the file for each of them.
+    // The package's own alias limit walks through the whole file for each alias.
     return { ...source, value: document.toJS({ maxAliasCount: -1 }), faults: [] };
   } catch (error) {
-    // A merge of what is no map, by a tag.
+    // A tagged merge of a value that is not a map.
     return faulty({ at: 0, message: (error as Error).message });
   }
 }
@@ -54,7 +54,7 @@ export function readYaml(path: string, text: string, { merge = false } = {}): So
 function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
   const deep = { at: 0, message: `is nested deeper than ${LIMITS.depth_max} levels` };
   try {
-    // The package compares every key with every other.
+    // The package compares every key with every other key.
     const document = parseDocument(text, {
       lineCounter,
       merge,
@@ -62,7 +62,7 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
       schema: 'core',
       uniqueKeys: false,
       logLevel: 'error',
-      // Each of them would quote the line around it: many mistakes in a long line take minutes.
+      // Each mistake would quote its line: many mistakes in a long line would take minutes.
       prettyErrors: false,
     });
     const [wrong] = document.errors;
@@ -70,12 +70,12 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
       const { message, pos } = wrong;
       return { document, fault: STACK.test(message) ? deep : { at: pos[0], message } };
     }
-    // Another version has other words for true and false, and merges maps.
+    // Other YAML versions have other words for true and false, and merge maps.
     if (document.directives?.yaml.version !== '1.2')
       return { document, fault: { at: text.indexOf('%YAML'), message: NOT_1_2 } };
     return { document, fault: structureFault(document) };
   } catch (error) {
-    // The stack is used up long before the memory.
+    // The stack overflows long before memory is full.
     if (error instanceof RangeError) return { document: parseDocument(''), fault: deep };
     throw error;
   }
@@ -84,14 +84,14 @@ function parsed(text: string, lineCounter: LineCounter, merge: boolean) {
 interface Visit {
   node: unknown;
   depth: number;
-  /** All of an anchor's node has been visited, since the size was this. */
+  /** The total size when the visit of the anchor's node started. */
   from?: number;
 }
 
-/** Keys that are there twice, nesting, and all that aliases stand for, in the order of the text and without recursion. */
+/** Checks duplicate keys, nesting and alias expansion, in the order of the text and without recursion. */
 function structureFault(document: Document): Fault | null {
   const todo: Visit[] = [{ node: document.contents, depth: 0 }];
-  /** Anchor → size of its node, with all that the aliases in it stand for; null: of the node that is being visited. */
+  /** Anchor → size of its node with expanded aliases; null while the node is being visited. */
   const sizes = new Map<string, number | null>();
   let [size, aliases, added] = [0, 0, 0];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
@@ -104,10 +104,10 @@ function structureFault(document: Document): Fault | null {
     }
     if (depth > LIMITS.depth_max) return fault(`is nested deeper than ${LIMITS.depth_max} levels`);
     if (isAlias(node)) {
-      const stands_for = sizes.get(node.source) ?? null;
-      if (stands_for === null) return fault(`there is no &${node.source} that ends before this`);
-      size += stands_for;
-      added += stands_for;
+      const expanded = sizes.get(node.source) ?? null;
+      if (expanded === null) return fault(`has no anchor &${node.source} that ends before this`);
+      size += expanded;
+      added += expanded;
       if (++aliases > LIMITS.yaml_aliases_max)
         return fault(`has more than ${LIMITS.yaml_aliases_max} aliases`);
       if (added > LIMITS.yaml_added_max)
@@ -130,12 +130,12 @@ function structureFault(document: Document): Fault | null {
   return null;
 }
 
-/** The second key of a map that has the same name as another. */
+/** The second of two keys with the same name in a map. */
 function keyTwice({ items }: YAMLMap | YAMLSeq): { range?: Range } | null {
   const seen = new Set<string>();
   for (const item of items) {
     const key = isPair(item) ? item.key : null;
-    // The key of a merge is a symbol, and may be there twice.
+    // Merge keys are symbols and may occur twice.
     if (!isScalar(key) || typeof key.value === 'symbol' || key.value === '<<') continue;
     const name = String(key.value);
     if (seen.has(name)) return key;
@@ -150,7 +150,7 @@ interface Node {
 }
 type Item = Node & { key?: Node & { value?: unknown }; value?: Node | null };
 
-/** Of a map's key where there is one, else of the value itself. */
+/** The position of a map's key if there is one, otherwise of the value itself. */
 function rangeAt(root: unknown, at: Path): Range {
   let node = root as Node | null;
   let nearest = node;

@@ -20,7 +20,7 @@ export function privateFolder(path: string): void {
     throw fileError(cause, folder, 'live');
   }
   if (stat.isSymbolicLink())
-    throw unusable(`${folder}: a symbolic link is there; it is not followed`);
+    throw unusable(`${folder}: it is a symbolic link, which is not followed`);
   if (process.platform === 'win32') return;
   if (stat.uid !== process.getuid?.()) throw unusable(`${folder}: belongs to another user`);
   if ((stat.mode & 0o077) !== 0)

@@ -1,7 +1,7 @@
 /** Opens the SQLite file of the index safely, and brings it to this schema. */
 import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { errnoOf, TachoError, withPath } from '../../lib/errors.ts';
+import { ELSEWHERE, errnoOf, TachoError, withPath } from '../../lib/errors.ts';
 import { createPrivate, refuseIrregular, sleepSync } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
@@ -138,6 +138,6 @@ export function inode(path: string): number {
 }
 
 function newer(path: string, found: number): TachoError {
-  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${SCHEMA_VERSION}): update tacho or choose another --state-dir`;
+  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${SCHEMA_VERSION}): update tacho, or ${ELSEWHERE}`;
   return new TachoError('state_unusable', text, { stage: STAGE });
 }

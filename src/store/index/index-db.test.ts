@@ -12,14 +12,14 @@ import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { fixedClock } from '../../lib/clock.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import { openJournal } from '../journal/journal.ts';
 import { readSession } from '../journal/read.ts';
 import { openStateDir } from '../state-dir.ts';
 import { openIndex } from './index-db.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from './index-schema.ts';
 import type { Position } from './position-index.ts';
-import { withoutContent } from './runs-table.ts';
+import { type RunQuery, withoutContent } from './runs-table.ts';
 
 function newState() {
   return openStateDir(join(testFolder(), 'state'));
@@ -118,22 +118,98 @@ describe('runs', () => {
     }
   });
 
-  test('are found by id, by its beginning, and as the last one', () => {
+  test('are found by id, session id, the beginning of either, and from the last one back', () => {
     const index = openIndex(newState());
-    expect([index.findRun('last'), index.getRun('none'), index.findRun('r_')]).toEqual([
+    const found = (text: string) => index.findRuns(text).map(({ run_id }) => run_id);
+    expect([found('last'), index.getRun('none'), found('r_'), found('')]).toEqual([
+      [],
       null,
-      null,
-      null,
+      [],
+      [],
     ]);
-    index.saveOutcomes([outcome(1), outcome(21), outcome(22)]);
-    expect(index.findRun('last')?.run_id).toBe(runId(22));
-    expect(index.findRun(runId(1))?.run_id).toBe(runId(1));
-    expect(index.findRun(runId(21).slice(2))?.run_id).toBe(runId(21));
-    expect(index.findRun(runId(1).slice(0, -1))?.run_id).toBe(runId(1));
-    expect(() => index.findRun(runId(22).slice(0, -1))).toThrow(
-      'is the beginning of several run ids',
-    );
-    expect(index.findRun("x' OR 1=1 --")).toBeNull();
+    const session_id = '0199a5b8-9d8e-7000';
+    index.saveOutcomes([outcome(1, { session_id }), outcome(21), outcome(22), outcome(23)]);
+    expect(found('last')).toEqual([runId(23)]);
+    expect([found('last~0'), found('last~3'), found('last~4')]).toEqual([
+      [runId(23)],
+      [runId(1)],
+      [],
+    ]);
+    expect(found(runId(1))).toEqual([runId(1)]);
+    expect(found(runId(21).slice(2))).toEqual([runId(21)]);
+    expect(found(runId(1).slice(0, -1))).toEqual([runId(1)]);
+    expect(found(runId(22).slice(0, -1))).toEqual([runId(23), runId(22), runId(21)]);
+    expect([found(session_id), found('0199a')]).toEqual([[runId(1)], [runId(1)]]);
+    expect([found('session 2'), found('session 22')]).toEqual([
+      [runId(23), runId(22), runId(21)],
+      [runId(22)],
+    ]);
+    expect([found("x' OR 1=1 --"), found('last~'), found('last~x'), found('')]).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
+    index.close();
+  });
+
+  test('are filtered by time, project, label and model', () => {
+    const index = openIndex(newState());
+    const of = (n: number, changes: { path?: string; labels?: object; model?: string }) => {
+      const { metadata, metrics } = outcome(n);
+      const project = changes.path === undefined ? null : { path: changes.path, remote: null };
+      const labels = { ...metadata.labels, ...changes.labels };
+      const model_name = changes.model ?? metrics.model_name;
+      return outcome(n, {
+        metadata: { ...metadata, labels, project },
+        metrics: { ...metrics, model_name },
+      });
+    };
+    index.saveOutcomes([
+      of(1, { path: '/w/one' }),
+      of(2, { path: '/w/one/sub', labels: { build: '7' } }),
+      of(3, { path: '/w/one-more', labels: { build: '8' } }),
+      of(4, { model: 'Big-Model-2' }),
+    ]);
+    const ids = (query: RunQuery) =>
+      [...index.listRuns(query)].map(({ run_id }) => Number(run_id.slice(-2)));
+    expect(ids({ since_ms: 1_003 })).toEqual([4, 3]);
+    expect(ids({ since_ms: 1_002, until_ms: 1_003 })).toEqual([2]);
+    expect(ids({ project: '/w/one' })).toEqual([2, 1]);
+    expect(ids({ project: '/w/one-more' })).toEqual([3]);
+    expect(ids({ project: '/' })).toEqual([3, 2, 1]);
+    expect(ids({ labels: [{ name: 'build', value: null }] })).toEqual([3, 2]);
+    expect(ids({ labels: [{ name: 'build', value: '8' }] })).toEqual([3]);
+    expect(
+      ids({
+        labels: [
+          { name: 'build', value: '7' },
+          { name: 'team', value: 'b' },
+        ],
+      }),
+    ).toEqual([]);
+    expect(ids({ model: 'big-model' })).toEqual([4]);
+    expect(ids({ project: '/w', agent: 'demo', status: 'ok', limit: 1 })).toEqual([2]);
+    index.close();
+  });
+
+  test('say how many of their calls failed and were denied, unless not all calls are listed', () => {
+    const index = openIndex(newState());
+    const [call] = outcome(1).tool_calls;
+    const statuses = ['ok', 'error', 'denied', 'denied', 'timeout', 'cancelled'] as const;
+    const tool_calls = statuses.map((status) => ({ ...(call as OutcomeCall), status }));
+    const { metrics } = outcome(1);
+    const counted = (count: number) => ({ metrics: { ...metrics, tool_calls_count: count } });
+    index.saveOutcomes([
+      outcome(1, { tool_calls, ...counted(6) }),
+      outcome(2, { tool_calls, ...counted(7), run_id: runId(0) }),
+    ]);
+    expect(
+      [...index.listRuns()].map(({ failed_calls, denied_calls }) => [failed_calls, denied_calls]),
+    ).toEqual([
+      [2, 2],
+      [null, null],
+    ]);
     index.close();
   });
 
@@ -162,6 +238,10 @@ describe('runs', () => {
         tokens: 42,
         steps: 2,
         tool_calls: 1,
+        failed_calls: 0,
+        denied_calls: 0,
+        project: null,
+        project_remote: null,
         prompt: `Do 6 ${'x'.repeat(495)}`,
         labels: { team: 'a' },
       },
@@ -274,7 +354,6 @@ describe('a database', () => {
     const state = newState();
     const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
       (index) => index.getRun(runId(1)),
-      (index) => index.findRun('last'),
       (index) => [...index.listRuns()],
       (index) => [...index.weighRuns({ entry_bytes: {}, file_bytes: {} }, true)],
     ];
@@ -346,7 +425,7 @@ describe('a database', () => {
         continue;
       }
       damaged.saveOutcomes(Array.from({ length: 30 }, (_, n) => outcome(n + 100)));
-      expect(damaged.findRun(runId(105))?.run_id).toBe(runId(105));
+      expect(damaged.findRuns(runId(105))).toHaveLength(1);
       damaged.close();
       if (damaged.moved_to !== null) expect(existsSync(damaged.moved_to)).toBe(true);
     }
@@ -378,7 +457,10 @@ describe('a database', () => {
     older.exec(MIGRATIONS[0] as string);
     older.exec('PRAGMA user_version = 1');
     older.exec(
-      `INSERT INTO runs VALUES ('${runId(1)}', 'demo', NULL, NULL, 1, 2, 1, 'ok', NULL, NULL, 0, 0, NULL, '{}', '{"run_id":"${runId(1)}"}')`,
+      `INSERT INTO runs VALUES ('${runId(1)}', 'demo', NULL, NULL, 1, 2, 1, 'ok', NULL, NULL, 0, 2, NULL, '{}', '{"run_id":"${runId(1)}","tool_calls":[{"status":"denied"},{"status":"ok"}]}')`,
+    );
+    older.exec(
+      `INSERT INTO runs VALUES ('${runId(2)}', 'demo', NULL, NULL, 2, 2, 1, 'ok', NULL, NULL, 0, 2, NULL, '{}', 'damaged')`,
     );
     older.close();
     const index = openIndex(state);
@@ -386,6 +468,10 @@ describe('a database', () => {
       runId(1),
       SCHEMA_VERSION,
       0,
+    ]);
+    expect([...index.listRuns()]).toMatchObject([
+      { run_id: runId(2), failed_calls: null, denied_calls: null, project: null },
+      { run_id: runId(1), failed_calls: 0, denied_calls: 1, project: null },
     ]);
     index.close();
   });
@@ -405,12 +491,12 @@ describe('a database', () => {
     const victim = join(state.path, 'victim');
     writeFileSync(victim, 'kept');
     symlinkSync(victim, state.db);
-    expect(() => openIndex(state)).toThrow(`${state.db}: a symbolic link is there`);
+    expect(() => openIndex(state)).toThrow(`${state.db}: it is a symbolic link`);
     expect(readFileSync(victim, 'utf8')).toBe('kept');
     const other = newState();
     const { mkdirSync } = await import('node:fs');
     mkdirSync(other.db);
-    expect(() => openIndex(other)).toThrow(`${other.db}: a folder is where a file must be`);
+    expect(() => openIndex(other)).toThrow(`${other.db}: it is a folder, not a file`);
   });
 });
 

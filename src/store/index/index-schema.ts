@@ -4,6 +4,13 @@
 export const RUN_DIGEST =
   "iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL)";
 
+/** Calls of a stored outcome with one of these statuses; null where the outcome does not list all calls. */
+function callsWith(statuses: string): string {
+  return `iif(json_valid(outcome), iif(json_array_length(outcome, '$.tool_calls') = tool_calls,
+    (SELECT count(*) FROM json_each(outcome, '$.tool_calls')
+      WHERE json_extract(value, '$.status') IN (${statuses})), NULL), NULL)`;
+}
+
 /** Step n makes schema n. A step is never changed once it was published. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE runs (
@@ -81,6 +88,47 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX runs_by_agent;
   CREATE INDEX runs_by_agent ON runs
     (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes, journal_bytes);`,
+
+  // The project of a run, and its calls that failed or were denied. The table is made anew: columns behind the outcome are
+  // slow to read. Older runs get their project from `tacho runs reindex`.
+  `ALTER TABLE runs RENAME TO runs_before;
+  CREATE TABLE runs (
+    run_id TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    session_id TEXT,
+    model TEXT,
+    started_ms INTEGER,
+    finished_ms INTEGER,
+    success INTEGER NOT NULL,
+    exit_reason TEXT NOT NULL,
+    cost REAL,
+    tokens INTEGER,
+    steps INTEGER NOT NULL,
+    tool_calls INTEGER NOT NULL,
+    failed_calls INTEGER,
+    denied_calls INTEGER,
+    project TEXT,
+    project_remote TEXT,
+    file_bytes INTEGER,
+    journal_bytes REAL,
+    prompt TEXT,
+    labels TEXT NOT NULL,
+    outcome TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO runs SELECT run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens,
+    steps, tool_calls, ${callsWith("'error', 'timeout'")}, ${callsWith("'denied'")}, NULL, NULL,
+    file_bytes, journal_bytes, prompt, labels, outcome FROM runs_before;
+  DROP TABLE runs_before;
+  CREATE INDEX runs_by_start ON runs (started_ms, run_id);
+  CREATE INDEX runs_by_session ON runs (session_id) WHERE session_id IS NOT NULL;
+  CREATE INDEX runs_by_agent ON runs
+    (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes, journal_bytes);
+  CREATE INDEX runs_by_reason ON runs (exit_reason, started_ms, run_id);
+  CREATE INDEX runs_by_success ON runs (success, started_ms, run_id);
+  CREATE INDEX runs_by_project ON runs (project, started_ms, run_id) WHERE project IS NOT NULL;
+  CREATE INDEX runs_by_digest ON runs (iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL));
+  CREATE INDEX runs_unmeasured ON runs (run_id) WHERE file_bytes IS NULL;
+  CREATE INDEX runs_unweighed ON runs (run_id) WHERE journal_bytes IS NULL;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -88,11 +136,12 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 export const TABLES = ['runs', 'positions', 'segments', 'sources', 'folder'] as const;
 
 export const RUN_COLUMNS =
-  'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, prompt, labels';
+  'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, failed_calls, denied_calls, project, project_remote, prompt, labels';
 
-export const SAVE_RUN = `INSERT OR REPLACE INTO runs
-  (${RUN_COLUMNS}, outcome, file_bytes)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const SAVED_COLUMNS = `${RUN_COLUMNS}, outcome, file_bytes`;
+
+export const SAVE_RUN = `INSERT OR REPLACE INTO runs (${SAVED_COLUMNS})
+  VALUES (${SAVED_COLUMNS.replaceAll(/\w+/g, '?')})`;
 
 export const SAVE_POSITION = `INSERT INTO positions (session, source, segment, first_seq, last_seq, offset)
   VALUES (?, ?, ?, ?, ?, ?)
@@ -131,15 +180,19 @@ export const UNWEIGH_RUN =
 export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND
   run_id IN (SELECT session FROM positions WHERE segment = ?)`;
 
-const DAY_MS = 86_400_000;
+/** Columns that sums of runs can be grouped by. */
+export type SumKey = 'agent' | 'model' | 'project';
 
-/** The sums of each agent and day. Floating point: figures come from outside, and no sum of them fails. */
-export const SUM_RUNS = `${WEIGHTS}
-  SELECT agent, (started_ms - (started_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}) AS day_ms,
+/**
+ * The sums of each group and local day, of the runs that a condition chooses. Floating point: figures come from outside, and no sum of them fails. Sums
+ * by agent read no row of the table.
+ */
+export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
+  SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
-    iif(count(cost) = 0, NULL, total(cost)) AS cost,
-    iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
-  FROM runs GROUP BY 1, 2`;
+    count(cost) AS cost_known_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
+    count(tokens) AS tokens_known_runs, iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
+  FROM runs ${where} GROUP BY 1, 2`;
 
 /** Newest first. */
 export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';

@@ -1,21 +1,23 @@
 /** Rows of runs: what lists show, and the outcome without content. */
 import type { SQLInputValue } from 'node:sqlite';
-import { TachoError } from '../../lib/errors.ts';
 import { wellFormed } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import type { ExitReason } from '../../model/words.ts';
+import type { CallStatus, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
+import { findRuns } from './find-run.ts';
 import {
   DELETE_RUNS,
-  IN_ORDER,
-  RUN_COLUMNS,
   SAVE_RUN,
-  SUM_RUNS,
+  type SumKey,
+  sumRuns,
   WEIGH_CLOSED,
   WEIGH_RUNS,
 } from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
+import { conditionsOf, listing, type RunQuery } from './run-query.ts';
+
+export type { RunQuery } from './run-query.ts';
 
 /** A run as lists show it. */
 export interface RunRow {
@@ -31,16 +33,16 @@ export interface RunRow {
   tokens: number | null;
   steps: number;
   tool_calls: number;
+  /** Null: not known of every call. */
+  failed_calls: number | null;
+  denied_calls: number | null;
+  /** Absolute path of the root of the git work tree, otherwise the working directory. */
+  project: string | null;
+  /** URL of the git remote, without credentials. */
+  project_remote: string | null;
   /** Its beginning. */
   prompt: string | null;
   labels: Record<string, string>;
-}
-
-export interface RunQuery {
-  limit?: number;
-  agent?: string;
-  /** `ok`, `failed`, or an exit reason. */
-  status?: string;
 }
 
 /** What a run takes on the disk, and what decides whether it goes. */
@@ -49,18 +51,21 @@ export type WeighedRun = Pick<
   'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
 > & { bytes: number };
 
-/** Runs of one agent that began on one day. */
+/** Runs of one group that began on one local day. */
 export interface RunSums {
-  agent: string;
-  /** When the day begins, in UTC; null: not known. */
-  day_ms: number | null;
+  /** The agent, model or project; null: not known. */
+  name: string | null;
+  /** `2026-11-15`; null: not known. */
+  day: string | null;
   runs: number;
   ok: number;
   tool_calls: number;
   bytes: number;
-  /** Null: not known of any of them. */
+  /** Of the runs with known cost; null: not known of any of them. */
   cost: number | null;
+  cost_known_runs: number;
   tokens: number | null;
+  tokens_known_runs: number;
 }
 
 /** What the index cannot say of the bytes of runs. */
@@ -109,8 +114,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         if (replaced.length > 0) prepared.run(DELETE_RUNS, JSON.stringify(replaced));
       }),
     getRun: (run_id: string) => db.read((prepared) => outcomeOf(prepared, run_id)),
-    /** By id, by the beginning of an id (with or without `r_`), or `last`. Throws when several runs begin so. */
-    findRun: (text: string) => db.read((prepared) => findRun(prepared, text)),
+    findRuns: (text: string) => db.read((prepared) => findRuns(prepared, text)),
     hasRun: (run_id: string) =>
       db.read((prepared) => prepared.get('SELECT 1 FROM runs WHERE run_id = ?', run_id)) !==
       undefined,
@@ -127,8 +131,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (weights: Weights) =>
-      db.read((prepared) => prepared.all(SUM_RUNS, ...valuesOf(weights))) as unknown[] as RunSums[],
+    sumRuns: (weights: Weights, key: SumKey, query: RunQuery = {}) => {
+      const { where, values } = conditionsOf(query);
+      const given = [...valuesOf(weights), ...values];
+      return db.read((prepared) =>
+        prepared.all(sumRuns(key, where), ...given),
+      ) as unknown[] as RunSums[];
+    },
     /**
      * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
      * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.
@@ -147,7 +156,6 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
     /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
     deleteRuns: (run_ids: readonly string[]) =>
       db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
-    /** Of all runs, or of some. */
     /** Those of these runs that have a row. */
     listedOf: (run_ids: readonly string[]) =>
       db.readOrNone((prepared) => {
@@ -183,10 +191,21 @@ function runValues(outcome: RunOutcome): SQLInputValue[] {
     integer(metrics.tokens_used),
     integer(metrics.steps) ?? 0,
     integer(metrics.tool_calls_count) ?? 0,
+    callsWith(outcome, ['error', 'timeout']),
+    callsWith(outcome, ['denied']),
+    text(metadata.project?.path ?? null),
+    text(metadata.project?.remote ?? null),
     prompt === null ? null : text(prompt.slice(0, STORE_LIMITS.prompt_preview_chars)),
     JSON.stringify(metadata.labels),
     JSON.stringify(withoutContent(outcome)),
   ];
+}
+
+/** Null where the outcome does not list all calls. */
+function callsWith(outcome: RunOutcome, statuses: readonly CallStatus[]): number | null {
+  const { tool_calls, metrics } = outcome;
+  if (tool_calls.length !== metrics.tool_calls_count) return null;
+  return tool_calls.filter(({ status }) => statuses.includes(status)).length;
 }
 
 /** Figures come from agents, and from journals that others may have edited: what SQLite cannot keep is not known. */
@@ -211,27 +230,6 @@ function outcomeOf(prepared: Prepared, run_id: string): RunOutcome | null {
   return row === undefined ? null : (JSON.parse(String(row.outcome)) as RunOutcome);
 }
 
-function findRun(prepared: Prepared, wanted: string): RunOutcome | null {
-  if (wanted === 'last') {
-    const row = prepared.get(
-      'SELECT run_id FROM runs ORDER BY started_ms DESC, run_id DESC LIMIT 1',
-    );
-    return row === undefined ? null : outcomeOf(prepared, String(row.run_id));
-  }
-  const exact = outcomeOf(prepared, wanted);
-  if (exact !== null || !/^[0-9a-z_]+$/.test(wanted)) return exact;
-  const prefix = wanted.startsWith('r_') ? wanted : `r_${wanted}`;
-  const sql = 'SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT 4';
-  const found = prepared.all(sql, prefix, `${prefix}\x7f`).map((row) => String(row.run_id));
-  if (found.length > 1) {
-    const shown = `${found.slice(0, 3).join(', ')}${found.length > 3 ? ', …' : ''}`;
-    throw new TachoError('usage', `${wanted} is the beginning of several run ids: ${shown}`, {
-      stage: 'index',
-    });
-  }
-  return found[0] === undefined ? null : outcomeOf(prepared, found[0]);
-}
-
 function rowOf(row: Record<string, unknown>): RunRow {
   return {
     ...(row as unknown as RunRow),
@@ -242,19 +240,3 @@ function rowOf(row: Record<string, unknown>): RunRow {
 
 const labelsOf = (row: Record<string, unknown>) =>
   JSON.parse(String(row.labels)) as Record<string, string>;
-
-function listing(query: RunQuery): { sql: string; values: SQLInputValue[] } {
-  const where: string[] = [];
-  const values: SQLInputValue[] = [];
-  const add = (condition: string, ...given: SQLInputValue[]) => {
-    where.push(condition);
-    values.push(...given);
-  };
-  if (query.agent !== undefined) add('agent = ?', query.agent);
-  if (query.status === 'ok') add('success = 1');
-  else if (query.status === 'failed') add('success = 0');
-  else if (query.status !== undefined) add('exit_reason = ?', query.status);
-  const filter = where.length > 0 ? `WHERE ${where.join(' AND ')}` : '';
-  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${filter} ${IN_ORDER} LIMIT ?`;
-  return { sql, values: [...values, query.limit ?? -1] };
-}

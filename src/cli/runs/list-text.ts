@@ -1,0 +1,199 @@
+/** Runs as lines of a table: one line per run at every width. In a pipe every cell is whole. */
+import { basename } from 'node:path';
+import { costText, durationText } from '../../lib/figures.ts';
+import { shortRunIds } from '../../lib/ids.ts';
+import { localMinute, localZone, shortTime } from '../../lib/local-time.ts';
+import { columns, oneLine } from '../../lib/terminal-text.ts';
+import { ellipsisOf, type HumanStyle } from '../../projections/human-parts.ts';
+import type { RunRow } from '../../store/index/runs-table.ts';
+
+interface Listed {
+  row: RunRow;
+  id: string;
+}
+
+interface Column {
+  head: string;
+  cell(listed: Listed): string;
+  /** Aligned to the right. */
+  figure?: true;
+  /** The colour of a cell. */
+  paint?(row: RunRow): 'red' | 'green' | 'yellow' | 'cyan' | 'dim';
+  /** Left out where the line is too narrow, the lowest first; without it the column always stays. */
+  rank?: number;
+  /** Whether it says anything about these rows. */
+  useful?(rows: readonly RunRow[]): boolean;
+  /** Columns at most, on a terminal. */
+  most?: number;
+}
+
+export interface ListStyle extends HumanStyle {
+  /** Columns of the terminal; null: a pipe, and nothing is cut. */
+  columns: number | null;
+  now_ms: number;
+}
+
+/** From here on a line has room for the year. */
+const LONG_TIME_FROM = 110;
+const PROMPT_LEAST = 12;
+const GAP = '  ';
+
+const known = <T>(value: T | null, text: (value: T) => string) =>
+  value === null ? '-' : text(value);
+const several = (values: readonly (string | null)[]) => new Set(values).size > 1;
+
+function statusPaint({ success, exit_reason }: RunRow) {
+  return success ? 'green' : exit_reason === 'cancelled' ? 'yellow' : 'red';
+}
+
+function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
+  const long = width === null || width >= LONG_TIME_FROM;
+  const time = (at_ms: number | null) => (long ? localMinute(at_ms) : shortTime(at_ms, now_ms));
+  return [
+    { head: 'RUN', cell: ({ id }) => id, paint: () => 'cyan' },
+    {
+      head: `TIME ${localZone(now_ms)}`,
+      cell: ({ row }) => time(row.started_ms) ?? '-',
+      paint: () => 'dim',
+      rank: 9,
+    },
+    { head: 'AGENT', cell: ({ row }) => row.agent, most: 12, rank: 8 },
+    {
+      head: 'STATUS',
+      cell: ({ row }) => row.exit_reason,
+      paint: statusPaint,
+      ...(!long && { most: 'agent_error'.length }),
+    },
+    { head: 'CALLS', cell: ({ row }) => String(row.tool_calls), figure: true, rank: 5 },
+    {
+      head: 'FAILED',
+      cell: ({ row }) => known(row.failed_calls, String),
+      figure: true,
+      paint: ({ failed_calls }) => (failed_calls ? 'red' : 'dim'),
+      rank: 1,
+      useful: (rows) => rows.some((row) => row.failed_calls),
+    },
+    {
+      head: 'DENIED',
+      cell: ({ row }) => known(row.denied_calls, String),
+      figure: true,
+      paint: ({ denied_calls }) => (denied_calls ? 'yellow' : 'dim'),
+      rank: 2,
+      useful: (rows) => rows.some((row) => row.denied_calls),
+    },
+    { head: 'TOOK', cell: ({ row }) => took(row), figure: true, rank: 3 },
+    { head: 'COST', cell: ({ row }) => known(row.cost, costText), figure: true, rank: 7 },
+    {
+      head: 'MODEL',
+      cell: ({ row }) => known(row.model, String),
+      rank: 4,
+      most: 24,
+      useful: (rows) => rows.some((row) => row.model !== null),
+    },
+    {
+      head: 'PROJECT',
+      cell: ({ row }) => known(row.project, projectName),
+      rank: 6,
+      most: long ? 24 : 10,
+      useful: (rows) =>
+        rows.some((row) => row.project !== null) &&
+        (long || several(rows.map((row) => row.project))),
+    },
+  ];
+}
+
+const projectName = (path: string) => basename(path) || path;
+
+function took({ started_ms, finished_ms }: RunRow): string {
+  const ms = started_ms === null || finished_ms === null ? null : finished_ms - started_ms;
+  return known(ms, durationText);
+}
+
+/** Rows that decide about the widths of all; beyond them a longer cell is cut, or in a pipe moves its line. */
+const PAGE = 200;
+
+/** The header and the lines of the rows, one by one. Nothing where there are no rows. */
+export function* listLines(rows: Iterable<RunRow>, style: ListStyle): Generator<string, void> {
+  let table: Table | null = null;
+  for (const page of pagesOf(rows)) {
+    if (table === null) {
+      table = new Table(page, style);
+      yield table.head();
+    }
+    const ids = shortRunIds(page.map(({ run_id }) => run_id));
+    for (const [at, row] of page.entries()) yield table.line({ row, id: ids[at] as string });
+  }
+}
+
+function* pagesOf(rows: Iterable<RunRow>): Generator<RunRow[], void> {
+  let page: RunRow[] = [];
+  for (const row of rows) {
+    page.push(row);
+    if (page.length < PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}
+
+class Table {
+  readonly #style: ListStyle;
+  readonly #columns: Column[];
+  readonly #widths: number[];
+
+  constructor(rows: readonly RunRow[], style: ListStyle) {
+    this.#style = style;
+    const ids = shortRunIds(rows.map(({ run_id }) => run_id));
+    const listed = rows.map((row, at) => ({ row, id: ids[at] as string }));
+    const shown = columnsOf(style).filter(({ useful }) => useful?.(rows) ?? true);
+    const widthOf = (column: Column) =>
+      Math.max(columns(column.head), ...listed.map((one) => columns(this.#cell(column, one))));
+    const widths = new Map(shown.map((column) => [column, widthOf(column)]));
+    const used = (kept: readonly Column[]) =>
+      kept.reduce((sum, column) => sum + (widths.get(column) ?? 0) + GAP.length, 0);
+    const room = style.columns ?? Number.POSITIVE_INFINITY;
+    const fits = (kept: readonly Column[]) => used(kept) + PROMPT_LEAST <= room;
+    const ranked = shown.filter(({ rank }) => rank !== undefined);
+    ranked.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+    const gone = new Set<Column>();
+    const kept = () => shown.filter((column) => !gone.has(column));
+    for (const column of ranked) if (!fits(kept())) gone.add(column);
+    // A narrow column may fit in the place of a wide one.
+    for (const column of ranked.toReversed())
+      if (gone.delete(column) && !fits(kept())) gone.add(column);
+    this.#columns = kept();
+    this.#widths = this.#columns.map((column) => widths.get(column) ?? 0);
+  }
+
+  head(): string {
+    const cells = this.#columns.map(({ head, figure }, at) => this.#padded(head, at, figure));
+    return `${this.#style.colour.dim([...cells, 'PROMPT'].join(GAP))}\n`;
+  }
+
+  line(listed: Listed): string {
+    const { colour, columns: width } = this.#style;
+    const texts = this.#columns.map((column, at) => {
+      const cell = this.#padded(this.#cell(column, listed), at, column.figure);
+      const paint = column.paint?.(listed.row);
+      return { cell, shown: paint === undefined ? cell : colour[paint](cell) };
+    });
+    const used = texts.reduce((sum, { cell }) => sum + columns(cell) + GAP.length, 0);
+    const room = width === null ? Number.POSITIVE_INFINITY : Math.max(1, width - used);
+    const prompt = oneLine(listed.row.prompt ?? '', room, ellipsisOf(this.#style));
+    return `${[...texts.map(({ shown }) => shown), prompt].join(GAP).trimEnd()}\n`;
+  }
+
+  #cell({ cell, most }: Column, listed: Listed): string {
+    const { columns: width } = this.#style;
+    const room = width === null ? Number.POSITIVE_INFINITY : (most ?? width);
+    return oneLine(cell(listed), room, ellipsisOf(this.#style));
+  }
+
+  #padded(text: string, at: number, figure?: true): string {
+    const width = this.#widths[at] ?? 0;
+    const fits =
+      this.#style.columns === null ? text : oneLine(text, width, ellipsisOf(this.#style));
+    const blank = ' '.repeat(Math.max(0, width - columns(fits)));
+    return figure ? blank + fits : fits + blank;
+  }
+}

@@ -1,0 +1,23 @@
+/** The stored outcome of a run, as text or as JSON: `tacho show --summary` and `tacho runs show`. */
+import { findRunId } from '../app/runs/replay.ts';
+import { storedOutcome } from '../app/runs/show.ts';
+import { proseOf } from '../projections/human-parts.ts';
+import { headOfOutcome, headText } from '../projections/outcome-text.ts';
+import type { StateDir } from '../store/state-dir.ts';
+import { type Io, printPretty } from './command.ts';
+import { styleOf } from './style.ts';
+
+export async function printSummary(
+  state: StateDir,
+  run: string,
+  flags: { json?: true },
+  io: Io,
+): Promise<void> {
+  const outcome = storedOutcome(state, await findRunId(state, run));
+  const style = styleOf(io);
+  const message = outcome.message.trim();
+  await printPretty(io, flags, outcome, () => {
+    const text = message === '' ? '' : `\n${proseOf(message, style)}\n`;
+    return headText(headOfOutcome(outcome), style) + text;
+  });
+}
