@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APP_LIMITS } from '../../app/limits.ts';
 import { FORCE_FLAG, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
+import { timeArgument } from '../run-filter.ts';
 import type { ImportFlags } from './action.ts';
 
 const EXAMPLES = `
@@ -10,13 +11,6 @@ Examples:
   $ tacho import --last                         the session that was used last, of any agent
   $ tacho import claude --all --since 2026-11-01
   $ tacho import pi session.jsonl`;
-
-function date(text: string): number {
-  const at_ms = Date.parse(text);
-  if (Number.isNaN(at_ms))
-    throw new InvalidArgumentError('Give a date, as 2026-11-01 or 2026-11-01T12:00:00Z.');
-  return at_ms;
-}
 
 function jobs(text: string): number {
   const most = APP_LIMITS.import_jobs_max;
@@ -37,7 +31,11 @@ export function defineImport(program: Command, io: Io, done: Done): void {
     .option('--session <id>', 'the session with this id')
     .option('--last', 'the session that was used last')
     .option('--all', 'all sessions where the agents keep them')
-    .option('--since <date>', 'with --all or --last: only those used since then', date)
+    .option(
+      '--since <time>',
+      'with --all or --last: only sessions used since then: 2026-11-01, 12h, 2d, yesterday',
+      (text: string) => timeArgument(text).from_ms,
+    )
     .addOption(
       new Option('--jobs <n>', 'import with this many processes at once')
         .default(1)

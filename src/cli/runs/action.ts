@@ -1,4 +1,4 @@
-/** What `runs verify`, `runs reindex` and `runs rm` do. */
+/** The actions of `runs verify`, `runs reindex` and `runs rm`. */
 
 import { findRunIds } from '../../app/runs/replay.ts';
 import type { StateDir } from '../../store/state-dir.ts';

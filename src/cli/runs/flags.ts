@@ -1,12 +1,14 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
-import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
+import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
+import { withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
+import type { StatsFlags } from './stats.ts';
 
 const count = countFrom(1);
 const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
@@ -45,15 +47,17 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
   });
 }
 
+const LIST_EXAMPLES = `
+Examples:
+  $ tacho runs list --here --since yesterday
+  $ tacho runs list --status failed --limit 5
+  $ tacho runs list --label build=7 --json`;
+
 function defineList(runs: Command, io: Io): void {
-  runs
-    .command('list')
-    .description('list runs, newest first')
+  withRunFilters(runs.command('list').description('list runs, newest first'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')
-    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
       const { listRuns } = await import('./list.ts');
       await listRuns(await stateIfAny(io), flags, io);
@@ -91,7 +95,9 @@ function defineVerify(runs: Command, io: Io, done: Done): void {
 function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
-    .description('finish captures whose tacho was killed; waits for agents that still run')
+    .description(
+      'finish the records of runs after tacho was killed; waits for agents that still run',
+    )
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
     .option(
@@ -151,7 +157,9 @@ Examples:
 function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
-    .description('remove runs that a policy lets go: archived first, unless told otherwise')
+    .description(
+      'remove old runs by a policy; they are archived first, unless --no-archive is given',
+    )
     .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))
@@ -188,17 +196,34 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 }
 
 function defineStats(runs: Command, io: Io): void {
-  runs
-    .command('stats')
-    .description('how many runs there are, what they cost and how much room they take')
+  withRunFilters(
+    runs
+      .command('stats')
+      .description(
+        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+      ),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }) => {
-      const { showStats } = await import('./keep.ts');
+    .addOption(
+      new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(
+        oneOf('model', 'project'),
+      ),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExamples:\n  $ tacho runs stats\n  $ tacho runs stats --by model')
+    .action(async (flags: StatsFlags) => {
+      const { showStats } = await import('./stats.ts');
       await showStats(await stateIfAny(io), flags, io);
     });
 }
+
+/** One of these words, of an option that may be given several times. */
+const oneOf =
+  (...words: string[]) =>
+  (value: string, before: unknown) => {
+    if (!words.includes(value)) throw new InvalidArgumentError(`Give ${words.join(' or ')}.`);
+    return each(value, before);
+  };
 
 /** An option with a number and a unit, as in tacho.yaml. */
 function checked(flags: string, text: string, { like, parse }: Measure): Option {

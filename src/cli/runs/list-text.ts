@@ -28,7 +28,7 @@ interface Column {
 }
 
 export interface ListStyle extends HumanStyle {
-  /** Null: a pipe, whose lines have no end. */
+  /** Columns of the terminal; null: a pipe, and nothing is cut. */
   columns: number | null;
   now_ms: number;
 }
@@ -55,8 +55,9 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       head: `TIME ${localZone(now_ms)}`,
       cell: ({ row }) => time(row.started_ms) ?? '-',
       paint: () => 'dim',
+      rank: 9,
     },
-    { head: 'AGENT', cell: ({ row }) => row.agent, most: 12 },
+    { head: 'AGENT', cell: ({ row }) => row.agent, most: 12, rank: 8 },
     { head: 'STATUS', cell: ({ row }) => row.exit_reason, paint: statusPaint },
     { head: 'CALLS', cell: ({ row }) => String(row.tool_calls), figure: true, rank: 5 },
     {
@@ -89,7 +90,9 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       cell: ({ row }) => known(row.project, projectName),
       rank: 6,
       most: long ? 24 : 12,
-      useful: (rows) => long || several(rows.map((row) => row.project)),
+      useful: (rows) =>
+        rows.some((row) => row.project !== null) &&
+        (long || several(rows.map((row) => row.project))),
     },
   ];
 }

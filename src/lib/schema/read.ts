@@ -98,10 +98,14 @@ export const mapOf =
 
 /** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = known.find((name) => distance(name, word) <= edits);
+  const near = nearest(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
+
+/** The known word that a mistyped one may have meant. */
+export const nearest = (word: string, known: readonly string[], edits = 2): string | undefined =>
+  known.find((name) => distance(name, word) <= edits);
 
 /** Longer words are not compared: they match no known word, and the comparison is slow. */
 const WORD_CHARS_MAX = 64;

@@ -154,18 +154,18 @@ export class LiveHuman {
     const { what } = this.callOf(message);
     this.#calls.delete(this.#keyOf(message));
     const failed = error !== null && error !== undefined;
-    const told = fields(failed ? error : result);
-    const mark = markOf(statusOf(failed, told), this.style);
+    const given = fields(failed ? error : result);
+    const mark = markOf(statusOf(failed, given), this.style);
     const notes = [
-      failed ? text(told.code) : '',
-      typeof told.exit_code === 'number' && told.exit_code !== 0 ? `exit ${told.exit_code}` : '',
+      failed ? text(given.code) : '',
+      typeof given.exit_code === 'number' && given.exit_code !== 0 ? `exit ${given.exit_code}` : '',
       typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
     ].filter((note) => note !== '');
     const { dim } = this.style.colour;
     const tail = notes.length === 0 ? '' : ` ${dim(`(${this.line(notes.join(', '))})`)}`;
     const first = `${mark} ${this.line(what, notes.join(', ').length + columns(mark) + 2)}${tail}`;
     if (!failed) return [first];
-    const output = text(told.output) || text(told.message);
+    const output = text(given.output) || text(given.message);
     const shown = headLines(output, OUTPUT_LINES_MAX, HEAD_CHARS + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
   }

@@ -52,7 +52,7 @@ const CONDITIONS: {
 };
 
 /** `WHERE …`, or nothing, with its values. */
-function conditionsOf(query: RunQuery): { where: string; values: SQLInputValue[] } {
+export function conditionsOf(query: RunQuery): { where: string; values: SQLInputValue[] } {
   const conditions: Condition[] = [];
   for (const [field, value] of Object.entries(query)) {
     const condition = own(CONDITIONS as Record<string, (value: unknown) => Condition[]>, field);
