@@ -43,7 +43,7 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
   if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
   runs.action(async () => {
     const { browseRuns } = await import('./browse.ts');
-    await browseRuns(await stateIfAny(io), io);
+    await browseRuns(await runsOf(io), io);
   });
 }
 
