@@ -131,13 +131,13 @@ async function optionsOf({ flags, io, args, prompt }: RunArguments) {
     ...agentRunOptions(flags),
     ...{ agent, target, model, cwd, approve, args, env, resume, stream, redact, tui },
     command: flags.command === undefined ? undefined : [placed(flags.command)],
-    timeout_ms: inMs(flags.timeout),
-    state_dir: io.state_flag,
-    keep_raw: flags.keepRaw,
+    timeoutMs: inMs(flags.timeout),
+    stateDir: io.state_flag,
+    keepRaw: flags.keepRaw,
     labels: flags.label,
-    output_mode: flags.output,
-    events_path: flags.events,
-    final_output_path: flags.finalOutput,
+    outputMode: flags.output,
+    eventsPath: flags.events,
+    finalOutputPath: flags.finalOutput,
   };
   const options = await withTarget(asked, actingOf(flags.trust, io));
   return { ...options, prompt: await promptOf(prompt, io) };

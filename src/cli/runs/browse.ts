@@ -1,4 +1,5 @@
 /** `tacho runs` on a terminal: a full-screen list of past runs. */
+import { catchUp } from '../../app/runs/catch-up.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
 import { projectOf } from '../../capture/source/project.ts';
 import { editDiff } from '../../projections/human-parts.ts';
@@ -10,15 +11,19 @@ import { TUI_LIMITS } from '../../tui/limits.ts';
 import type { ListedRun } from '../../tui/runs-view.ts';
 import type { Io } from '../command.ts';
 import { onSignals } from '../signals.ts';
+import { sayTo } from '../state.ts';
 import { styleOf } from '../style.ts';
+import { noneListed } from './list.ts';
 import { listLines } from './list-text.ts';
 
 interface Listed extends ListedRun {
   row: RunRow;
 }
 
-export async function browseRuns(state: StateDir, io: Io): Promise<void> {
+export async function browseRuns(state: StateDir | null, io: Io): Promise<void> {
+  if (state === null) return io.out.write(await noneListed(state, {}, io));
   using index = openIndex(state);
+  await catchUp(state, index, sayTo(io));
   const here = projectOf(process.cwd()).path;
   const list = () => {
     const limit = TUI_LIMITS.runs_max;
