@@ -3,7 +3,7 @@ import type { LiveRunOptions } from '../app/live/destination.ts';
 import type { RunOptions } from '../app/run/options.ts';
 import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
-import type { Io } from './command.ts';
+import type { Output } from './command.ts';
 
 export interface AgentRunFlags {
   live?: string;
@@ -55,5 +55,5 @@ function liveOf(flags: AgentRunFlags): LiveRunOptions | undefined {
 const SAID_CHARS_MAX = 300;
 
 /** Problems of a run's live session, on stderr. */
-export const sayOfLive = (io: Io) => (text: string) =>
+export const sayOfLive = (io: { err: Pick<Output, 'write'> }) => (text: string) =>
   void io.err.write(`tacho: ${oneLine(text, SAID_CHARS_MAX)}\n`);

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
 import { CHAOS, played } from '../chaos-agent.ts';
 import {
+  bin,
   demo,
   filesBelow,
   finished,
@@ -15,6 +16,7 @@ import {
   root,
   usePlace,
 } from './cli.ts';
+import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -79,6 +81,20 @@ test('convert of nothing, or of garbage, is an outcome that says so', async () =
   }
 });
 
+test('convert of what another agent wrote prints what it read, and names that agent', async () => {
+  const args = ['convert', '--agent', 'codex'];
+  for (const given of [
+    await tacho([...args, recording]),
+    await tacho(args, { input: readFileSync(recording) }),
+  ]) {
+    expect(given.code).toBe(1);
+    expect(checkOutcome(JSON.parse(given.stdout))).toBe(true);
+    expect(given.stderr).toMatch(
+      /^error: the input has no records of Codex CLI \(stdout\): it looks like --agent claude --from stdout/,
+    );
+  }
+});
+
 verifies('ST-10', 'replay prints exactly what the run printed, in either mode', async () => {
   for (const script of ['default', 'garbage', 'provider-error', 'words']) {
     const run = await tacho(demo(script, '--stream'));
@@ -97,7 +113,7 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
   for (const command of [['replay'], ['runs', 'show'], ['runs', 'verify']]) {
     const none = await tacho([...command, 'last']);
     expect([none.code, none.stdout]).toEqual([1, '']);
-    expect(none.stderr).toMatch(/^error: no run "last" in .*: see tacho runs list\n$/);
+    expect(none.stderr).toMatch(/^error: no runs in .* yet: record one with tacho run, or/);
   }
   const { records } = await tacho(demo('fixed'));
   const id = records[0].run_id as string;
@@ -110,13 +126,10 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
     );
   }
   const odd = await tacho(['runs', 'show', '../../etc/passwd']);
-  expect(odd.code).toBe(1);
+  expect([odd.code, odd.stderr]).toEqual([1, expect.stringMatching(/last~1; tacho runs list/)]);
 });
 
 test('runs list: newest first, filtered, as text and as JSON lines', async () => {
-  expect((await tacho(['runs', 'list'])).stdout).toBe(
-    'No runs yet. Try: tacho run --agent demo "try it"\n',
-  );
   const ok = await tacho(demo('fixed', '--label', 'a=b'));
   const failed = await tacho(demo('agent-error'));
   const ids = [failed, ok].map(({ records }) => records[0].run_id);
@@ -128,25 +141,32 @@ test('runs list: newest first, filtered, as text and as JSON lines', async () =>
   expect(await list('--status', 'agent_error')).toEqual(ids.slice(0, 1));
   expect(await list('--status', 'ok')).toEqual(ids.slice(1));
   expect(await list('--agent', 'claude')).toEqual([]);
-  const { stdout } = await tacho(['runs', 'list']);
-  expect(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.slice(0, 28)),
-  ).toEqual(ids);
+  const zoned = { env: { TZ: 'Asia/Kolkata', COLUMNS: '40' } };
+  const [head, ...lines] = (await tacho(['runs', 'list'], zoned)).stdout.trimEnd().split('\n');
+  expect(head).toMatch(/^RUN +TIME \+05:30 +AGENT +STATUS +CALLS .* PROMPT$/);
+  const [failed_id, ok_id] = ids.map((id: string) => id.slice(2, 12));
+  expect(lines[0]).toMatch(new RegExp(`^${failed_id}\\w* .* agent_error .* please$`));
+  expect(lines[1]).toMatch(new RegExp(`^${ok_id}\\w* .* ok .* please$`));
+  expect(lines).toHaveLength(2);
+  const started = linesOf((await tacho(['runs', 'list', '--json'])).stdout)[0]?.started_ms;
+  const there = new Date(started + 5.5 * 3_600_000).toISOString();
+  expect(lines[0]).toContain(`  ${there.slice(0, 16).replace('T', ' ')}  `);
   expect((await tacho(['runs', 'list', '--limit', '0'])).code).toBe(2);
 });
 
 test('looking for runs makes nothing, and a filter that finds none says so', async () => {
   const empty = join(place.folder, 'nowhere');
   const list = ['--state-dir', empty, 'runs', 'list'];
-  expect((await tacho(list)).stdout).toMatch(/^No runs yet\./);
+  const none = `No runs in ${empty} yet.\n  tacho run --agent demo "try it" `;
+  expect((await tacho(list)).stdout.startsWith(none)).toBe(true);
   expect((await tacho([...list, '--json'])).stdout).toBe('');
-  expect((await tacho(['--state-dir', empty, 'runs', 'stats'])).stdout).toMatch(/^No runs yet\./);
+  const stats = await tacho(['--state-dir', empty, 'runs', 'stats']);
+  expect(stats.stdout.startsWith(none)).toBe(true);
   expect(existsSync(empty)).toBe(false);
   await tacho(demo('fixed'));
-  expect((await tacho(['runs', 'list', '--status', 'bogus'])).stdout).toBe('No such runs.\n');
+  expect((await tacho(['runs', 'list', '--status', 'timeout'])).stdout).toContain(
+    `No such runs in ${place.state}: --status timeout\n`,
+  );
 });
 
 test('a prompt on stdin that is not UTF-8 is refused, not changed', async () => {
@@ -162,7 +182,7 @@ test('runs show prints the outcome as text, and the whole of it as JSON', async 
   const run = await tacho(demo('default'));
   const { stdout } = await tacho(['runs', 'show', 'last']);
   expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
-  expect(stdout).toContain('calls     10');
+  expect(stdout).toContain('work      7 steps - 10 calls, 1 failed\n');
   expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets everybody');
   const outcome = await json('runs', 'show', 'last', '--json');
   expect(checkOutcome(outcome)).toBe(true);
@@ -199,6 +219,33 @@ test('a deleted run stays deleted, also after a reindex', async () => {
   expect((await tacho(['runs', 'show', gone_id as string])).code).toBe(1);
   expect((await tacho(['replay', gone_id as string])).code).toBe(1);
   expect((await tacho(['runs', 'verify', kept_id as string])).code).toBe(0);
+});
+
+test('rm asks on a terminal, and elsewhere takes only whole ids or --yes', async () => {
+  const { records } = await tacho(demo('fixed'));
+  const id = records[0].run_id as string;
+  const short = id.slice(2, 12);
+  const refused = await tacho(['runs', 'rm', 'last']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toMatch(/^error: "last" is not a whole run id: add --yes to delete/);
+  expect(refused.stderr).toContain(`  ${short}  `);
+  const rm = ['env', `TACHO_HOME=${place.state}`, process.execPath, bin, 'runs', 'rm', short];
+  for (const [answer, code] of [
+    ['n\n', 1],
+    ['y\n', 0],
+  ] as const) {
+    const pty = openPty(rm);
+    await pty.until('the question', (lines) =>
+      lines.some((line) => line.startsWith('Delete 1 run for good? [y/N]')),
+    );
+    expect(pty.lines().join('\n')).toMatch(new RegExp(`^  ${short}  .*  demo  please$`, 'm'));
+    pty.type(answer);
+    expect((await pty.ended).code).toBe(code);
+    expect(pty.bytes()).toContain(code === 1 ? 'Nothing was deleted.' : `${id}: deleted`);
+    pty.close();
+  }
+  const again = (await tacho(demo('fixed'))).records[0].run_id;
+  expect((await tacho(['runs', 'rm', 'last', '-y'])).stdout).toBe(`${again}: deleted\n`);
 });
 
 function segmentOf(run: string): string {
@@ -273,39 +320,6 @@ test('schema: the names, each as it is committed, and a word for one that is unk
   expect([unknown.code, unknown.stdout]).toEqual([2, '']);
 });
 
-test('completion: the scripts are right for their shells and know commands and flags', async () => {
-  const { stdout } = await tacho(['completion', 'bash']);
-  expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
-  const complete = (...words: string[]) =>
-    spawnSync(
-      'bash',
-      [
-        '-c',
-        `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`,
-        'bash',
-        'tacho',
-        ...words,
-      ],
-      { encoding: 'utf8' },
-    )
-      .stdout.trimEnd()
-      .split('\n');
-  expect(complete('ru')).toEqual(['run', 'runs']);
-  expect(complete('runs', 're')).toEqual(['recover', 'reindex', 'restore']);
-  expect(complete('run', '--ou')).toEqual(['--output']);
-  expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
-  expect(complete('import', '--')).toEqual(expect.arrayContaining(['--jobs', '--since']));
-  // For tacho itself.
-  expect(complete('import', '--')).not.toContain('--share');
-  for (const shell of ['zsh', 'fish'])
-    expect((await tacho(['completion', shell])).stdout).toContain('tacho');
-  const unknown = await tacho(['completion', 'tcsh']);
-  expect([unknown.code, unknown.stderr]).toEqual([
-    2,
-    'error: unknown shell "tcsh": there are bash, zsh, fish\n',
-  ]);
-});
-
 test('every command has help with an example', async () => {
   const commands = [
     [],
@@ -325,6 +339,15 @@ test('every command has help with an example', async () => {
     expect(stdout).toMatch(/^Usage: tacho /);
     expect(stdout).toMatch(/Examples?:\n {2}\$ /);
   }
+  const { stdout } = await tacho(['--help']);
+  const listed =
+    stdout
+      .split(/^\w+:\n/m)
+      .slice(2, 7)
+      .join('')
+      .match(/^ {2}\w.*$/gm) ?? [];
+  expect(listed.length).toBeGreaterThan(15);
+  for (const line of listed) expect(line).toMatch(/^ {2}[a-z]+ +\S.{0,60}$/);
   const version = await tacho(['--version']);
   expect(version.stdout).toBe(
     `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}\n`,
@@ -350,6 +373,17 @@ test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, n
   expect(stdout).toContain('Usage: tacho');
 });
 
+test('tacho alone on a terminal says where to begin, and makes nothing', async () => {
+  const pty = openPty(['env', `TACHO_HOME=${place.state}`, process.execPath, bin]);
+  const { code } = await pty.ended;
+  expect(code).toBe(0);
+  expect(pty.bytes()).toMatch(/Start here:\s+tacho import --last /);
+  expect(pty.bytes()).toContain(`Runs are stored in ${place.state}`);
+  expect(pty.bytes()).toContain('There are no runs yet.');
+  expect(existsSync(place.state)).toBe(false);
+  pty.close();
+});
+
 test('an error of the system is one line that names the operation, without a stack', async () => {
   const under = ['sh', '-c', 'rmdir "$PWD"; exec "$@"', 'sh'];
   const { code, stdout, stderr } = await tacho(['runs', 'list'], { under });
@@ -366,11 +400,12 @@ test('--state-dir may stand before or behind the command', async () => {
 
 verifies(
   'ST-8',
-  'without a word the state lies in .tacho here: for its owner only, and unseen by git',
+  'the .tacho folder that tacho init creates is for its owner only, and ignored by git',
   async () => {
     const git = (...args: string[]) =>
       spawnSync('git', args, { cwd: place.work, encoding: 'utf8' });
     git('init', '-q');
+    expect((await tacho(['init'], { env: { TACHO_HOME: '' } })).code).toBe(0);
     const result = await tacho(demo('fixed'), { env: { TACHO_HOME: '' } });
     expect(result.code).toBe(0);
     expect(git('status', '--porcelain').stdout).toBe('?? tacho-demo/\n');

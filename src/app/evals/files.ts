@@ -21,7 +21,7 @@ export function checkInput(path: string): void {
   if (stat.isDirectory()) throw usage(`${path}: is a folder, not a file`);
 }
 
-/** What an eval file depends on: its own text and that of every file it names. */
+/** The sources of an eval file: its own text and that of every file it names. */
 class EvalSources implements Files {
   readonly read = new Map<string, string>();
 
@@ -76,7 +76,7 @@ function modelOf(env: NodeJS.ProcessEnv): Record<string, string> {
 
 export interface LoadedEval {
   file: EvalFile;
-  /** What the file makes tacho do that the user must agree to. */
+  /** The effects that the user must agree to. */
   asking: Asking;
 }
 

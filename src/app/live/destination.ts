@@ -1,11 +1,12 @@
-/** Where a run is sent: as it is asked for, and complete. */
+/** Destination of a run's live messages: as requested, and complete. */
 import { resolve } from 'node:path';
 import { traceOf } from '../../lib/trace.ts';
 import type { LiveMessage } from '../../model/live.ts';
+import { livePaths } from './paths.ts';
 
 /** The collector that a run is sent to. */
 export interface LiveRunOptions {
-  /** `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT` or `pipe:FOLDER`. */
+  /** `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT` or `pipe:FOLDER`. `unix:` alone: the collector of the run's state folder. */
   url: string;
   /** File with the token. */
   tokenFile?: string | null | undefined;
@@ -30,14 +31,15 @@ export interface LiveRunConfig {
 }
 
 /** With an address that was checked, and that records whether TLS may be missing. */
-export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
+export async function sendingTo(live: LiveRunOptions, state_dir: string): Promise<LiveRunConfig> {
   const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
   const {
     insecure = false,
     callTimeoutMs: call_timeout_ms = null,
     trace = traceOf(process.env),
   } = live;
-  const url = sendingUrl(live.url, insecure);
+  const own = live.url === 'unix:' ? `unix:${livePaths(state_dir).socket}` : live.url;
+  const url = sendingUrl(own, insecure);
   parseAddress(url);
   const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
   const [token_file, ca] = [absolute(live.tokenFile), absolute(live.ca)];

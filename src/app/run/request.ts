@@ -179,7 +179,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
     plan,
     keep_raw: options.keepRaw ?? false,
     stream_log: options.streamLog ?? false,
-    live: options.live == null ? null : await sendingTo(options.live),
+    live: options.live == null ? null : await sendingTo(options.live, request.state_dir),
     retry: retryOf(options),
   };
 }

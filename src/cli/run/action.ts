@@ -111,10 +111,12 @@ async function runRecorded(input: RunArguments, progress: { show: Show | null })
       files.final === null ? null : writeFinal(files.final, message, flags, io),
       ...(await tellCi(result.outcome, flags, io)),
     ].filter((text) => text !== null);
+    await show.left();
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     release();
+    await progress.show?.close();
     await finishLeft((text) => io.err.write(text));
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }

@@ -1,4 +1,4 @@
-/** What `runs list` does. */
+/** The action of `runs list`. */
 import { catchUp } from '../../app/runs/catch-up.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
@@ -21,20 +21,25 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
   const limited = Number.isFinite(flags.limit) ? { ...query, limit: flags.limit } : query;
   const any = state !== null && (await printRuns(state, limited, flags, io));
   if (any || flags.json) return;
-  const filters = state === null ? '' : filterText(flags);
-  await io.out.write(filters === '' ? await noRuns(io) : await noneFound(filters, io));
+  await io.out.write(await noneListed(state, flags, io));
 }
 
-/** What an empty store says: which one was looked at, and what to do. */
-export async function noRuns(io: Io): Promise<string> {
-  return `No runs in ${await statePath(io)} yet.
+/** For an empty list: the store that was looked at, and what to do. */
+export async function noneListed(
+  state: StateDir | null,
+  flags: RunFilterFlags,
+  io: Io,
+): Promise<string> {
+  const path = await statePath(io);
+  const filters = state === null ? '' : filterText(flags);
+  if (filters !== '')
+    return `No such runs in ${path}: ${filters}
+  tacho runs list   shows the newest runs of this store
+`;
+  return `No runs in ${path} yet.
   tacho run --agent demo "try it"   record a run, without a model or network
   tacho import --last               import the last session of an agent
 `;
-}
-
-async function noneFound(filters: string, io: Io): Promise<string> {
-  return `No such runs in ${await statePath(io)}: ${filters}. tacho runs list without filters shows the newest.\n`;
 }
 
 async function printRuns(
@@ -61,7 +66,7 @@ async function printRuns(
 }
 
 /**
- * Damage may show only when the rows are read: then the index is made anew and filled before it is read again. Once
+ * Damage may show only when the rows are read: then the index is made again from the journal. Once
  * rows are written there is no second try: the command reports the damage, and has to be run again.
  */
 async function listed(

@@ -16,7 +16,7 @@ import { checkToolNames } from './tool-names.ts';
 const ONCE: Repeat = { count: 1, strategy: 'pass_all' };
 const STRATEGY_WORDS: Readonly<Record<string, Repeat['strategy']>> = { pass_at_k: 'pass_any' };
 
-const REPEAT = {
+export const REPEAT = {
   count: is.required(is.whole(1)),
   strategy: is.oneOf([...STRATEGIES, ...Object.keys(STRATEGY_WORDS)]),
   early_exit: is.unused('has no effect'),
@@ -40,7 +40,7 @@ const data = is.anything;
 const alike = <N extends string, R>(read: R, ...names: N[]) =>
   Object.fromEntries(names.map((name) => [name, read])) as Record<N, R>;
 
-const WORKSPACE = {
+export const WORKSPACE = {
   template: is.text,
   ...alike(none, 'path', 'isolation', 'repos', 'hooks', 'mode', 'docker'),
 } satisfies Fields;
@@ -48,13 +48,13 @@ const WORKSPACE = {
 const workspace: Read<string | undefined> = (value, place) =>
   isMap(value) ? is.mapOf(WORKSPACE)(value, place).template : is.text(value, place);
 
-const EXECUTION = {
+export const EXECUTION = {
   target,
   skip_defaults: is.flag,
   threshold: is.ratio,
   ...alike(none, 'targets', 'workers', 'cache', 'budget_usd', 'fail_on_error', 'trials'),
 } satisfies Fields;
-const RUN = {
+export const RUN = {
   threshold: is.ratio,
   repeat,
   timeout_seconds: is.over0(),
@@ -71,7 +71,7 @@ const SHARED = {
   ...alike(none, 'input_files', 'preprocessors'),
 } satisfies Fields;
 const TESTS = ['tests', 'cases', 'eval_cases', 'evalcases'];
-const FILE = {
+export const FILE = {
   ...SHARED,
   ...alike(data, 'name', 'version', 'author', 'license', 'requires', 'category'),
   tests: is.required(is.anything, ...TESTS.slice(1)),
@@ -84,7 +84,7 @@ const FILE = {
   ),
   experiment: (value: unknown) => (isMap(value) ? value : {}),
 } satisfies Fields;
-const TEST = {
+export const TEST = {
   ...SHARED,
   id: is.required(is.written(is.text)),
   criteria: is.optional(is.text, 'expected_outcome'),

@@ -12,7 +12,7 @@ import type { Suite } from './suite.ts';
 export const ASSERTIONS = ['assertions', 'assert', 'evaluators', 'graders'];
 const NESTING_MAX = 8;
 
-const COMMON = {
+export const COMMON = {
   type: is.required(is.anything),
   name: is.written(is.text),
   weight: is.figure(0),
@@ -20,7 +20,7 @@ const COMMON = {
   min_score: is.ratio,
   negate: is.flag,
 } satisfies Fields;
-const MEMBERS = { assertions: is.required(is.anything, ...ASSERTIONS.slice(1)) };
+export const MEMBERS = { assertions: is.required(is.anything, ...ASSERTIONS.slice(1)) };
 
 const FIELDS_OF: Readonly<Record<string, typeof COMMON>> = Object.fromEntries(
   Object.entries(GRADERS).map(([type, { members, fields }]) => [

@@ -3,7 +3,7 @@
  * MCP server (`mcp__…`), one that an agent's own tool keeps, or listed under `tools` in the file.
  */
 import { type Place, quoted } from '../../lib/schema/mistakes.ts';
-import { nearest } from '../../lib/schema/read.ts';
+import { nearestWord } from '../../lib/schema/read.ts';
 import { CANONICAL_TOOLS } from '../../model/words.ts';
 
 export interface ToolNames {
@@ -41,7 +41,7 @@ function mistakeIn(name: string, { kept, renamed }: ToolNames, listed: readonly 
     return `${quoted(name)} is an agent's own name of a tool: records have it as ${canonical}`;
   const all = [...CANONICAL_TOOLS, ...listed, ...kept];
   const same = all.find((one) => one.toLowerCase() === name.toLowerCase());
-  const near = same ?? nearest(name, all);
+  const near = same ?? nearestWord(name, all);
   const hint =
     near === undefined ? `known are ${CANONICAL_TOOLS.join(', ')}.` : `did you mean ${near}?`;
   return `${quoted(name)} is no known tool; ${hint} List a tool of your own under tools in this file`;

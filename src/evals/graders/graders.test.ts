@@ -108,7 +108,7 @@ describe('text', () => {
     }
   });
 
-  test('a time that is no date is not told to a command', async () => {
+  test('a time that is no date is not passed to a command', async () => {
     const tools = {
       run: async ({ input }: { input: string }) => {
         const { start_time } = JSON.parse(input);

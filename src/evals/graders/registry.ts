@@ -27,7 +27,7 @@ import { checkFile, command as commandGrader, file as fileGrader, pathInRun } fr
 export interface GraderKind {
   fields: Fields;
   grade: Grader;
-  /** What is wrong with the fields together; null: nothing. */
+  /** A mistake in the fields together; null: none. */
   check?: (options: Options) => string | null;
   /** Has assertions of its own. */
   members?: true;
@@ -52,7 +52,7 @@ const command: Read<string[]> = (value, place) => {
 
 const args_match = is.when(Array.isArray, texts, is.oneOf(ARGS_MATCHES, ', or a list of fields'));
 
-const STEP: Fields = {
+export const STEP: Fields = {
   tool: is.required(is.text),
   args: is.when(isMap, argumentsOf, is.oneOf(['any'], ', or a map')),
   args_match,
@@ -102,7 +102,7 @@ const SECONDS: Fields = {
   timeout_seconds: is.optional(is.over0(), 'timeout'),
 };
 
-const RUBRIC: Fields = {
+export const RUBRIC: Fields = {
   id: scalar,
   outcome: is.required(is.text, 'criteria', 'expected_outcome', 'description'),
   weight: figure,
@@ -146,6 +146,12 @@ const { criteria: _criteria, ...LLM_FIELDS_BUT_CRITERIA } = LLM_FIELDS;
 
 const textKinds = (types: readonly string[], fields: Fields): Record<string, GraderKind> =>
   Object.fromEntries(types.map((type) => [type, { fields, grade: textGrader(type) }]));
+
+export const AGGREGATOR: Fields = {
+  type: is.required(is.oneOf(AGGREGATORS)),
+  weights: is.named(figure),
+  threshold: is.ratio,
+};
 
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'skill-trigger': {
@@ -241,11 +247,7 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
   },
   composite: {
     fields: {
-      aggregator: is.mapOf({
-        type: is.required(is.oneOf(AGGREGATORS)),
-        weights: is.named(figure),
-        threshold: is.ratio,
-      }),
+      aggregator: is.mapOf(AGGREGATOR),
     },
     grade: composite,
     members: true,

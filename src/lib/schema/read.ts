@@ -102,13 +102,17 @@ export const mapOf =
 
 /** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = nearest(word, known, edits);
+  const near = nearestWord(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
 
 /** The known word that a mistyped one may have meant: at most `edits` away, or one that begins with it. */
-export const nearest = (word: string, known: readonly string[], edits = 2): string | undefined =>
+export const nearestWord = (
+  word: string,
+  known: readonly string[],
+  edits = 2,
+): string | undefined =>
   known.find((name) => distance(plain(name), plain(word)) <= edits) ??
   known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
 

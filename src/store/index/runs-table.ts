@@ -6,7 +6,14 @@ import type { CallStatus, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
-import { DELETE_RUNS, SAVE_RUN, sumRuns, WEIGH_CLOSED, WEIGH_RUNS } from './index-schema.ts';
+import {
+  DELETE_RUNS,
+  SAVE_RUN,
+  type SumKey,
+  sumRuns,
+  WEIGH_CLOSED,
+  WEIGH_RUNS,
+} from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
 import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 
@@ -44,18 +51,21 @@ export type WeighedRun = Pick<
   'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
 > & { bytes: number };
 
-/** Runs of one agent that began on one day. */
+/** Runs of one group that began on one local day. */
 export interface RunSums {
-  agent: string;
-  /** In local time, as `2026-11-01`; null: not known. */
+  /** The agent, model or project; null: not known. */
+  name: string | null;
+  /** `2026-11-15`; null: not known. */
   day: string | null;
   runs: number;
   ok: number;
   tool_calls: number;
   bytes: number;
-  /** Null: not known of any of them. */
+  /** Of the runs with known cost; null: not known of any of them. */
   cost: number | null;
+  cost_known_runs: number;
   tokens: number | null;
+  tokens_known_runs: number;
 }
 
 /** What the index cannot say of the bytes of runs. */
@@ -121,11 +131,11 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (weights: Weights, query: RunQuery = {}) => {
+    sumRuns: (weights: Weights, key: SumKey, query: RunQuery = {}) => {
       const { where, values } = conditionsOf(query);
       const given = [...valuesOf(weights), ...values];
       return db.read((prepared) =>
-        prepared.all(sumRuns(where), ...given),
+        prepared.all(sumRuns(key, where), ...given),
       ) as unknown[] as RunSums[];
     },
     /**
