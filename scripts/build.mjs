@@ -3,15 +3,7 @@
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -175,10 +167,19 @@ for (const built = new Set(); built.size < later.size; ) {
     plugins: [builtins, deferred],
   });
 }
+/** The first code that runs in each file of the library. An older Node parses it: `using` is lowered. */
+const NODE_CHECK = `if (Number.parseInt(process.versions.node) < 24) throw new Error(
+  \`tacho needs Node.js 24 or newer; this is \${process.versions.node}. Run the program with a newer one: npx -y node@24 \${process.argv[1] ?? 'PROGRAM'}\`);`;
+
+const library = Object.fromEntries(
+  ['index', 'store', 'live', 'evals'].map((name) => [name, `src/${name}.ts`]),
+);
 await build({
   ...shared,
-  entryPoints: { index: 'src/index.ts', ...programs },
+  entryPoints: { ...library, ...programs },
   format: 'esm',
+  supported: { using: false },
+  banner: { js: NODE_CHECK.replace(/\s+/g, ' ') },
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
@@ -189,11 +190,5 @@ writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
   execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
-  const model = join(dist, 'types', 'model');
-  cpSync(join(root, 'scripts', 'typebox.d.ts'), join(dist, 'types', 'typebox.d.ts'));
-  for (const path of readdirSync(model).map((name) => join(model, name))) {
-    if (!path.endsWith('.d.ts')) continue;
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(path, text.replace(" from 'typebox';", " from '../typebox.ts';"));
-  }
+  execFileSync(process.execPath, ['scripts/types/bundle.ts'], { cwd: root, stdio: 'inherit' });
 }

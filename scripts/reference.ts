@@ -1,4 +1,4 @@
-/** The pages of docs/reference and the README's tables: from the sources, so that they cannot fall behind. */
+/** The generated pages of docs/reference, made from the sources. */
 import type { EventEmitter } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type Agent, CAPABILITY_NAMES } from '../src/model/agent.ts';
 import { RunEventData } from '../src/model/run-event.ts';
 import { CANONICAL_TOOLS, RUN_EVENT_TYPES } from '../src/model/words.ts';
 import { liveReference } from './live-reference.ts';
-import { between, markdownTable, marked, realigned, withMarked } from './markdown.ts';
+import { markdownTable, withMarked } from './markdown.ts';
 
 const root = join(import.meta.dirname, '..');
 const AGENTS = await allAgents();
@@ -33,7 +33,7 @@ const NO_IO: Io = {
   width: 100,
 };
 
-/** What `addHelpText('after', …)` adds: a listener, which commander's types do not show. */
+/** The text that `addHelpText('after', …)` adds: a listener, which commander's types do not show. */
 function textAfterHelp(command: Command): string {
   let text = '';
   (command as unknown as EventEmitter).emit('afterHelp', {
@@ -81,7 +81,7 @@ export function cliReference(): string {
   const program = createProgram([], NO_IO, () => {});
   return page([
     '# The command line',
-    'As `tacho --help` and `tacho COMMAND --help` tell it. What the exit codes mean: [exit codes](../guide/exit-codes.md).',
+    'The same texts as `tacho --help` and `tacho COMMAND --help`. See also [exit codes](../guide/exit-codes.md).',
     ...commandParts(program, 'tacho'),
   ]);
 }
@@ -119,16 +119,6 @@ function agentParts(agent: Agent): string[] {
   ];
 }
 
-const REHEARSAL = 'rehearsal';
-
-/** The table that the rehearsal wrote into the page of agents. */
-function rehearsalTable(agents_page: string): string {
-  return (
-    realigned(marked(agents_page, REHEARSAL) ?? '') ??
-    'Not rehearsed yet: `npm run rehearse -- --write-docs`, then `npm run generate`.'
-  );
-}
-
 function contractTable(): string {
   const rows = RUN_EVENT_TYPES.map((type) => [
     code(type),
@@ -157,14 +147,11 @@ export function importingGuide(before: string): string {
   return withMarked(before, 'places', markdownTable(['agent', '', 'sessions are in'], rows));
 }
 
-/** The README with the contract's table and the rehearsal's. */
-export function readme(before: string, agents_page: string): string {
-  const page = withMarked(before, 'contract', contractTable());
-  return withMarked(page, REHEARSAL, rehearsalTable(agents_page));
-}
+/** `before`: the page as it is; only its table is generated. */
+export const runEventReference = (before: string): string =>
+  withMarked(before, 'contract', contractTable());
 
-/** `before`: the page as it is; what the rehearsal wrote into it is kept. */
-export function agentsReference(before: string): string {
+export function agentsReference(): string {
   const head = ['known', ...AGENTS.map(({ id }) => code(id))];
   const rows = CAPABILITY_NAMES.map((name) => [
     name.replaceAll('_', ' '),
@@ -173,13 +160,10 @@ export function agentsReference(before: string): string {
   return page([
     '# Agents',
     '`tacho agents` shows the same, with what is installed on your machine.',
-    '## What is known of a run, and when',
-    'live: while the agent runs. after: when it has ended, from its session file. never: the agent does not tell.\nA test compares this table with the recordings of each agent.',
+    '## Known facts of a run, and when',
+    '`live`: while the agent runs. `after`: when it has ended, from its session file. `never`: the agent does not report it.\nA test compares this table with the recordings of each agent; the real programs are [rehearsed](rehearsal.md) as well.',
     markdownTable(head, rows),
     ...AGENTS.flatMap(agentParts),
-    '## Rehearsal',
-    'The real CLIs with a scripted model in a sandbox without a network, recorded by tacho: `npm run rehearse -- --write-docs` fills this table.\n✓ the record is as expected. ✗ it is not. – the agent cannot play the scenario.',
-    between(REHEARSAL, rehearsalTable(before)),
   ]);
 }
 
@@ -203,7 +187,7 @@ export function toolNamesReference(): string {
   const names = [...CANONICAL_TOOLS.map(code), code('mcp__<server>__<tool>')].join(', ');
   return page([
     '# Tool names',
-    'Each agent calls its tools as it likes. In a record every call has one canonical name beside the native one, and canonical\ninput fields beside the native ones.',
+    'Every agent has its own names for its tools. In a record each call has a canonical name and the native one, and\ncanonical input fields and the native ones.',
     `Canonical names: ${names}. Any other name passes through unchanged.`,
     ...AGENTS.flatMap(toolParts),
   ]);

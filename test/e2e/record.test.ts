@@ -29,8 +29,10 @@ async function* slowly(messages: readonly object[]): AsyncGenerator<object> {
 test('the messages of a session are recorded with every fact, and stored', async () => {
   for (const scenario of ['parallel', 'bash-fail', 'denied', 'subagent', 'skill']) {
     const truth = JSON.parse(readFileSync(join(TESTDATA, scenario, 'truth.json'), 'utf8'));
-    const run = record('claude', slowly(messagesOf(scenario)), {
-      state_dir: folder,
+    const run = record({
+      agent: 'claude',
+      messages: slowly(messagesOf(scenario)),
+      stateDir: folder,
       cwd: '/home/user/project',
       prompt: 'p',
     });
@@ -52,8 +54,10 @@ test('an SDK that fails in the middle is an agent that failed, and what came bef
     yield* messagesOf('bash-fail').slice(0, 3);
     throw new Error('connection lost');
   }
-  const { success, exit_reason, error_details, tool_calls } = await record('claude', failing(), {
-    state_dir: folder,
+  const { success, exit_reason, error_details, tool_calls } = await record({
+    agent: 'claude',
+    messages: failing(),
+    stateDir: folder,
   }).outcome;
   expect({
     success,
@@ -73,14 +77,21 @@ test('an aborted recording stops reading and is cancelled', async () => {
     for (;;) yield* messagesOf('text').slice(0, 1);
   }
   const stop = new AbortController();
-  const run = record('claude', endless(), { state_dir: folder, signal: stop.signal });
+  const run = record({
+    agent: 'claude',
+    messages: endless(),
+    stateDir: folder,
+    signal: stop.signal,
+  });
   setTimeout(() => stop.abort(), 100);
   expect((await run.outcome).exit_reason).toBe('cancelled');
 });
 
 test('objects that are no messages are counted, not fatal', async () => {
-  const { completeness } = await record('claude', [null, 1, 'x', {}, ...messagesOf('text')], {
-    state_dir: folder,
+  const { completeness } = await record({
+    agent: 'claude',
+    messages: [null, 1, 'x', {}, ...messagesOf('text')],
+    stateDir: folder,
   }).outcome;
   expect(completeness.gaps.some((gap: string) => gap.includes('record'))).toBe(true);
 });

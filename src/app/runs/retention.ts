@@ -77,9 +77,16 @@ interface StatsOptions {
 
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
+interface StatsOptions {
+  days: number;
+  /** Sums of each model or project too. */
+  by?: readonly SumKey[];
+  query?: RunQuery;
+}
+
 /**
- * Sums over runs. `bytes`: a run's share of its journal segments, by its entries, and its transcript and log as they were
- * when it got its row.
+ * Sums over all runs, or those that a query chooses. `bytes`: a run's share of its journal segments, by its entries, and its
+ * transcript and log as they were when it got its row.
  */
 export async function statsOf(
   state: StateDir,

@@ -27,13 +27,25 @@ const SUBCOMMANDS: Readonly<Record<string, Define>> = {
   stats: defineStats,
 };
 
-export function defineRuns(program: Command, io: Io, done: Done, [name]: readonly string[]): void {
+const BROWSE_HELP = `
+On a terminal, tacho runs without a command shows the runs full-screen: Enter opens one, ? lists the keys.`;
+
+export function defineRuns(program: Command, io: Io, done: Done, args: readonly string[]): void {
+  const [name] = args.slice(args.indexOf('runs') + 1);
   const runs = program
     .command('runs')
     .description(
       'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
-    );
+    )
+    .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
+  // With an action, the help would no longer be printed in a pipe, and a misspelt command no longer be reported.
+  const bare = name === undefined || name.startsWith('-');
+  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  runs.action(async () => {
+    const { browseRuns } = await import('./browse.ts');
+    await browseRuns(await stateIfAny(io), io);
+  });
 }
 
 const LIST_EXAMPLES = `
@@ -185,7 +197,10 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .argument('[runs...]', 'only these')
     .option('--any-size', 'without a limit on what it unpacks to')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tacho runs restore ~/.local/state/tacho/archive/01m7.jsonl.zst',
+    )
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
       const state = await caughtUp(await stateOf(io), io);
@@ -194,12 +209,13 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 }
 
 function defineStats(runs: Command, io: Io): void {
-  const stats = runs
-    .command('stats')
-    .description(
-      'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
-    );
-  withRunFilters(stats)
+  withRunFilters(
+    runs
+      .command('stats')
+      .description(
+        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+      ),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
     .addOption(
       new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(

@@ -24,7 +24,7 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
   await io.out.write(await noneListed(state, flags, io));
 }
 
-/** For a list without runs: the path of the store, and the filters that were given or how to record a run. */
+/** For an empty list: the store that was looked at, and what to do. */
 export async function noneListed(
   state: StateDir | null,
   flags: RunFilterFlags,
@@ -33,7 +33,9 @@ export async function noneListed(
   const path = await statePath(io);
   const filters = state === null ? '' : filterText(flags);
   if (filters !== '')
-    return `No such runs in ${path}: ${filters}. tacho runs list without filters shows the newest.\n`;
+    return `No such runs in ${path}: ${filters}
+  tacho runs list   shows the newest runs of this store
+`;
   return `No runs in ${path} yet.
   tacho run --agent demo "try it"   record a run, without a model or network
   tacho import --last               import the last session of an agent

@@ -20,7 +20,7 @@ export interface StatsFlags extends RunFilterFlags {
 export async function showStats(state: StateDir | null, flags: StatsFlags, io: Io): Promise<void> {
   const query = await runQuery(flags);
   if (state !== null) await catchUpState(state, sayTo(io));
-  const { days, by } = flags;
+  const { days, by = [] } = flags;
   const stats = state === null ? NO_STATS : await statsOf(state, { days, by, query });
   const none = stats.total.runs === 0 ? await noneListed(state, flags, io) : '';
   await print(io, flags, stats, () => none || statsText(stats, io));

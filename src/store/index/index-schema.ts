@@ -184,7 +184,7 @@ export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes
 export type SumKey = 'agent' | 'model' | 'project';
 
 /**
- * The sums of each group and local day, as TZ says. Floating point: figures come from outside, and no sum of them fails. Sums
+ * The sums of each group and local day, of the runs that a condition chooses. Floating point: figures come from outside, and no sum of them fails. Sums
  * by agent read no row of the table.
  */
 export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
