@@ -14,6 +14,7 @@ export function defineAgents(program: Command, io: Io): void {
     .action(async (id: string | undefined, flags: { json?: true }) => {
       const { agentReports, agentsText } = await import('../../app/runs/agents.ts');
       const reports = await agentReports(id, io.env);
-      await printPretty(io, flags, reports, () => agentsText(reports));
+      const { createColours } = await import('../../lib/colours.ts');
+      await printPretty(io, flags, reports, () => agentsText(reports, createColours(io.colour)));
     });
 }

@@ -59,7 +59,7 @@ test.each([40, 80, 200])('a run is one line at %i columns, aligned with the head
   }
 });
 
-test('80 columns have room for time, agent, status, cost and prompt; 200 for more', () => {
+test('80 columns have room for the project where there are several; 200 for more', () => {
   const narrow = headOf(lines(80)[0]);
   expect(narrow[1]).toMatch(/^TIME (UTC|[+-]\d\d:\d\d)$/);
   expect(narrow.filter((head) => !head.startsWith('TIME'))).toEqual([
@@ -67,8 +67,11 @@ test('80 columns have room for time, agent, status, cost and prompt; 200 for mor
     'AGENT',
     'STATUS',
     'COST',
+    'PROJECT',
     'PROMPT',
   ]);
+  const one = headOf(lines(80, {}, [row(1), row(2)])[0]);
+  expect(one.slice(2)).toEqual(['AGENT', 'STATUS', 'CALLS', 'TOOK', 'COST', 'PROMPT']);
   const wide = headOf(lines(200)[0]).join(' ');
   expect(wide).toMatch(
     /^RUN TIME \S+ AGENT STATUS CALLS FAILED DENIED TOOK COST MODEL PROJECT PROMPT$/,

@@ -3,7 +3,7 @@ import { catchUpState } from '../../app/runs/catch-up.ts';
 import { NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
 import { createColours } from '../../lib/colours.ts';
 import { bytesText, costText, countText } from '../../lib/figures.ts';
-import { forTerminal, tableLines } from '../../lib/terminal-text.ts';
+import { columns, forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print } from '../command.ts';
@@ -48,11 +48,12 @@ function statsText(stats: Stats, io: Io): string {
   ]);
   const table = tableLines([...all, cells(stats.total, io)], (column) => column > 0);
   const lines: string[] = [];
+  const room = io.width - Math.max(...table.map(columns));
   for (const { rows } of groups) {
     const most = Math.max(...rows.map((row) => row.runs));
     lines.push(dim((table.shift() ?? '').toUpperCase()));
     for (const row of rows)
-      lines.push(`${table.shift()}${rows.length > 1 ? cyan(bar(row.runs / most, io)) : ''}`);
+      lines.push(`${table.shift()}${rows.length > 1 ? cyan(bar(row.runs / most, room, io)) : ''}`);
     lines.push('');
   }
   lines.push(bold(table.shift() ?? ''));
@@ -85,7 +86,11 @@ function cells(row: StatsRow, { unicode }: Io): string[] {
 }
 
 const BAR_WIDTH = 20;
+const BAR_GAP = '  ';
 
-function bar(share: number, io: Io): string {
-  return `  ${(io.unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * BAR_WIDTH)))}`;
+/** As long as the line has room for. */
+function bar(share: number, room: number, { unicode }: Io): string {
+  const most = Math.min(BAR_WIDTH, room - BAR_GAP.length);
+  if (most < 1) return '';
+  return `${BAR_GAP}${(unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * most)))}`;
 }
