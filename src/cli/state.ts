@@ -3,16 +3,16 @@ import { TachoError } from '../lib/errors.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './command.ts';
 
-/** Of commands that act on configuration or state that others could have written. */
+/** For commands that act on configuration or state that others could have written. */
 export const TRUST_FLAG = [
   '--trust',
-  'agree, this time, to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
+  'for this command, agree to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
 ] as const;
 
 /** The folder as it is; null where there is none: looking makes nothing. */
 export async function stateIfAny(io: Io): Promise<StateDir | null> {
-  const { hasState, resolveStateDir } = await import('../store/state-dir.ts');
-  return hasState(resolveStateDir({ flag: io.state_flag, env: io.env })) ? stateOf(io) : null;
+  const { hasState } = await import('../store/state-dir.ts');
+  return hasState(await statePath(io)) ? stateOf(io) : null;
 }
 
 /** Where the folder is, or would be. */
@@ -29,9 +29,7 @@ export async function runsOf(io: Io): Promise<StateDir> {
 /** The same for a folder that is open; throws where there is none. */
 export async function caughtUp(state: StateDir | null, io: Io): Promise<StateDir> {
   if (state === null) {
-    const { resolveStateDir } = await import('../store/state-dir.ts');
-    const path = resolveStateDir({ flag: io.state_flag, env: io.env });
-    const say = `no runs in ${path} yet: record one with tacho run, or import sessions with tacho import`;
+    const say = `no runs in ${await statePath(io)} yet: record one with tacho run, or import sessions with tacho import`;
     throw new TachoError('not_found', say, { stage: 'find' });
   }
   const { catchUpState } = await import('../app/runs/catch-up.ts');

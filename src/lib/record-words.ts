@@ -6,7 +6,7 @@ import { own } from './own.ts';
 
 type GapCode = ProblemCode | 'usage_unknown' | 'not_finished' | 'journal_entries_left_out';
 
-const GAPS: Partial<Record<GapCode, string | ((count: number) => string)>> = {
+const GAPS: Record<GapCode, string | ((count: number) => string)> = {
   no_end_record: 'no end record',
   usage_unknown: 'tokens unknown',
   not_finished: 'the run has not finished',
@@ -36,13 +36,18 @@ const GAPS: Partial<Record<GapCode, string | ((count: number) => string)>> = {
   worktree_unread: 'the work tree could not be read',
   spool_unusable: 'the raw output could not be used',
   events_over_limit: 'more events than the limit',
+  clock_went_back: 'the clock went back',
+  processes_left: 'processes were left running',
+  limit_unwatched: 'a limit could not be checked',
+  output_refused: 'output was not accepted',
+  view_failed: 'an output failed',
   figure_invalid: (count) => `${plural(count, 'figure')} out of range`,
 };
 
 /** One gap: `unfinished_call:2` → `2 unfinished calls`. A code of another version keeps its own words. */
 export function gapText(gap: string): string {
   const [, code = gap, count = '1'] = /^([a-z_0-9]+?)(?::(\d+))?$/.exec(gap) ?? [];
-  const words = own(GAPS, code as GapCode);
+  const words = own(GAPS, code);
   if (words === undefined) return gap.replaceAll('_', ' ');
   return typeof words === 'string' ? words : words(Number(count));
 }

@@ -102,9 +102,11 @@ export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,
 ): string[] {
-  const widthOf = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  const widthOf = (at: number) => Math.max(...rows.map((row) => columns(row[at] ?? '')));
   const widths = (rows[0] ?? []).map((_, at) => widthOf(at));
-  const cell = (text: string, at: number) =>
-    isFigure(at) ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  const cell = (text: string, at: number) => {
+    const blank = ' '.repeat(Math.max(0, (widths[at] ?? 0) - columns(text)));
+    return isFigure(at) ? blank + text : text + blank;
+  };
   return rows.map((row) => row.map(cell).join('  ').trimEnd());
 }

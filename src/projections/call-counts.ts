@@ -1,4 +1,4 @@
-/** How many calls of a run failed or were denied. Memory is bounded; what becomes known of a call after its end counts too. */
+/** Counts the calls of a run that failed or were denied. Later updates of a call count too. Memory is bounded. */
 import { LIMITS } from '../lib/limits.ts';
 import type { Event } from '../model/event.ts';
 import type { CallStatus } from '../model/words.ts';

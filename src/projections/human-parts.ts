@@ -104,7 +104,7 @@ export function flowed(parts: readonly string[], indent: string, style: HumanSty
   return `${text}\n`;
 }
 
-/** What somebody said, harmless. */
+/** The text of a message, harmless. */
 export function proseOf(text: string, style: HumanStyle): string {
   return style.wrap ? wrapLines(text, style.width).join('\n') : forTerminal(text);
 }
@@ -134,15 +134,31 @@ export function diffLines(diff: string, style: HumanStyle): string[] {
     : shown;
 }
 
-/** The diff of an edit that names its old and new text; '' where there is none to show. */
+/** The diff of an edit that has a patch, or its old and new text; '' where there is none to show. */
 export function editDiff(input: unknown): string {
   if (input === null || typeof input !== 'object') return '';
-  const { old_string: before, new_string: after } = input as Record<string, unknown>;
+  const { old_string: before, new_string: after, ...rest } = input as Record<string, unknown>;
+  const patch = Object.values(rest).find(isPatch);
+  if (patch !== undefined) return patchDiff(patch);
   if (typeof before !== 'string' || typeof after !== 'string') return '';
   if (before.length + after.length > DIFF_CHARS_MAX) return '';
-  const patch = structuredPatch('', '', before, after, '', '', { context: 1, maxEditLength: 500 });
-  const lines = patch?.hunks.flatMap((hunk) => hunk.lines) ?? [];
+  const made = structuredPatch('', '', before, after, '', '', { context: 1, maxEditLength: 500 });
+  const lines = made?.hunks.flatMap((hunk) => hunk.lines) ?? [];
   return lines.filter((line) => !line.startsWith('\\')).join('\n');
+}
+
+const PATCH_BEGIN = '*** Begin Patch';
+
+const isPatch = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith(PATCH_BEGIN);
+
+/** The lines of a patch in the format of `apply_patch`, with a line per file. */
+function patchDiff(patch: string): string {
+  const lines = patch.slice(0, DIFF_CHARS_MAX).split('\n').slice(1);
+  return lines
+    .map((line) => line.replace(/^\*\*\* (Add|Update|Delete) File: /, '@@ '))
+    .filter((line) => /^(?:[-+ ]|@@ )/.test(line))
+    .join('\n');
 }
 
 function paintDiff(line: string, style: HumanStyle): string {

@@ -205,6 +205,25 @@ describe('human output', () => {
     expect(print([make('file_changed', { diff })])).toBe('  @@ -1 +1 @@\n  -old\n  +new\n');
   });
 
+  test('shows the patch of an edit, with the files that it names', () => {
+    const make = createMaker();
+    const input =
+      '*** Begin Patch\n*** Update File: src/math.js\n@@\n add(a, b) {\n-  return a - b;\n+  return a + b;\n*** Add File: b.md\n+x\n*** End Patch';
+    const edit = { tool: 'Edit', input: { file_path: 'src/math.js', input } };
+    expect(print([make('call_requested', edit), make('call_finished', { tool: 'Edit' })])).toBe(
+      [
+        '✓ Edit src/math.js (12ms)',
+        '  @@ src/math.js',
+        '   add(a, b) {',
+        '  -  return a - b;',
+        '  +  return a + b;',
+        '  @@ b.md',
+        '  +x',
+        '',
+      ].join('\n'),
+    );
+  });
+
   test('says what is not known', () => {
     const make = createMaker();
     const end = make('run_finished', {

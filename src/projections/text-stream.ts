@@ -27,7 +27,7 @@ export class TextStream {
     return before + this.#print(whole.slice(0, from));
   }
 
-  /** What was held back, and a line end if the cursor is within a line. */
+  /** The text held back so far, and a line end if the cursor is within a line. */
   endLine(): string {
     const rest = this.#print(this.#held);
     const end = this.#line_open ? '\n' : '';

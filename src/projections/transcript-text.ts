@@ -34,7 +34,7 @@ const TEXT_LINES_MAX = 40;
 const OUTPUT_LINES_MAX = 8;
 /** Characters of a folded line; a file of one line is long too. */
 const LINE_CHARS_MAX = 500;
-/** A longer text in an input is said, not shown. */
+/** Of a longer text in an input only the size is shown. */
 const FIELD_CHARS_MAX = 200;
 /** Columns in front of a line of an output in a sub-agent's call. */
 const INSET_COLUMNS = 10;

@@ -56,7 +56,7 @@ export function createWarningFold(byte_text = false) {
   };
 }
 
-/** What an event warns of; null where it does not. Foreign text, not made harmless yet. */
+/** The warning in an event; null: none. Foreign text, not made harmless yet. */
 export function warningOf(event: Event): string | null {
   switch (event.kind) {
     case 'provider_retried':

@@ -113,7 +113,7 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
   for (const command of [['replay'], ['runs', 'show'], ['runs', 'verify']]) {
     const none = await tacho([...command, 'last']);
     expect([none.code, none.stdout]).toEqual([1, '']);
-    expect(none.stderr).toMatch(/^error: no run "last" in .*: see tacho runs list\n$/);
+    expect(none.stderr).toMatch(/^error: no runs in .* yet: record one with tacho run, or/);
   }
   const { records } = await tacho(demo('fixed'));
   const id = records[0].run_id as string;
@@ -126,13 +126,10 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
     );
   }
   const odd = await tacho(['runs', 'show', '../../etc/passwd']);
-  expect(odd.code).toBe(1);
+  expect([odd.code, odd.stderr]).toEqual([1, expect.stringMatching(/last~1; tacho runs list/)]);
 });
 
 test('runs list: newest first, filtered, as text and as JSON lines', async () => {
-  expect((await tacho(['runs', 'list'])).stdout).toBe(
-    'No runs yet. Try: tacho run --agent demo "try it"\n',
-  );
   const ok = await tacho(demo('fixed', '--label', 'a=b'));
   const failed = await tacho(demo('agent-error'));
   const ids = [failed, ok].map(({ records }) => records[0].run_id);
@@ -144,25 +141,32 @@ test('runs list: newest first, filtered, as text and as JSON lines', async () =>
   expect(await list('--status', 'agent_error')).toEqual(ids.slice(0, 1));
   expect(await list('--status', 'ok')).toEqual(ids.slice(1));
   expect(await list('--agent', 'claude')).toEqual([]);
-  const { stdout } = await tacho(['runs', 'list']);
-  expect(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.slice(0, 28)),
-  ).toEqual(ids);
+  const zoned = { env: { TZ: 'Asia/Kolkata', COLUMNS: '40' } };
+  const [head, ...lines] = (await tacho(['runs', 'list'], zoned)).stdout.trimEnd().split('\n');
+  expect(head).toMatch(/^RUN +TIME \+05:30 +AGENT +STATUS +CALLS .* PROMPT$/);
+  const [failed_id, ok_id] = ids.map((id: string) => id.slice(2, 12));
+  expect(lines[0]).toMatch(new RegExp(`^${failed_id}\\w* .* agent_error .* please$`));
+  expect(lines[1]).toMatch(new RegExp(`^${ok_id}\\w* .* ok .* please$`));
+  expect(lines).toHaveLength(2);
+  const started = linesOf((await tacho(['runs', 'list', '--json'])).stdout)[0]?.started_ms;
+  const there = new Date(started + 5.5 * 3_600_000).toISOString();
+  expect(lines[0]).toContain(`  ${there.slice(0, 16).replace('T', ' ')}  `);
   expect((await tacho(['runs', 'list', '--limit', '0'])).code).toBe(2);
 });
 
 test('looking for runs makes nothing, and a filter that finds none says so', async () => {
   const empty = join(place.folder, 'nowhere');
   const list = ['--state-dir', empty, 'runs', 'list'];
-  expect((await tacho(list)).stdout).toMatch(/^No runs yet\./);
+  const none = `No runs in ${empty} yet.\n  tacho run --agent demo "try it" `;
+  expect((await tacho(list)).stdout.startsWith(none)).toBe(true);
   expect((await tacho([...list, '--json'])).stdout).toBe('');
-  expect((await tacho(['--state-dir', empty, 'runs', 'stats'])).stdout).toMatch(/^No runs yet\./);
+  const stats = await tacho(['--state-dir', empty, 'runs', 'stats']);
+  expect(stats.stdout.startsWith(none)).toBe(true);
   expect(existsSync(empty)).toBe(false);
   await tacho(demo('fixed'));
-  expect((await tacho(['runs', 'list', '--status', 'bogus'])).stdout).toBe('No such runs.\n');
+  expect((await tacho(['runs', 'list', '--status', 'timeout'])).stdout).toContain(
+    `No such runs in ${place.state}: --status timeout\n`,
+  );
 });
 
 test('a prompt on stdin that is not UTF-8 is refused, not changed', async () => {
@@ -178,7 +182,7 @@ test('runs show prints the outcome as text, and the whole of it as JSON', async 
   const run = await tacho(demo('default'));
   const { stdout } = await tacho(['runs', 'show', 'last']);
   expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
-  expect(stdout).toContain('calls     10');
+  expect(stdout).toContain('work      7 steps - 10 calls, 1 failed\n');
   expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets everybody');
   const outcome = await json('runs', 'show', 'last', '--json');
   expect(checkOutcome(outcome)).toBe(true);
@@ -215,6 +219,33 @@ test('a deleted run stays deleted, also after a reindex', async () => {
   expect((await tacho(['runs', 'show', gone_id as string])).code).toBe(1);
   expect((await tacho(['replay', gone_id as string])).code).toBe(1);
   expect((await tacho(['runs', 'verify', kept_id as string])).code).toBe(0);
+});
+
+test('rm asks on a terminal, and elsewhere takes only whole ids or --yes', async () => {
+  const { records } = await tacho(demo('fixed'));
+  const id = records[0].run_id as string;
+  const short = id.slice(2, 12);
+  const refused = await tacho(['runs', 'rm', 'last']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toMatch(/^error: "last" is not a whole run id: add --yes to delete/);
+  expect(refused.stderr).toContain(`  ${short}  `);
+  const rm = ['env', `TACHO_HOME=${place.state}`, process.execPath, bin, 'runs', 'rm', short];
+  for (const [answer, code] of [
+    ['n\n', 1],
+    ['y\n', 0],
+  ] as const) {
+    const pty = openPty(rm);
+    await pty.until('the question', (lines) =>
+      lines.some((line) => line.startsWith('Delete 1 run for good? [y/N]')),
+    );
+    expect(pty.lines().join('\n')).toMatch(new RegExp(`^  ${short}  .*  demo  please$`, 'm'));
+    pty.type(answer);
+    expect((await pty.ended).code).toBe(code);
+    expect(pty.bytes()).toContain(code === 1 ? 'Nothing was deleted.' : `${id}: deleted`);
+    pty.close();
+  }
+  const again = (await tacho(demo('fixed'))).records[0].run_id;
+  expect((await tacho(['runs', 'rm', 'last', '-y'])).stdout).toBe(`${again}: deleted\n`);
 });
 
 function segmentOf(run: string): string {
@@ -369,11 +400,12 @@ test('--state-dir may stand before or behind the command', async () => {
 
 verifies(
   'ST-8',
-  'without a word the state lies in .tacho here: for its owner only, and unseen by git',
+  'the .tacho folder that tacho init creates is for its owner only, and ignored by git',
   async () => {
     const git = (...args: string[]) =>
       spawnSync('git', args, { cwd: place.work, encoding: 'utf8' });
     git('init', '-q');
+    expect((await tacho(['init'], { env: { TACHO_HOME: '' } })).code).toBe(0);
     const result = await tacho(demo('fixed'), { env: { TACHO_HOME: '' } });
     expect(result.code).toBe(0);
     expect(git('status', '--porcelain').stdout).toBe('?? tacho-demo/\n');

@@ -174,7 +174,7 @@ test('code that is damaged, or of another build, is not run', async () => {
   for (const change of wrong) {
     for (const path of kept.keys()) writeFileSync(path, change(readFileSync(path)));
     const { code, stdout } = await place.tacho(['runs', 'list'], { env: { XDG_CACHE_HOME: '' } });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('No runs yet')]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^No runs in /)]);
     for (const path of kept.keys()) expect(readFileSync(path).length).toBeGreaterThan(2000);
   }
 });

@@ -228,7 +228,7 @@ test('without a policy gc says what to give it, and wrong ones are told with the
   }
 });
 
-test('stats tell runs, cost and size by agent and day', async () => {
+test('stats sum up runs, cost and size by agent and day, and count the runs with a known cost', async () => {
   await record('default');
   await record('agent-error');
   const { stdout } = await tacho(['runs', 'stats', '--json']);
@@ -239,6 +239,7 @@ test('stats tell runs, cost and size by agent and day', async () => {
     ok: 1,
     tool_calls: 10,
     cost: expect.closeTo(0.0149),
+    cost_known_runs: 1,
   });
   expect(stats.by_agent).toEqual([{ ...stats.total, name: 'demo' }]);
   expect(stats.by_day).toHaveLength(1);
@@ -249,7 +250,12 @@ test('stats tell runs, cost and size by agent and day', async () => {
   const bytes = [...sizes, ...transcripts].reduce((sum, file) => sum + file.bytes.length, 0);
   expect(Math.abs(stats.total.bytes - bytes)).toBeLessThan(10);
   expect((await tacho(['runs', 'stats'])).stdout).toMatch(
-    /^ +runs +ok +calls +tokens +cost +size\ndemo +2 +50% +10 /,
+    /^AGENT +RUNS +OK +CALLS +TOKENS +COST +SIZE\ndemo +2 +50% +10 .*>= \$0\.0149 [\s\S]*\ncost: known for 1 of 2 runs\n/,
+  );
+  const by = (await tacho(['runs', 'stats', '--by', 'model', '--by', 'project'])).stdout;
+  expect(by).toMatch(/\nMODEL +RUNS [\s\S]*\nPROJECT +RUNS /);
+  expect((await tacho(['runs', 'stats', '--by', 'moon'])).stderr).toContain(
+    'Give model or project.',
   );
   expect(readdirSync(place.state)).not.toContain('gc.lock');
 });

@@ -103,8 +103,8 @@ verifies(
 verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () => {
   const text = readFileSync(recording('claude', 'read'), 'utf8').trimEnd();
   const messages = text.split('\n').map((line) => JSON.parse(line));
-  const options = { prompt: 'Read it.', state_dir: place.state };
-  const { run_id } = await record('claude', messages, options).outcome;
+  const options = { prompt: 'Read it.', stateDir: place.state };
+  const { run_id } = await record({ agent: 'claude', messages, ...options }).outcome;
   const made = JSON.parse(readFileSync(only('claude'), 'utf8'));
   expect(made).toMatchObject({ run_id, source: { kind: 'record' } });
   expect(made.messages.map(({ content }: Row) => content)).toEqual([
@@ -359,7 +359,8 @@ test('show folds what is long and says how much is left', async () => {
   expect(stdout).not.toContain('A secret thought.');
   expect(stdout).not.toContain('\u001b');
   expect(stdout).toMatch(/text: 500 characters \(--full shows it\)|content: 500 characters/);
-  expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\+ ok - 2 steps - 2 calls - /);
+  expect(stdout).toMatch(/^run {7}r_\w{26}\nagent {5}demo /);
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe('ok - 2 steps - 2 calls');
 });
 
 test('show --full, --thinking and --tool show more, or only one tool', async () => {
@@ -388,7 +389,38 @@ test('show takes a beginning of an id or a transcript file, and says what it doe
     2,
     expect.stringContaining('broken.jsonl:1: is no transcript'),
   ]);
-  expect((await tacho(['show'])).code).toBe(2);
+});
+
+test('show without a name is the last run; --at begins at a step, a call or an event', async () => {
+  await tacho(demo(twoSteps(), '--label', 'build=7'));
+  const all = (await tacho(['show'])).stdout;
+  expect(all).toContain('labels    build=7\n');
+  expect(all).toContain('I look.');
+  const [requested] =
+    readFileSync(only('demo'), 'utf8').match(/"tool_calls":\[\{"id":"[^"]+/) ?? [];
+  const call = requested?.split('"').at(-1) as string;
+  const at = async (point: string) => tacho(['show', '--at', point]);
+  for (const point of ['1', call]) {
+    const shown = (await at(point)).stdout;
+    expect([shown.includes('\nuser\n'), shown.includes('I look.')]).toEqual([false, true]);
+  }
+  for (const point of ['2', 'seq:9999', '3', 'nope']) {
+    const { code, stdout, stderr } = await at(point);
+    if (point === '2') {
+      expect([code, stdout.includes('I look.'), stdout.includes('It is ')]).toEqual([
+        0,
+        false,
+        true,
+      ]);
+      expect(stdout).toContain('(2 earlier messages not shown)');
+    } else expect([code, stderr]).toEqual([2, expect.stringContaining(`--at ${point}: `)]);
+  }
+  expect((await at('seq:2')).code).toBe(0);
+  const summary = (await tacho(['show', '--summary'])).stdout;
+  expect(summary).toBe((await tacho(['runs', 'show', 'last'])).stdout);
+  expect([summary.includes('1 failed'), summary.includes('I look.')]).toEqual([true, false]);
+  const outcome = (await tacho(['show', '--summary', '--json'])).stdout;
+  expect(outcome).toBe((await tacho(['runs', 'show', 'last', '--json'])).stdout);
 });
 
 test('show refuses a transcript that nests too deep, and names its line', async () => {

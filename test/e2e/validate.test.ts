@@ -362,17 +362,17 @@ verifies(
     const env = `TACHO_HOME=${place.state}`;
     const pty = openPty(['env', env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
     const asks = (seq: number | undefined) => (lines: string[]) =>
-      lines.some((line) => line === `s1, number ${seq}`) &&
-      lines.findLast((line) => line !== '')?.startsWith('accept, reject, skip or quit?') === true;
+      lines.some((line) => line.startsWith(`Session s1, message ${seq}, `)) &&
+      lines.findLast((line) => line !== '')?.startsWith('Accept, reject, skip or quit?') === true;
     try {
       await pty.until('the first', asks(drawn[0]));
       pty.type('a\n');
-      await pty.until('the note', (lines) => lines.some((line) => line.startsWith('note')));
+      await pty.until('the note', (lines) => lines.some((line) => line.startsWith('Note')));
       pty.type('fine\n');
       await pty.until('the second', asks(drawn[1]));
       // What begins like an answer is none.
       pty.type('all of it is fine\n');
-      const asked = (lines: string[]) => lines.filter((line) => line.startsWith('accept,')).length;
+      const asked = (lines: string[]) => lines.filter((line) => line.startsWith('Accept,')).length;
       await pty.until('the question again', (lines) => asked(lines) > 1 && asks(drawn[1])(lines));
       pty.type('skip\n');
       await pty.until('the third', asks(drawn[2]));

@@ -682,18 +682,21 @@ describe('session files', () => {
     },
   );
 
-  test('a skill typed as a command is used; the same text after a Skill call is that call', () => {
+  test('a skill typed as a command is used, and its prompt is as typed; the same text after a Skill call is that call', () => {
     const body = (more: Fields) =>
       prompt('Base directory for this skill: /p/.claude/skills/tidy\n\n# Tidy', {
         isMeta: true,
         ...more,
       });
     const typed = filed(
-      prompt('<command-message>tidy</command-message>\n<command-name>/plug:tidy</command-name>'),
+      prompt(
+        '<command-message>tidy</command-message>\n<command-name>/plug:tidy</command-name>\n<command-args>all <b>\nnow</command-args>',
+      ),
       body({}),
     );
     const bare = filed(prompt('go'), body({}));
     const called = filed(prompt('go'), body({ sourceToolUseID: 't1' }));
+    expect(outcomeOf(typed).metadata.initial_prompt).toBe('/plug:tidy all <b>\nnow');
     expect([typed, bare, called].map((events) => outcomeOf(events).skills_used)).toEqual([
       ['plug:tidy'],
       ['tidy'],

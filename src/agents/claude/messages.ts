@@ -18,6 +18,9 @@ export const NOTIFICATION = '<task-notification>';
 const PRINTED = [NOTIFICATION, '<local-command-', '<bash-stdout>', '<bash-stderr>'];
 /** `/exit`, `/model` …: typed by the user, answered by the CLI. Commands for the model begin with `<command-message>`. */
 const LOCAL_COMMAND = '<command-name>';
+/** A command for the model, as session files wrap it. */
+const SLASH_COMMAND =
+  /^<command-message>[^<]*<\/command-message>\s*<command-name>(\/[^<\s]+)<\/command-name>(?:\s*<command-args>([\s\S]*)<\/command-args>)?\s*$/;
 /** Blocks that carry nothing a recording shows. */
 const IGNORED = wordSet('document image redacted_thinking search_result tool_reference');
 
@@ -115,7 +118,7 @@ export class Conversation extends Writer {
     const added = record.isMeta === true || record.isSynthetic === true || summary;
     const printed = PRINTED.some((start) => text.startsWith(start));
     const synthetic = interrupted || added || printed;
-    this.to.message('user', text, { message_id: idOf(record.uuid), synthetic });
+    this.to.message('user', typedText(text), { message_id: idOf(record.uuid), synthetic });
     if (interrupted) {
       this.calls.settle(true);
       return 'interruption';
@@ -130,6 +133,12 @@ export class Conversation extends Writer {
     const message = contentText(content) ?? '';
     this.to.failed({ native_kind: textOf(record.error), status, message });
   }
+}
+
+/** A command for the model as the user typed it, `/name args`; any other text unchanged. */
+function typedText(text: string): string {
+  const [, name, args = ''] = SLASH_COMMAND.exec(text) ?? [];
+  return name === undefined ? text : `${name} ${args}`.trim();
 }
 
 /** Earlier versions set no flag on stdout, only their own words. */

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
+import type { Colours } from '../../lib/colours.ts';
 import type { Agent, Capabilities } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
 
@@ -85,10 +86,11 @@ function stateText(report: AgentReport): string {
   return `version ${report.version} (${checked}), ${report.path}`;
 }
 
-export function agentsText(reports: readonly AgentReport[]): string {
+export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colours): string {
   const width = Math.max(...reports.map((report) => report.id.length));
   const lines = reports.map(
-    (report) => `${report.id.padEnd(width)}  ${report.title}: ${stateText(report)}`,
+    (report) =>
+      `${bold(report.id.padEnd(width))}  ${report.title}: ${report.installed ? stateText(report) : dim(stateText(report))}`,
   );
   if (reports.length === 1) lines.push('', ...capabilityLines(reports[0] as AgentReport));
   else lines.push('', 'What each can tell: tacho agents ID');

@@ -9,7 +9,7 @@ import { testFolder } from '../../../test/fixtures/folder.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import { SUM_RUNS } from '../../store/index/index-schema.ts';
+import { sumRuns } from '../../store/index/index-schema.ts';
 import { closedForm, identityOf } from '../../store/index/segment-book.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { isSegment, listSegments, segmentBytes, segmentOf } from '../../store/journal/scan.ts';
@@ -62,7 +62,7 @@ test('sums are by agent and by day, with what is not known as such', async () =>
   const state = await fill(['one', 'two', 'one', 'one']);
   using index = openIndex(state);
   index.saveOutcomes([outcomeAt(9, 'two', Number.MAX_SAFE_INTEGER)]);
-  const { total, by_agent, by_day } = await statsOf(state, 10);
+  const { total, by_agent, by_day } = await statsOf(state, { days: 10 });
   expect(total).toMatchObject({ name: 'all', runs: 5, ok: 5, cost: null });
   expect(by_agent.map(({ name, runs }) => [name, runs])).toEqual([
     ['one', 3],
@@ -81,7 +81,7 @@ test('the size of runs is their share of the journal by entries, and their files
   const state = await fill(['one', 'two']);
   const [segment = ''] = listSegments(state.journal);
   const bytes = segmentBytes(state.journal, segment);
-  const { total, by_agent } = await statsOf(state, 1);
+  const { total, by_agent } = await statsOf(state, { days: 1 });
   expect(total.bytes).toBe(bytes + 2 * 107);
   expect(by_agent.map((row) => [row.name, row.bytes]).sort()).toEqual([
     ['one', Math.round(bytes / 3) + 107],
@@ -91,19 +91,19 @@ test('the size of runs is their share of the journal by entries, and their files
 
 test('the files of runs that an older tacho saved are measured once, and of no run each time', async () => {
   const state = await fill(['one', 'two']);
-  const { total } = await statsOf(state, 1);
+  const { total } = await statsOf(state, { days: 1 });
   const db = new DatabaseSync(state.db);
   db.exec('UPDATE runs SET file_bytes = NULL');
   db.close();
-  expect((await statsOf(state, 1)).total.bytes).toBe(total.bytes);
+  expect((await statsOf(state, { days: 1 })).total.bytes).toBe(total.bytes);
   rmSync(state.transcripts, { recursive: true });
-  expect((await statsOf(state, 1)).total.bytes).toBe(total.bytes);
+  expect((await statsOf(state, { days: 1 })).total.bytes).toBe(total.bytes);
 });
 
 test('sums read no outcome', async () => {
   const state = await fill(['one']);
   const db = new DatabaseSync(state.db);
-  const plan = db.prepare(`EXPLAIN QUERY PLAN ${SUM_RUNS}`).all('{}');
+  const plan = db.prepare(`EXPLAIN QUERY PLAN ${sumRuns('agent')}`).all('{}');
   db.close();
   expect(plan.map(({ detail }) => detail)).toContain(
     'SCAN runs USING COVERING INDEX runs_by_agent',
@@ -112,7 +112,7 @@ test('sums read no outcome', async () => {
 
 verifies('ST-5', 'a plan by size counts the journal and the files of each run', async () => {
   const state = await fill(['one', 'one', 'one']);
-  const { by_agent } = await statsOf(state, 1);
+  const { by_agent } = await statsOf(state, { days: 1 });
   const all = by_agent[0]?.bytes ?? 0;
   const policy = {
     ...{ name: 'p', agent: null, status: null, labels: {}, age_ms_max: null, runs_max: null },
@@ -130,15 +130,15 @@ verifies('ST-5', 'a plan by size counts the journal and the files of each run', 
 
 verifies('ST-6', 'while another process writes the index, sums wait for nothing', async () => {
   const state = await fill(['one', 'two']);
-  const before = await statsOf(state, 10);
+  const before = await statsOf(state, { days: 10 });
   const other = new DatabaseSync(state.db);
   other.exec('UPDATE runs SET file_bytes = NULL');
   other.exec('BEGIN IMMEDIATE');
   const began = performance.now();
-  expect(await statsOf(state, 10)).toEqual(before);
+  expect(await statsOf(state, { days: 10 })).toEqual(before);
   expect(performance.now() - began).toBeLessThan(2_000);
   other.exec('ROLLBACK');
-  expect(await statsOf(state, 10)).toEqual(before);
+  expect(await statsOf(state, { days: 10 })).toEqual(before);
   const sql = 'SELECT count(*) AS n FROM runs WHERE file_bytes IS NULL';
   expect(other.prepare(sql).get()?.n).toBe(0);
   other.close();
@@ -146,7 +146,7 @@ verifies('ST-6', 'while another process writes the index, sums wait for nothing'
 
 test('bytes of runs are the same once their segments are closed, and follow what changes', async () => {
   const state = await fill(['one', 'two', 'one']);
-  const before = await statsOf(state, 10);
+  const before = await statsOf(state, { days: 10 });
   const segments = listSegments(state.journal);
   using index = openIndex(state);
   const close = () =>
@@ -156,15 +156,15 @@ test('bytes of runs are the same once their segments are closed, and follow what
     );
   close();
   const stats = countCalls('lstatSync', (path) => isSegment(segmentOf(basename(path))));
-  expect(await statsOf(state, 10)).toEqual(before);
+  expect(await statsOf(state, { days: 10 })).toEqual(before);
   expect(stats()).toBe(0);
   for (const segment of segments) index.forgetSegment(segment);
-  expect(await statsOf(state, 10)).toEqual(before);
+  expect(await statsOf(state, { days: 10 })).toEqual(before);
   close();
   const segment = `${'0'.repeat(26)}.jsonl`;
   writeFileSync(join(state.journal, segment), 'x'.repeat(77));
   const range = { offset: 0, first_seq: 1, last_seq: 2 };
   index.cover(segment, 77, [{ session: runId(0), source: 'x', segment, ...range }]);
   index.book.close(identityOf(state.journal), [closedForm(state.journal, segment)]);
-  expect((await statsOf(state, 10)).total.bytes).toBe(before.total.bytes + 77);
+  expect((await statsOf(state, { days: 10 })).total.bytes).toBe(before.total.bytes + 77);
 });

@@ -1,7 +1,7 @@
 /** Keeping the store small: what the policies let go, and what there is (ST-5). */
-import { isoText } from '../../lib/iso-time.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import type { RunSums } from '../../store/index/runs-table.ts';
+import type { SumKey } from '../../store/index/index-schema.ts';
+import type { RunQuery, RunSums } from '../../store/index/runs-table.ts';
 import { collectRuns } from '../../store/journal/gc.ts';
 import { planRemoval, type RetentionPolicy } from '../../store/journal/retention.ts';
 import { weigh } from '../../store/sizes.ts';
@@ -48,9 +48,11 @@ export interface StatsRow {
   name: string;
   runs: number;
   ok: number;
-  /** Null: not known of any of them. */
+  /** Of the runs with known cost; null: not known of any of them. */
   cost: number | null;
+  cost_known_runs: number;
   tokens: number | null;
+  tokens_known_runs: number;
   tool_calls: number;
   bytes: number;
 }
@@ -58,53 +60,84 @@ export interface StatsRow {
 export interface Stats {
   total: StatsRow;
   by_agent: StatsRow[];
-  /** Newest first. */
+  by_model?: StatsRow[];
+  by_project?: StatsRow[];
+  /** Local days, newest first. */
   by_day: StatsRow[];
+}
+
+interface StatsOptions {
+  /** The last of them are listed one by one. */
+  days: number;
+  /** Also the sums of each model or project. */
+  by?: readonly SumKey[] | undefined;
+  /** Of these runs alone. */
+  query?: RunQuery;
 }
 
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
-/**
- * Sums over all runs. `bytes`: a run's share of its journal segments, by its entries, and its transcript and log as they
- * were when it got its row.
- */
-export async function statsOf(state: StateDir, days: number): Promise<Stats> {
-  using index = openIndex(state);
-  const sums = index.sumRuns(await weigh(state, index));
-  const total = newRow('all');
-  const agents = new Map<string, StatsRow>();
-  const by_day = new Map<string, StatsRow>();
-  for (const one of sums.sort((a, b) => (b.day_ms ?? UNKNOWN_DAY) - (a.day_ms ?? UNKNOWN_DAY))) {
-    const day = isoText(one.day_ms)?.slice(0, 10) ?? 'unknown';
-    for (const row of [total, rowOf(agents, one.agent), rowOf(by_day, day)]) add(row, one);
-  }
-  for (const row of [total, ...agents.values(), ...by_day.values()])
-    row.bytes = Math.round(row.bytes);
-  return {
-    total,
-    by_agent: [...agents.values()].sort((a, b) => b.runs - a.runs),
-    by_day: [...by_day.values()].slice(0, days),
-  };
+interface StatsOptions {
+  days: number;
+  /** Sums of each model or project too. */
+  by?: readonly SumKey[];
+  query?: RunQuery;
 }
+
+/**
+ * Sums over all runs, or those that a query chooses. `bytes`: a run's share of its journal segments, by its entries, and its
+ * transcript and log as they were when it got its row.
+ */
+export async function statsOf(
+  state: StateDir,
+  { days, by = [], query = {} }: StatsOptions,
+): Promise<Stats> {
+  using index = openIndex(state);
+  const weights = await weigh(state, index);
+  const sums = index.sumRuns(weights, 'agent', query);
+  const [total = newRow('all')] = rowsOf(sums, () => 'all');
+  const stats: Stats = {
+    total,
+    by_agent: rowsOf(sums, byName),
+    by_day: rowsOf(sums, ({ day }) => day)
+      .sort((a, b) => (dayOf(a) < dayOf(b) ? 1 : -1))
+      .slice(0, days),
+  };
+  for (const key of by) stats[`by_${key}`] = rowsOf(index.sumRuns(weights, key, query), byName);
+  return stats;
+}
+
+const UNKNOWN = 'unknown';
+const byName = ({ name }: RunSums) => name;
 
 /** Behind all days, as in lists. */
-const UNKNOWN_DAY = Number.NEGATIVE_INFINITY;
+const dayOf = ({ name }: StatsRow) => (name === UNKNOWN ? '' : name);
 
 function newRow(name: string): StatsRow {
-  return { name, runs: 0, ok: 0, cost: null, tokens: null, tool_calls: 0, bytes: 0 };
+  const known = { cost: null, cost_known_runs: 0, tokens: null, tokens_known_runs: 0 };
+  return { name, runs: 0, ok: 0, ...known, tool_calls: 0, bytes: 0 };
 }
 
-function rowOf(rows: Map<string, StatsRow>, name: string): StatsRow {
-  const row = rows.get(name) ?? newRow(name);
-  rows.set(name, row);
-  return row;
+/** One row per name, those with the most runs first. */
+function rowsOf(sums: readonly RunSums[], nameOf: (one: RunSums) => string | null): StatsRow[] {
+  const rows = new Map<string, StatsRow>();
+  for (const one of sums) {
+    const name = nameOf(one) ?? UNKNOWN;
+    const row = rows.get(name) ?? newRow(name);
+    rows.set(name, row);
+    add(row, one);
+  }
+  for (const row of rows.values()) row.bytes = Math.round(row.bytes);
+  return [...rows.values()].sort((a, b) => b.runs - a.runs);
 }
 
 function add(row: StatsRow, sums: RunSums): void {
   row.runs += sums.runs;
   row.ok += sums.ok;
   if (sums.cost !== null) row.cost = (row.cost ?? 0) + sums.cost;
+  row.cost_known_runs += sums.cost_known_runs;
   if (sums.tokens !== null) row.tokens = (row.tokens ?? 0) + sums.tokens;
+  row.tokens_known_runs += sums.tokens_known_runs;
   row.tool_calls += sums.tool_calls;
   row.bytes += sums.bytes;
 }

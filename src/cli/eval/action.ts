@@ -67,8 +67,7 @@ function checkFlags({ files, flags }: EvalInput): void {
     throw usage('give one of --target, --agent, --transcript and --run');
   if (flags.each && flags.transcript === undefined && flags.run === undefined)
     throw usage('--each goes with --transcript or --run');
-  const { limits, ...others } = agentRunOptions(flags);
-  const of_runs = Object.values({ ...others, ...limits }).some((value) => value !== undefined);
+  const of_runs = Object.values(agentRunOptions(flags)).some((value) => value !== undefined);
   if (of_runs && (flags.transcript ?? flags.run) !== undefined)
     throw usage('--transcript and --run grade what is recorded: leave out the flags for new runs');
   if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
@@ -101,10 +100,10 @@ async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
     agent,
     target: agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined,
     prompt,
-    timeout_ms: test.timeout_ms ?? undefined,
+    timeoutMs: test.timeout_ms ?? undefined,
     labels: { [EVAL_TEST_LABEL]: test.id },
-    state_dir: io.state_flag,
-    output_mode: 'json' as const,
+    stateDir: io.state_flag,
+    outputMode: 'json' as const,
   };
   return withTarget(asked, actingOf(flags.trust, io));
 }
@@ -171,12 +170,12 @@ function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): voi
 /** Prepares for the first run of an agent; returns the work after the last one. */
 async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   const { live } = agentRunOptions(flags);
-  const target = live == null ? null : await sendingTo(live);
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  const target = live == null ? null : await sendingTo(live, state_dir);
   if (target !== null) {
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(target.url, io);
   }
-  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
 }
 

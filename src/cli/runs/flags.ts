@@ -1,12 +1,15 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
-import { countFrom, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
+import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
+import { withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
+import type { RmFlags } from './remove.ts';
+import type { StatsFlags } from './stats.ts';
 
 const count = countFrom(1);
 const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
@@ -24,24 +27,38 @@ const SUBCOMMANDS: Readonly<Record<string, Define>> = {
   stats: defineStats,
 };
 
-export function defineRuns(program: Command, io: Io, done: Done, [name]: readonly string[]): void {
+const BROWSE_HELP = `
+On a terminal, tacho runs without a command shows the runs full-screen: Enter opens one, ? lists the keys.`;
+
+export function defineRuns(program: Command, io: Io, done: Done, args: readonly string[]): void {
+  const [name] = args.slice(args.indexOf('runs') + 1);
   const runs = program
     .command('runs')
     .description(
       'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
-    );
+    )
+    .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
+  // With an action, the help would no longer be printed in a pipe, and a misspelt command no longer be reported.
+  const bare = name === undefined || name.startsWith('-');
+  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  runs.action(async () => {
+    const { browseRuns } = await import('./browse.ts');
+    await browseRuns(await stateIfAny(io), io);
+  });
 }
 
+const LIST_EXAMPLES = `
+Examples:
+  $ tacho runs list --here --since yesterday
+  $ tacho runs list --status failed --limit 5
+  $ tacho runs list --label build=7 --json`;
+
 function defineList(runs: Command, io: Io): void {
-  runs
-    .command('list')
-    .description('list runs, newest first')
+  withRunFilters(runs.command('list').description('list runs, newest first'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'ok, failed, or an exit reason')
     .option('--json', 'as JSON lines')
-    .addHelpText('after', '\nExample:\n  $ tacho runs list --status failed --limit 5')
+    .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
       const { listRuns } = await import('./list.ts');
       await listRuns(await stateIfAny(io), flags, io);
@@ -79,7 +96,9 @@ function defineVerify(runs: Command, io: Io, done: Done): void {
 function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
-    .description('finish captures whose tacho was killed; waits for agents that still run')
+    .description(
+      'finish the records of runs after tacho was killed; waits for agents that still run',
+    )
     .argument('[run]', 'only this run')
     .option('--no-wait', 'leave agents that still run alone')
     .option(
@@ -113,17 +132,26 @@ function defineReindex(runs: Command, io: Io, done: Done): void {
     });
 }
 
+const RM_EXAMPLES = `
+On a terminal it shows the runs and asks first. Elsewhere, whole run ids are deleted at
+once; every other name of a run needs --yes.
+
+Examples:
+  $ tacho runs rm 01kx3
+  $ tacho runs rm last --yes`;
+
 function defineRm(runs: Command, io: Io, done: Done): void {
   runs
     .command('rm')
     .description(
-      'delete runs for good: their rows, files and bytes in the journal; archives, and what a collector has stored, are not touched',
+      'Deletes runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
     )
-    .argument('<runs...>', 'run ids, or beginnings of them')
+    .argument('<runs...>', RUN_ARGUMENT[1])
+    .option('-y, --yes', 'delete without asking')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
-    .action(async (names: string[], flags: { force?: true }) => {
-      const { removeNamed } = await import('./action.ts');
+    .addHelpText('after', RM_EXAMPLES)
+    .action(async (names: string[], flags: RmFlags) => {
+      const { removeNamed } = await import('./remove.ts');
       done(await removeNamed(await runsOf(io), names, flags, io));
     });
 }
@@ -139,7 +167,9 @@ Examples:
 function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
-    .description('remove runs that a policy lets go: archived first, unless told otherwise')
+    .description(
+      'remove old runs by a policy; they are archived first, unless --no-archive is given',
+    )
     .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))
@@ -167,7 +197,10 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .argument('[runs...]', 'only these')
     .option('--any-size', 'without a limit on what it unpacks to')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tacho runs restore ~/.local/state/tacho/archive/01m7.jsonl.zst',
+    )
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
       const state = await caughtUp(await stateOf(io), io);
@@ -176,17 +209,34 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
 }
 
 function defineStats(runs: Command, io: Io): void {
-  runs
-    .command('stats')
-    .description('how many runs there are, what they cost and how much room they take')
+  withRunFilters(
+    runs
+      .command('stats')
+      .description(
+        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+      ),
+  )
     .option('--days <n>', 'list the last N days', count, 14)
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  $ tacho runs stats')
-    .action(async (flags: { days: number; json?: true }) => {
-      const { showStats } = await import('./keep.ts');
+    .addOption(
+      new Option('--by <group>', 'sum up by model or project too (repeatable)').argParser(
+        oneOf('model', 'project'),
+      ),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExamples:\n  $ tacho runs stats\n  $ tacho runs stats --by model')
+    .action(async (flags: StatsFlags) => {
+      const { showStats } = await import('./stats.ts');
       await showStats(await stateIfAny(io), flags, io);
     });
 }
+
+/** One of these words, of an option that may be given several times. */
+const oneOf =
+  (...words: string[]) =>
+  (value: string, before: unknown) => {
+    if (!words.includes(value)) throw new InvalidArgumentError(`Give ${words.join(' or ')}.`);
+    return each(value, before);
+  };
 
 /** An option with a number and a unit, as in tacho.yaml. */
 function checked(flags: string, text: string, { like, parse }: Measure): Option {

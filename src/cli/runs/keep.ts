@@ -1,17 +1,17 @@
-/** What `runs gc`, `runs restore` and `runs stats` do. */
+/** The actions of `runs gc` and `runs restore`. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { findConfig, loadConfig } from '../../app/config/config.ts';
 import { policyOf } from '../../app/config/retention.ts';
-import { catchUpState } from '../../app/runs/catch-up.ts';
-import { collect, NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
+import { collect } from '../../app/runs/retention.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { bytesText, costText, countText, plural } from '../../lib/figures.ts';
-import { forTerminal, tableLines } from '../../lib/terminal-text.ts';
+import { bytesText, plural } from '../../lib/figures.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
-import { type Io, print } from '../command.ts';
+import type { Io } from '../command.ts';
+import { checkNames } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
@@ -33,6 +33,7 @@ export interface GcFlags {
 }
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
+  await checkNames(flags);
   const policies = await policiesOf(flags, io);
   const dry_run = flags.dryRun ?? false;
   const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };
@@ -147,49 +148,4 @@ export async function restoreRuns(
   for (const run_id of missing)
     await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);
   return missing.length + left_out.length === 0 ? 0 : 1;
-}
-
-export async function showStats(
-  state: StateDir | null,
-  flags: { days: number; json?: true },
-  io: Io,
-): Promise<void> {
-  if (state !== null) await catchUpState(state, sayTo(io));
-  const stats = state === null ? NO_STATS : await statsOf(state, flags.days);
-  await print(io, flags, stats, () => statsText(stats, io));
-}
-
-const HEAD = ['', 'runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
-
-function statsText({ total, by_agent, by_day }: Stats, io: Io): string {
-  if (total.runs === 0) return 'No runs yet. Try: tacho run --agent demo "try it"\n';
-  const parts = [by_agent, by_day, [total]];
-  const rows = parts.flat().map(cells);
-  const [head = '', ...table] = tableLines([HEAD, ...rows], (column) => column > 0);
-  const lines = [head];
-  for (const group of parts) {
-    const most = Math.max(...group.map((row) => row.runs));
-    for (const row of group)
-      lines.push(`${table.shift()}${group.length > 1 ? bar(row.runs / most, io) : ''}`);
-    lines.push('');
-  }
-  return `${lines.join('\n').trimEnd()}\n`;
-}
-
-function cells(row: StatsRow): string[] {
-  return [
-    forTerminal(row.name),
-    String(row.runs),
-    `${Math.round((row.ok / row.runs) * 100)}%`,
-    countText(row.tool_calls),
-    row.tokens === null ? '?' : countText(row.tokens),
-    row.cost === null ? '?' : costText(row.cost),
-    bytesText(row.bytes),
-  ];
-}
-
-const BAR_WIDTH = 20;
-
-function bar(share: number, io: Io): string {
-  return `  ${(io.unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * BAR_WIDTH)))}`;
 }

@@ -28,14 +28,14 @@ interface Column {
 }
 
 export interface ListStyle extends HumanStyle {
-  /** Null: a pipe, whose lines have no end. */
+  /** Columns of the terminal; null: a pipe, and nothing is cut. */
   columns: number | null;
   now_ms: number;
 }
 
 /** From here on a line has room for the year. */
 const LONG_TIME_FROM = 110;
-const PROMPT_LEAST = 14;
+const PROMPT_LEAST = 12;
 const GAP = '  ';
 
 const known = <T>(value: T | null, text: (value: T) => string) =>
@@ -55,9 +55,15 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       head: `TIME ${localZone(now_ms)}`,
       cell: ({ row }) => time(row.started_ms) ?? '-',
       paint: () => 'dim',
+      rank: 9,
     },
-    { head: 'AGENT', cell: ({ row }) => row.agent, most: 12 },
-    { head: 'STATUS', cell: ({ row }) => row.exit_reason, paint: statusPaint },
+    { head: 'AGENT', cell: ({ row }) => row.agent, most: 12, rank: 8 },
+    {
+      head: 'STATUS',
+      cell: ({ row }) => row.exit_reason,
+      paint: statusPaint,
+      ...(!long && { most: 'agent_error'.length }),
+    },
     { head: 'CALLS', cell: ({ row }) => String(row.tool_calls), figure: true, rank: 5 },
     {
       head: 'FAILED',
@@ -88,8 +94,10 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       head: 'PROJECT',
       cell: ({ row }) => known(row.project, projectName),
       rank: 6,
-      most: long ? 24 : 12,
-      useful: (rows) => long || several(rows.map((row) => row.project)),
+      most: long ? 24 : 10,
+      useful: (rows) =>
+        rows.some((row) => row.project !== null) &&
+        (long || several(rows.map((row) => row.project))),
     },
   ];
 }
@@ -143,19 +151,18 @@ class Table {
     const widths = new Map(shown.map((column) => [column, widthOf(column)]));
     const used = (kept: readonly Column[]) =>
       kept.reduce((sum, column) => sum + (widths.get(column) ?? 0) + GAP.length, 0);
-    const leaving = shown.filter(({ rank }) => rank !== undefined);
-    leaving.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
-    let kept = shown;
-    while (
-      style.columns !== null &&
-      used(kept) + PROMPT_LEAST > style.columns &&
-      leaving.length > 0
-    ) {
-      const gone = leaving.shift();
-      kept = kept.filter((column) => column !== gone);
-    }
-    this.#columns = kept;
-    this.#widths = kept.map((column) => widths.get(column) ?? 0);
+    const room = style.columns ?? Number.POSITIVE_INFINITY;
+    const fits = (kept: readonly Column[]) => used(kept) + PROMPT_LEAST <= room;
+    const ranked = shown.filter(({ rank }) => rank !== undefined);
+    ranked.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+    const gone = new Set<Column>();
+    const kept = () => shown.filter((column) => !gone.has(column));
+    for (const column of ranked) if (!fits(kept())) gone.add(column);
+    // A narrow column may fit in the place of a wide one.
+    for (const column of ranked.toReversed())
+      if (gone.delete(column) && !fits(kept())) gone.add(column);
+    this.#columns = kept();
+    this.#widths = this.#columns.map((column) => widths.get(column) ?? 0);
   }
 
   head(): string {

@@ -1,53 +1,54 @@
-/** What `runs list` does. */
+/** The action of `runs list`. */
 import { catchUp } from '../../app/runs/catch-up.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
+import { filterText, type RunFilterFlags, runQuery } from '../run-filter.ts';
 import { sayTo, statePath } from '../state.ts';
 import { styleOf } from '../style.ts';
 import { writeGathered } from './gathered.ts';
 import { listLines } from './list-text.ts';
 
-export interface ListFlags {
+export interface ListFlags extends RunFilterFlags {
   /** Infinity: all. */
   limit: number;
-  agent?: string;
-  status?: string;
   json?: true;
 }
 
-function queryOf({ limit, agent, status }: ListFlags): RunQuery {
-  return {
-    ...(Number.isFinite(limit) && { limit }),
-    ...(agent && { agent }),
-    ...(status && { status }),
-  };
-}
-
 export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io): Promise<void> {
-  const { limit: _, ...filters } = queryOf(flags);
-  const any = state !== null && (await printRuns(state, flags, io));
+  const query = await runQuery(flags);
+  const limited = Number.isFinite(flags.limit) ? { ...query, limit: flags.limit } : query;
+  const any = state !== null && (await printRuns(state, limited, flags, io));
   if (any || flags.json) return;
-  const filtered = state !== null && Object.keys(filters).length > 0;
-  await io.out.write(filtered ? await noneFound(io) : await noRuns(io));
+  await io.out.write(await noneListed(state, flags, io));
 }
 
-/** What an empty store says: which one was looked at, and what to do. */
-export async function noRuns(io: Io): Promise<string> {
-  return `No runs in ${await statePath(io)} yet.
+/** For an empty list: the store that was looked at, and what to do. */
+export async function noneListed(
+  state: StateDir | null,
+  flags: RunFilterFlags,
+  io: Io,
+): Promise<string> {
+  const path = await statePath(io);
+  const filters = state === null ? '' : filterText(flags);
+  if (filters !== '')
+    return `No such runs in ${path}: ${filters}
+  tacho runs list   shows the newest runs of this store
+`;
+  return `No runs in ${path} yet.
   tacho run --agent demo "try it"   record a run, without a model or network
   tacho import --last               import the last session of an agent
 `;
 }
 
-async function noneFound(io: Io): Promise<string> {
-  return `No runs in ${await statePath(io)} match. tacho runs list without filters shows the newest.\n`;
-}
-
-async function printRuns(state: StateDir, flags: ListFlags, io: Io): Promise<boolean> {
+async function printRuns(
+  state: StateDir,
+  query: RunQuery,
+  flags: ListFlags,
+  io: Io,
+): Promise<boolean> {
   using index = openIndex(state);
-  const query = queryOf(flags);
   const style = {
     ...styleOf(io),
     columns: io.out_is_terminal ? io.width : null,
@@ -65,7 +66,7 @@ async function printRuns(state: StateDir, flags: ListFlags, io: Io): Promise<boo
 }
 
 /**
- * Damage may show only when the rows are read: then the index is made anew and filled before it is read again. Once
+ * Damage may show only when the rows are read: then the index is made again from the journal. Once
  * rows are written there is no second try: the command reports the damage, and has to be run again.
  */
 async function listed(

@@ -1,4 +1,4 @@
-/** What `runs recover` does. */
+/** The action of `runs recover`. */
 import { mayAct, NOT_RECOVERED } from '../../app/config/own-state.ts';
 import { APP_LIMITS } from '../../app/limits.ts';
 import { EXIT_USAGE } from '../../app/run/exit-codes.ts';

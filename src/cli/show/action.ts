@@ -1,4 +1,4 @@
-/** What `tacho show` does. */
+/** The action of `tacho show`. */
 import { existsSync } from 'node:fs';
 import {
   placeOfEvent,

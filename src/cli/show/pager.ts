@@ -5,7 +5,7 @@ import { findProgram } from '../../capture/source/find-program.ts';
 import type { Io } from '../command.ts';
 import { createTextFilter } from '../io.ts';
 
-/** Colours shown, text shorter than the screen left standing. */
+/** Show colours, and leave text that fits on the screen there. */
 const LESS = 'FRX';
 
 function commandOf({ env }: Io): string | null {

@@ -180,15 +180,19 @@ export const UNWEIGH_RUN =
 export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND
   run_id IN (SELECT session FROM positions WHERE segment = ?)`;
 
-const DAY_MS = 86_400_000;
+/** Columns that sums of runs can be grouped by. */
+export type SumKey = 'agent' | 'model' | 'project';
 
-/** The sums of each agent and day. Floating point: figures come from outside, and no sum of them fails. */
-export const SUM_RUNS = `${WEIGHTS}
-  SELECT agent, (started_ms - (started_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}) AS day_ms,
+/**
+ * The sums of each group and local day, of the runs that a condition chooses. Floating point: figures come from outside, and no sum of them fails. Sums
+ * by agent read no row of the table.
+ */
+export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
+  SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
-    iif(count(cost) = 0, NULL, total(cost)) AS cost,
-    iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
-  FROM runs GROUP BY 1, 2`;
+    count(cost) AS cost_known_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
+    count(tokens) AS tokens_known_runs, iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
+  FROM runs ${where} GROUP BY 1, 2`;
 
 /** Newest first. */
 export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';

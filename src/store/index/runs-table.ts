@@ -6,9 +6,16 @@ import type { CallStatus, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
-import { DELETE_RUNS, SAVE_RUN, SUM_RUNS, WEIGH_CLOSED, WEIGH_RUNS } from './index-schema.ts';
+import {
+  DELETE_RUNS,
+  SAVE_RUN,
+  type SumKey,
+  sumRuns,
+  WEIGH_CLOSED,
+  WEIGH_RUNS,
+} from './index-schema.ts';
 import type { Prepared } from './prepared.ts';
-import { listing, type RunQuery } from './run-query.ts';
+import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 
 export type { RunQuery } from './run-query.ts';
 
@@ -44,18 +51,21 @@ export type WeighedRun = Pick<
   'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
 > & { bytes: number };
 
-/** Runs of one agent that began on one day. */
+/** Runs of one group that began on one local day. */
 export interface RunSums {
-  agent: string;
-  /** When the day begins, in UTC; null: not known. */
-  day_ms: number | null;
+  /** The agent, model or project; null: not known. */
+  name: string | null;
+  /** `2026-11-15`; null: not known. */
+  day: string | null;
   runs: number;
   ok: number;
   tool_calls: number;
   bytes: number;
-  /** Null: not known of any of them. */
+  /** Of the runs with known cost; null: not known of any of them. */
   cost: number | null;
+  cost_known_runs: number;
   tokens: number | null;
+  tokens_known_runs: number;
 }
 
 /** What the index cannot say of the bytes of runs. */
@@ -121,8 +131,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         labels: with_labels ? labelsOf(row) : {},
         bytes: Math.round(Number(row.bytes)),
       })),
-    sumRuns: (weights: Weights) =>
-      db.read((prepared) => prepared.all(SUM_RUNS, ...valuesOf(weights))) as unknown[] as RunSums[],
+    sumRuns: (weights: Weights, key: SumKey, query: RunQuery = {}) => {
+      const { where, values } = conditionsOf(query);
+      const given = [...valuesOf(weights), ...values];
+      return db.read((prepared) =>
+        prepared.all(sumRuns(key, where), ...given),
+      ) as unknown[] as RunSums[];
+    },
     /**
      * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
      * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.

@@ -1,0 +1,96 @@
+/** The action of `runs stats`. */
+import { catchUpState } from '../../app/runs/catch-up.ts';
+import { NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
+import { createColours } from '../../lib/colours.ts';
+import { bytesText, costText, countText } from '../../lib/figures.ts';
+import { columns, forTerminal, tableLines } from '../../lib/terminal-text.ts';
+import type { SumKey } from '../../store/index/index-schema.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { type Io, print } from '../command.ts';
+import { type RunFilterFlags, runQuery } from '../run-filter.ts';
+import { sayTo } from '../state.ts';
+import { noneListed } from './list.ts';
+
+export interface StatsFlags extends RunFilterFlags {
+  days: number;
+  by?: SumKey[];
+  json?: true;
+}
+
+export async function showStats(state: StateDir | null, flags: StatsFlags, io: Io): Promise<void> {
+  const query = await runQuery(flags);
+  if (state !== null) await catchUpState(state, sayTo(io));
+  const { days, by = [] } = flags;
+  const stats = state === null ? NO_STATS : await statsOf(state, { days, by, query });
+  const none = stats.total.runs === 0 ? await noneListed(state, flags, io) : '';
+  await print(io, flags, stats, () => none || statsText(stats, io));
+}
+
+/** Each group of rows, by the name of its first column. */
+const GROUPS = {
+  agent: 'by_agent',
+  model: 'by_model',
+  project: 'by_project',
+  day: 'by_day',
+} as const satisfies Record<string, keyof Stats>;
+
+const FIGURES = ['runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
+
+/** Sums of costs and tokens that are known for some runs only are lower bounds; a note counts those runs. */
+function statsText(stats: Stats, io: Io): string {
+  const { dim, bold, cyan } = createColours(io.colour);
+  const groups = Object.entries(GROUPS)
+    .map(([name, key]) => ({ name, rows: stats[key] ?? [] }))
+    .filter(({ rows }) => rows.length > 0);
+  const all = groups.flatMap(({ name, rows }) => [
+    [name, ...FIGURES],
+    ...rows.map((row) => cells(row, io)),
+  ]);
+  const table = tableLines([...all, cells(stats.total, io)], (column) => column > 0);
+  const lines: string[] = [];
+  const room = io.width - Math.max(...table.map(columns));
+  for (const { rows } of groups) {
+    const most = Math.max(...rows.map((row) => row.runs));
+    lines.push(dim((table.shift() ?? '').toUpperCase()));
+    for (const row of rows)
+      lines.push(`${table.shift()}${rows.length > 1 ? cyan(bar(row.runs / most, room, io)) : ''}`);
+    lines.push('');
+  }
+  lines.push(bold(table.shift() ?? ''));
+  return `${lines.join('\n')}\n${dim(notes(stats.total))}`;
+}
+
+function notes({ runs, cost_known_runs, tokens_known_runs }: StatsRow): string {
+  const lines = [
+    ['cost', cost_known_runs],
+    ['tokens', tokens_known_runs],
+  ] as const;
+  return lines
+    .filter(([, known]) => known < runs)
+    .map(([name, known]) => `${name}: known for ${known} of ${runs} runs\n`)
+    .join('');
+}
+
+function cells(row: StatsRow, { unicode }: Io): string[] {
+  const sign = unicode ? '≥' : '>=';
+  const atLeast = (known: number, text: string) => (known < row.runs ? `${sign} ${text}` : text);
+  return [
+    forTerminal(row.name),
+    String(row.runs),
+    `${Math.round((row.ok / row.runs) * 100)}%`,
+    countText(row.tool_calls),
+    row.tokens === null ? '-' : atLeast(row.tokens_known_runs, countText(row.tokens)),
+    row.cost === null ? '-' : atLeast(row.cost_known_runs, costText(row.cost)),
+    bytesText(row.bytes),
+  ];
+}
+
+const BAR_WIDTH = 20;
+const BAR_GAP = '  ';
+
+/** As long as the line has room for. */
+function bar(share: number, room: number, { unicode }: Io): string {
+  const most = Math.min(BAR_WIDTH, room - BAR_GAP.length);
+  if (most < 1) return '';
+  return `${BAR_GAP}${(unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * most)))}`;
+}
