@@ -1,5 +1,5 @@
 /** Grades transcripts and recorded runs by eval files. */
-import { type GradeOptions, type GradeResult, gradeTranscripts } from './app/evals/grade.ts';
+import type { GradeOptions, GradeResult } from './app/evals/grade.ts';
 import { aFunction, checkOptions, having } from './lib/schema/options.ts';
 import * as is from './lib/schema/read.ts';
 
@@ -27,5 +27,6 @@ const GRADE_FIELDS = {
 /** Grades transcripts or recorded runs. Rejects with a TachoError for mistakes in the options or in the eval file. */
 export async function grade(options: GradeOptions): Promise<GradeResult> {
   checkOptions('grade', options, GRADE_FIELDS);
+  const { gradeTranscripts } = await import('./app/evals/grade.ts');
   return gradeTranscripts(options);
 }

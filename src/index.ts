@@ -1,6 +1,7 @@
 /**
  * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording, `connect`
- * sends sessions of one's own program to a collector, `openStore` reads stored runs.
+ * sends sessions of one's own program to a collector, `openStore` reads stored runs, `validate` checks a stream, `grade` grades
+ * runs.
  * Contract: an iterated run waits for its reader and loses nothing; a run that nobody iterates is recorded too.
  */
 
@@ -36,6 +37,7 @@ export type {
   RuleReport,
   Verdict as RuleVerdict,
 } from './conformance/types.ts';
+export * from './evals.ts';
 export * from './live.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
 export type { ApproveMode } from './model/words.ts';

@@ -141,7 +141,7 @@ function humanView(): View {
     stated() {
       if (summary === null) return {};
       const figures =
-        /^\S+ (\w+) · (\d+ steps?) · (\d+) calls? · ([^·(]+?)(?: \([^)]*\))? · ([^·]+?) ·/m;
+        /^\S+ (\w+) · (\d+ steps?) · (\d+) calls?[^·]* · ([^·(]+?)(?: \([^)]*\))? · ([^·]+?) ·/m;
       const [, exit_reason = '', steps = '', calls, tokens = '', cost = ''] =
         figures.exec(summary) ?? [];
       return { exit_reason, steps, calls: Number(calls), tokens, cost };

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from './cli.ts';
 
 const PROGRAM = `import {
-  connect, convert, openStore, record, run, runEvents, TachoError, validate,
+  connect, convert, grade as gradeToo, openStore, record, run, runEvents, TachoError, validate,
   type Event, type EventOf, type ListOptions, type Run, type RunEvent, type RunOptions, type RunOutcome, type RunRow,
   type Store, type Transcript, type ValidateReport,
 } from 'tacho';
@@ -62,7 +62,7 @@ const live: LiveConnection = connectLive({ url: 'unix:x' });
 live.session({ agent: 'mine' }).send('message_start', { message: { id: 'm', role: 'assistant' } });
 export const graded: GradeResult = await grade({ text: 'tests: []', runs: ['last'] });
 export const codes = (error: unknown) => error instanceof TachoError && error.code === 'busy';
-export { connect, openOnly, outcomeSchema };
+export { connect, gradeToo, openOnly, outcomeSchema };
 `;
 
 const MODES = {
@@ -147,7 +147,7 @@ test('all entries can be imported, the schemas and package.json as well, also by
     console.log(require('tacho/package.json').name, require('tacho/schema/event.json').title);`);
   expect(stderr).toBe('');
   expect(stdout.split('\n')).toEqual([
-    'tacho true TachoError connect convert openStore record run runEvents validate',
+    'tacho true TachoError connect convert grade openStore record run runEvents validate',
     'tacho/store true TachoError openStore',
     'tacho/live true TachoError connect',
     'tacho/evals true TachoError grade',

@@ -2,6 +2,8 @@
 import type { Report } from '../../conformance/types.ts';
 import { checkOptions, having } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
+import { redactRecord } from '../../redact/gate.ts';
+import { passingRedactor } from '../config/redaction.ts';
 import type { ValidateFormat, ValidateInput } from './validate.ts';
 
 export interface ValidateOptions {
@@ -34,8 +36,6 @@ export async function validate(options: ValidateOptions): Promise<Report> {
   checkOptions('validate', options, VALIDATE_FIELDS);
   const { input, format = null, against = null, redact } = options;
   const { validateInput } = await import('./validate.ts');
-  const { passingRedactor } = await import('../config/redaction.ts');
-  const { redactRecord } = await import('../../redact/gate.ts');
   const report = await validateInput(input, { format, against });
   // A report quotes lines.
   return redactRecord(report, await passingRedactor(process.env, { redact }));

@@ -1,5 +1,4 @@
-/** The store of recorded runs, for programs. Each method loads what it needs when it is called. */
-import { existsSync } from 'node:fs';
+/** The store of recorded runs, for programs. What it needs is loaded by the first call. */
 import { TachoError } from '../../lib/errors.ts';
 import { aFunction, checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
@@ -7,11 +6,12 @@ import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import type { RunRow } from '../../store/index/runs-table.ts';
-import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
+import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Imported } from '../sessions/import.ts';
 import type { ImportOptions } from '../sessions/import-for-program.ts';
 import type { ListOptions } from './query.ts';
 import type { Removed } from './remove.ts';
+import type { StoredRuns } from './stored-runs.ts';
 import type { Verified } from './verify.ts';
 
 export interface StoreOptions {
@@ -57,110 +57,34 @@ export interface Store {
 /** Opens the store. Nothing is created before something is imported; where there is no store, the list is empty. */
 export function openStore(options: StoreOptions = {}): Store {
   checkOptions('openStore', options, STORE_FIELDS);
+  const { onNotice: say = () => {} } = options;
   const path = resolveStateDir({ flag: options.stateDir, env: process.env });
-  return new OpenStore(path, options.onNotice ?? (() => {}));
+  let closed = false;
+  async function runs(): Promise<StoredRuns> {
+    if (closed) throw new TachoError('usage', 'the store is closed', { stage: 'find' });
+    const { StoredRuns } = await import('./stored-runs.ts');
+    return new StoredRuns(path, say);
+  }
+  const close = () => {
+    closed = true;
+  };
+  return {
+    path,
+    list: async function* (asked) {
+      yield* (await runs()).list(asked);
+    },
+    events: async function* (run) {
+      yield* (await runs()).events(run);
+    },
+    import: async function* (asked) {
+      yield* (await runs()).import(asked);
+    },
+    get: async (run) => (await runs()).get(run),
+    outcome: async (run) => (await runs()).outcome(run),
+    transcript: async (run) => (await runs()).transcript(run),
+    verify: async (run) => (await runs()).verify(run),
+    remove: async (names) => (await runs()).remove(names),
+    close,
+    [Symbol.dispose]: close,
+  };
 }
-
-class OpenStore implements Store {
-  readonly path: string;
-  readonly #say: (text: string) => void;
-  #closed = false;
-
-  constructor(path: string, say: (text: string) => void) {
-    this.path = path;
-    this.#say = say;
-  }
-
-  async *list(options: ListOptions = {}): AsyncGenerator<RunRow> {
-    const { queryOf } = await import('./query.ts');
-    const query = queryOf(options);
-    const state = await this.#state();
-    if (state === null) return;
-    const { openIndex } = await import('../../store/index/index-db.ts');
-    using index = openIndex(state);
-    yield* index.listRuns(query);
-  }
-
-  async get(run: string): Promise<RunRow> {
-    const { state, run_id } = await this.#find(run);
-    const { openIndex } = await import('../../store/index/index-db.ts');
-    using index = openIndex(state);
-    for (const row of index.listRuns({ run_id })) return row;
-    throw missing(run, this.path);
-  }
-
-  async outcome(run: string): Promise<RunOutcome> {
-    const { state, run_id } = await this.#find(run);
-    const { storedOutcome } = await import('./show.ts');
-    return storedOutcome(state, run_id);
-  }
-
-  async *events(run: string): AsyncGenerator<Event> {
-    const { state, run_id } = await this.#find(run);
-    const { journalledEvents } = await import('./replay.ts');
-    yield* journalledEvents(state, run_id);
-  }
-
-  async transcript(run: string): Promise<Transcript> {
-    const { state, run_id } = await this.#find(run);
-    const { showRun } = await import('./show.ts');
-    const pieces: Buffer[] = [];
-    await showRun(state, run_id, async ({ json }) => {
-      for (const piece of json()) pieces.push(Buffer.from(piece));
-    });
-    return JSON.parse(Buffer.concat(pieces).toString('utf8')) as Transcript;
-  }
-
-  async verify(run: string): Promise<Verified> {
-    const { state, run_id } = await this.#find(run);
-    const { verifyRun } = await import('./verify.ts');
-    return verifyRun(state, run_id);
-  }
-
-  async *import(options: ImportOptions): AsyncGenerator<Imported> {
-    this.#checkOpen();
-    const { importForProgram } = await import('../sessions/import-for-program.ts');
-    yield* importForProgram(this.path, options, this.#say);
-  }
-
-  async remove(runs: readonly string[]): Promise<Removed> {
-    const state = await this.#state();
-    if (state === null)
-      return { deleted: [], missing: [...runs], running: [], left: [], sending: [] };
-    const { findRunIds } = await import('./replay.ts');
-    const { removeRuns } = await import('./remove.ts');
-    return removeRuns(state, findRunIds(state, runs), { say: this.#say });
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  /** The folder, with an index that has every finished run of the journal; null: there is none. */
-  async #state(): Promise<StateDir | null> {
-    this.#checkOpen();
-    if (!existsSync(this.path)) return null;
-    const state = openStateDir(this.path);
-    const { catchUpState } = await import('./catch-up.ts');
-    await catchUpState(state, this.#say);
-    return state;
-  }
-
-  async #find(run: string): Promise<{ state: StateDir; run_id: string }> {
-    const state = await this.#state();
-    if (state === null) throw missing(run, this.path);
-    const { findRunId } = await import('./replay.ts');
-    return { state, run_id: await findRunId(state, String(run)) };
-  }
-
-  #checkOpen(): void {
-    if (this.#closed) throw new TachoError('usage', 'the store is closed', { stage: 'find' });
-  }
-}
-
-const missing = (run: string, path: string) =>
-  new TachoError('not_found', `no run "${run}": there is no store in ${path}`, { stage: 'find' });
