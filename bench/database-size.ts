@@ -37,11 +37,10 @@ export function run(): Row[] {
       `targets: { talker: { agent: demo, command: ["${process.execPath}", "${talker}"] } }\n`,
     );
     const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
-    execFileSync(process.execPath, [tacho, 'run', '--target', 'talker', 'go'], {
-      cwd: folder,
-      stdio: 'ignore',
-    });
-    const db = statSync(join(folder, '.tacho', 'tacho.db')).size;
+    const state = join(folder, 'state');
+    const args = [tacho, 'run', '--state-dir', state, '--target', 'talker', 'go'];
+    execFileSync(process.execPath, args, { cwd: folder, stdio: 'ignore' });
+    const db = statSync(join(state, 'tacho.db')).size;
     return [
       {
         name: 'runs database beside the raw stream of a session of about 200,000 tokens',

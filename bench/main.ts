@@ -1,6 +1,6 @@
-/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into README.md. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into docs/reference/benchmarks.md. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markdownTable, withMarked } from '../scripts/markdown.ts';
 import type { Row } from './measure.ts';
@@ -42,8 +42,8 @@ function table(rows: readonly Row[]): string {
   return `${markdownTable(['question', 'tacho', 'reference', 'ratio', 'target'], cells)}\n\n${where}`;
 }
 
-function writeReadme(text: string): void {
-  const path = join(import.meta.dirname, '..', 'README.md');
+function writePage(text: string): void {
+  const path = join(import.meta.dirname, '..', 'docs', 'reference', 'benchmarks.md');
   writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'bench', text));
 }
 
@@ -57,6 +57,12 @@ const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
 if (unknown !== undefined)
   throw new Error(`unknown question "${unknown}": there are ${Object.keys(QUESTIONS).join(', ')}`);
 
+// Nothing is written into the store of whoever measures.
+const user_state = mkdtempSync(join(tmpdir(), 'tacho-bench-state-'));
+process.env.XDG_STATE_HOME = user_state;
+delete process.env.TACHO_HOME;
+process.on('exit', () => rmSync(user_state, { recursive: true, force: true }));
+
 const rows: Row[] = [];
 for (const [name, load] of Object.entries(QUESTIONS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
@@ -68,5 +74,5 @@ for (const [name, load] of Object.entries(QUESTIONS)) {
 }
 const text = table(rows);
 console.log(text);
-if (words.includes('--write')) writeReadme(text);
+if (words.includes('--write')) writePage(text);
 process.exitCode = rows.some(({ ok }) => ok === false) ? 1 : 0;

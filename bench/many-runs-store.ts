@@ -48,9 +48,11 @@ async function recorded(): Promise<Event[]> {
   try {
     const bin = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
     const options = { cwd: folder, stdio: 'ignore', env: { ...process.env, TACHO_TRUST: '1' } };
-    execFileSync(process.execPath, [bin, 'run', '--agent', 'demo', 'try it'], options as object);
+    const state = join(folder, 'state');
+    const args = [bin, 'run', '--state-dir', state, '--agent', 'demo', 'try it'];
+    execFileSync(process.execPath, args, options as object);
     const events: Event[] = [];
-    for await (const { body } of readAll(join(folder, '.tacho', 'journal')))
+    for await (const { body } of readAll(join(state, 'journal')))
       events.push(JSON.parse(body) as Event);
     return events;
   } finally {

@@ -110,7 +110,8 @@ function makeFolders(base: string) {
     string,
     string,
   ];
-  for (const path of [empty, plain, git]) mkdirSync(path);
+  // Each with a store of its own.
+  for (const path of [empty, plain, git]) mkdirSync(join(path, '.tacho'), { recursive: true });
   const inGit = (...args: string[]) => execFileSync('git', args, { cwd: git, stdio: 'ignore' });
   inGit('init', '-q');
   writeFileSync(join(git, 'a'), 'a\n');

@@ -16,7 +16,7 @@ const PROGRAMS = ['journal.ts', 'outcomes.ts'];
 /** What each figure is called and has to be. */
 const TARGETS: Record<string, { name: string; target: string; ok: (value: number) => boolean }> = {
   journal_durable_appends: {
-    name: 'durable journal, 950-byte events, 512 in flight, beside one fdatasync an event',
+    name: 'durable journal, 950-byte events, 512 in flight, beside one fdatasync per event',
     target: '≥ 10,000 events/s',
     ok: (value) => value >= 10_000,
   },

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// The launcher: plain JavaScript that any Node reads. In a checkout an older Node goes on with the checkout's own. Loads
-// as little as it can: it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
+// The launcher: plain JavaScript that any Node reads. On an older Node, old-node.cjs continues. It loads as little as
+// possible, because it is part of every start (a CommonJS file, because `import 'node:fs'` alone costs 10 ms).
 'use strict';
 const {
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -21,37 +22,10 @@ const { dirname, isAbsolute, join } = require('node:path');
 const NODE_NEEDED = 24;
 const root = join(__dirname, '..');
 const bundle = join(root, 'dist', 'cli.cjs');
-/** Where the set-up puts the checkout's own Node, and where npm alone does. */
-const own = () =>
-  [join('node', 'bin', 'node'), join('.bin', 'node')]
-    .map((path) => join(root, 'node_modules', path))
-    .find((path) => existsSync(path));
 
 function fail(text) {
   process.stderr.write(`tacho: ${text}\n`);
   process.exitCode = 70;
-}
-
-/** Runs the same command with another Node as if it were this process: same streams, signals, exit code and death. */
-function goOnWith(node) {
-  const { spawn } = require('node:child_process');
-  const { constants } = require('node:os');
-  // A collector's memory: see SMALL_YOUNG_SPACE in the sources.
-  const flags = process.argv[2] === 'serve' ? ['--max-semi-space-size=2'] : [];
-  const child = spawn(node, [...flags, ...process.argv.slice(1)], {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    // The pipe tells the child when this process is killed: then it must be gone too.
-    env: { ...process.env, TACHO_LAUNCHER_FD: '3' },
-  });
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'];
-  for (const signal of signals) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
-  child.on('exit', (code, signal) => {
-    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
-    for (const name of signals) process.removeAllListeners(name);
-    if (signal !== null) process.kill(process.pid, signal);
-    child.stdio[3].destroy();
-  });
 }
 
 /** Whether only this user and the system administrator can change what a folder holds, and put another in its place. */
@@ -69,8 +43,8 @@ function isSafe(folder) {
 }
 
 /**
- * Where compiled code is kept, a folder of the user's own: whoever can write there runs code as this user. Null where
- * there is none, or where the user has chosen Node's own cache, or no cache.
+ * Where compiled code is kept, a folder of the user's own: a user who can write there runs code as this user. Null
+ * where there is none, or where the user has chosen Node's own cache, or no cache.
  */
 function codeFolder() {
   const {
@@ -108,7 +82,7 @@ const ID_CHARS = 32;
 
 /**
  * Runs the bundle with the compiled code of an earlier start, and keeps that of this one. Node's own cache keeps code as
- * it is before it runs, without most functions, and compiles those anew at every start.
+ * it is before it runs, without most functions, and compiles those again at every start.
  */
 function runBundle(folder) {
   const { Script } = require('node:vm');
@@ -144,7 +118,7 @@ function runBundle(folder) {
   load('cli.cjs');
 }
 
-/** What a file with code begins with: whose code it is, and a sum over it. V8 would run damaged code. */
+/** The head of a file with code: the id of its source, and a checksum. V8 would run damaged code. */
 function headOf(id, code) {
   const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2);
   let sum = code.length;
@@ -166,7 +140,7 @@ function codeIn({ file, id }) {
 }
 
 /**
- * What V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
+ * The marks that V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
  * Kept code is refused under other marks.
  */
 const MARKS = { flags: 12, flags_end: 16, end: 20 };
@@ -207,7 +181,7 @@ function keepCode(folder, { file, id, script, marks }) {
     });
     renameSync(made, file);
   } catch {
-    // Only slower. What was begun is not left.
+    // Only slower. A partly written file is removed.
     try {
       rmSync(made, { force: true });
     } catch {}
@@ -229,7 +203,7 @@ function noteUse(folder) {
   }
 }
 
-/** There is a folder for each place and Node that ever was; those that have not been used for long are removed. */
+/** There is one folder per installation and Node version; those that were not used for a month are removed. */
 function removeUnused(parent) {
   const before = Date.now() - UNUSED_DAYS * DAY_MS;
   const names = readdirSync(parent).filter((name) => /^code-[0-9a-f]{1,8}$/.test(name));
@@ -256,11 +230,15 @@ function fixedTextName([...words]) {
     : null;
 }
 
+/** The texts are 100 columns wide; the command itself wraps them for a terminal that has fewer. */
+const isNarrow = () => fstatSync(1).isCharacterDevice() && process.stdout.columns < 100;
+
 /** Prints such a text; false where the command itself must do it, and report what fails. */
 function printFixedText() {
   const name = fixedTextName(process.argv.slice(2));
   if (name === null) return false;
   try {
+    if (isNarrow()) return false;
     const text = readFileSync(join(root, 'dist', 'texts', `${name}.txt`));
     const done = writeSync(1, text);
     if (done < text.length) process.stdout.write(text.subarray(done));
@@ -270,10 +248,8 @@ function printFixedText() {
   }
 }
 
-if (Number(process.versions.node.split('.')[0]) < NODE_NEEDED) {
-  const node = process.env.TACHO_LAUNCHER_FD === undefined ? own() : undefined;
-  if (node !== undefined) goOnWith(node);
-  else fail(`needs Node ${NODE_NEEDED} or newer; this is ${process.versions.node}`);
+if (Number.parseInt(process.versions.node, 10) < NODE_NEEDED) {
+  require('./old-node.cjs').onOldNode(root, NODE_NEEDED, fail);
 } else if (!existsSync(bundle)) {
   fail('this checkout is not built yet: run "npm start" (or "npm test") once');
 } else if (!printFixedText()) {

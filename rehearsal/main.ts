@@ -6,17 +6,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { withMarked } from '../scripts/markdown.ts';
 import type { Rehearsed } from './agents/agent.ts';
 import { REHEARSED } from './agents/index.ts';
 import { install } from './install.ts';
 import { judge } from './judge.ts';
-import { markdownTable, type Result, terminalTable, withTable } from './matrix.ts';
+import { pageTable, type Result, terminalTable } from './matrix.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import { whyNoSandbox } from './sandbox.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
 const PROJECT = dirname(import.meta.dirname);
-const DOCS = join(PROJECT, 'docs', 'reference', 'agents.md');
+const DOCS = join(PROJECT, 'docs', 'reference', 'rehearsal.md');
 /** Each plays an agent, a model and tacho; more of them only wait for each other on a small machine. */
 const AT_ONCE = 2;
 
@@ -120,10 +121,7 @@ async function prepare(stop: AbortSignal, say: Say): Promise<void> {
 }
 
 function writeDocs(results: readonly Result[]): void {
-  const page = existsSync(DOCS) ? readFileSync(DOCS, 'utf8') : '';
-  const changed = withTable(page, markdownTable(results));
-  if (changed === null) throw new Stop(1, `${DOCS} has no markers for the rehearsal's table`);
-  writeFileSync(DOCS, changed);
+  writeFileSync(DOCS, withMarked(readFileSync(DOCS, 'utf8'), 'rehearsal', pageTable(results)));
 }
 
 async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Rehearsal[]> {

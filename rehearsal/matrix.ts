@@ -1,4 +1,5 @@
 /** The results as a table: for people on the terminal, and for the reference. Pure. */
+import { markdownTable } from '../scripts/markdown.ts';
 
 export interface Result {
   agent: string;
@@ -13,8 +14,6 @@ export interface Result {
 }
 
 const MARKS = { passed: '✓', failed: '✗', left_out: '–' } as const;
-const BEGIN = '<!-- rehearsal:begin -->';
-const END = '<!-- rehearsal:end -->';
 
 const unique = (names: readonly string[]) => [...new Set(names)];
 
@@ -56,22 +55,12 @@ export function terminalTable(results: readonly Result[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The same table in Markdown, without anything that changes from one rehearsal to the next. */
-export function markdownTable(results: readonly Result[]): string {
+/** The same table in Markdown, without figures that change from one rehearsal to the next. */
+export function pageTable(results: readonly Result[]): string {
   const titles = unique(results.map(titleOf));
-  const rows = unique(results.map((result) => result.scenario)).map((scenario) => {
-    const cells = titles.map(
-      (title) => MARKS[cell(results, scenario, title)?.outcome ?? 'left_out'],
-    );
-    return `| ${scenario} | ${cells.join(' | ')} |`;
-  });
-  const head = `| scenario | ${titles.join(' | ')} |`;
-  return [head, `|---|${titles.map(() => '---|').join('')}`, ...rows].join('\n');
-}
-
-/** `page` with the table between its markers; null when it has none. */
-export function withTable(page: string, table: string): string | null {
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) return null;
-  return `${page.slice(0, begin)}${BEGIN}\n${table}\n${page.slice(end)}`;
+  const rows = unique(results.map((result) => result.scenario)).map((scenario) => [
+    scenario,
+    ...titles.map((title) => MARKS[cell(results, scenario, title)?.outcome ?? 'left_out']),
+  ]);
+  return markdownTable(['scenario', ...titles], rows);
 }

@@ -354,7 +354,7 @@ const CUT_SHORT: readonly Scenario[] = [
 
 const TALKED_TO: readonly Scenario[] = [
   {
-    name: 'told-more',
+    name: 'input-more',
     prompt: AWKWARD,
     approve: 'all',
     talk: ['Say it again:\n"Grüße 🚀"', 'And again.'],
@@ -363,7 +363,7 @@ const TALKED_TO: readonly Scenario[] = [
     expect: { ...FINE, calls: [{ tool: 'Bash', status: 'ok' }], final_text: 'Grüße!' },
   },
   {
-    name: 'told-to-stop',
+    name: 'input-stop',
     prompt: 'Wait for me.',
     approve: 'all',
     talk: [null],
@@ -377,7 +377,7 @@ const TALKED_TO: readonly Scenario[] = [
     },
   },
   {
-    name: 'told-otherwise',
+    name: 'input-other',
     prompt: 'Wait for me.',
     approve: 'all',
     talk: ['Do not wait.', null],

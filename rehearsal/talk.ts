@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   const { talk, ...options } = job.talk;
   const built = `${INSIDE.project}/dist/index.js`;
   const library = (await import(built)) as typeof import('../src/index.ts');
-  const run = library.run({ ...options, accept_input: true, output_mode: 'json' });
+  const run = library.run({ ...options, acceptInput: true });
   const projection = createRunEventProjection({ stream: false });
   const show = (event: Event) => {
     appendFileSync(`${INSIDE.out}/events.jsonl`, `${JSON.stringify(event)}\n`);

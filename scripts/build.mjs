@@ -3,15 +3,7 @@
 // Plain JavaScript: it also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,13 +67,12 @@ ${lines.join('\n')}`,
 const wholeOf = (path) => `process.getBuiltinModule(${JSON.stringify(path)})`;
 
 /**
- * Modules that are loaded later: each becomes a file of its own.
- * @type {Map<string, string>}
+ * Leaves out the modules that are loaded later: each becomes a file of its own.
+ * @param {Map<string, string>} later name → source; is filled
+ * @param {(name: string) => string} pathOf
+ * @returns {import('esbuild').Plugin}
  */
-const later = new Map();
-
-/** @type {import('esbuild').Plugin} */
-const deferred = {
+const deferring = (later, pathOf) => ({
   name: 'deferred',
   setup(on) {
     on.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
@@ -89,10 +80,14 @@ const deferred = {
       const source = resolve(resolveDir, path);
       const name = `${basename(dirname(source))}-${basename(source, '.ts')}`;
       later.set(name, source);
-      return { path: `./${name}.cjs`, external: true };
+      return { path: pathOf(name), external: true };
     });
   },
-};
+});
+
+/** @type {Map<string, string>} */
+const later = new Map();
+const deferred = deferring(later, (name) => `./${name}.cjs`);
 
 /** @type {import('esbuild').Metafile[]} */
 const metafiles = [];
@@ -175,10 +170,32 @@ for (const built = new Set(); built.size < later.size; ) {
     plugins: [builtins, deferred],
   });
 }
-await build({
+const LIBRARY = ['index', 'store', 'live', 'evals'];
+
+/** The first code that runs in each file of the library. An older Node parses it: `using` is lowered. */
+const NODE_CHECK = `if (Number.parseInt(process.versions.node) < 24) throw new Error(
+  \`tacho needs Node.js 24 or newer; this is \${process.versions.node}. Run the program with a newer one: npx -y node@24 \${process.argv[1] ?? 'PROGRAM'}\`);`;
+
+/** @type {import('esbuild').BuildOptions} */
+const modules = {
   ...shared,
-  entryPoints: { index: 'src/index.ts', ...programs },
   format: 'esm',
+  supported: { using: false },
+  banner: { js: NODE_CHECK.replace(/\s+/g, ' ') },
+};
+/** Each entry of the library is one file: every further one would cost time at each start. Modules for later share theirs. */
+const laterModules = new Map();
+await build({
+  ...modules,
+  entryPoints: Object.fromEntries(LIBRARY.map((name) => [name, `src/${name}.ts`])),
+  plugins: [builtins, deferring(laterModules, (name) => `./later/${name}.js`)],
+});
+await build({
+  ...modules,
+  entryPoints: {
+    ...Object.fromEntries([...laterModules].map(([name, path]) => [`later/${name}`, path])),
+    ...programs,
+  },
   splitting: true,
   chunkNames: 'chunks/[name]-[hash]',
   plugins: [builtins],
@@ -189,11 +206,5 @@ writeFileSync(join(dist, 'THIRD-PARTY-NOTICES'), noticesOf(root, bundledPackages
 if (process.argv.includes('--types')) {
   const tsc = join(root, 'node_modules', '.bin', 'tsc');
   execFileSync(tsc, ['-p', 'tsconfig.types.json'], { cwd: root, stdio: 'inherit' });
-  const model = join(dist, 'types', 'model');
-  cpSync(join(root, 'scripts', 'typebox.d.ts'), join(dist, 'types', 'typebox.d.ts'));
-  for (const path of readdirSync(model).map((name) => join(model, name))) {
-    if (!path.endsWith('.d.ts')) continue;
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(path, text.replace(" from 'typebox';", " from '../typebox.ts';"));
-  }
+  execFileSync(process.execPath, ['scripts/types/bundle.ts'], { cwd: root, stdio: 'inherit' });
 }

@@ -44,9 +44,9 @@ const code = await run(['run', '--agent', 'demo', ...process.argv.slice(2), 'try
 await run(['runs', 'list']);
 await run(['runs', 'verify', 'last']);
 
-say(`What the agent made  ${work}`);
+say(`Files of the agent   ${work}`);
 say(`The record           ${state}`);
-say('Both stay there; remove them when you like.');
+say('Both are kept; remove them when you are done.');
 say();
 say('To try next:');
 const prefix = `TACHO_HOME=${state} node ${tacho}`;

@@ -1,4 +1,4 @@
-/** Makes what is generated: schema/*.json, the ahead-of-time checks, types of native records, docs/reference, the README's tables. `--check` only compares. */
+/** Writes all generated files: schema/*.json, the ahead-of-time checks, types of native records, docs/reference. `--check` only compares. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
@@ -14,8 +14,10 @@ import { nativeTypes, shapesOf } from './native-types.ts';
 import {
   agentsReference,
   cliReference,
+  importingGuide,
   liveProtocolReference,
-  readme,
+  runEventReference,
+  sessionPlaces,
   toolNamesReference,
 } from './reference.ts';
 
@@ -37,7 +39,7 @@ const CHECKS = {
   checkTranscript: TranscriptSchema,
 } as const;
 
-/** typebox's generated code without its imports and names, as one function. It is made at its first call. */
+/** typebox's generated code without its imports and names, as one function that is made at its first call. */
 function checkFunction(name: string, schema: TSchema): string {
   return [
     `const ${name}Made = () => ${checkBody(name, schema)};`,
@@ -46,10 +48,10 @@ function checkFunction(name: string, schema: TSchema): string {
   ].join('\n');
 }
 
-/** What a check of a string's length asks of the schema library, for strings too short to tell by their length alone. */
+/** The only function of the schema library that checks of string lengths need. */
 const CODE_POINTS = 'const Guard = { CodePointCount: (text) => [...text].length };';
 
-/** A map of anything: a look at every key that whatever it is takes. */
+/** A map of any values: typebox tests every key, and accepts all. */
 const ANY_VALUES =
   / && Object\.entries\([\w.]+\)\.every\(\(\[\w+, \w+\], _\) => \(\(!\(External\[\d+\]\.test\(\w+\)\) \|\| true\)\)\)/g;
 
@@ -96,10 +98,13 @@ export async function generated(): Promise<Map<string, string>> {
   files.set('docs/reference/cli.md', cliReference());
   files.set('docs/reference/live-protocol.md', liveProtocolReference());
   files.set('docs/reference/limits.md', await limitsReference());
-  const agents = committed('docs/reference/agents.md');
-  files.set('docs/reference/agents.md', agentsReference(agents));
-  files.set('README.md', readme(committed('README.md'), agents));
+  files.set('docs/reference/agents.md', agentsReference());
+  const contract = 'docs/reference/run-event.md';
+  files.set(contract, runEventReference(committed(contract)));
   files.set('docs/reference/tool-names.md', toolNamesReference());
+  files.set('src/agents/session-places.ts', sessionPlaces());
+  const importing = 'docs/guide/importing.md';
+  files.set(importing, importingGuide(committed(importing)));
   return files;
 }
 

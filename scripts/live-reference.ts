@@ -112,22 +112,23 @@ const ERRORS = [
   ['TOOL_TIMEOUT', "in a response's `error`: the call took longer than it may", ''],
 ];
 
-const CONNECTION = `1. The peer says \`handshake_request\`; nothing else is taken before. The answer says how often heartbeats come, and for how
-   many numbered messages there are credits.
-2. \`resume\` names a session and takes it over from whichever connection had it. \`resume_from_seq\` is the number that its next
+const CONNECTION = `1. The peer sends \`handshake_request\`; other messages are refused before it. The answer has the interval of heartbeats and
+   the number of credits.
+2. \`resume\` names a session and takes it over from the connection that had it. \`resume_from_seq\` is the number that its next
    message must have. A connection that carries several sessions resumes each with a handshake of its own; those change nothing
    else.
-3. A numbered message costs a credit; \`error\`, \`interrupt\` and \`session_end\` cost none. At none a sender waits for
-   \`flow_control\`, whose \`available_credits\` replaces its count.
-4. \`ack\` says up to which number everything of a session is on disk. What is not acknowledged is sent again after 1 s, 2 s, 4 s,
-   up to 60 s; what comes twice is stored once, and acknowledged whether or not it asks.
-5. Both say \`heartbeat\`. Who is silent for three of them is gone. A sender comes back after 1 s, 2 s, 4 s, up to 60 s.`;
+3. A numbered message costs a credit; \`error\`, \`interrupt\` and \`session_end\` cost none. Without credits a sender
+   waits for \`flow_control\`; its \`available_credits\` replaces the count.
+4. \`ack\` has the number up to which a session is on disk. A message without an acknowledgement is sent again after 1 s, 2 s,
+   4 s, up to 60 s. A message that arrives twice is stored once, and acknowledged again whether or not it asks for that.
+5. Both send \`heartbeat\`. A peer that misses three of them is disconnected. A sender reconnects after 1 s, 2 s, 4 s, up to
+   60 s.`;
 
 const INTRO = `# The live protocol
 
-How tool events reach others while an agent runs: one JSON object a line (LF, UTF-8, at most 8 MiB), on every transport.
-The schema is printed by \`tacho schema live\`; \`tacho validate\` judges a stream, as
-[Checking a stream](../guide/checking-a-stream.md) shows.`;
+The protocol carries tool events to a collector while an agent runs: one JSON object per line (LF, UTF-8, at most 8 MiB), on
+every transport. \`tacho schema live\` prints the JSON Schema, and \`tacho validate\` checks a stream
+([checking a stream](../guide/checking-a-stream.md)).`;
 
 const list = (types: readonly string[]) => types.map(code).join(', ');
 
@@ -151,13 +152,13 @@ export function liveReference(): string[] {
     `Messages of an agent, numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
     `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
     `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
-    'Whose a message may be is what the handshake said: those of an agent need the role `agent`, those of a client the role\n`client`; both may subscribe. A subscriber may send `flow_control` itself: it is sent so many messages more, and no\nothers but `error`, `interrupt` and `session_end`, until it says a new number.',
+    'The role of the handshake decides which messages a peer may send: those of an agent need `agent`, those of a client\n`client`; both may subscribe. A subscriber may send `flow_control`: it then receives at most that number of further messages,\napart from `error`, `interrupt` and `session_end`, until it sends a new number.',
     '## A connection',
     CONNECTION,
     '## Types',
     ...types.map(typeText),
     '## Errors',
-    'A message that cannot be taken is answered with `error`, which names the field and, in `caused_by`, the message; the\nconnection goes on.',
+    'An invalid message is answered with `error`, which names the field and, in `caused_by`, the message. The connection stays\nopen.',
     markdownTable(
       ['code', 'when', 'details'],
       ERRORS.map(([name = '', when = '', details = '']) => [
@@ -167,9 +168,9 @@ export function liveReference(): string[] {
       ]),
     ),
     '## Rules',
-    'Each has a threshold: the share of what is checked that has to hold. What a stream cannot show is not judged, and never\npassed.',
+    'Each rule has a threshold: the share of checks that must pass. A rule that a stream cannot show is not judged, and never\npassed.',
     markdownTable(['rule', 'section', 'what', 'threshold', 'not judged when'], rules),
     '## The sample',
-    'One message of a hundred is drawn for people to look at, the same everywhere: FNV-1a (32 bits) over `SESSION:SEQ`, one\nbyte a character below U+0100 and two, the lower first, above; then the last step of MurmurHash3 (`h ^= h >>> 16`,\n`h *= 0x85ebca6b`, `h ^= h >>> 13`, `h *= 0xc2b2ae35`, `h ^= h >>> 16`); drawn when the remainder by 100 is 0.',
+    'One message in a hundred is sampled for review, the same on every machine: FNV-1a (32 bits) over `SESSION:SEQ`, one\nbyte per character below U+0100, and two, the lower first, above; then the last step of MurmurHash3 (`h ^= h >>> 16`,\n`h *= 0x85ebca6b`, `h ^= h >>> 13`, `h *= 0xc2b2ae35`, `h ^= h >>> 16`); sampled when the remainder by 100 is 0.',
   ];
 }

@@ -19,33 +19,10 @@ export function markdownTable(
 
 const marks = (name: string) => [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`] as const;
 
-/** What stands between `<!-- name:begin -->` and `<!-- name:end -->`; null: the page has no such place. */
-export function marked(page: string, name: string): string | null {
-  const [from, to] = marks(name);
-  const [begin, end] = [page.indexOf(from), page.indexOf(to)];
-  return begin < 0 || end < begin ? null : page.slice(begin + from.length, end).trim();
-}
-
-/** The page with `text` in that place. */
+/** The page with `text` between `<!-- name:begin -->` and `<!-- name:end -->`. */
 export function withMarked(page: string, name: string, text: string): string {
   const [from, to] = marks(name);
   const [begin, end] = [page.indexOf(from), page.indexOf(to)];
   if (begin < 0 || end < begin) throw new Error(`the page has no place for "${name}"`);
-  return `${page.slice(0, begin)}${between(name, text)}${page.slice(end + to.length)}`;
-}
-
-/** The place itself. */
-export function between(name: string, text: string): string {
-  const [from, to] = marks(name);
-  return `${from}\n\n${text}\n\n${to}`;
-}
-
-/** A table as it was written, with padded columns; null when the text is none. */
-export function realigned(text: string): string | null {
-  const rows = text
-    .split('\n')
-    .filter((line) => line.startsWith('|') && !/^[|\s:-]+$/.test(line))
-    .map((line) => line.replace(/^\||\|\s*$/g, '').split('|'));
-  const [head, ...rest] = rows;
-  return head === undefined ? null : markdownTable(head, rest);
+  return `${page.slice(0, begin)}${from}\n\n${text}\n\n${page.slice(end)}`;
 }

@@ -20,35 +20,42 @@ const bin = join(root, 'node_modules', '.bin');
 const marks = join(root, 'node_modules', '.tacho');
 
 /**
+ * Runs a program to its end. Returns its exit code, and its output unless that goes to the terminal.
  * @param {string} command
  * @param {string[]} args
+ * @param {'inherit' | 'pipe'} output
  */
-function run(command, args) {
+function run(command, args, output) {
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-  const { status, signal, error } = spawnSync(command, args, {
+  const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
     cwd: root,
-    stdio: 'inherit',
+    stdio: ['inherit', output, output],
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
     env,
   });
-  if (error) {
-    console.error(`setup: cannot run ${command}: ${error.message}`);
-    return 1;
-  }
-  return status ?? (signal ? 1 : 0);
+  if (error) return { status: 1, text: `${error.message}\n` };
+  return { status: status ?? (signal ? 1 : 0), text: `${stdout ?? ''}${stderr ?? ''}` };
 }
 
 /**
+ * One line of progress; the program's own output is shown only when it fails.
  * @param {string} say
  * @param {string} command
  * @param {string[]} args
  */
 function must(say, command, args) {
-  console.error(`setup: ${say}`);
-  const status = run(command, args);
-  if (status !== 0) {
-    console.error(`setup: ${command} ${args.join(' ')} failed (${status})`);
-    process.exit(status);
+  process.stderr.write(`setup: ${say} …`);
+  const start = Date.now();
+  const { status, text } = run(command, args, 'pipe');
+  if (status === 0) {
+    process.stderr.write(` ${((Date.now() - start) / 1000).toFixed(1)} s\n`);
+    return;
   }
+  process.stderr.write(
+    ` failed\n\n${text}\nsetup: ${command} ${args.join(' ')} failed (${status})\n`,
+  );
+  process.exit(status);
 }
 
 /** @param {string[]} paths */
@@ -83,8 +90,8 @@ function setMark(name, text) {
 const own = join(root, 'node_modules', 'node', 'bin', 'node');
 
 /**
- * Gives the checkout's own Node one place, whichever package brought it. The npm package of that name would install the
- * program by a script, outside the hashes of the lockfile: see scripts/node/package.json.
+ * Gives the checkout's own Node one place, whichever package contains it. The npm package `node` would install the program
+ * by a script, outside the hashes of the lockfile: see scripts/node/package.json.
  */
 function placeNode() {
   const brought = join(`node-${process.platform}-${process.arch}`, 'bin', 'node');
@@ -99,15 +106,20 @@ function checkNode() {
   if (existsSync(own)) return own;
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
   console.error(
-    `setup: tacho needs Node 24 or newer; this is ${process.versions.node}, and npm did not bring another`,
+    `setup: tacho needs Node 24 or newer; this is ${process.versions.node}, and npm did not install another`,
   );
   process.exit(1);
 }
 
-const lock = hashOf(['package-lock.json', 'package.json', 'scripts/node']);
+const lock = hashOf([
+  'package-lock.json',
+  'package.json',
+  'scripts/node',
+  'scripts/types/package.json',
+]);
 if (markOf('lock') !== lock) {
   // Not `npm ci`: it refuses a lockfile without the other platforms' optional packages, which not every registry has.
-  must('installing packages …', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
+  must('installing packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund']);
   setMark('lock', lock);
 }
 placeNode();
@@ -116,12 +128,12 @@ const sources = hashOf([
   'src',
   'scripts/build.mjs',
   'scripts/notices.mjs',
-  'scripts/typebox.d.ts',
+  'scripts/types/bundle.ts',
   'package-lock.json',
   'tsconfig.types.json',
 ]);
 if (markOf('build') !== sources || !existsSync(join(root, 'dist', 'cli.cjs'))) {
-  must('building …', node, ['scripts/build.mjs', '--types']);
+  must('building', node, ['scripts/build.mjs', '--types']);
   setMark('build', sources);
 }
 
@@ -135,6 +147,10 @@ const STEPS = new Map([
 const then = process.argv.indexOf('--then');
 const [name = '', ...rest] = then < 0 ? [] : process.argv.slice(then + 1);
 const step = STEPS.get(name);
-// Ctrl-C reaches the step too; its end is waited for.
+// Ctrl-C reaches the step too; it ends by itself.
 process.on('SIGINT', () => {});
-if (step !== undefined) process.exit(run(node, [step, ...rest]));
+if (step !== undefined) {
+  const { status, text } = run(node, [step, ...rest], 'inherit');
+  process.stderr.write(text);
+  process.exit(status);
+}

@@ -1,7 +1,7 @@
 /**
  * Widens src/agents/<id>/generated/fields.ts, the fields of an agent's records, by what folders of recordings show, and
- * then runs scripts/generate.ts: `node scripts/shapes.ts [--anew] [--agent id] FOLDER…`.
- * --anew drops fields that these recordings do not show.
+ * then runs scripts/generate.ts: `node scripts/shapes.ts [--fresh] [--agent id] FOLDER…`.
+ * --fresh drops fields that these recordings do not show.
  * FOLDER/<agent>[-version][/testdata]/<scenario>/{stdout*.jsonl, event.jsonl, session/…}.
  * src/agents/<id>/shapes.ts declares the kinds of records, and which fields belong to others.
  */
@@ -39,7 +39,7 @@ interface SeenField {
   inner: Map<string, Seen>;
 }
 
-/** The number of records that count as seen for what was known before; with --anew only marks of JSON texts are kept. */
+/** The number of records that count as seen for what was known before; with --fresh only marks of JSON texts are kept. */
 const BEFORE = 1_000;
 
 function seenIn(shape: Shape | null): Map<string, Seen> {
@@ -49,12 +49,12 @@ function seenIn(shape: Shape | null): Map<string, Seen> {
       const inner = seenIn(field.inner);
       return [
         name,
-        { ...field, inner, ...(values.anew ? { count: 0, opaque: false } : { count }) },
+        { ...field, inner, ...(values.fresh ? { count: 0, opaque: false } : { count }) },
       ];
     });
     const before = Array.from({ length: RECORDINGS_MIN }, (_, n) => String(n));
-    const recordings = new Set(values.anew ? [] : before);
-    return [kind, { count: values.anew ? 0 : BEFORE, recordings, fields: new Map(known) }];
+    const recordings = new Set(values.fresh ? [] : before);
+    return [kind, { count: values.fresh ? 0 : BEFORE, recordings, fields: new Map(known) }];
   });
   return new Map(kinds);
 }
@@ -182,7 +182,7 @@ async function collect(agent: Agent, shapes: RecordShapes, folders: readonly str
   for (const folder of folders) {
     for (const { from, path } of filesOf(folder)) {
       const collector = seen[from];
-      // A recording may lie in several places.
+      // A recording may be in several places.
       collector.recording = basename(folder);
       const decoder = watched(decoderFor(agent, from), (record) => collector.record(record));
       const input = bytesOf(path);
@@ -204,9 +204,9 @@ function scenariosIn(captures: string, id: string): string[] {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { anew: { type: 'boolean' }, agent: { type: 'string' } },
+  options: { fresh: { type: 'boolean' }, agent: { type: 'string' } },
 });
-if (positionals.length === 0) throw new Error('say where recordings lie');
+if (positionals.length === 0) throw new Error('give the folders of the recordings');
 for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
   const path = join(root, 'src/agents', id, 'generated/fields.ts');
   // A new agent has none yet, and its shapes.ts imports it.

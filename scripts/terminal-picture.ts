@@ -1,16 +1,17 @@
 /**
- * Makes docs/images/run.svg: a real run of the demo agent in a real pseudo-terminal (util-linux `script`), drawn as text.
- * `node scripts/terminal-picture.ts`, after a build.
+ * Makes docs/images/run.svg: real runs of tacho in a real pseudo-terminal (util-linux `script`), drawn as text. In the
+ * place of each agent a program prints a recording of it from scripts/picture/: the real agent did the task in the
+ * rehearsal's sandbox, with a scripted model. Times of records are left out. `node scripts/terminal-picture.ts`, after a build.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { columns } from '../src/lib/columns.ts';
 
 const root = join(import.meta.dirname, '..');
 const PICTURE = join(root, 'docs', 'images', 'run.svg');
-const COLUMNS = 112;
+const COLUMNS = 100;
 const CELL = { width: 7.8, height: 18, font: 13, margin: 20, bar: 34 } as const;
 const COLOURS: Readonly<Record<number, string>> = {
   31: '#ff7b72',
@@ -96,35 +97,67 @@ function svg(lines: readonly Piece[][], title: string): string {
   ].join('\n')}\n`;
 }
 
-function recordedRun(): string {
+/** The commands that a reader sees. The second run fails: Claude Code was not allowed to run the test. */
+const COMMANDS = [
+  'tacho run --agent codex --approve edits --fail-on denied "fix the failing test"',
+  'tacho run --agent claude --approve edits --fail-on denied "fix the failing test"',
+  'echo $?',
+];
+/** The folder in which the agents were recorded. */
+const RECORDED_IN = '/mnt/room/work';
+
+/** Puts `tacho`, and a program for each recorded agent, into a folder. */
+function programs(folder: string, work: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const put = (name: string, text: string) => {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(bin, name), 0o755);
+  };
+  put('tacho', `exec "${process.execPath}" "${join(root, 'bin', 'tacho.cjs')}" "$@"`);
+  for (const agent of ['claude', 'codex']) {
+    const recording = readFileSync(join(root, 'scripts', 'picture', `${agent}.jsonl`), 'utf8');
+    const file = join(folder, `${agent}.jsonl`);
+    writeFileSync(file, recording.replaceAll(RECORDED_IN, work));
+    put(agent, `while IFS= read -r line; do printf '%s\\n' "$line"; sleep 0.2; done < "${file}"`);
+  }
+  return bin;
+}
+
+function terminalOutput(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-picture-'));
-  const tacho = join(root, 'bin', 'tacho.cjs');
-  const command = `stty cols ${COLUMNS} rows 60; "${process.execPath}" "${tacho}" run --agent demo "try it"`;
+  const work = join(folder, 'work');
+  mkdirSync(work);
+  const typed = COMMANDS.map(
+    (command) => `printf '\\033[32m$\\033[39m %s\\n' '${command}'; ${command}`,
+  );
+  const script = join(folder, 'typed.sh');
+  writeFileSync(script, `stty cols ${COLUMNS} rows 60\n${typed.join('; ')}\n`);
   try {
-    const output = execFileSync('script', ['-qfec', command, '/dev/null'], {
-      cwd: folder,
+    const output = execFileSync('script', ['-qfc', `sh "${script}"`, '/dev/null'], {
+      cwd: work,
       stdio: ['ignore', 'pipe', 'inherit'],
       encoding: 'utf8',
       env: {
-        ...process.env,
+        PATH: [programs(folder, work), process.env.PATH].join(delimiter),
+        HOME: folder,
         TERM: 'xterm-256color',
         LC_ALL: 'C.UTF-8',
-        TACHO_HOME: join(folder, '.tacho'),
+        TACHO_HOME: join(folder, 'state'),
       },
     });
     // The folder's name means nothing to a reader.
-    return output.replaceAll(folder, '~/greet').trimEnd();
+    return output.replaceAll(work, '~/sum').trimEnd();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-const shown = '\x1b[32m$\x1b[39m tacho run --agent demo "try it"';
 mkdirSync(dirname(PICTURE), { recursive: true });
 writeFileSync(
   PICTURE,
   svg(
-    linesOf(`${shown}\n${recordedRun()}`),
-    'A terminal: tacho runs the demo agent and records it',
+    linesOf(terminalOutput()),
+    'A terminal: tacho records Codex and Claude Code in the same words; a denied call fails the second run',
   ),
 );

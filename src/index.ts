@@ -1,56 +1,78 @@
 /**
- * tacho as a library: `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording,
- * `connect` sends sessions of one's own to a collector.
- * Contract: an iterated run waits for its reader and loses nothing; a run nobody iterates is recorded all the same.
+ * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording, `connect`
+ * sends sessions of one's own program to a collector, `openStore` reads stored runs, `validate` checks a stream, `grade` grades
+ * runs.
+ * Contract: an iterated run waits for its reader and loses nothing; a run that nobody iterates is recorded too.
  */
 
-import { agentOf } from './app/config/agent-of.ts';
 import { isTrusted } from './app/config/own-state.ts';
-import { openRedactor, passingHash } from './app/config/redaction.ts';
+import { CONFIRM_FIELDS, RECORD_FIELDS, RUN_FIELDS } from './app/run/option-fields.ts';
 import type { RecordOptions, RunOptions } from './app/run/options.ts';
 import { startRecord } from './app/run/record.ts';
 import type { View } from './app/run/recorder.ts';
-import { prepareRun } from './app/run/request.ts';
+import { clockOf, prepareRun, randomOf } from './app/run/request.ts';
 import type { RunControl } from './app/run/run.ts';
 import { runAgent } from './app/run/run-agent.ts';
 import type { InputAnswer } from './app/run/run-input.ts';
 import { withTarget } from './app/run/with-target.ts';
-import { eventsOf } from './app/sessions/convert.ts';
+import { newRunId } from './lib/ids.ts';
 import { createQueue } from './lib/queue.ts';
+import { checkOptions } from './lib/schema/options.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
-import { createOutcomeFold } from './projections/outcome.ts';
 
-export {
-  type ConnectOptions,
-  connect,
-  type LiveCall,
-  type LiveConnection,
-  type LiveSession,
-  type SessionOptions,
-} from './app/live/connect.ts';
+export type { StreamLog } from './app/config/log.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
-export type { RecordOptions, RunOptions } from './app/run/options.ts';
+export type { ValidateFormat, ValidateInput } from './app/live/validate.ts';
+export { type ValidateOptions, validate } from './app/live/validate-for-program.ts';
+export type { LimitOptions, RecordOptions, RunOptions } from './app/run/options.ts';
+export { type RunEventsOptions, runEvents } from './app/run/run-events.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
-export { TachoError } from './lib/errors.ts';
-export type { DataOf, Event, EventOf } from './model/event.ts';
-export type { OutcomeCall, RunOutcome } from './model/outcome.ts';
-export type { RunEvent } from './model/run-event.ts';
+export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
+export type {
+  Failure as RuleFailure,
+  Place as RulePlace,
+  Report as ValidateReport,
+  RuleInfo,
+  RuleReport,
+  Verdict as RuleVerdict,
+} from './conformance/types.ts';
+export * from './evals.ts';
+export * from './live.ts';
+export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
+export type { ApproveMode } from './model/words.ts';
+export * from './store.ts';
 
-export interface Run extends AsyncIterable<Event> {
-  /** The record of the run; rejects only when the run could not be started or recorded. */
-  readonly outcome: Promise<RunOutcome>;
-  /** Ends the agent's whole process tree; the outcome is then `cancelled`. */
-  abort(): void;
-  /** Talk to the agent while it runs; taken only with `accept_input`, by agents that can. */
-  say(text: string): InputAnswer;
-  interrupt(reason?: string): InputAnswer;
-  confirm(call_id: string, confirmed: boolean, message?: string): InputAnswer;
+export interface ConfirmOptions {
+  /** Id of the call that the agent asks about. */
+  callId: string;
+  confirmed: boolean;
+  /** Reason, for the agent. */
+  message?: string | undefined;
 }
 
-/** A run that waits for whoever iterates it. */
+/** A run, while it happens and after. */
+export interface Run extends AsyncIterable<Event> {
+  /** Id of the run; with `retries`, of the present attempt. */
+  readonly runId: string;
+  /** The record of the run. Rejects only when the run could not be started or recorded. */
+  readonly outcome: Promise<RunOutcome>;
+  /** Ends the agent and all processes that it started; the outcome is then `cancelled`. */
+  abort(): void;
+  /** Sends a text to the agent, as its user. Needs `acceptInput`, like the next two. */
+  say(text: string): InputAnswer;
+  /** Ends what the agent does at the moment. */
+  interrupt(reason?: string): InputAnswer;
+  /** Answers the agent's question whether a call may run. */
+  confirm(answer: ConfirmOptions): InputAnswer;
+}
+
+/** As many events as may wait for the reader. */
+const WAITING_MAX = 1_000;
+
+/** A run that waits for its reader. */
 function handle(start: (reader: View) => RunControl, signal: AbortSignal | undefined): Run {
-  const queue = createQueue<Event>(1_000);
+  const queue = createQueue<Event>(WAITING_MAX);
   const control = start({ name: 'the reader', take: (events) => queue.put(events) });
   const { input } = control;
   const abort = () => control.abort('abort');
@@ -61,81 +83,48 @@ function handle(start: (reader: View) => RunControl, signal: AbortSignal | undef
     signal?.removeEventListener('abort', abort);
     queue.end(error);
   };
+  // Handled here too: whoever only iterates must not end by an unhandled rejection.
   outcome.then(() => ended(), ended);
   return {
+    get runId() {
+      return control.run_id;
+    },
     outcome,
     abort,
     say: (text) => input.say(text),
     interrupt: (reason) => input.interrupt(reason ?? null),
-    confirm: (call_id, confirmed, message) =>
-      input.confirm({ call_id, confirmed, message: message ?? null }),
+    confirm(answer) {
+      checkOptions('confirm', answer, CONFIRM_FIELDS);
+      const { callId: call_id, confirmed, message = null } = answer;
+      return input.confirm({ call_id, confirmed, message });
+    },
     [Symbol.asyncIterator]: () => queue.read(),
   };
 }
 
 /**
- * Runs an agent. With `retries`, the events of every attempt are read, each attempt a run with its own id; the outcome is
- * that of the last one. `signal` aborts it. `onNotice` takes messages for people: why the agent is run again, what
- * is wrong with the live session.
+ * Runs an agent and returns at once. With `retries`, each attempt is a run with its own id; the events are those of all
+ * attempts, the outcome is that of the last one. Throws a TachoError for options that are unknown or of a wrong type.
  */
-export function run(
-  options: RunOptions & { signal?: AbortSignal; onNotice?: (text: string) => void },
-): Run {
-  const { signal, onNotice: say = () => {}, ...asked } = options;
+export function run(options: RunOptions): Run {
+  checkOptions('run', options, RUN_FIELDS);
+  const { signal, onNotice: say = () => {}, ...given } = options;
+  const { clock = clockOf(process.env), random = randomOf(process.env) } = given;
+  const run_id = newRunId(clock.now(), random);
+  const asked = { ...given, clock, random };
   const consenting = { trust: isTrusted(undefined, process.env), say, ask: () => null };
   async function request() {
     const { agent, target } = asked;
     const known = agent !== undefined && target === undefined;
-    return prepareRun(known ? { ...asked, agent } : await withTarget(asked, consenting));
+    return prepareRun(known ? { ...asked, agent } : await withTarget(asked, consenting), run_id);
   }
-  return handle(
-    (reader) => runAgent(request(), { views: () => [reader], retrying: say, live: say }),
-    signal,
-  );
+  const start = (reader: View) =>
+    runAgent({ run_id, request: request() }, { views: () => [reader], retrying: say, live: say });
+  return handle(start, signal);
 }
 
-/** Records the message objects of an agent's SDK as they come, like a run. `signal` stops the reading. */
-export function record(
-  agent: string,
-  messages: AsyncIterable<unknown> | Iterable<unknown>,
-  options: Omit<RecordOptions, 'agent'> & { signal?: AbortSignal } = {},
-): Run {
-  return handle((reader) => startRecord({ ...options, agent }, messages, [reader]), options.signal);
-}
-
-export interface ConvertOptions {
-  agent: string;
-  /** What the input is; default: a recorded stdout. */
-  from?: 'stdout' | 'session';
-  /** A file, or the bytes themselves. */
-  input: string | AsyncIterable<Uint8Array>;
-  /** Patterns of secrets to redact, beyond the known ones. */
-  redact?: readonly string[];
-}
-
-export interface Converted extends AsyncIterable<Event> {
-  /** Reads the input to its end. */
-  outcome(): Promise<RunOutcome>;
-}
-
-/** Reads a recording; iterate it for its events, or ask for its outcome. */
-export function convert(options: ConvertOptions): Converted {
-  const { from = 'stdout', input, redact = [] } = options;
-  async function* events() {
-    const agent = await agentOf(options.agent);
-    const { env } = process;
-    const hash = passingHash(undefined, env);
-    const redactor = openRedactor({ env, redact, agents: [agent], hash });
-    yield* eventsOf({ agent, from, input, redactor });
-  }
-  return {
-    async *[Symbol.asyncIterator]() {
-      for await (const batch of events()) yield* batch;
-    },
-    async outcome() {
-      const fold = createOutcomeFold({ keepIo: true });
-      for await (const batch of events()) for (const event of batch) fold.push(event);
-      return fold.finish();
-    },
-  };
+/** Records the message objects of an agent's SDK as they arrive, like a run. */
+export function record(options: RecordOptions): Run {
+  checkOptions('record', options, RECORD_FIELDS);
+  return handle((reader) => startRecord(options, [reader]), options.signal);
 }

@@ -22,7 +22,7 @@ export const chaosRun = ({ work, state }: { work: string; state: string }, scrip
   agent: 'demo',
   prompt: 'please',
   cwd: work,
-  state_dir: state,
+  stateDir: state,
   env: { TACHO_HOME: state },
   command: [chaosAgent],
   args: played(script),

@@ -9,7 +9,7 @@ const demo = run({
   prompt: 'write a greeting',
   cwd: mkdtempSync(join(tmpdir(), 'tacho-example-')),
   args: ['--speed', '0'],
-  timeout_ms: 60_000,
+  timeoutMs: 60_000,
 });
 
 // Every event is in the journal before it is seen here. A slow reader slows the reading and loses nothing.

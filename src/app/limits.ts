@@ -63,6 +63,8 @@ export const APP_LIMITS = {
   grader_drain_ms: 1_000,
   /** What a code grader may print: a verdict is small. */
   grader_output_bytes_max: 1024 * 1024,
+  /** A file of a run that a pattern is looked for in; a larger one counts as unreadable. */
+  graded_file_bytes_max: 16 * 1024 * 1024,
   /** The answer of a judging model. */
   model_answer_bytes_max: 1024 * 1024,
   /** How long a run that has ended waits for its last acknowledgements; the outbox keeps what is not delivered. */

@@ -1,4 +1,4 @@
-/** What a command may do with state and configuration that others could have written. */
+/** Consent of the user to state and configuration that others could have written, and questions on the terminal. */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Consenting } from '../app/config/consent.ts';
@@ -6,9 +6,9 @@ import { isTrusted } from '../app/config/own-state.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
 import type { Io } from './command.ts';
 
-/** Longer than any path; one line all the same. */
+/** Longer than any path. */
 const SAY_CHARS_MAX = 2_000;
-/** What was said or asked in this process: an eval uses the same file for every test. */
+/** Each text is written, and each question asked, once per process: an eval uses the same file for every test. */
 const said = new Set<string>();
 const answers = new Map<string, boolean | null>();
 
@@ -28,7 +28,7 @@ export function actingOf(trust: true | undefined, io: Io): Consenting {
 }
 
 /** Asks on the terminal itself: the standard streams may be open for other uses. Null where there is none. */
-function askTerminal(question: string): boolean | null {
+export function askTerminal(question: string): boolean | null {
   if (!isatty(0) || !isatty(2)) return null;
   let terminal: number;
   try {

@@ -1,9 +1,12 @@
-/** Values of options, read and checked alike in every command. */
+/** Values and help texts of options that several commands have. */
 import { InvalidArgumentError, Option } from 'commander';
 
-export const INSECURE_HELP = 'allow tcp:// to another machine: token and messages unencrypted';
+export const INSECURE_HELP =
+  'allow tcp:// to another machine; the token and all messages are sent unencrypted';
+export const CA_HELP = 'CA certificates (PEM) to trust for tls://';
+export const TOKEN_HELP = 'file with the token that the collector asks for';
 
-/** A file, or with - standard input. */
+/** A file; `-` is standard input. */
 export const inputOf = (path: string): string | AsyncIterable<Uint8Array> =>
   path === '-' ? (process.stdin as AsyncIterable<Uint8Array>) : path;
 
@@ -11,7 +14,7 @@ export const inputOf = (path: string): string | AsyncIterable<Uint8Array> =>
 export const countFrom = (least: number) => (text: string) => {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least)
-    throw new InvalidArgumentError(`Give a whole number from ${least} on.`);
+    throw new InvalidArgumentError(`Give a whole number, at least ${least}.`);
   return value;
 };
 
@@ -23,7 +26,7 @@ export const numberLike = (like: string, holds: (value: number) => boolean) => (
   return value;
 };
 
-/** Of an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export const each = (value: string, before: unknown) => [
   ...(Array.isArray(before) ? (before as string[]) : []),
   value,
@@ -31,17 +34,17 @@ export const each = (value: string, before: unknown) => [
 
 export const RUN_ARGUMENT = [
   '<run>',
-  'last, last~N, a run or session id, or the beginning of one',
+  'run id or its beginning, "last", "last~1", or the agent\'s session id',
 ] as const;
 
-/** Of commands that change the store. */
+/** For commands that change the store. */
 export const FORCE_FLAG = [
   '--force',
-  'take the store over from a command that holds it; if that one lives, runs may be lost',
+  'use the store although another command has locked it; if that command still works, runs may be lost',
 ] as const;
 
 export const redactOption = () =>
   new Option(
     '--redact <pattern>',
-    'redact also what matches this pattern (repeatable); see docs/reference/redaction.md',
+    'also redact text that matches this pattern (repeatable); see docs/reference/redaction.md',
   ).argParser(each);

@@ -1,4 +1,4 @@
-/** What the command line prints without any work: the build writes these texts to files, and the launcher prints them. */
+/** Texts that need no work to print: the build writes them to files, and the launcher prints them. */
 import type { Command } from 'commander';
 import { packageVersion } from '../app/config/paths.ts';
 import type { Io } from './command.ts';
@@ -12,7 +12,7 @@ export function fixedTexts(): Map<string, string> {
       printed += text;
     },
   };
-  const io = { out, err: out, env: {} } as unknown as Io;
+  const io = { out, err: out, env: {}, width: Number.POSITIVE_INFINITY } as unknown as Io;
   const texts = new Map([['version', `${packageVersion()}\n`]]);
   const add = (command: Command, name: string) => {
     printed = '';

@@ -1,7 +1,8 @@
 /** The command line: reads the arguments, runs one command, sets the exit code. The only place that does. */
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { EXIT_SOFTWARE, EXIT_USAGE, exitCodeOfError } from '../app/run/exit-codes.ts';
 import { fileError, TachoError } from '../lib/errors.ts';
+import type { Io } from './command.ts';
 import { createIo } from './io.ts';
 import { createProgram } from './program.ts';
 
@@ -13,8 +14,7 @@ async function main(): Promise<void> {
   });
   try {
     if (process.argv.length <= 2) {
-      program.outputHelp();
-      process.exitCode = EXIT_USAGE;
+      await withoutCommand(program, io);
     } else {
       await program.parseAsync(process.argv);
     }
@@ -36,6 +36,17 @@ async function main(): Promise<void> {
     process.exitCode = EXIT_SOFTWARE;
   }
   await io.err.write('');
+}
+
+/** A person at a terminal gets an overview. A script without a command is mistaken, and gets the help. */
+async function withoutCommand(program: Command, io: Io): Promise<void> {
+  if (io.out_is_terminal) {
+    const { overview } = await import('./overview.ts');
+    await io.out.write(overview(io));
+    return;
+  }
+  program.outputHelp();
+  process.exitCode = EXIT_USAGE;
 }
 
 /** Null: a fault of tacho itself, which is shown with its stack. */

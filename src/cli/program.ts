@@ -1,8 +1,9 @@
 /** The command line as data: every command with its flags and help. Nothing is run here. */
 import { Command, Option } from 'commander';
+import { own } from '../lib/own.ts';
 import { defineAgents } from './agents/flags.ts';
 import { type Define, type Done, type Io, namedOf } from './command.ts';
-import { defineCompletion } from './completion/flags.ts';
+import { defineComplete, defineCompletion } from './completion/flags.ts';
 import { defineConvert } from './convert/flags.ts';
 import { defineDoctor } from './doctor/flags.ts';
 import { defineDrift } from './drift/flags.ts';
@@ -24,46 +25,68 @@ import { VERSION } from './version.ts';
 
 const EXAMPLES = `
 Examples:
-  $ tacho run --agent demo "try it"                       a recorded run without any model or network
-  $ tacho run --agent claude --output json "fix the test"  one JSON record a line, for scripts and CI
-  $ tacho runs list                                       what was recorded
-  $ tacho replay last                                     the last run again, from its record`;
+  $ tacho import --last                  store the session your agent used last
+  $ tacho show last                      read the last run
+  $ tacho run --agent demo "try it"      record a run, without a model or network
+  $ tacho runs list                      list the recorded runs`;
 
-const HELP_WIDTH = 100;
+const HELP_WIDTH_MIN = 80;
+const HELP_WIDTH_MAX = 100;
 
-/** In the order of the help. */
-const COMMANDS: Readonly<Record<string, Define>> = {
-  run: defineRun,
-  eval: defineEval,
-  convert: defineConvert,
-  import: defineImport,
-  serve: defineServe,
-  show: defineShow,
-  replay: defineReplay,
-  runs: defineRuns,
-  tail: defineTail,
-  agents: defineAgents,
-  init: defineInit,
-  doctor: defineDoctor,
-  drift: defineDrift,
-  validate: defineValidate,
-  review: defineReview,
-  trust: defineTrust,
-  emit: defineEmit,
-  schema: defineSchema,
-  // Its script has the words of all commands.
-  completion: (program, io) => defineCompletion(program, io, () => createProgram([], io, () => {})),
+/** A command and its line in the help, which fits 80 columns. */
+type Listed = Readonly<Record<string, readonly [Define, summary: string]>>;
+
+/** Groups and commands in the order of the help: what people use most comes first. */
+const GROUPS: Readonly<Record<string, Listed>> = {
+  'Record:': {
+    run: [defineRun, 'run an agent and record what it does'],
+    import: [defineImport, 'store sessions that agents recorded themselves'],
+    convert: [defineConvert, "convert an agent's output or session file"],
+  },
+  'Read:': {
+    show: [defineShow, 'read a run: what was asked, said and called'],
+    runs: [defineRuns, 'list, check, remove and count the recorded runs'],
+    replay: [defineReplay, 'print the output of a run again'],
+  },
+  'Check:': {
+    eval: [defineEval, 'run tests with an agent, or grade recorded runs'],
+    validate: [defineValidate, 'check that a stream follows the rules of its format'],
+    drift: [defineDrift, 'find records of an agent that tacho does not know'],
+    review: [defineReview, 'judge sampled messages of live sessions'],
+  },
+  'Live:': {
+    serve: [defineServe, 'collect live events from agents and forward them'],
+    tail: [defineTail, 'watch live sessions'],
+    emit: [defineEmit, "send another program's messages to a collector"],
+  },
+  'Manage:': {
+    init: [defineInit, 'create a .tacho folder: a store for this project'],
+    agents: [defineAgents, 'list the supported agents and what each reports'],
+    doctor: [defineDoctor, 'check whether tacho can record here'],
+    trust: [defineTrust, "agree to what a folder's files may do"],
+    schema: [defineSchema, 'print the JSON Schema of a record'],
+    completion: [defineCompletion, 'print a completion script for your shell'],
+    // It completes the words of all commands.
+    __complete: [
+      (program, io) => defineComplete(program, io, () => createProgram([], io, () => {})),
+      '',
+    ],
+  },
 };
+
+const LISTED: Listed = Object.assign({}, ...Object.values(GROUPS));
+const COMMANDS = Object.fromEntries(
+  Object.entries(LISTED).map(([name, [define]]) => [name, define]),
+);
 
 /**
  * The program with the command that the arguments name, and no other: defining all of them is a good part of a start.
  * With all of them where none is named, as help needs it.
  */
 export function createProgram(args: readonly string[], io: Io, done: Done): Command {
-  const program = new Command('tacho')
-    .description(
-      'The flight recorder for coding agents: run any agent CLI, get one record you can trust.',
-    )
+  const width = () => Math.min(Math.max(io.width, HELP_WIDTH_MIN), HELP_WIDTH_MAX);
+  const program: Command = new Command('tacho')
+    .description('The flight recorder for coding agents.')
     .version(VERSION, '-V, --version', 'print the version')
     .addOption(
       new Option(
@@ -72,12 +95,16 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
       ),
     )
     .helpOption('-h, --help', 'show help')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: (command) => command.name(),
+      visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
+    })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
     .configureOutput({
-      getOutHelpWidth: () => HELP_WIDTH,
-      getErrHelpWidth: () => HELP_WIDTH,
+      getOutHelpWidth: width,
+      getErrHelpWidth: width,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
       writeOut: (text) => void io.out.write(text),
@@ -90,7 +117,20 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
   const [name, ...rest] = args;
   for (const define of namedOf(COMMANDS, name)) define(program, io, done, rest);
   for (const command of program.commands) inherit(command);
+  list(program);
   return program;
+}
+
+/** Puts the commands into their groups. */
+function list(program: Command): void {
+  const help = new Command('help').argument('[command]').helpGroup('Manage:');
+  program.addHelpCommand(help.description('show help for a command'));
+  for (const [group, listed] of Object.entries(GROUPS)) {
+    for (const command of program.commands) {
+      const summary = own(listed, command.name())?.[1];
+      if (summary !== undefined) command.helpGroup(group).summary(summary);
+    }
+  }
 }
 
 /** Sub-commands report mistakes as the program does. */

@@ -85,23 +85,11 @@ export function filterText(flags: RunFilterFlags): string {
     .join(' ');
 }
 
+/** Throws for an agent or a status that does not exist. */
 export async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>): Promise<void> {
   if (flags.agent === undefined && flags.status === undefined) return;
-  const { AGENT_IDS } = await import('../agents/registry.ts');
-  const { EXIT_REASONS } = await import('../model/words.ts');
-  const { nearest } = await import('../lib/schema/read.ts');
-  const { TachoError } = await import('../lib/errors.ts');
-  const known = { agent: AGENT_IDS, status: [...new Set(['ok', 'failed', ...EXIT_REASONS])] };
-  for (const name of ['agent', 'status'] as const) {
-    const word = flags[name];
-    if (word === undefined || known[name].includes(word)) continue;
-    const near = nearest(word, known[name]);
-    const list = known[name].join(', ');
-    const hint =
-      near === undefined ? `known are ${list}` : `did you mean ${near}? Known are ${list}`;
-    const text = `unknown ${name} "${word}": ${hint}`;
-    throw new TachoError('usage', text, { stage: 'request' });
-  }
+  const { checkNames: check } = await import('../app/runs/query.ts');
+  check(flags);
 }
 
 async function projectPath({ project, here }: RunFilterFlags): Promise<string | null> {

@@ -9,7 +9,7 @@ export function liveFlags(command: Command): Command {
   return command
     .option(
       '--live <url>',
-      'send the run to a collector while it goes on (unix:PATH, tcp://HOST:PORT …)',
+      'send the run to a collector while it runs: unix: (the one of this state folder), unix:PATH, tcp://HOST:PORT …',
     )
     .option('--live-token-file <file>', 'the token for the collector')
     .option('--live-ca <file>', "certificates that vouch for the collector's")

@@ -3,7 +3,7 @@ import type { LiveRunOptions } from '../app/live/destination.ts';
 import type { RunOptions } from '../app/run/options.ts';
 import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
-import type { Io } from './command.ts';
+import type { Output } from './command.ts';
 
 export interface AgentRunFlags {
   live?: string;
@@ -28,34 +28,32 @@ export const inMs = (value: number | undefined) =>
 export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
   return {
     live: liveOf(flags),
-    limits: {
-      cost_usd: flags.maxCost,
-      tokens: flags.maxTokens,
-      tool_calls: flags.maxToolCalls,
-      steps: flags.maxSteps,
-      same_calls: flags.loopGuard,
-    } as NonNullable<RunOptions['limits']>,
+    maxCostUsd: flags.maxCost,
+    maxTokens: flags.maxTokens,
+    maxToolCalls: flags.maxToolCalls,
+    maxSteps: flags.maxSteps,
+    loopGuard: flags.loopGuard,
     retries: flags.retries,
-    retry_wait_ms: inMs(flags.retryWait),
-    accept_input: flags.acceptInput,
+    retryWaitMs: inMs(flags.retryWait),
+    acceptInput: flags.acceptInput,
   };
 }
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
 function liveOf(flags: AgentRunFlags): LiveRunOptions | undefined {
-  const { live: url, liveTokenFile: token_file, liveCa: ca, insecure, callTimeout } = flags;
+  const { live: url, liveTokenFile: tokenFile, liveCa: ca, insecure, callTimeout } = flags;
   if (url === undefined) {
-    if (token_file ?? ca ?? insecure ?? callTimeout)
+    if (tokenFile ?? ca ?? insecure ?? callTimeout)
       throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
     return undefined;
   }
   if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
-  return { url, token_file, ca, insecure, call_timeout_ms: inMs(callTimeout) };
+  return { url, tokenFile, ca, insecure, callTimeoutMs: inMs(callTimeout) };
 }
 
 const SAID_CHARS_MAX = 300;
 
 /** Problems of a run's live session, on stderr. */
-export const sayOfLive = (io: Io) => (text: string) =>
+export const sayOfLive = (io: { err: Pick<Output, 'write'> }) => (text: string) =>
   void io.err.write(`tacho: ${oneLine(text, SAID_CHARS_MAX)}\n`);

@@ -3,10 +3,10 @@ import { TachoError } from '../lib/errors.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './command.ts';
 
-/** Of commands that act on configuration or state that others could have written. */
+/** For commands that act on configuration or state that others could have written. */
 export const TRUST_FLAG = [
   '--trust',
-  'agree, this time, to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
+  'for this command, agree to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
 ] as const;
 
 /** The folder as it is; null where there is none: looking makes nothing. */

@@ -1,7 +1,7 @@
-/** Two evals of the same tests: what got better, worse, dearer, slower. */
+/** Compares two evals of the same tests: better, worse, more expensive, slower. */
 import { type EvalRow, mean, summarise, type TestSummary } from './results.ts';
 
-const CHANGES = ['worse', 'better', 'dearer', 'slower', 'cheaper', 'faster'] as const;
+const CHANGES = ['worse', 'better', 'costlier', 'slower', 'cheaper', 'faster'] as const;
 type Change = (typeof CHANGES)[number];
 
 export type Figures = Pick<
@@ -57,7 +57,7 @@ function changesOf(a: Figures | null, b: Figures | null): Change[] {
   if (a === null || b === null) return [];
   const all = [
     quality(a, b),
-    moved(a.cost_usd, b.cost_usd, ['dearer', 'cheaper']),
+    moved(a.cost_usd, b.cost_usd, ['costlier', 'cheaper']),
     moved(a.duration_ms, b.duration_ms, ['slower', 'faster']),
   ];
   return all.filter((change) => change !== null);

@@ -6,6 +6,6 @@ export const EVAL_LIMITS = {
   evidence_max: 200,
   /** Time of a code grader or of a judging model, where the eval file gives none. */
   grader_ms_default: 60_000,
-  /** What a judging model is shown of a run. */
+  /** The part of a run that a judging model is shown. */
   judged_chars_max: 60_000,
 } as const;

@@ -46,7 +46,7 @@ describe('repeats', () => {
     ['mean', [1, 0.7, 0.7], 'pass', 1 / 3],
     ['mean', [1, 0.5], 'fail', 0.5],
   ];
-  verifies('EV-8', 'a repeated test passes by its strategy, and its pass rate is told', () => {
+  verifies('EV-8', 'a repeated test passes by its strategy, and its pass rate is reported', () => {
     for (const [strategy, scores, verdict, pass_rate] of cases) {
       const [one] = summarise(repeats(strategy, scores));
       expect({ strategy, scores, verdict: one?.verdict, pass_rate: one?.pass_rate }).toEqual({
@@ -63,13 +63,34 @@ describe('repeats', () => {
     expect([one?.verdict, one?.error]).toEqual(['fail', 'not every run of it was made']);
   });
 
-  test('a row that came again goes before the older one', () => {
+  test('a later row replaces an earlier one of the same key', () => {
     expect(summarise([row('a', 0), row('a', 1)]).map(({ verdict }) => verdict)).toEqual(['pass']);
   });
 
   test('each transcript is a case of its own', () => {
     const rows = [1, 2].map((line) => row('a', 1, { transcript: 't', transcript_line: line }));
     expect(summarise(rows)).toHaveLength(2);
+  });
+});
+
+describe('totals', () => {
+  test('each run counts once, and unknown figures are counted as unknown', () => {
+    const rows = [
+      row('a', 1, { run_id: 'r1' }),
+      row('b', 0, { run_id: 'r1' }),
+      row('a', 1, { run_id: 'r2', repeat: 2, cost_usd: null, tokens: null }),
+      row('c', 0, { error: 'there is no run' }),
+    ];
+    expect(reportOf(rows, false).totals).toEqual({
+      runs: 2,
+      cost_usd: { sum: 0.1, unknown: 1 },
+      tokens: { sum: 100, unknown: 1 },
+      duration_ms: { sum: 2000, unknown: 0 },
+    });
+    expect(reportOf(rows.slice(3), false).totals).toMatchObject({
+      runs: 0,
+      cost_usd: { sum: null, unknown: 0 },
+    });
   });
 });
 
@@ -89,7 +110,7 @@ describe('compare', () => {
   const changes = (a: EvalRow[], b: EvalRow[]) =>
     compare(a, b).tests.map((one) => [one.id, ...one.changes]);
 
-  test('what got better, worse, dearer, slower', () => {
+  test('tests that got better, worse, costlier, slower', () => {
     const before = [row('a', 1), row('b', 0), row('c', 1), row('d', 1), row('e', 1), row('f', 1)];
     const after = [
       row('a', 0),
@@ -102,7 +123,7 @@ describe('compare', () => {
     expect(changes(before, after)).toEqual([
       ['a', 'worse'],
       ['b', 'better'],
-      ['c', 'dearer', 'slower'],
+      ['c', 'costlier', 'slower'],
       ['d'],
       ['e', 'faster'],
       ['f'],
@@ -113,7 +134,7 @@ describe('compare', () => {
       counts: {
         worse: 1,
         better: 1,
-        dearer: 1,
+        costlier: 1,
         slower: 1,
         cheaper: 0,
         faster: 1,

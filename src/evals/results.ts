@@ -1,4 +1,4 @@
-/** Results: one row a graded run, kept as JSONL; and what they come to, test by test. */
+/** Results: one row per graded run, stored as JSONL, and their summary by test. */
 import { reaches } from './score.ts';
 import type { AssertionResult, Repeat, Verdict } from './types.ts';
 
@@ -6,7 +6,7 @@ export const RESULT_SCHEMA = 'tacho.eval_result.v1';
 
 export interface EvalRow {
   schema_version: typeof RESULT_SCHEMA;
-  /** The same for the same test, run and place: what is there need not be done again. */
+  /** The same for the same test, run and place: a stored row need not be made again. */
   key: string;
   eval: string;
   line: number;
@@ -38,18 +38,33 @@ export interface EvalRow {
 type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
 type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
 
-/** `assertions`, `error` and the place of the run that says most: the first that failed, else the last. */
+/** `assertions`, `error` and the place are those of the first run that failed, else of the last. */
 export interface TestSummary
-  extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error'> {
+  extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error' | 'threshold'> {
   /** Share of the runs that passed. */
   pass_rate: number;
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
+}
+
+/** Sum of the known figures; null: not known of any run. `unknown`: of how many runs it is not known. */
+export interface Total {
+  sum: number | null;
+  unknown: number;
+}
+
+/** Each run counts once, however many tests grade it. */
+export interface Totals {
+  runs: number;
+  cost_usd: Total;
+  tokens: Total;
+  duration_ms: Total;
 }
 
 export interface EvalReport {
   tests: TestSummary[];
   passed: number;
   failed: number;
+  totals: Totals;
   exit_code: number;
 }
 
@@ -69,21 +84,22 @@ const PASSES: Record<Repeat['strategy'], (rows: readonly EvalRow[], rate: number
 function summaryOf(rows: readonly EvalRow[]): TestSummary {
   const [first] = rows as [EvalRow];
   const { id, eval: file, line, target } = first;
-  const telling = rows.find(({ verdict }) => verdict === 'fail') ?? (rows.at(-1) as EvalRow);
+  const shown = rows.find(({ verdict }) => verdict === 'fail') ?? (rows.at(-1) as EvalRow);
   const pass_rate = rows.filter(({ verdict }) => verdict === 'pass').length / rows.length;
   // A test of which runs are missing has not passed.
   const whole = first.transcript !== null || rows.length >= first.repeats;
   const passed = whole && PASSES[first.strategy](rows, pass_rate);
   return {
     ...{ id, eval: file, line, target },
-    transcript: telling.transcript,
-    transcript_line: telling.transcript_line,
+    transcript: shown.transcript,
+    transcript_line: shown.transcript_line,
     verdict: passed ? 'pass' : 'fail',
     score: mean(rows.map((row) => row.score)) ?? 0,
     pass_rate,
     runs: rows.map(({ run_id, verdict, score }) => ({ run_id, verdict, score })),
-    assertions: telling.assertions,
-    error: whole ? telling.error : (telling.error ?? 'not every run of it was made'),
+    threshold: first.threshold,
+    assertions: shown.assertions,
+    error: whole ? shown.error : (shown.error ?? 'not every run of it was made'),
     duration_ms: mean(rows.map((row) => row.duration_ms)),
     cost_usd: mean(rows.map((row) => row.cost_usd)),
     tokens: mean(rows.map((row) => row.tokens)),
@@ -96,11 +112,30 @@ const groupOf = ({ eval: file, id, target, transcript, transcript_line, run_id }
     transcript === null ? [file, id, target] : [file, id, transcript, transcript_line, run_id],
   );
 
-/** In the order in which the tests first came. A row that came again goes before the older. */
+/** In the order in which the tests first came. A later row replaces an earlier one of the same key. */
 export function summarise(rows: readonly EvalRow[]): TestSummary[] {
   const latest = new Map(rows.map((row) => [row.key, row]));
   const groups = Map.groupBy(latest.values(), groupOf);
   return [...groups.values()].map((group) => summaryOf(group.sort((a, b) => a.repeat - b.repeat)));
+}
+
+function totalOf(rows: readonly EvalRow[], name: 'cost_usd' | 'tokens' | 'duration_ms'): Total {
+  const known = rows.map((row) => row[name]).filter((figure) => figure !== null);
+  const sum = known.length === 0 ? null : known.reduce((all, figure) => all + figure, 0);
+  return { sum, unknown: rows.length - known.length };
+}
+
+function totalsOf(rows: readonly EvalRow[]): Totals {
+  const graded = rows.filter(({ run_id, transcript }) => run_id !== null || transcript !== null);
+  const keyOf = ({ run_id, transcript, transcript_line }: EvalRow) =>
+    JSON.stringify(run_id ?? [transcript, transcript_line]);
+  const runs = [...new Map(graded.map((row) => [keyOf(row), row])).values()];
+  return {
+    runs: runs.length,
+    cost_usd: totalOf(runs, 'cost_usd'),
+    tokens: totalOf(runs, 'tokens'),
+    duration_ms: totalOf(runs, 'duration_ms'),
+  };
 }
 
 export function reportOf(rows: readonly EvalRow[], bad_input: boolean): EvalReport {
@@ -110,6 +145,7 @@ export function reportOf(rows: readonly EvalRow[], bad_input: boolean): EvalRepo
     tests,
     passed: tests.length - failed,
     failed,
+    totals: totalsOf(rows),
     exit_code: bad_input ? 2 : failed > 0 || tests.length === 0 ? 1 : 0,
   };
 }

@@ -1,5 +1,6 @@
-/** From grades to verdicts: weights, thresholds, what is required (EV-8). */
+/** From grades to verdicts: weights, thresholds, required assertions (EV-8). */
 import { own } from '../lib/own.ts';
+import { baseOf } from '../lib/paths.ts';
 import type { Transcript } from '../model/transcript.ts';
 import { GRADERS } from './graders/registry.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type EvalTest,
   type Grade,
   type GradeContext,
+  type RunPlace,
   type Tools,
   type Verdict,
   weightedScore,
@@ -24,14 +26,28 @@ export interface TestGrade {
 const EPSILON = 1e-9;
 export const reaches = (score: number, least: number) => score >= least - EPSILON;
 
+/** For a transcript alone: its paths can be compared, its folder is not looked at. */
+function unknownPlace({ source }: Transcript): RunPlace {
+  const root = baseOf(source.cwd);
+  const refusal = 'the folder of the run is not known';
+  return {
+    roots: root === null ? [] : [root],
+    folder: null,
+    refusal,
+    file: () => ({ failure: refusal, exists: false, changed: null, text: null }),
+  };
+}
+
 export async function gradeTest(
   test: EvalTest,
   transcript: Transcript,
   tools: Tools,
+  place: RunPlace = unknownPlace(transcript),
 ): Promise<TestGrade> {
   const context: GradeContext = {
     test,
     transcript,
+    place,
     tools,
     grade: (member) => gradeAssertion(member, context),
   };

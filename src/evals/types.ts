@@ -1,4 +1,4 @@
-/** What an eval is made of: tests, what they assert, and what graders say. Graders read transcripts only (EV-1). */
+/** The parts of an eval: tests, their assertions, and the results of graders. Graders read transcripts only (EV-1). */
 import type { Transcript } from '../model/transcript.ts';
 
 export const THRESHOLD = 0.8;
@@ -63,7 +63,7 @@ export interface Repeat {
 
 export interface EvalTest {
   id: string;
-  /** Where it stands in its file. */
+  /** Line in its file. */
   line: number;
   input: readonly Message[];
   criteria: string | null;
@@ -75,7 +75,7 @@ export interface EvalTest {
   /** Named by the file; a flag goes before. */
   target: string | null;
   timeout_ms: number | null;
-  /** A folder of which each run gets a copy to work in; null: runs work where their target says. */
+  /** A folder of which each run gets a copy to work in; null: runs work in the folder of their target. */
   workspace: string | null;
 }
 
@@ -93,6 +93,8 @@ export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;
+  /** Bytes at the beginning of stdout and stderr that were not kept. */
+  dropped: number;
 }
 
 export interface ModelRequest {
@@ -107,16 +109,16 @@ export interface ModelRequest {
   retries: number;
 }
 
-/** What graders may do beside thinking. Nothing here rejects: what went wrong is told. */
+/** Effects that graders may have. Nothing here rejects: a failure is part of the result. */
 export interface Tools {
   /** A value of the run without its secrets: to be asked for before a part of it is shown or sent. */
   safe<T>(value: T): T;
-  /** Null: no match; a text in `failure`: not finished in time. */
+  /** One answer per text. `failure`: why there are none, such as a pattern that took too long. */
   matches(
     pattern: string,
     flags: string,
-    text: string,
-  ): Promise<{ matched: boolean; failure: string | null }>;
+    texts: readonly string[],
+  ): Promise<{ matched: boolean[]; failure: string | null }>;
   run(request: {
     command: readonly string[];
     cwd: string | null;
@@ -124,12 +126,37 @@ export interface Tools {
     input: string;
     /** Variables that the command gets beside the usual ones. */
     env: readonly string[];
+    /** Of much output: `refuse` ends the command, `tail` keeps the last part. */
+    much_output: 'refuse' | 'tail';
   }): Promise<CommandResult>;
   ask(request: ModelRequest): Promise<{ text: string; failure: string | null }>;
 }
 
+/** A file in the folder of a run. */
+export interface FileFacts {
+  /** Why nothing is known of it; null: the rest is known. */
+  failure: string | null;
+  exists: boolean;
+  /** Whether the run changed, created or deleted it; null: not known. */
+  changed: boolean | null;
+  /** Null: it is no readable text file. */
+  text: string | null;
+}
+
+/** The folder that a run worked in, as far as graders may use it. */
+export interface RunPlace {
+  /** Its paths, clean, as recorded and without symbolic links; none: not known. */
+  roots: readonly string[];
+  /** Where commands may be started; null: nowhere, as `refusal` says. */
+  folder: string | null;
+  refusal: string;
+  /** `path` is relative to the folder and stays inside of it. */
+  file(path: string): FileFacts;
+}
+
 export interface GradeContext {
   transcript: Transcript;
+  place: RunPlace;
   test: EvalTest;
   tools: Tools;
   /** Grades a member of a composite. */

@@ -38,3 +38,11 @@ export function shortTime(at_ms: number | null, now_ms: number): string | null {
   const same = date.getFullYear() === new Date(now_ms).getFullYear();
   return same ? `${dayOf(date).slice(5)} ${minuteOf(date)}` : dayOf(date);
 }
+
+/** `06:51:07.042`: the time of day; null: not known. */
+export function localClock(at_ms: number | null): string | null {
+  const date = dateOf(at_ms);
+  if (date === null) return null;
+  const seconds = `${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return `${minuteOf(date)}:${seconds}`;
+}

@@ -4,3 +4,10 @@ export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]
   for (const name of names) picked[name] = from[name];
   return picked;
 }
+
+/** Without the fields that are undefined. */
+export function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}

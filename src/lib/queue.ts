@@ -10,6 +10,10 @@ export function createQueue<T>(length_max: number) {
   let wake_writer: () => void = () => {};
 
   return {
+    /** Whether the reader has stopped reading. */
+    get left() {
+      return left;
+    },
     async put(more: readonly T[]): Promise<void> {
       if (left) return;
       // One by one: a batch may have more items than a call can have arguments.

@@ -144,6 +144,8 @@ interface SessionQuery {
 }
 
 export interface SessionFiles {
+  /** The places where the CLI keeps its sessions, for people. */
+  readonly where: string;
   /** The main file of a session, where the CLI keeps it; null when there is none. */
   find(query: SessionQuery): Promise<string | null>;
   /** Main files of all sessions that the CLI keeps, newest first where that is cheap. Excludes files of sub-agents. */

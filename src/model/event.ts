@@ -266,16 +266,16 @@ const eventOf = <K extends keyof typeof EventData>(kind: K) =>
     data: EventData[kind],
   });
 
-export type EventKind = keyof typeof EventData;
-type EventSchemas = { [K in EventKind]: ReturnType<typeof eventOf<K>> };
+/** The data of every kind of event. */
+export type EventData = { [K in keyof typeof EventData]: Static<(typeof EventData)[K]> };
+export type EventKind = keyof EventData;
 
 export const EventSchema = Type.Union(
   (Object.keys(EventData) as EventKind[]).map((kind) => eventOf(kind)),
 );
 
-export type DataOf<K extends EventKind> = Static<(typeof EventData)[K]>;
-export type EventOf<K extends EventKind> = Omit<Static<EventSchemas[K]>, 'data' | 'kind'> & {
-  kind: K;
-  data: DataOf<K>;
-};
+export type DataOf<K extends EventKind> = EventData[K];
+/** The fields of every event, beside its kind and data. */
+export type EventEnvelope = Omit<Static<ReturnType<typeof eventOf<'notice'>>>, 'data' | 'kind'>;
+export type EventOf<K extends EventKind> = EventEnvelope & { kind: K; data: DataOf<K> };
 export type Event = { [K in EventKind]: EventOf<K> }[EventKind];

@@ -198,7 +198,9 @@ export const LiveSchemas = Object.fromEntries(
 
 export const LiveSchema = Type.Union(Object.values(LiveSchemas));
 
-export type LiveDataOf<T extends LiveType> = Static<(typeof LiveData)[T]>;
+/** The data of every type of message. */
+export type LiveData = { [T in LiveType]: Static<(typeof LiveData)[T]> };
+export type LiveDataOf<T extends LiveType> = LiveData[T];
 
 /** A message as tacho writes it: with all fields. */
 export interface LiveMessage<T extends LiveType = LiveType> {
@@ -213,9 +215,7 @@ export interface LiveMessage<T extends LiveType = LiveType> {
   data: LiveDataOf<T>;
 }
 
-type LeftOut = 'session_id' | 'correlation_id' | 'message_id' | 'seq' | 'ack_required' | 'trace';
-
 /** A valid message of a known type. Fields that the sender left out are undefined. */
 export type WireMessage = Pick<LiveMessage, 'type' | 'timestamp'> & {
-  [K in LeftOut]?: LiveMessage[K] | null;
+  [K in Exclude<keyof LiveMessage, 'type' | 'timestamp' | 'data'>]?: LiveMessage[K] | null;
 } & { data: Record<string, unknown> };

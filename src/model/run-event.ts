@@ -92,9 +92,13 @@ export const RunEventData = {
   model_delta: Open({ text: Type.String(), message_id: NullableString, ...Cut }),
 } as const;
 
-type Types = keyof typeof RunEventData;
+/** The data of every type of record. */
+export type RunEventData = {
+  [K in keyof typeof RunEventData]: Static<(typeof RunEventData)[K]>;
+};
+export type RunEventType = keyof RunEventData;
 
-const recordOf = <K extends Types>(type: K) =>
+const recordOf = <K extends RunEventType>(type: K) =>
   Type.Object(
     {
       schema_version: Type.Literal('openagent.run_event.v1'),
@@ -109,12 +113,12 @@ const recordOf = <K extends Types>(type: K) =>
   );
 
 export const RunEventSchema = Type.Union(
-  (Object.keys(RunEventData) as Types[]).map((type) => recordOf(type)),
+  (Object.keys(RunEventData) as RunEventType[]).map((type) => recordOf(type)),
 );
 
-export type RunEventDataOf<K extends Types> = Static<(typeof RunEventData)[K]>;
+export type RunEventDataOf<K extends RunEventType> = RunEventData[K];
 export type RunEvent = {
-  [K in Types]: {
+  [K in RunEventType]: {
     schema_version: 'openagent.run_event.v1';
     sequence: number;
     ts: string;
@@ -123,4 +127,4 @@ export type RunEvent = {
     type: K;
     data: RunEventDataOf<K>;
   };
-}[Types];
+}[RunEventType];

@@ -3,6 +3,7 @@
  * the work tree shows (RO-10). Where they differ on the operation, the work tree is right.
  */
 import { LIMITS } from '../lib/limits.ts';
+import { baseOf, shortestPath } from '../lib/paths.ts';
 import type { DataOf } from '../model/event.ts';
 import type { Artifact } from '../model/outcome.ts';
 import type { FileOperation } from '../model/words.ts';
@@ -23,12 +24,11 @@ export function createArtifactFold() {
   return {
     /** A folder that paths are shown relative to; the first one is what relative paths start from. */
     base(cwd: string | null): void {
-      if (cwd === null || !isAbsolute(cwd)) return;
-      const clean = cleanPath(cwd);
-      if (!bases.includes(clean) && bases.length < 4) bases.push(clean);
+      const base = baseOf(cwd);
+      if (base !== null && !bases.includes(base) && bases.length < 4) bases.push(base);
     },
     push({ path, operation, source, size }: DataOf<'file_changed'>): void {
-      const shown = shownPath(path, bases);
+      const shown = shortestPath(path, bases);
       let entry = entries.get(shown);
       if (entry === undefined) {
         if (entries.size >= LIMITS.artifacts_max || shown.length > room) {
@@ -64,29 +64,4 @@ function artifactOf({ path, tool, git, size }: Entry): Artifact | null {
   if (operation === null || operation === 'none') return null;
   const source = git === null ? 'tool' : git === tool ? 'both' : 'git';
   return { path, operation, size: operation === 'deleted' ? null : size, source };
-}
-
-function isAbsolute(path: string): boolean {
-  return path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path);
-}
-
-/** Without `.`, `..` and doubled separators, by the text alone. */
-function cleanPath(path: string): string {
-  const windows = /^[A-Za-z]:[\\/]/.test(path);
-  const parts: string[] = [];
-  for (const part of (windows ? path.replaceAll('\\', '/') : path).split('/')) {
-    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
-  }
-  return (path.startsWith('/') ? '/' : '') + parts.join('/');
-}
-
-/** Relative to the work folder when inside it, else as given. */
-function shownPath(path: string, bases: readonly string[]): string {
-  const first = bases[0];
-  const clean = cleanPath(isAbsolute(path) || first === undefined ? path : `${first}/${path}`);
-  for (const base of bases) {
-    if (clean.startsWith(`${base}/`)) return clean.slice(base.length + 1);
-  }
-  return isAbsolute(path) ? path : cleanPath(path);
 }

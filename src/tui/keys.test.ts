@@ -1,28 +1,24 @@
 import { expect, test } from 'vitest';
-import { readKeys } from './keys.ts';
+import { linesOf, moveOf, readKeys } from './keys.ts';
 
-test('letters, arrows and paging keys are known in both of their forms', () => {
-  const typed =
-    'kjgG b\u001b[A\u001bOA\u001b[B\u001b[5~\u001b[6~\u001b[H\u001b[F\u001b[1~\u001b[4~q\u0003';
+test('keys with a name are known in all of their forms, and all others are characters', () => {
+  const typed = 'k\u001b[A\u001bOA\u001b[5~\u001b[H\u001b[1~\r\n\t\u007f\u0003\u001b[Zé🚀';
   expect(readKeys('', typed)).toEqual({
     keys: [
-      'up',
-      'down',
-      'first',
-      'last',
-      'page_down',
-      'page_up',
-      'up',
-      'up',
-      'down',
-      'page_up',
-      'page_down',
-      'first',
-      'last',
-      'first',
-      'last',
-      'interrupt',
-      'interrupt',
+      'k',
+      '<up>',
+      '<up>',
+      '<page_up>',
+      '<home>',
+      '<home>',
+      '<enter>',
+      '<enter>',
+      '<tab>',
+      '<backspace>',
+      '<interrupt>',
+      '<backtab>',
+      'é',
+      '🚀',
     ],
     held: '',
   });
@@ -30,14 +26,33 @@ test('letters, arrows and paging keys are known in both of their forms', () => {
 
 test('a sequence that comes in two reads is one key', () => {
   const first = readKeys('', 'j\u001b[');
-  expect(first).toEqual({ keys: ['down'], held: '\u001b[' });
-  expect(readKeys(first.held, '5~')).toEqual({ keys: ['page_up'], held: '' });
+  expect(first).toEqual({ keys: ['j'], held: '\u001b[' });
+  expect(readKeys(first.held, '5~')).toEqual({ keys: ['<page_up>'], held: '' });
 });
 
-test('what is not known is ignored, and a lone escape swallows nothing', () => {
-  expect(readKeys('', 'xé🚀\u001b[200~\u001b[1;5C\u001bq')).toEqual({
-    keys: ['interrupt'],
+test('unknown sequences are ignored, and a lone escape swallows nothing', () => {
+  expect(readKeys('', '\u001b[200~\u001b[1;5C\u0001\u001bq')).toEqual({
+    keys: ['<escape>', 'q'],
     held: '',
   });
-  expect(readKeys('', 'constructor')).toEqual({ keys: [], held: '' });
+  expect(readKeys('', '\u001b')).toEqual({ keys: [], held: '\u001b' });
+});
+
+test('moves have the same keys everywhere', () => {
+  const keys = ['<up>', 'j', 'b', ' ', 'g', '<end>', 'q', 'constructor'];
+  expect(keys.map(moveOf)).toEqual([
+    'up',
+    'down',
+    'page_up',
+    'page_down',
+    'first',
+    'last',
+    null,
+    null,
+  ]);
+  expect([linesOf('page_down', 20), linesOf('up', 20), linesOf('last', 20)]).toEqual([
+    19,
+    -1,
+    null,
+  ]);
 });

@@ -2,106 +2,158 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMaker, EVENT_KINDS, type MakeEvent } from '../../test/build-events.ts';
 import { keptBytes, longText } from '../../test/kept-bytes.ts';
+import { bodyOf, frameOf, linesOf, newState, PLAIN, press } from '../../test/tui-frame.ts';
 import { columns } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
-import { type Frame, layout, type Place, scroll, type TuiStyle } from './layout.ts';
-import { createTuiState, takeEvent } from './state.ts';
+import { layout } from './layout.ts';
+import { takeEvent } from './state.ts';
 
-const plain = (text: string) => text;
-const STYLE: TuiStyle = {
-  colour: { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, inverse: plain },
-  unicode: true,
-};
-
-function frameOf(events: readonly Event[], size = { cols: 50, rows: 12 }): Frame {
-  const state = createTuiState('demo', 0);
-  for (const event of events) takeEvent(state, event, 1000);
-  return { state, place: 'end', size, now_ms: 3400, cancelling: false };
-}
-const linesOf = (frame: Frame): string[] => layout(frame, STYLE).map((line) => line.trimEnd());
 const numbered = (make: MakeEvent, count: number): Event[] => [
   make('message_finished', {
     text: Array.from({ length: count }, (_, i) => `line ${i + 1}`).join('\n'),
   }),
 ];
+const EDIT = {
+  file_path: '/home/user/project/sum.js',
+  old_string: 'a - b\n',
+  new_string: 'a + b\n',
+};
 
-describe('the live view', () => {
-  test('shows header, calls, text and footer', () => {
-    const make = createMaker();
-    const frame = frameOf([
-      make('run_started'),
-      make('step_started'),
-      make('call_requested', { input: { command: 'npm test' } }),
-      make('call_finished', { duration_ms: 1234 }),
-      make('call_requested', { call_id: 'c2', tool: 'Read', input: { file_path: 'a.txt' } }),
-      make('call_finished', {
-        call_id: 'c2',
-        status: 'error',
-        exit_code: null,
-        output: 'no\nfile',
-      }),
-      make('call_requested', { call_id: 'c3', tool: 'Grep', parent_call_id: 'c2' }),
-      make('usage_reported', { cost_usd: 0.5 }),
-      make('message_delta', { text: 'Hel' }),
-      make('message_delta', { text: 'lo,\nthere' }),
-    ]);
-    expect(linesOf({ ...frame, size: { cols: 66, rows: 12 } })).toEqual([
-      ' demo 1.0 · toy · step 1 · 3s · 125 tokens · $0.5000',
-      `✓ Bash npm test${' '.repeat(66 - 15 - 4)}1.2s`,
-      `✗ Read a.txt${' '.repeat(66 - 12 - 4)}12ms`,
-      '  no',
-      '  file',
-      `  ⠼ Grep npm test${' '.repeat(66 - 17 - 2)}2s`,
+function worked(make: MakeEvent): Event[] {
+  return [
+    make('run_started'),
+    make('step_started'),
+    make('call_requested', { input: { command: 'npm test' } }),
+    make('call_finished', { duration_ms: 1234, output: 'all\ngood' }),
+    make('call_requested', { call_id: 'c2', tool: 'Read', input: { file_path: 'a.txt' } }),
+    make('call_requested', { call_id: 'c3', tool: 'Edit', input: EDIT }),
+    make('call_finished', { call_id: 'c2', status: 'error', exit_code: null, output: 'no\nfile' }),
+    make('call_finished', { call_id: 'c3', status: 'ok', exit_code: null, output: 'done' }),
+    make('call_requested', { call_id: 'c4', tool: 'Task', input: { description: 'look' } }),
+    make('call_requested', { call_id: 'c5', tool: 'Grep', parent_call_id: 'c4' }),
+    make('call_decided', { call_id: 'c5', decision: 'deny', reason: 'not here' }),
+    make('call_finished', { call_id: 'c5', status: 'denied', exit_code: null, output: null }),
+    make('usage_reported', { cost_usd: 0.5 }),
+    make('message_delta', { text: 'Hel' }),
+    make('message_delta', { text: 'lo,\nthere' }),
+  ];
+}
+
+describe('the view of a run', () => {
+  test('shows header, prompt and folder, calls with their diffs, text, activity and keys', () => {
+    const size = { cols: 100, rows: 19 };
+    const right = (left: string, notes: string) =>
+      `  ${left}${' '.repeat(98 - left.length - notes.length)}${notes}`;
+    expect(linesOf(frameOf(worked(createMaker()), size))).toEqual([
+      ' ⠼ running 3s · 5 calls, 1 failed, 1 denied · 125 tokens · $0.5000 · step 1 · demo 1.0 · toy',
+      ` Say hello${' '.repeat(80)}~/project`,
+      right('✓ Bash npm test', '1.2s'),
+      right('✗ Read a.txt', '12ms'),
+      '    no',
+      '    file',
+      right('✓ Edit sum.js', '12ms'),
+      '    -a - b',
+      '    +a + b',
+      right('⠼ Task look', '2s'),
+      right('  ⊘ Grep npm test', 'denied 12ms'),
       '',
-      'Hello,',
-      'there',
+      '  Hello,',
+      '› there',
       '',
       '',
-      ` q cancel · ↑↓ PgUp PgDn scroll · G follow${' '.repeat(14)}following`,
+      '',
+      ' ⠼ Task 2s',
+      ` q leave · Enter open · / search · ? keys · Ctrl-C cancel${' '.repeat(33)}following`,
     ]);
   });
 
-  test('says what is not known, what the run came to, and that it is being cancelled', () => {
+  test('says how long the model has been thinking', () => {
     const make = createMaker();
-    const frame = frameOf([make('run_finished', { exit_reason: 'cancelled', model: null })]);
-    const lines = linesOf({ ...frame, cancelling: true, size: { cols: 90, rows: 3 } });
+    const frame = frameOf([make('run_started')]);
+    takeEvent(frame.state, make('thinking_delta'), 2000);
+    expect(linesOf({ ...frame, now_ms: 13_400 }).at(-2)).toBe(' ⠼ thinking 12s');
+    expect(linesOf({ ...frame, now_ms: 13_500 }).at(-2)).toBe(' ⠴ thinking 12s');
+  });
+
+  test('shows the outcome of a run that ended, its error, and how to leave', () => {
+    const make = createMaker();
+    const end = { exit_reason: 'agent_error', ok: false, model: null, error: 'it broke' } as const;
+    const frame = frameOf([make('run_finished', end)], { cols: 90, rows: 9 });
+    const lines = linesOf(frame);
     expect(lines[0]).toBe(
-      ' demo · model unknown · step 0 · 1.2s · tokens unknown · cost unknown · cancelled',
+      ' ✗ agent_error 1.2s · 0 calls · tokens unknown · cost unknown · step 0 · demo · model un…',
     );
-    expect(lines[2]).toMatch(/^ cancelling +following$/);
+    expect(lines.slice(-2)).toEqual([
+      ' it broke',
+      expect.stringMatching(/^ q quit · Enter open .* end$/),
+    ]);
+    expect(press(frame, 'q')).toBe('leave');
+    expect(press(frame, '<interrupt>')).toBe('leave');
+  });
+
+  test('asks before the run is cancelled', () => {
+    const frame = frameOf([createMaker()('run_started')]);
+    const question = ' Cancel the run? y/n';
+    expect(press(frame, '<interrupt>')).toBe(null);
+    expect(linesOf(frame).at(-1)).toBe(question);
+    expect(press(frame, 'n')).toBe(null);
+    expect(linesOf(frame).at(-1)).toContain('q leave');
+    expect(press(frame, '<interrupt>', '<interrupt>')).toBe('cancel');
+    expect(linesOf(frame).at(-1)).toContain('cancelling');
+    expect(press(frame, '<interrupt>')).toBe('cancel');
   });
 
   test('shows a message once, whether it came in pieces or whole', () => {
     const make = createMaker();
-    const body = (events: Event[]) => linesOf(frameOf(events)).slice(1, 4);
+    const body = (events: Event[]) => bodyOf(frameOf(events)).slice(0, 3);
     const deltas = [make('message_delta', { text: 'Hello.' }), make('message_finished')];
-    expect(body(deltas)).toEqual(['Hello.', '', '']);
-    expect(body([make('message_finished')])).toEqual(['Hello.', '', '']);
+    expect(body(deltas)).toEqual(['› Hello.', '', '']);
+    expect(body([make('message_finished')])).toEqual(['› Hello.', '', '']);
     const short = [make('message_delta', { text: 'Hel' }), make('message_finished')];
-    expect(body(short)).toEqual(['Hello.', '', '']);
+    expect(body(short)).toEqual(['› Hello.', '', '']);
     const unnamed = [make('message_delta', { message_id: null }), make('message_finished')];
-    expect(body(unnamed)).toEqual(['Hello.', '', '']);
+    expect(body(unnamed)).toEqual(['› Hello.', '', '']);
   });
 
-  test('fits any size, whatever the run says', () => {
+  test('fits any size, whatever the run says and whichever keys are pressed', () => {
     const make = createMaker();
     const text = fc.string({ unit: 'binary', maxLength: 60 });
     const sizes = fc.record({
-      cols: fc.integer({ min: 1, max: 90 }),
+      cols: fc.oneof(fc.integer({ min: 1, max: 90 }), fc.constantFrom(160, 200)),
       rows: fc.integer({ min: 1, max: 30 }),
     });
     const kinds = fc.array(fc.constantFrom(...EVENT_KINDS), { maxLength: 20 });
+    const keys = fc.array(
+      fc.constantFrom(
+        '<up>',
+        'g',
+        '<enter>',
+        '<escape>',
+        '/',
+        'a',
+        'n',
+        'z',
+        '?',
+        '<tab>',
+        '<interrupt>',
+      ),
+      { maxLength: 8 },
+    );
     fc.assert(
-      fc.property(kinds, text, sizes, (list, words, size) => {
+      fc.property(kinds, text, sizes, keys, (list, words, size, pressed) => {
         const events = list.map((kind) => {
           const event = make(kind);
           const data = Object.entries(event.data).map(([key, value]) => [
             key,
-            ['text', 'tool', 'output', 'message', 'model'].includes(key) ? words : value,
+            ['text', 'tool', 'output', 'message', 'model', 'prompt', 'cwd', 'diff'].includes(key)
+              ? words
+              : value,
           ]);
           return { ...event, data: Object.fromEntries(data) } as Event;
         });
-        const lines = layout(frameOf(events, size), STYLE);
+        const frame = frameOf(events, size);
+        press(frame, ...pressed);
+        const lines = layout(frame, PLAIN);
         expect(lines.length).toBe(size.rows);
         for (const line of lines) {
           expect(line).not.toMatch(/[\0-\x1f\x7f-\x9f\u202e]/);
@@ -109,60 +161,181 @@ describe('the live view', () => {
           expect(columns(line)).toBeLessThanOrEqual(Math.max(2, size.cols));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
+  });
+
+  test('shows the selected call beside the list where there is room', () => {
+    const frame = frameOf(worked(createMaker()), { cols: 160, rows: 14 });
+    press(frame, 'g');
+    const beside = () => bodyOf(frame).map((line) => line.slice(80));
+    expect(beside().slice(0, 7)).toEqual([
+      ' │ ✓ Bash · ok · 1.2s · step 1',
+      ' │ command: npm test',
+      ' │',
+      ' │ output',
+      ' │ all',
+      ' │ good',
+      ' │',
+    ]);
+    press(frame, 'j');
+    expect(beside()[0]).toBe(' │ ✗ Read · error · 12ms · step 1');
   });
 });
 
-describe('scrolling', () => {
-  const body = (frame: Frame): string[] => linesOf(frame).slice(1, -1);
-  const moved = (frame: Frame, ...steps: Parameters<typeof scroll>[1][]): Frame => {
-    let place: Place = frame.place;
-    for (const step of steps) place = scroll({ ...frame, place }, step);
-    return { ...frame, place };
-  };
-
-  test('moves by lines, by pages and to both ends, and follows again at the end', () => {
-    const frame = frameOf(numbered(createMaker(), 20), { cols: 30, rows: 6 });
-    expect(body(frame)).toEqual(['line 17', 'line 18', 'line 19', 'line 20']);
-    const up = moved(frame, { by: -1 }, { by: -2 });
-    expect(body(up)).toEqual(['line 14', 'line 15', 'line 16', 'line 17']);
-    expect(linesOf(up).at(-1)).toMatch(/line 17 of 20$/);
-    expect(body(moved(frame, 'first'))[0]).toBe('line 1');
-    expect(body(moved(frame, { by: -99 }))[0]).toBe('line 1');
-    expect(moved(up, { by: 3 }).place).toBe('end');
-    expect(moved(up, 'last').place).toBe('end');
+describe('moving', () => {
+  test('goes by lines, by pages and to both ends, and follows again at the end', () => {
+    const frame = frameOf(numbered(createMaker(), 20), { cols: 40, rows: 8 });
+    expect(bodyOf(frame)).toEqual(['  line 17', '  line 18', '  line 19', '› line 20']);
+    press(frame, 'k', '<up>');
+    expect(bodyOf(frame)).toEqual(['  line 17', '› line 18', '  line 19', '  line 20']);
+    press(frame, 'k', 'k', 'k');
+    expect(bodyOf(frame)).toEqual(['› line 15', '  line 16', '  line 17', '  line 18']);
+    expect(linesOf(frame).at(-1)).toMatch(/row 15 of 20$/);
+    press(frame, '<page_up>');
+    expect(bodyOf(frame)[0]).toBe('› line 12');
+    press(frame, 'g');
+    expect(bodyOf(frame)[0]).toBe('› line 1');
+    press(frame, 'j', '<page_down>');
+    expect(bodyOf(frame)[3]).toBe('› line 5');
+    press(frame, 'G');
+    expect(frame.view.cursor).toBe('end');
+    press(frame, 'k', 'j');
+    expect(frame.view.cursor).toBe('end');
   });
 
-  test('stays where it is while the run goes on, the window changes and old lines go', () => {
+  test('stays where it is while the run continues, the window changes and old lines go', () => {
     const make = createMaker();
-    const frame = moved(frameOf(numbered(make, 6000), { cols: 30, rows: 6 }), { by: -100 });
-    expect(body(frame)[0]).toBe('line 5897');
-    takeEvent(
-      frame.state,
-      make('message_finished', { message_id: 'm2', text: 'more\n'.repeat(600) }),
-      0,
-    );
-    expect(body(frame)[0]).toBe('line 5897');
-    expect(body({ ...frame, size: { cols: 4, rows: 20 } })[0]).toBe('line');
-    takeEvent(
-      frame.state,
-      make('message_finished', { message_id: 'm3', text: 'x\n'.repeat(9000) }),
-      0,
-    );
-    expect(body(frame)[0]).toBe('x');
-    expect(frame.state.rows.length).toBeLessThanOrEqual(5000);
+    const frame = frameOf(numbered(make, 20_000), { cols: 30, rows: 8 });
+    for (let n = 0; n < 100; n++) press(frame, 'k');
+    expect(bodyOf(frame)[0]).toBe('› line 19900');
+    const more = (message_id: string, text: string) =>
+      takeEvent(frame.state, make('message_finished', { message_id, text }), 0);
+    more('m2', 'more\n'.repeat(600));
+    expect(bodyOf(frame)[0]).toBe('› line 19900');
+    expect(bodyOf({ ...frame, size: { cols: 6, rows: 20 } })[0]).toBe('› line');
+    more('m3', 'x\n'.repeat(25_000));
+    expect(bodyOf(frame)[0]).toBe('› x');
+    expect(linesOf({ ...frame, size: { cols: 60, rows: 8 } }).slice(-2)).toEqual([
+      expect.stringMatching(/no longer has the first \d+ rows/),
+      expect.stringMatching(/row \d+ of \d+$/),
+    ]);
+    expect(frame.state.rows.length).toBeLessThanOrEqual(20_000);
   });
 
-  test('does nothing where everything fits', () => {
-    const frame = frameOf(numbered(createMaker(), 2));
-    expect(moved(frame, { by: -5 }).place).toBe('end');
+  test('Tab goes from call to call', () => {
+    const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
+    press(frame, 'g', '<tab>', '<tab>');
+    expect(bodyOf(frame).find((line) => line.startsWith('›'))).toContain('Edit sum.js');
+    press(frame, '<backtab>');
+    expect(bodyOf(frame).find((line) => line.startsWith('›'))).toContain('Read a.txt');
+  });
+});
+
+describe('an opened line', () => {
+  test('shows the whole input and output of a call, its diff and why it was denied', () => {
+    const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
+    press(frame, 'g', '<enter>');
+    const opened = () => bodyOf(frame).filter((line) => line !== '');
+    expect(opened()).toEqual([
+      '✓ Bash · ok · 1.2s · step 1',
+      'command: npm test',
+      'output',
+      'all',
+      'good',
+    ]);
+    press(frame, '<tab>', '<tab>');
+    expect(opened()).toEqual([
+      '✓ Edit · ok · 12ms · step 1',
+      'sum.js',
+      'diff',
+      '-a - b',
+      '+a + b',
+      'output',
+      'done',
+    ]);
+    press(frame, '<tab>', '<tab>');
+    expect(opened().slice(0, 3)).toEqual(['⊘ Grep · denied · 12ms · step 1', 'denied', 'not here']);
+    press(frame, '<escape>');
+    expect(bodyOf(frame).find((line) => line.startsWith('›'))).toContain('Grep');
+  });
+
+  test('scrolls, is searched, and shows all keys', () => {
+    const make = createMaker();
+    const output = Array.from({ length: 100 }, (_, n) => `out ${n + 1}`).join('\n');
+    const frame = frameOf([make('call_requested'), make('call_finished', { output })], {
+      cols: 60,
+      rows: 12,
+    });
+    press(frame, '<enter>', 'G');
+    expect(bodyOf(frame).at(-1)).toBe('out 100');
+    press(frame, 'g', '/', ...'OUT 5', '<enter>');
+    expect(bodyOf(frame)[1]).toBe('out 5');
+    press(frame, 'n');
+    expect(bodyOf(frame)[1]).toBe('out 50');
+    press(frame, 'N');
+    expect(bodyOf(frame)[1]).toBe('out 5');
+    press(frame, '?');
+    expect(bodyOf(frame).slice(0, 2)).toEqual([
+      'keys',
+      'Up Down  k j          one line up or down',
+    ]);
+    press(frame, 'q');
+    expect(bodyOf(frame)[0]).toContain('Bash');
+    press(frame, 'q');
+    expect(bodyOf(frame)[0]).toMatch(/^› ✓ Bash/);
+    expect(press(frame, 'q')).toBe('leave');
+  });
+
+  test('says what is no longer there', () => {
+    const make = createMaker();
+    const frame = frameOf([make('run_started')], { cols: 60, rows: 12 });
+    const output = 'x'.repeat(300_000);
+    for (let n = 0; n < 70; n++) {
+      const call_id = `c${n}`;
+      takeEvent(frame.state, make('call_requested', { call_id }), 1);
+      takeEvent(frame.state, make('call_finished', { call_id, output }), 1);
+    }
+    press(frame, 'G', '<enter>', 'G');
+    expect(bodyOf(frame).join(' ')).toMatch(/more characters: tacho show r_1 --full/);
+    press(frame, 'q', 'g', '<enter>');
+    expect(bodyOf(frame).join(' ')).toContain('no longer has the texts of this line');
+  });
+});
+
+describe('searching', () => {
+  test('finds lines, inputs and outputs while it is typed, and goes around', () => {
+    const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
+    const selected = () => bodyOf(frame).find((line) => line.startsWith('›'));
+    press(frame, 'g', '/', 'N', 'p');
+    expect(linesOf(frame).at(-1)).toBe(' /Np_');
+    expect(selected()).toContain('Bash npm test');
+    press(frame, '<enter>', 'n');
+    expect(selected()).toContain('Grep npm test');
+    press(frame, 'n');
+    expect(selected()).toContain('Bash npm test');
+    press(frame, '/', ...'good', '<enter>');
+    expect(selected()).toContain('Bash npm test');
+    press(frame, '/', ...'there');
+    expect(selected()).toContain('there');
+    press(frame, '<escape>');
+    expect(selected()).toContain('Bash npm test');
+  });
+
+  test('a sub-agent is folded and unfolded; a match inside of it unfolds it', () => {
+    const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
+    const shown = () => bodyOf(frame).join('\n');
+    press(frame, 'g', '<tab>', '<tab>', '<tab>', 'z');
+    expect(shown()).toMatch(/› . Task look +\+1 folded/);
+    expect(shown()).not.toContain('Grep');
+    press(frame, '/', ...'npm', '<enter>');
+    expect(shown()).toMatch(/› +⊘ Grep/);
   });
 });
 
 test('one endless line is kept in pieces and loses nothing', () => {
   const make = createMaker();
-  const state = createTuiState('demo', 0);
+  const state = newState();
   for (let i = 0; i < 100; i += 1)
     takeEvent(state, make('message_delta', { text: '🚀'.repeat(51) }), 0);
   const texts = state.rows.map((row) => (row.kind === 'text' ? row.text : ''));
@@ -170,11 +343,11 @@ test('one endless line is kept in pieces and loses nothing', () => {
   expect(texts.every((text) => text.isWellFormed() && text.length <= 1000)).toBe(true);
 });
 
-test('the live view keeps little of long texts', () => {
+test('the view keeps little of long texts', () => {
   const make = createMaker();
   const kept = keptBytes(() => {
-    const state = createTuiState('demo', 0);
-    for (let n = 0; n < 40; n++) {
+    const state = newState();
+    for (let n = 0; n < 30; n++) {
       const call_id = `c${n}`;
       const input = { command: longText(n) };
       takeEvent(state, make('call_requested', { call_id, tool: longText(n), input }), 1);
@@ -185,5 +358,31 @@ test('the live view keeps little of long texts', () => {
     }
     return state;
   });
-  expect(kept).toBeLessThan(8 * 1024 * 1024);
+  expect(kept).toBeLessThan(48 * 1024 * 1024);
+});
+
+test('a run of more calls than the view keeps is painted as fast as a short one', () => {
+  const make = createMaker();
+  const frame = frameOf([make('run_started')], { cols: 200, rows: 50 });
+  for (let n = 0; n < 30_000; n++) {
+    const call_id = `c${n}`;
+    takeEvent(frame.state, make('call_requested', { call_id }), 1);
+    takeEvent(frame.state, make('call_finished', { call_id, output: 'done' }), 1);
+  }
+  press(frame, 'g', '<page_down>');
+  const began = performance.now();
+  for (let n = 0; n < 50; n++) layout(frame, PLAIN);
+  // Some 1 ms each; a layout that walks over all rows takes ten times that.
+  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(linesOf(frame)[0]).toContain('30000 calls');
+});
+
+test('a list that fits is shown from its first line on, also where rows have several lines', () => {
+  const make = createMaker();
+  const failed = make('call_finished', { status: 'error', output: 'a\nb' });
+  const more = make('call_requested', { call_id: 'c2' });
+  const frame = frameOf([make('call_requested'), failed, more], { cols: 60, rows: 12 });
+  expect(bodyOf(frame)[0]).toMatch(/^ {2}✗ Bash/);
+  press(frame, 'g', 'G', 'k', '<page_up>');
+  expect(bodyOf(frame)[0]).toMatch(/^› ✗ Bash/);
 });

@@ -1,220 +1,230 @@
 /**
- * The live view as lines: pure functions of state, place and size.
+ * The view of a run as lines: pure functions of state, place and size.
  * Contract: exactly `rows` lines, each at most `cols` columns, all foreign text harmless.
  */
 
-import { costText, countText, durationText } from '../lib/figures.ts';
-import { own } from '../lib/own.ts';
-import { columns, oneLine, takeColumns, wrapLines } from '../lib/terminal-text.ts';
+import { callsText, costText, countText, durationText, plural } from '../lib/figures.ts';
+import { columns } from '../lib/terminal-text.ts';
 import { tokensUsed } from '../model/run-fold.ts';
-import type { CallRow, Row, TextRow, TuiState } from './state.ts';
+import { pageText, titleOf } from './detail.ts';
+import { elapsedText, type RowStyle, rowLines, shapeOf } from './rows.ts';
+import {
+  cursorOf,
+  divide,
+  type OpenPage,
+  pageLines,
+  pageRoom,
+  type RunScreen,
+  rowCols,
+} from './run-view.ts';
+import { lastId, type Row, rowAt, type TuiState } from './state.ts';
+import {
+  cut,
+  ends,
+  fill,
+  GUTTER_COLS,
+  gutterOf,
+  markOf,
+  searchOf,
+  separatorOf,
+  spinnerOf,
+  type TuiStyle,
+} from './style.ts';
+import { linesFrom, windowOf } from './window.ts';
 
-type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'inverse';
-
-export interface TuiStyle {
-  colour: Record<Colour, (text: string) => string>;
-  unicode: boolean;
-}
-
-export interface Size {
-  cols: number;
-  rows: number;
-}
-
-/** What the body shows: the end, as it grows, or from a line of a row on. */
-export type Place = 'end' | { row: number; line: number };
-export type Scroll = { by: number } | 'first' | 'last';
-
-const HEAD_LINES = 1;
-const FOOT_LINES = 1;
-const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const SPINNER_ASCII = ['|', '/', '-', '\\'];
-const SPINNER_FRAME_MS = 100;
-
-const MARKS: Record<string, { sign: string; ascii: string; paint: Colour }> = {
-  ok: { sign: '✓', ascii: '+', paint: 'green' },
-  error: { sign: '✗', ascii: 'x', paint: 'red' },
-  timeout: { sign: '✗', ascii: 'x', paint: 'red' },
-  denied: { sign: '⊘', ascii: '-', paint: 'yellow' },
-  cancelled: { sign: '⊘', ascii: '-', paint: 'yellow' },
-};
-
-export const bodyRows = ({ rows }: Size) => Math.max(0, rows - HEAD_LINES - FOOT_LINES);
-
-interface Body {
-  state: TuiState;
-  place: Place;
-  size: Size;
-}
-
-export interface Frame extends Body {
+export interface Frame extends RunScreen {
   now_ms: number;
-  cancelling: boolean;
+  /** Beginnings of paths that are shown as `~`. */
+  home: string | null;
+  /** Whether the record of a past run is still being read. */
+  loading: boolean;
+  /** Where `q` leads to, once the run is over. */
+  leave: 'quit' | 'back';
 }
 
 export function layout(frame: Frame, style: TuiStyle): string[] {
   const { size } = frame;
-  const { heights, total } = heightsOf(frame);
-  const room = bodyRows(size);
-  const top = topLine(frame, heights, total);
-  const lines = [headerLine(frame, style), ...bodyLines(frame, style, { heights, top, room })];
-  while (lines.length < size.rows - FOOT_LINES) lines.push('');
-  lines.push(footerLine(frame, style, { top, total, room }));
+  const { head, foot } = divide(size);
+  const lines = [headerLine(frame, style), promptLine(frame, style)].slice(0, head);
+  lines.push(...bodyLines(frame, style));
+  while (lines.length < size.rows - foot) lines.push('');
+  const below = [statusLine(frame, style), footerLine(frame, style)];
+  lines.push(...below.slice(2 - foot));
   return lines.slice(0, size.rows);
 }
 
-/** The place after scrolling; reaching the end means following it again. */
-export function scroll(frame: Body, step: Scroll): Place {
-  const { heights, total } = heightsOf(frame);
-  const last = Math.max(0, total - bodyRows(frame.size));
-  const from = topLine(frame, heights, total);
-  const wanted = step === 'first' ? 0 : step === 'last' ? last : from + step.by;
-  let line = Math.max(0, wanted);
-  if (line >= last) return 'end';
-  let index = 0;
-  while (line >= (heights[index] ?? Number.POSITIVE_INFINITY)) {
-    line -= heights[index] ?? 0;
-    index += 1;
-  }
-  return { row: frame.state.firstId + index, line };
+function bodyLines(frame: Frame, style: TuiStyle): string[] {
+  const { view, size } = frame;
+  const { split, body, list } = divide(size);
+  if (body === 0) return [];
+  if (!split)
+    return view.page === null ? listLines(frame, style) : drawnPage(frame, view.page, style);
+  const left = listLines(frame, style);
+  const right = drawnPage(frame, view.page ?? besidePage(frame), style);
+  const line = style.colour.dim(style.unicode ? '│' : '|');
+  return Array.from({ length: body }, (_, at) => {
+    const text = left[at] ?? '';
+    const gap = ' '.repeat(Math.max(0, list - columns(text)));
+    return `${text}${gap} ${line} ${right[at] ?? ''}`;
+  });
 }
 
-function heightsOf({ state, size }: Body): { heights: number[]; total: number } {
-  const heights = state.rows.map((row) => heightOf(row, size.cols));
-  return { heights, total: heights.reduce((sum, height) => sum + height, 0) };
+const rowStyleOf = (frame: Frame, cols: number, style: TuiStyle): RowStyle => ({
+  ...style,
+  cols,
+  now_ms: frame.now_ms,
+  search: searchOf(frame.view.search.text),
+});
+
+function listLines(frame: Frame, style: TuiStyle): string[] {
+  const { state, view, size } = frame;
+  const cols = rowCols(size);
+  const shape = shapeOf(state, cols);
+  const room = divide(size).body;
+  const { top, cursor } = windowOf(shape, view, room);
+  const row_style = rowStyleOf(frame, cols, style);
+  const draw = (id: number) => rowLines(rowAt(state, id) as Row, row_style);
+  if (size.cols <= GUTTER_COLS * 2)
+    return linesFrom(shape, top, room, draw).map(({ text }) => text);
+  return linesFrom(shape, top, room, draw).map(
+    ({ row, line, text }) => gutterOf(row === cursor.row && line === cursor.line, style) + text,
+  );
 }
 
-function topLine({ state, place, size }: Body, heights: number[], total: number): number {
-  const last = Math.max(0, total - bodyRows(size));
-  if (place === 'end') return last;
-  const index = Math.max(0, place.row - state.firstId);
-  const before = heights.slice(0, index).reduce((sum, height) => sum + height, 0);
-  const within = Math.min(place.line, Math.max(0, (heights[index] ?? 1) - 1));
-  return Math.min(last, before + within);
-}
-
-function bodyLines(
-  frame: Frame,
-  style: TuiStyle,
-  window: { heights: readonly number[]; top: number; room: number },
-): string[] {
-  const lines: string[] = [];
-  let at = 0;
-  for (const [index, row] of frame.state.rows.entries()) {
-    if (lines.length >= window.room) break;
-    const height = window.heights[index] ?? 1;
-    if (at + height > window.top) {
-      const skip = Math.max(0, window.top - at);
-      lines.push(...rowLines(row, frame, style).slice(skip, skip + window.room - lines.length));
+/** Beside the list: the selected row; while following, the last call. */
+function besidePage(frame: Frame): OpenPage {
+  const { state, view } = frame;
+  let { row } = cursorOf(frame);
+  if (view.cursor === 'end') {
+    const near = Math.max(state.firstId, lastId(state) - 200);
+    for (let id = lastId(state); id >= near; id--) {
+      if (rowAt(state, id)?.kind !== 'call') continue;
+      row = id;
+      break;
     }
-    at += height;
   }
-  return lines;
+  return { kind: 'detail', row, top: 0, found: null };
 }
 
-/** Wrapping is what costs, and most rows never change: the last result is kept with the row. */
-const wrapped = new WeakMap<TextRow, { cols: number; text: string; lines: string[] }>();
-
-function textLines(row: TextRow, cols: number): string[] {
-  const kept = wrapped.get(row);
-  if (kept !== undefined && kept.cols === cols && kept.text === row.text) return kept.lines;
-  const lines = wrapLines(row.text, cols);
-  wrapped.set(row, { cols, text: row.text, lines });
-  return lines;
+function drawnPage(frame: Frame, page: OpenPage, style: TuiStyle): string[] {
+  const { size, state } = frame;
+  const cols = divide(size).page;
+  const row_style = rowStyleOf(frame, cols, style);
+  const row = rowAt(state, page.row);
+  if (page.kind === 'detail' && row === undefined && state.rows.length === 0) return [];
+  const room = pageRoom(size);
+  const lines = pageLines(frame, page);
+  const top = Math.min(page.top, Math.max(0, lines.length - room));
+  const title =
+    page.kind === 'help' || row === undefined ? style.colour.bold('keys') : titleOf(row, row_style);
+  const shown = lines.slice(top, top + room).map((line) => pageText(line, row_style));
+  return [cols < 10 ? '' : title, ...shown];
 }
 
-function heightOf(row: Row, cols: number): number {
-  return row.kind === 'text' ? textLines(row, cols).length : 1;
-}
-
-function rowLines(row: Row, frame: Frame, style: TuiStyle): string[] {
-  const { cols } = frame.size;
-  if (row.kind === 'text') return textLines(row, cols);
-  if (row.kind === 'call') return [callLine(row, frame, style)];
-  const indent = ' '.repeat(Math.min(cols, row.indent * 2));
-  const text = oneLine(row.text, cols - indent.length, ellipsisOf(style));
-  return [indent + style.colour[row.tone](text)];
-}
-
-function callLine(call: CallRow, { size, now_ms }: Frame, style: TuiStyle): string {
-  const { colour, unicode } = style;
-  const indent = call.nested ? '  ' : '';
-  const tool = oneLine(call.tool, 40, ellipsisOf(style));
-  const notes = callNotes(call, now_ms);
-  const room = size.cols - indent.length - columns(tool) - columns(notes) - 4;
-  const about = oneLine(call.about, room, ellipsisOf(style));
-  // Too narrow for a painted line: the plain beginning of it.
-  if (room < 0)
-    return takeColumns(`${indent}${markSign(call, now_ms, unicode)} ${tool} ${notes}`, size.cols);
-  const paint = own(MARKS, call.status ?? '')?.paint ?? 'dim';
-  const mark = colour[paint](markSign(call, now_ms, unicode));
-  const gap = ' '.repeat(Math.max(1, room - columns(about) + 1));
-  return `${indent}${mark} ${colour.bold(tool)} ${about}${gap}${colour.dim(notes)}`;
-}
-
-function callNotes(call: CallRow, now_ms: number): string {
-  if (call.status === null) return elapsedText(now_ms - call.since_ms);
-  const notes: string[] = [];
-  if (call.exit_code !== null && call.exit_code !== 0) notes.push(`exit ${call.exit_code}`);
-  else if (call.status !== 'ok' && call.status !== 'error') notes.push(call.status);
-  if (call.duration_ms !== null) notes.push(durationText(call.duration_ms));
-  return notes.join(' ');
-}
-
-function markSign(call: CallRow, now_ms: number, unicode: boolean): string {
-  if (call.status !== null) {
-    const mark = own(MARKS, call.status);
-    return mark === undefined ? '?' : unicode ? mark.sign : mark.ascii;
-  }
-  const frames = unicode ? SPINNER : SPINNER_ASCII;
-  return frames[Math.floor(Math.max(0, now_ms) / SPINNER_FRAME_MS) % frames.length] ?? '*';
-}
-
-function headerLine({ state, size, now_ms }: Frame, style: TuiStyle): string {
+function headerLine({ state, size, now_ms, live, loading }: Frame, style: TuiStyle): string {
   const { run } = state;
   const end = run.finished?.data ?? null;
-  const took = end?.duration_ms ?? null;
   const name = [state.agent, run.agent_version].filter((part) => part !== null).join(' ');
   const tokens = tokensUsed(run.usage.tokens);
   const { cost_usd } = run.usage;
+  const took = end?.duration_ms ?? null;
+  const elapsed = took === null ? elapsedText(now_ms - state.began_ms) : durationText(took);
+  const running = loading ? 'loading' : live ? 'running' : 'no end recorded';
   const facts = [
-    name,
-    run.names.model ?? 'model unknown',
-    `step ${run.step}`,
-    took === null ? elapsedText(now_ms - state.began_ms) : durationText(took),
+    `${end?.exit_reason ?? running} ${elapsed}`,
+    callsText(state.open_calls.count, state.failed, state.denied),
     tokens === null ? 'tokens unknown' : `${countText(tokens)} tokens`,
     cost_usd === null ? 'cost unknown' : costText(cost_usd),
+    `step ${run.step}`,
+    name,
+    run.names.model ?? 'model unknown',
   ];
-  if (end !== null) facts.push(end.exit_reason);
-  const text = oneLine(facts.join(separatorOf(style)), size.cols - 2, ellipsisOf(style));
-  return style.colour.inverse(fill(` ${text}`, size.cols));
+  const text = `${stateSign(state, { now_ms, live }, style)} ${facts.join(separatorOf(style))}`;
+  return style.colour.inverse(fill(` ${cut(text, size.cols - 2, style)}`, size.cols));
 }
 
-function footerLine(
-  { place, size, cancelling }: Frame,
-  style: TuiStyle,
-  window: { top: number; total: number; room: number },
+function stateSign(
+  { run }: TuiState,
+  { now_ms, live }: { now_ms: number; live: boolean },
+  { unicode }: TuiStyle,
 ): string {
-  const arrows = style.unicode ? '↑↓ PgUp PgDn' : 'j k PgUp PgDn';
-  const keys = cancelling
-    ? 'cancelling'
-    : ['q cancel', `${arrows} scroll`, 'G follow'].join(separatorOf(style));
-  const last = Math.min(window.total, window.top + window.room);
-  const where = place === 'end' ? 'following' : `line ${last} of ${window.total}`;
-  const room = size.cols - where.length - 3;
-  if (room < 0) return style.colour.dim(takeColumns(where, size.cols));
-  const left = oneLine(keys, room, ellipsisOf(style));
-  return style.colour.dim(fill(` ${left}`, size.cols - where.length - 1) + where);
+  const end = run.finished?.data;
+  if (end === undefined) return live ? spinnerOf(now_ms, unicode) : '?';
+  const status = end.ok ? 'ok' : end.exit_reason === 'cancelled' ? 'cancelled' : 'error';
+  return markOf(status, unicode).sign;
 }
 
-const fill = (text: string, width: number) =>
-  takeColumns(text, width) + ' '.repeat(Math.max(0, width - columns(text)));
-
-/** Elapsed time in whole seconds: a figure that runs must not flicker. */
-function elapsedText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  return seconds < 60 ? `${seconds}s` : durationText(seconds * 1000);
+function promptLine({ state, size, home }: Frame, style: TuiStyle): string {
+  const { run } = state;
+  const { cwd } = run.names;
+  const prompt = run.started?.data.prompt ?? '';
+  const folder = cwd === null ? '' : cut(homely(cwd, home), size.cols >> 1, style);
+  return style.colour.dim(ends(prompt, folder, size.cols, style));
 }
 
-const ellipsisOf = ({ unicode }: TuiStyle) => (unicode ? '…' : '...');
-const separatorOf = ({ unicode }: TuiStyle) => (unicode ? ' · ' : ' - ');
+const homely = (path: string, home: string | null) =>
+  home !== null && home !== '' && `${path}/`.startsWith(`${home}/`)
+    ? `~${path.slice(home.length)}`
+    : path;
+
+/** The activity of a run, or the error that ended it. */
+function statusLine(frame: Frame, style: TuiStyle): string {
+  const { state, live, now_ms, size } = frame;
+  const { colour } = style;
+  const end = state.run.finished?.data;
+  const line = (text: string) => fill(` ${cut(text, size.cols - 2, style)}`, size.cols);
+  if (state.firstId > 0 && frame.view.cursor !== 'end')
+    return colour.yellow(line(`The view no longer has the first ${state.firstId} rows.`));
+  if (end?.error) return colour.red(line(end.error));
+  if (end !== undefined || !live) return '';
+  const sign = spinnerOf(now_ms, style.unicode);
+  return colour.cyan(line(`${sign} ${activity(state, now_ms)}`));
+}
+
+const WRITING_MS = 1_000;
+
+function activity(state: TuiState, now_ms: number): string {
+  const [call] = state.open_calls.values();
+  const more = state.open_calls.size - 1;
+  if (call !== undefined) {
+    const rest = more > 0 ? ` and ${plural(more, 'other call')}` : '';
+    return `${call.tool} ${elapsedText(now_ms - call.since_ms)}${rest}`;
+  }
+  if (state.run.started === null) return 'starting';
+  const quiet = now_ms - state.quiet_ms;
+  const writing = state.rows.at(-1)?.kind === 'text' && quiet < WRITING_MS;
+  return writing ? 'writing' : `thinking ${elapsedText(quiet)}`;
+}
+
+function footerLine(frame: Frame, style: TuiStyle): string {
+  const { view, size } = frame;
+  const { colour } = style;
+  if (view.asking) return colour.yellow(fill(' Cancel the run? y/n', size.cols));
+  if (view.search.typing)
+    return fill(` /${cut(view.search.text, size.cols - 3, style)}_`, size.cols);
+  const left = hints(frame).join(separatorOf(style));
+  return colour.dim(ends(left, whereText(frame), size.cols, style));
+}
+
+function hints({ view, live, leave }: Frame): string[] {
+  if (view.cancelling && live) return ['cancelling', 'Ctrl-C kills the agent'];
+  if (view.page !== null) return ['Esc back', 'j/k scroll', '/ search', '? keys'];
+  return [
+    `q ${live ? 'leave' : leave}`,
+    'Enter open',
+    '/ search',
+    '? keys',
+    ...(live ? ['Ctrl-C cancel'] : []),
+  ];
+}
+
+function whereText(frame: Frame): string {
+  const { view, state, live, size } = frame;
+  if (view.page !== null) {
+    const { length } = pageLines(frame, view.page);
+    return `line ${Math.min(length, view.page.top + pageRoom(size))} of ${length}`;
+  }
+  if (view.cursor === 'end') return live ? 'following' : 'end';
+  const last = lastId(state);
+  return `row ${Math.min(Math.max(view.cursor.row, state.firstId), last) + 1} of ${last + 1}`;
+}

@@ -1,9 +1,23 @@
-/** Bounds of the live view, each with its reason. */
+/** Bounds of the full-screen views, each with its reason. */
 export const TUI_LIMITS = {
-  /** Lines the live view can be scrolled back; the whole run is in the journal. */
-  rows_max: 5_000,
-  /** Characters of one line of text in the live view; the rest is in the next line. */
+  /** Lines of a run that the view keeps, some 10 MB; the whole run is in the journal. */
+  rows_max: 20_000,
+  /** Characters of one line of text in the view; the rest is in the next line. */
   row_chars_max: 1_000,
-  /** Between two paints of the live view: 30 a second look smooth and cost little. */
+  /** Characters of an input, an output or a diff that can be opened; `tacho show --full` prints all of it. */
+  part_chars_max: 256 * 1024,
+  /** Characters of all inputs and outputs that the view keeps; beyond it those of the oldest calls are dropped. */
+  parts_chars_max: 16 * 1024 * 1024,
+  /** Calls that later events, such as a sub-agent's, can still refer to. */
+  calls_known_max: 5_000,
+  /** Runs in the list of past runs, some 10 MB; `tacho runs list --limit all` prints all of them. */
+  runs_max: 20_000,
+  /** Characters of a search: more than a line holds. */
+  search_chars_max: 200,
+  /** Between two paints: 30 per second look smooth and cost little. */
   paint_ms: 33,
+  /** How often the spinner and elapsed times are painted again. */
+  tick_ms: 100,
+  /** An escape without a rest after this time is the Escape key; terminals send a sequence at once. */
+  escape_ms: 50,
 } as const;

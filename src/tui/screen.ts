@@ -1,47 +1,70 @@
 /**
- * The terminal's side of the live view: the alternate screen, painting of changed lines only, and leaving it clean.
- * Contract: after `close`, and when the process ends in any way that runs exit handlers, the main screen, the cursor,
- * line wrapping and the keyboard's mode are as they were.
+ * The screen of a terminal: the alternate screen, painting of changed lines only, and leaving it clean.
+ * Contract: after `close`, and when the process ends in any way that runs exit handlers, the main screen, the cursor and
+ * line wrapping are as they were.
  */
 import { writeSync } from 'node:fs';
-import type { ReadStream, WriteStream } from 'node:tty';
+import type { WriteStream } from 'node:tty';
 import { forColourTerminal } from '../lib/foreign-text.ts';
-import type { Size } from './layout.ts';
+import { TUI_LIMITS } from './limits.ts';
+import type { Size } from './style.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
-const LEAVE = '\u001b[0m\u001b[?7h\u001b[?1049l\u001b[?25h';
+/** Cleared first: tmux shows parts of it after a window was resized. */
+const LEAVE = '\u001b[0m\u001b[2J\u001b[?7h\u001b[?1049l\u001b[?25h';
 const PAINT_BEGIN = '\u001b[?2026h';
 const PAINT_END = '\u001b[?2026l';
 /** Where the terminal does not say. */
 const FALLBACK: Size = { cols: 80, rows: 24 };
 
-export interface Terminal {
-  stdout: WriteStream & { readonly fd: number };
-  stdin: ReadStream;
-}
+export type ScreenStream = WriteStream & { readonly fd: number };
 
+/** `draw` makes the lines of the screen; it is called when something changed, and at every tick. `gone`: nobody sees it. */
 export function openScreen(
-  { stdout, stdin }: Terminal,
-  on: { input: (text: string) => void; resize: () => void; ready: () => void },
+  stdout: ScreenStream,
+  { draw, gone }: { draw: (size: Size, now_ms: number) => string[]; gone: () => void },
 ) {
   let shown: string[] | null = null;
   let ready = true;
   let open = true;
-  const keyboard = stdin.isTTY === true;
+  let painted_at = 0;
+  let timer: NodeJS.Timeout | null = null;
 
-  const input = (chunk: Buffer | string): void => on.input(chunk.toString());
+  const size = (): Size => ({
+    cols: stdout.columns || FALLBACK.cols,
+    rows: stdout.rows || FALLBACK.rows,
+  });
+  // Only differences of times are shown, and the wall clock may be set meanwhile.
+  const now = () => performance.now();
+  const paint = (): void => {
+    timer = null;
+    if (!open || !ready) return;
+    painted_at = now();
+    const lines = draw(size(), now());
+    const changed = changedLines(lines, shown);
+    if (changed.length === 0) return;
+    const clear = shown === null ? '\u001b[2J' : '';
+    shown = lines;
+    ready = stdout.write(PAINT_BEGIN + clear + changed.join('') + PAINT_END);
+  };
+  const schedule = (): void => {
+    if (timer !== null || !open) return;
+    timer = setTimeout(paint, Math.max(0, TUI_LIMITS.paint_ms - (now() - painted_at)));
+  };
+  const resized = (): void => {
+    shown = null;
+    schedule();
+  };
   const drained = (): void => {
     ready = true;
-    on.ready();
+    schedule();
   };
-  // A terminal that went away takes nothing any more; the run itself goes on.
+  // A terminal that went away takes nothing any more; the run itself continues.
   const failed = (): void => {
     ready = false;
+    gone();
   };
   const restoreNow = (): void => {
-    if (!open) return;
-    open = false;
-    setRaw(stdin, false);
     try {
       writeSync(stdout.fd, LEAVE);
     } catch {
@@ -49,42 +72,24 @@ export function openScreen(
     }
   };
 
-  stdout.on('resize', on.resize).on('drain', drained).on('error', failed);
+  stdout.on('resize', resized).on('drain', drained).on('error', failed);
   process.on('exit', restoreNow);
-  if (keyboard) {
-    setRaw(stdin, true);
-    stdin.on('data', input).on('error', failed).resume();
-  }
   stdout.write(ENTER);
+  const tick = setInterval(schedule, TUI_LIMITS.tick_ms).unref();
+  schedule();
 
   return {
-    size: (): Size => ({
-      cols: stdout.columns || FALLBACK.cols,
-      rows: stdout.rows || FALLBACK.rows,
-    }),
-    /** Whether the terminal has taken what was painted before. */
-    ready: () => ready,
-    paint(lines: readonly string[]): void {
-      if (!open || !ready) return;
-      const changed = changedLines(lines, shown);
-      if (changed.length === 0) return;
-      const clear = shown === null ? '\u001b[2J' : '';
-      shown = [...lines];
-      ready = stdout.write(PAINT_BEGIN + clear + changed.join('') + PAINT_END);
-    },
-    /** Forget what is on the screen: the next paint paints everything. */
-    reset(): void {
-      shown = null;
-    },
+    size,
+    /** Something changed: paints soon. */
+    schedule,
+    /** Resolves once the terminal has its main screen again. May be called twice. */
     async close(): Promise<void> {
-      process.off('exit', restoreNow);
-      stdout.off('resize', on.resize).off('drain', drained);
-      if (keyboard) {
-        stdin.off('data', input).off('error', failed).pause();
-        setRaw(stdin, false);
-      }
       if (!open) return;
       open = false;
+      clearInterval(tick);
+      if (timer !== null) clearTimeout(timer);
+      process.off('exit', restoreNow);
+      stdout.off('resize', resized).off('drain', drained);
       await new Promise<void>((resolve) => void stdout.write(LEAVE, () => resolve()));
       stdout.off('error', failed);
     },
@@ -97,11 +102,3 @@ const changedLines = (lines: readonly string[], shown: readonly string[] | null)
       ? []
       : [`\u001b[${index + 1};1H\u001b[0m\u001b[2K${forColourTerminal(line)}`],
   );
-
-function setRaw(stdin: ReadStream, raw: boolean): void {
-  try {
-    if (stdin.isTTY === true) stdin.setRawMode(raw);
-  } catch {
-    // The terminal is gone.
-  }
-}

@@ -1,99 +1,52 @@
-/** The live view: takes events as they come, shows them full-screen, hands the wish to stop to the app. */
+/** The full-screen view of one run. The keyboard is the caller's: it may be used while the view is closed. */
 import { createColours } from '../lib/colours.ts';
-import type { Event } from '../model/event.ts';
-import { type Key, readKeys } from './keys.ts';
-import { bodyRows, layout, type Place, type Scroll, scroll, type TuiStyle } from './layout.ts';
-import { TUI_LIMITS } from './limits.ts';
-import { openScreen, type Terminal } from './screen.ts';
-import { createTuiState, takeEvent } from './state.ts';
+import { layout } from './layout.ts';
+import { pressKey, type RunView, type Wish } from './run-view.ts';
+import { openScreen, type ScreenStream } from './screen.ts';
+import type { TuiState } from './state.ts';
+import type { TuiStyle } from './style.ts';
 
-export interface TuiOptions extends Terminal {
-  agent: string;
-  /** The person asked to stop (q or Ctrl-C); may come more than once. */
-  onInterrupt: () => void;
-  /** Default: true. */
-  colour?: boolean;
-  /** Whether signs beyond ASCII may be used. Default: true. */
-  unicode?: boolean;
+export interface TuiLook {
+  colour: boolean;
+  /** Whether signs beyond ASCII may be used. */
+  unicode: boolean;
+  /** Beginnings of paths that are shown as `~`. */
+  home: string | null;
 }
 
-/** How often running calls and the elapsed time are looked at again. */
-const TICK_MS = 100;
+export interface TuiInput extends TuiLook {
+  stdout: ScreenStream;
+  /** The run to show; it may be another one at each call. */
+  run: () => { state: TuiState; view: RunView };
+  /** The terminal takes nothing any more. */
+  gone: () => void;
+}
 
-export function createTui(options: TuiOptions) {
-  const { stdout, stdin, onInterrupt } = options;
-  // Only differences are shown, and the wall clock may be set meanwhile.
-  const now = () => performance.now();
-  const { colour = true, unicode = true } = options;
-  const style: TuiStyle = { colour: createColours(colour), unicode };
-  const state = createTuiState(options.agent, now());
-  let place: Place = 'end';
-  let held = '';
-  let cancelling = false;
-  let painted_at = 0;
-  let timer: NodeJS.Timeout | null = null;
-  let finishing: Promise<void> | null = null;
+export const styleOf = ({ colour, unicode }: TuiLook): TuiStyle => ({
+  colour: createColours(colour),
+  unicode,
+});
 
-  const paint = (): void => {
-    timer = null;
-    if (finishing !== null || !screen.ready()) return;
-    painted_at = now();
-    const frame = { state, place, size: screen.size(), now_ms: now(), cancelling };
-    screen.paint(layout(frame, style));
+export function openTui({ stdout, run, gone, ...look }: TuiInput) {
+  const style = styleOf(look);
+  const now = () => {
+    const { state, view } = run();
+    return { state, view, live: state.run.finished === null };
   };
-  const schedule = (): void => {
-    if (timer !== null || finishing !== null) return;
-    const wait = Math.max(0, TUI_LIMITS.paint_ms - (now() - painted_at));
-    timer = setTimeout(paint, wait);
-  };
-  const press = (key: Key): void => {
-    if (key === 'interrupt') {
-      cancelling = true;
-      onInterrupt();
-    } else {
-      const size = screen.size();
-      place = scroll({ state, place, size }, scrollOf(key, bodyRows(size)));
-    }
-    schedule();
-  };
-  const screen = openScreen(
-    { stdout, stdin },
-    {
-      input(text) {
-        const read = readKeys(held, text);
-        held = read.held;
-        for (const key of read.keys) press(key);
-      },
-      resize() {
-        screen.reset();
-        schedule();
-      },
-      ready: schedule,
-    },
-  );
-  const tick = setInterval(schedule, TICK_MS).unref();
-  schedule();
-
+  const { home } = look;
+  const screen = openScreen(stdout, {
+    draw: (size, now_ms) =>
+      layout({ ...now(), size, now_ms, home, loading: false, leave: 'quit' }, style),
+    gone,
+  });
   return {
-    event(event: Event): void {
-      takeEvent(state, event, now());
-      schedule();
+    /** The run changed. */
+    changed: screen.schedule,
+    press(key: string): Wish {
+      const wish = pressKey({ ...now(), size: screen.size() }, key);
+      screen.schedule();
+      return wish;
     },
-    /** Leaves the screen as it was; resolves once the terminal has it. May be called twice. */
-    finish(): Promise<void> {
-      if (finishing === null) {
-        clearInterval(tick);
-        if (timer !== null) clearTimeout(timer);
-        finishing = screen.close();
-      }
-      return finishing;
-    },
+    close: screen.close,
   };
-}
-
-function scrollOf(key: Exclude<Key, 'interrupt'>, page: number): Scroll {
-  if (key === 'first' || key === 'last') return key;
-  // A page overlaps the one before by a line, so that the eye finds its place.
-  const far = Math.max(1, page - 1);
-  return { by: { up: -1, down: 1, page_up: -far, page_down: far }[key] };
 }

@@ -33,7 +33,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   conformance: ['model', 'lib'],
   tui: ['model', 'lib'],
   app: [...PARTS, 'tui'],
-  'index.ts': [...PARTS, 'app'],
+  'index.ts': [...PARTS, 'app', 'live.ts', 'store.ts', 'evals.ts'],
+  'live.ts': [...PARTS, 'app'],
+  'store.ts': [...PARTS, 'app'],
+  'evals.ts': [...PARTS, 'app'],
   cli: [...PARTS, 'tui', 'app'],
 };
 /** Folders inside of a part, and which of each other they may import. */

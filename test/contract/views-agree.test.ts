@@ -18,10 +18,11 @@ import { HumanProjection } from '../../src/projections/human.ts';
 import { LiveProjector } from '../../src/projections/live/live.ts';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
 import { layout } from '../../src/tui/layout.ts';
-import { createTuiState, takeEvent } from '../../src/tui/state.ts';
+import { takeEvent } from '../../src/tui/state.ts';
 import { createMaker } from '../build-events.ts';
 import type { Data } from '../live-stream.ts';
 import { recordingsIn, wholeRun } from '../test-agent.ts';
+import { frameOf, PLAIN } from '../tui-frame.ts';
 
 /** Absent: the view does not state it at this point. */
 interface Stated {
@@ -105,15 +106,14 @@ function outcomeView(): View {
 
 /** By what is on the screen. */
 function tuiView(): View {
-  const state = createTuiState('demo', 0);
-  const style = { colour: { ...colour, inverse: plain }, unicode: true };
-  const frame = { state, place: 'end', size: { cols: 200, rows: 3 }, now_ms: 0 } as const;
+  const frame = frameOf([], { cols: 300, rows: 3 });
+  const { state } = frame;
   return {
     push: (event) => takeEvent(state, event, 0),
     stated() {
-      const [header = ''] = layout({ ...frame, cancelling: false }, style);
-      const [, step = '', tokens = '', cost = '', exit_reason] =
-        /· step (\d+) · [^·]+ · ([^·]+) · ([^·]+?)(?: · (\w+))? *$/.exec(header) ?? [];
+      const [header = ''] = layout(frame, PLAIN);
+      const [, reason = '', tokens = '', cost = '', step = ''] =
+        /^ \S (\S+) [^·]+ · [^·]+ · ([^·]+) · ([^·]+) · step (\d+) ·/.exec(header) ?? [];
       const calls = state.rows.filter((row) => row.kind === 'call');
       return {
         steps: plural(Number(step), 'step'),
@@ -121,7 +121,7 @@ function tuiView(): View {
         cost,
         calls: calls.length,
         open_calls: calls.filter((row) => row.status === null).length,
-        exit_reason: exit_reason ?? null,
+        exit_reason: reason === 'running' ? null : reason,
       };
     },
     shown: () =>

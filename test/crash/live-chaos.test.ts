@@ -275,9 +275,9 @@ verifies(
     const notices: Notice[] = [];
     const onNotice = (notice: Notice) => void notices.push(notice);
     const own = join(folder, 'own');
-    const live = connect(url, { state_dir: own, clock, times: TIMES, onNotice });
+    const live = connect({ url, stateDir: own, clock, onNotice }, TIMES);
     onTestFinished(() => void live.close());
-    const session = live.session({ agent: 'mine', session_id: 's' });
+    const session = live.session({ agent: 'mine', sessionId: 's' });
     const said_so_far: string[] = [];
     const talk = async (name: string) => {
       for (const seq of upTo(50)) {

@@ -151,7 +151,7 @@ verifies('ST-5', 'a command that holds the store is named; --force takes it over
     ['runs', 'reindex'],
     gc,
     ['import', 'claude', sessionPath(0)],
-    ['runs', 'rm', 'last'],
+    ['runs', 'rm', 'last', '--yes'],
   ]) {
     const held = takeLock(path);
     try {

@@ -38,8 +38,8 @@ test('the clock leaps while messages are recorded: the duration is that of the w
     { t: 'text', id: 'm1', text: 'done' },
     { t: 'end', reason: 'ok' },
   ];
-  const options = { agent: 'demo', cwd: place.work, state_dir: place.state, clock };
-  const { outcome } = await startRecord(options, messages, []).result;
+  const options = { agent: 'demo', messages, cwd: place.work, stateDir: place.state, clock };
+  const { outcome } = await startRecord(options, []).result;
   expect(hours).toBeGreaterThan(1);
   expect(outcome.metrics.duration_ms).toBeLessThan(600_000);
 });

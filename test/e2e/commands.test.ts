@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
 import { CHAOS, played } from '../chaos-agent.ts';
 import {
+  bin,
   demo,
   filesBelow,
   finished,
@@ -15,6 +16,7 @@ import {
   root,
   usePlace,
 } from './cli.ts';
+import { openPty } from './pty.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -79,6 +81,20 @@ test('convert of nothing, or of garbage, is an outcome that says so', async () =
   }
 });
 
+test('convert of what another agent wrote prints what it read, and names that agent', async () => {
+  const args = ['convert', '--agent', 'codex'];
+  for (const given of [
+    await tacho([...args, recording]),
+    await tacho(args, { input: readFileSync(recording) }),
+  ]) {
+    expect(given.code).toBe(1);
+    expect(checkOutcome(JSON.parse(given.stdout))).toBe(true);
+    expect(given.stderr).toMatch(
+      /^error: the input has no records of Codex CLI \(stdout\): it looks like --agent claude --from stdout/,
+    );
+  }
+});
+
 verifies('ST-10', 'replay prints exactly what the run printed, in either mode', async () => {
   for (const script of ['default', 'garbage', 'provider-error', 'words']) {
     const run = await tacho(demo(script, '--stream'));
@@ -97,7 +113,7 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
   for (const command of [['replay'], ['runs', 'show'], ['runs', 'verify']]) {
     const none = await tacho([...command, 'last']);
     expect([none.code, none.stdout]).toEqual([1, '']);
-    expect(none.stderr).toMatch(/^error: no run "last" in .*: see tacho runs list\n$/);
+    expect(none.stderr).toMatch(/^error: no runs in .* yet: record one with tacho run, or/);
   }
   const { records } = await tacho(demo('fixed'));
   const id = records[0].run_id as string;
@@ -110,7 +126,7 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
     );
   }
   const odd = await tacho(['runs', 'show', '../../etc/passwd']);
-  expect(odd.code).toBe(1);
+  expect([odd.code, odd.stderr]).toEqual([1, expect.stringMatching(/last~1; tacho runs list/)]);
 });
 
 test('runs list: newest first, filtered, as text and as JSON lines', async () => {
@@ -205,6 +221,33 @@ test('a deleted run stays deleted, also after a reindex', async () => {
   expect((await tacho(['runs', 'verify', kept_id as string])).code).toBe(0);
 });
 
+test('rm asks on a terminal, and elsewhere takes only whole ids or --yes', async () => {
+  const { records } = await tacho(demo('fixed'));
+  const id = records[0].run_id as string;
+  const short = id.slice(2, 12);
+  const refused = await tacho(['runs', 'rm', 'last']);
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toMatch(/^error: "last" is not a whole run id: add --yes to delete/);
+  expect(refused.stderr).toContain(`  ${short}  `);
+  const rm = ['env', `TACHO_HOME=${place.state}`, process.execPath, bin, 'runs', 'rm', short];
+  for (const [answer, code] of [
+    ['n\n', 1],
+    ['y\n', 0],
+  ] as const) {
+    const pty = openPty(rm);
+    await pty.until('the question', (lines) =>
+      lines.some((line) => line.startsWith('Delete 1 run for good? [y/N]')),
+    );
+    expect(pty.lines().join('\n')).toMatch(new RegExp(`^  ${short}  .*  demo  please$`, 'm'));
+    pty.type(answer);
+    expect((await pty.ended).code).toBe(code);
+    expect(pty.bytes()).toContain(code === 1 ? 'Nothing was deleted.' : `${id}: deleted`);
+    pty.close();
+  }
+  const again = (await tacho(demo('fixed'))).records[0].run_id;
+  expect((await tacho(['runs', 'rm', 'last', '-y'])).stdout).toBe(`${again}: deleted\n`);
+});
+
 function segmentOf(run: string): string {
   const folder = join(place.state, 'journal');
   const files = readdirSync(folder).map((name) => join(folder, name));
@@ -277,39 +320,6 @@ test('schema: the names, each as it is committed, and a word for one that is unk
   expect([unknown.code, unknown.stdout]).toEqual([2, '']);
 });
 
-test('completion: the scripts are right for their shells and know commands and flags', async () => {
-  const { stdout } = await tacho(['completion', 'bash']);
-  expect(spawnSync('bash', ['-n'], { input: stdout }).status).toBe(0);
-  const complete = (...words: string[]) =>
-    spawnSync(
-      'bash',
-      [
-        '-c',
-        `${stdout}\nCOMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`,
-        'bash',
-        'tacho',
-        ...words,
-      ],
-      { encoding: 'utf8' },
-    )
-      .stdout.trimEnd()
-      .split('\n');
-  expect(complete('ru')).toEqual(['run', 'runs']);
-  expect(complete('runs', 're')).toEqual(['recover', 'reindex', 'restore']);
-  expect(complete('run', '--ou')).toEqual(['--output']);
-  expect(complete('runs', 'list', '--st')).toEqual(expect.arrayContaining(['--status']));
-  expect(complete('import', '--')).toEqual(expect.arrayContaining(['--jobs', '--since']));
-  // For tacho itself.
-  expect(complete('import', '--')).not.toContain('--share');
-  for (const shell of ['zsh', 'fish'])
-    expect((await tacho(['completion', shell])).stdout).toContain('tacho');
-  const unknown = await tacho(['completion', 'tcsh']);
-  expect([unknown.code, unknown.stderr]).toEqual([
-    2,
-    'error: unknown shell "tcsh": there are bash, zsh, fish\n',
-  ]);
-});
-
 test('every command has help with an example', async () => {
   const commands = [
     [],
@@ -329,6 +339,15 @@ test('every command has help with an example', async () => {
     expect(stdout).toMatch(/^Usage: tacho /);
     expect(stdout).toMatch(/Examples?:\n {2}\$ /);
   }
+  const { stdout } = await tacho(['--help']);
+  const listed =
+    stdout
+      .split(/^\w+:\n/m)
+      .slice(2, 7)
+      .join('')
+      .match(/^ {2}\w.*$/gm) ?? [];
+  expect(listed.length).toBeGreaterThan(15);
+  for (const line of listed) expect(line).toMatch(/^ {2}[a-z]+ +\S.{0,60}$/);
   const version = await tacho(['--version']);
   expect(version.stdout).toBe(
     `${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}\n`,
@@ -352,6 +371,17 @@ test('unknown commands and flags: exit 2, a word on stderr, nothing on stdout, n
   const { code, stdout } = await tacho([]);
   expect(code).toBe(2);
   expect(stdout).toContain('Usage: tacho');
+});
+
+test('tacho alone on a terminal says where to begin, and makes nothing', async () => {
+  const pty = openPty(['env', `TACHO_HOME=${place.state}`, process.execPath, bin]);
+  const { code } = await pty.ended;
+  expect(code).toBe(0);
+  expect(pty.bytes()).toMatch(/Start here:\s+tacho import --last /);
+  expect(pty.bytes()).toContain(`Runs are stored in ${place.state}`);
+  expect(pty.bytes()).toContain('There are no runs yet.');
+  expect(existsSync(place.state)).toBe(false);
+  pty.close();
 });
 
 test('an error of the system is one line that names the operation, without a stack', async () => {

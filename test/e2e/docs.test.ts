@@ -1,12 +1,13 @@
 /**
  * Every command in the guide and the README is run: the lines of `sh` blocks that start with `$ `, page by page, in a
  * folder of its own. Before a block, `<!-- exit: N -->` says how its commands end, `<!-- file: NAME -->` that the block is
- * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. In the place of an agent stands
- * a program that prints one of its recordings: the real one costs money, and is rehearsed elsewhere.
+ * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. In the place of an agent, a
+ * program prints one of its recordings: the real one costs money, and is rehearsed elsewhere.
  */
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -43,7 +44,7 @@ function blocksOf(page: string): Block[] {
   }));
 }
 
-/** The commands of a block; a line that ends with a backslash goes on. */
+/** The commands of a block; a line that ends with a backslash continues. */
 function commandsOf({ text }: Block): string[] {
   return text
     .replace(/\\\n\s*/g, ' ')
@@ -90,9 +91,9 @@ function describePage(path: string): void {
     }
     mkdirSync(join(folder, 'work', 'node_modules'), { recursive: true });
     symlinkSync(root, join(folder, 'work', 'node_modules', 'tacho'));
-    // What the page agrees to is remembered there.
+    // Consent of the page is stored there, and a session of an agent is there.
     env.HOME = join(folder, 'home');
-    mkdirSync(env.HOME);
+    cpSync(join(root, 'src/agents/claude/testdata/text/session'), env.HOME, { recursive: true });
     delete env.XDG_STATE_HOME;
     env.PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
   });

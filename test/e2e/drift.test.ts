@@ -1,7 +1,7 @@
 /** `tacho drift`: what an agent says that its adapter does not know. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { APP_LIMITS } from '../../src/app/limits.ts';
 import type { Finding } from '../../src/app/sessions/drift.ts';
 import { root, usePlace } from './cli.ts';
@@ -65,7 +65,7 @@ verifies(
     const last = await place.tacho(['drift', 'claude', '--last', '--fail']);
     expect({ code: last.code, stdout: last.stdout }).toEqual({
       code: 0,
-      stdout: `${join(folder, NAME)}: nothing that tacho does not know.\n`,
+      stdout: `${join(folder, NAME)}: nothing unknown, nothing missing\n`,
     });
     const stream = await place.tacho([
       'drift',
@@ -76,6 +76,24 @@ verifies(
     expect(stream.code).toBe(0);
   },
 );
+
+test('several files have a report each and a total, and one that cannot be read fails', async () => {
+  const known = join(recording, 'stdout.jsonl');
+  const other = otherFields();
+  const { code, stdout } = await place.tacho(['drift', 'claude', known, other]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`${known}: nothing unknown, nothing missing\n${other}:\n  new `);
+  expect(stdout).toMatch(/\n2 files: 1 with something to report\n$/);
+  const json = await place.tacho(['drift', 'claude', known, other, '/nowhere', '--json']);
+  expect([json.code, json.stderr]).toEqual([
+    1,
+    'error: /nowhere: there is no such file or folder\n',
+  ]);
+  expect(JSON.parse(json.stdout).map((report: { path: string }) => report.path)).toEqual([
+    known,
+    other,
+  ]);
+});
 
 /** The recording with other fields: new ones at any depth, one gone from all records of its type, and a broken line. */
 function otherFields(): string {

@@ -1,4 +1,4 @@
-/** What consent to an eval file covers: the folders that it leads to, and which files count as its own. */
+/** The scope of consent to an eval file: the folders that it leads to, and which files count as its own. */
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What graders do outside of themselves: commands, patterns and models that behave badly (EV-6, EV-7). */
+/** Effects of graders: commands, patterns and models that behave badly (EV-6, EV-7). */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,7 +27,7 @@ const code = (...args: string[]) => ({
 });
 
 describe('code-grader', () => {
-  verifies('EV-7', 'a command is told of the run and answers with a score', async () => {
+  verifies('EV-7', 'a command reads the run and answers with a score', async () => {
     const result = await grade({ ...code('judge'), name: 'mine' }, RUN, tools);
     expect(result).toEqual({
       type: 'code-grader',
@@ -53,7 +53,7 @@ describe('code-grader', () => {
   ];
   verifies(
     'EV-7',
-    'one that crashes, prints garbage or far too much is survived and told',
+    'one that crashes, prints garbage or far too much is survived and reported',
     async () => {
       for (const [how, want] of bad) {
         const { reason, verdict, broken } = await grade(code(how), RUN, tools);
@@ -125,12 +125,12 @@ describe('code-grader', () => {
     ]);
   });
 
-  test('one that is not there is told', async () => {
+  test('a command that does not exist is reported', async () => {
     const { reason } = await grade({ ...code(), command: ['/nowhere/grader'] }, RUN, tools);
     expect(reason).toMatch(/^the grader could not be started: .*ENOENT/);
   });
 
-  test('shares of facts stand in for a score', async () => {
+  test('without a score, the share of the facts that passed counts', async () => {
     const answer = {
       assertions: [
         { text: 'a', passed: true },

@@ -42,7 +42,7 @@ const TWO = `${SKILLS}  - id: deploys
 `;
 
 describe('transcripts', () => {
-  verifies(['EV-9', 'EV-11'], 'json mode prints one object, and the exit code tells', async () => {
+  verifies(['EV-9', 'EV-11'], 'json mode prints one object, which has the exit code', async () => {
     write('skills.yaml', SKILLS);
     transcripts('a.jsonl', used('greeting-style', { run_id: 'r_9' }));
     const args = ['eval', 'skills.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
@@ -76,6 +76,7 @@ describe('transcripts', () => {
               },
             ],
             error: null,
+            threshold: 0.8,
             duration_ms: 2000,
             cost_usd: 0.02,
             tokens: 125,
@@ -83,6 +84,12 @@ describe('transcripts', () => {
         ],
         passed: 1,
         failed: 0,
+        totals: {
+          runs: 1,
+          cost_usd: { sum: 0.02, unknown: 0 },
+          tokens: { sum: 125, unknown: 0 },
+          duration_ms: { sum: 2000, unknown: 0 },
+        },
         exit_code: 0,
       },
     });
@@ -144,14 +151,14 @@ describe('transcripts', () => {
       const stray = await graded('two.yaml', '--transcript', 'a.jsonl');
       expect([stray.code, stray.stderr]).toEqual([
         2,
-        'error: a.jsonl:2: says no test_id, and no test here has that: use --each to grade it by every test\n',
+        'error: a.jsonl:2: has no test_id, and there are several tests: use --each to grade it by every test\n',
       ]);
     },
   );
 
   verifies(
     'EV-9',
-    'a line that is no transcript is told with its field, and the others are graded',
+    'a line that is no transcript is reported with its field, and the others are graded',
     async () => {
       write('skills.yaml', SKILLS);
       transcripts('a.jsonl', used('greeting-style'));
@@ -213,9 +220,10 @@ describe('transcripts', () => {
       expect({ code, stdout }).toEqual({
         code: 1,
         stdout: `pass  greets      1.00  a.jsonl:1
-FAIL  deploys     0.00  a.jsonl:1
-      skill-trigger: the skill "deploy-helper" was not used, but should have been
+FAIL  deploys     0.00 < 0.80  a.jsonl:1
+      fail  skill-trigger (0.00): the skill "deploy-helper" was not used, but should have been
 2 tests: 1 passed, 1 failed
+1 run, cost $0.0200, tokens 125, agent time 2.0s
 `,
       });
       expect(read('j.xml')).toContain(
@@ -246,12 +254,12 @@ FAIL  deploys     0.00  a.jsonl:1
     expect(read('summary.md')).toBe(`before
 ## Evals failed
 
-2 tests: 1 passed, 1 failed.
+2 tests: 1 passed, 1 failed. 1 run, cost $0.0200, tokens 125, agent time 2.0s.
 
 |  | test | score | pass rate | cost | duration | why |
 | --- | --- | --- | --- | --- | --- | --- |
 | ✅ | greets | 1.00 |  | $0.0200 | 2.0s |  |
-| ❌ | deploys | 0.00 |  | $0.0200 | 2.0s | skill\\-trigger: the skill "deploy\\-helper" was not used, but should have been |
+| ❌ | deploys | 0.00 < 0.80 |  | $0.0200 | 2.0s | skill\\-trigger: the skill "deploy\\-helper" was not used, but should have been |
 `);
     const json = await place.tacho([...args, '--output', 'json'], { env });
     expect([JSON.parse(json.stdout).failed, json.stderr]).toEqual([1, line]);
@@ -348,7 +356,7 @@ describe('runs made for tests', () => {
       ]);
       const ids = one.runs.map(({ run_id }: { run_id: string }) => run_id);
       const again = await place.tacho(['eval', 'mends.yaml', '--run', 'last', ...ids]);
-      expect([again.code, again.stdout.split('\n').at(-2)]).toEqual([
+      expect([again.code, again.stdout.split('\n').at(-3)]).toEqual([
         0,
         '3 tests: 3 passed, 0 failed',
       ]);
@@ -394,7 +402,7 @@ describe('runs made for tests', () => {
 
   verifies(
     'EV-10',
-    'an eval that was killed is gone on with: what is done is not done again',
+    'an eval that was killed is resumed: finished tests are not run again',
     async () => {
       write('tacho.yaml', TARGETS);
       const test_of = (id: string, target: string) =>
@@ -475,9 +483,9 @@ describe('compare', () => {
     const { code, stdout } = await place.tacho(['eval', 'compare', 'a.jsonl', 'b.jsonl']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `worse, dearer greets: pass 1.00, $0.0200, 2.0s → fail 0.00, $0.5000, 2.0s
+      stdout: `worse, costlier greets: pass 1.00, $0.0200, 2.0s → fail 0.00, $0.5000, 2.0s
 better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
-1 worse, 1 better, 1 dearer
+1 worse, 1 better, 1 costlier
 `,
     });
     const args = ['eval', 'compare', 'a.jsonl', 'b.jsonl', '--fail-on-regression'];
@@ -536,7 +544,7 @@ describe('on a terminal', () => {
     expect(code).toBe(1);
     const lines = pty.lines().filter((line) => line !== '');
     expect(lines.filter((line) => /^FAIL {2}slow/.test(line))).toHaveLength(1);
-    expect(lines.at(-1)).toBe('1 test: 0 passed, 1 failed');
+    expect(lines.at(-2)).toBe('1 test: 0 passed, 1 failed');
     expect(lines.some((line) => line.includes('done;'))).toBe(false);
   });
 });

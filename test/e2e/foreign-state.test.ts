@@ -11,7 +11,7 @@ const place = usePlace();
 
 const COMMANDS = [
   demo('default'),
-  ['runs', 'rm', 'last'],
+  ['runs', 'rm', 'last', '--yes'],
   ['runs', 'gc', '--max-runs', '0'],
   ['runs', 'recover', '--trust'],
 ];

@@ -8,10 +8,11 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Truth, wrongFacts } from '../truth.ts';
 import { filesBelow, kill, type Row, root, until, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
@@ -248,7 +249,7 @@ verifies('AG-15', 'files that cannot be read are told and do not stop the others
   expect(states(rows)).toEqual(['failed', 'failed', 'failed', 'empty', 'imported']);
   expect(code).toBe(1);
   const told = await place.tacho(['import', 'pi', missing]);
-  expect(told).toMatchObject({ code: 1, stdout: '1 failed.\n' });
+  expect(told).toMatchObject({ code: 1, stdout: 'pi        1 not readable\n' });
   expect(told.stderr).toBe(`error: ${missing}: no such file or folder\n`);
 });
 
@@ -287,6 +288,40 @@ verifies(
     });
   },
 );
+
+test('an import prints a line per agent and how to read the runs, and each session on request', async () => {
+  const path = write(ID, twoTurns().first);
+  const first = await place.tacho(['import', '--last']);
+  const [{ run_id }] = (await runs()) as [Row];
+  const short = run_id.slice(2, 12);
+  expect(first.stdout).toMatch(
+    /^claude {4}1 new\n\n2026-\d\d-\d\d \d\d:\d\d {2}.*\nRead it: tacho show (.*)\n$/,
+  );
+  expect(first.stdout).toContain(`tacho show ${short}\n`);
+  expect((await place.tacho(['show', short])).code).toBe(0);
+  expect((await place.tacho(['import', '--last'])).stdout).toBe(
+    `claude    1 unchanged\n\nRead it: tacho show ${short}\n`,
+  );
+  write(ID, twoTurns().first + twoTurns().second);
+  keep('pi', 'text');
+  const more = await place.tacho(['import', '--all', '--verbose']);
+  expect(more.stdout).toMatch(/^grown +\w{10} 2026-.* claude /m);
+  expect(more.stdout).toContain(path);
+  expect(more.stdout).toMatch(
+    /\nclaude {4}1 grown\npi {8}1 new\nall {7}1 new, 1 grown\n\nList the runs: tacho runs list\n$/,
+  );
+});
+
+test('the session used last is the one with the latest record, not the latest file', async () => {
+  const { first, second } = twoTurns();
+  const older = first.replaceAll(ID, '11111111-6be6-4422-a6f5-9c0868fe7f65');
+  const newer = write(ID, first + second);
+  const touched = write('11111111-6be6-4422-a6f5-9c0868fe7f65', older);
+  const now = Date.now() / 1000;
+  utimesSync(newer, now - 60, now - 60);
+  utimesSync(touched, now, now);
+  expect((await importing('--last')).rows).toMatchObject([{ path: newer, state: 'imported' }]);
+});
 
 verifies(['AG-15', 'ST-3'], 'an import that was killed goes on where it stopped', async () => {
   const name = '7578a839-0bdb-40f3-b53e-60c21d7ef2ec.jsonl';

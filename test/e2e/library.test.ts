@@ -1,7 +1,6 @@
 /** tacho as a library, as it is published: `run` and `convert` of the built package. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
-  cpSync,
   createReadStream,
   existsSync,
   mkdirSync,
@@ -11,11 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
 import { checkEvent, checkOutcome } from '../../src/model/generated/checks.ts';
 import { chaosRun } from '../chaos-agent.ts';
-import { testFolder } from '../fixtures/folder.ts';
+import { longSessions } from '../fixtures/long-sessions.ts';
 import { root, spools, usePlace } from './cli.ts';
 import { verifies } from './verifies.ts';
 
@@ -27,6 +27,10 @@ const built = join(root, 'dist/index.js');
 const library = (): Promise<Library> => import(built) as Promise<Library>;
 
 const options = (script: string) => chaosRun(place, script);
+
+async function rows<T>(list: AsyncIterable<T>): Promise<T[]> {
+  return Array.fromAsync(list);
+}
 
 async function all(events: AsyncIterable<Event>): Promise<Event[]> {
   const list: Event[] = [];
@@ -95,52 +99,18 @@ test('abort, and a signal, end the agent: the outcome is cancelled', async () =>
 
 test('a time limit is one of the options', async () => {
   const { run } = await library();
-  const outcome = await run({ ...options('hang'), timeout_ms: 300 }).outcome;
+  const outcome = await run({ ...options('hang'), timeoutMs: 300 }).outcome;
   expect([outcome.exit_reason, outcome.success]).toEqual(['timeout', false]);
 });
 
 test('a time limit that is none, and a prompt that is no text, are refused', async () => {
   const { run } = await library();
-  for (const timeout_ms of [0, -1, Number.NaN, 2 ** 31]) {
-    const { outcome } = run({ ...options('hang'), timeout_ms });
-    await expect(outcome).rejects.toMatchObject({ code: 'usage' });
-  }
-  const { outcome } = run({ ...options('hang'), prompt: undefined as unknown as string });
-  await expect(outcome).rejects.toMatchObject({ code: 'usage' });
+  const usage = expect.objectContaining({ code: 'usage' });
+  for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31])
+    expect(() => run({ ...options('hang'), timeoutMs })).toThrow(usage);
+  const none = { prompt: undefined as unknown as string };
+  expect(() => run({ ...options('hang'), ...none })).toThrow(usage);
 });
-
-const TYPES = join(root, 'dist/types');
-const TYPED_PROGRAM = `import { run, type Event, type RunEvent } from 'tacho';
-const outcome = await run({ agent: 'demo', prompt: 'x' }).outcome;
-export const reason: 'ok' | (string & {}) = outcome.exit_reason;
-export const size: number | null | undefined = outcome.artifacts[0]?.size;
-// @ts-expect-error: a word is no number
-export const wrong: number = outcome.exit_reason;
-// @ts-expect-error: there is no such field
-export const nothing = outcome.nonsense;
-export const statusOf = (event: Event) => event.kind === 'call_finished' && event.data.status;
-// @ts-expect-error: a call's end has no text
-export const textOf = (event: Event) => event.kind === 'call_finished' && event.data.text;
-export const toolOf = (one: RunEvent) => one.type === 'tool_exec_started' && one.data.tool;
-`;
-
-test.skipIf(!existsSync(TYPES))(
-  'the types of the package stand alone, and know what an outcome and an event hold',
-  () => {
-    const folder = testFolder();
-    const installed = join(folder, 'node_modules/tacho');
-    cpSync(TYPES, join(installed, 'dist/types'), { recursive: true });
-    cpSync(join(root, 'package.json'), join(installed, 'package.json'));
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    writeFileSync(join(folder, 'program.ts'), TYPED_PROGRAM);
-    const flags = '--noEmit --strict --skipLibCheck --module nodenext --target es2023 program.ts';
-    const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), flags.split(' '), {
-      cwd: folder,
-      encoding: 'utf8',
-    });
-    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
-  },
-);
 
 test('what cannot be started rejects with an error that says what to do', async () => {
   const { run, TachoError } = await library();
@@ -167,12 +137,10 @@ test('convert reads a recording from a file or from bytes, and both say the same
   // The id of a recording that has none is made of its source.
   const bare = (list: Event[]) => list.map((event) => ({ ...event, run_id: '' }));
   expect(bare(streamed)).toEqual(bare(events));
-  const outcome = await convert({ agent: 'claude', input }).outcome();
+  const outcome = await convert({ agent: 'claude', input }).outcome;
   expect(checkOutcome(outcome)).toBe(true);
   expect(outcome.success).toBe(true);
-  await expect(convert({ agent: 'claude', input: '/nowhere' }).outcome()).rejects.toThrow(
-    '/nowhere',
-  );
+  await expect(convert({ agent: 'claude', input: '/nowhere' }).outcome).rejects.toThrow('/nowhere');
 });
 
 verifies('ST-7', 'convert gives no secret away, and takes patterns of more', async () => {
@@ -181,11 +149,66 @@ verifies('ST-7', 'convert gives no secret away, and takes patterns of more', asy
   process.env.TACHO_TEST_API_KEY = 'greet.txt';
   onTestFinished(() => void delete process.env.TACHO_TEST_API_KEY);
   const options = { agent: 'claude', input, redact: ['Cre[a]ted'] };
-  const made = [await all(convert(options)), await convert(options).outcome()];
+  const made = [await all(convert(options)), await convert(options).outcome];
   const text = JSON.stringify(made);
   expect(text).toMatch(/\[REDACTED:env:[0-9a-f]{8}\]/);
   expect(text).toMatch(/\[REDACTED:pattern:[0-9a-f]{8}\]/);
   for (const secret of ['greet.txt', 'Created']) expect(text).not.toContain(secret);
+});
+
+test('the store lists, reads, verifies, imports and deletes runs, as the commands do', async () => {
+  const { openStore, run, runEvents, validate } = await library();
+  const stateDir = join(place.folder, 'own');
+  using store = openStore({ stateDir });
+  expect(await rows(store.list())).toEqual([]);
+  await expect(store.outcome('last')).rejects.toMatchObject({ code: 'not_found' });
+  expect(existsSync(stateDir)).toBe(false);
+
+  const demo = run({ ...options('default'), stateDir, labels: { team: 'blue' } });
+  const { runId } = demo;
+  const events = await all(demo);
+  const outcome = await demo.outcome;
+  expect([runId, events[0]?.run_id]).toEqual([outcome.run_id, outcome.run_id]);
+  const files = longSessions(place.folder, 1);
+  const [imported] = await rows(store.import({ agent: 'claude', files }));
+  expect(imported).toMatchObject({ state: 'imported', agent: 'claude' });
+
+  const ids = async (query: object) => (await rows(store.list(query))).map(({ run_id }) => run_id);
+  expect(await ids({ labels: { team: 'blue' } })).toEqual([runId]);
+  expect(await ids({ labels: { team: null }, since: '1h', agent: 'demo' })).toEqual([runId]);
+  expect(await ids({ until: new Date(0) })).toEqual([]);
+  expect((await ids({})).length).toBe(2);
+  await expect(ids({ agent: 'dmo' })).rejects.toThrow('did you mean demo?');
+  await expect(ids({ status: 'nonsense' })).rejects.toThrow('unknown status "nonsense"');
+  await expect(ids({ since: 'soon' })).rejects.toThrow('list: since must be a Date');
+  await expect(ids({ lable: {} })).rejects.toThrow('did you mean label');
+
+  expect(await store.get(runId.slice(0, 20))).toMatchObject({ run_id: runId, success: true });
+  expect(await all(store.events(runId))).toEqual(events);
+  expect(await store.outcome(runId)).toEqual(outcome);
+  expect(await store.transcript(runId)).toMatchObject({ run_id: runId, exit_reason: 'ok' });
+  expect(await store.verify(runId)).toMatchObject({ run_id: runId, ok: true, faults: [] });
+
+  const lines = await rows(runEvents(store.events(runId)));
+  const replayed = await place.tacho([
+    'replay',
+    runId,
+    '--output',
+    'json',
+    '--state-dir',
+    stateDir,
+  ]);
+  expect(lines.map((line) => JSON.stringify(line))).toEqual(replayed.stdout.trim().split('\n'));
+  const stream = Readable.from([Buffer.from(replayed.stdout)]);
+  expect(await validate({ input: stream })).toMatchObject({
+    format: 'run-event',
+    verdict: 'passed',
+  });
+
+  expect((await store.remove([runId])).deleted).toEqual([runId]);
+  expect((await ids({})).length).toBe(1);
+  store.close();
+  await expect(store.get('last')).rejects.toThrow('the store is closed');
 });
 
 test('the example of the docs runs as it is written', async () => {

@@ -107,8 +107,8 @@ verifies(
     for (const part of [
       'line 2: the field data.name is missing',
       'line 3: ',
-      'line 4: emit sends no heartbeat',
-      'line 5: ',
+      'line 4: the type heartbeat is not sent by agents; emit sends session_start',
+      'line 5: the type "nonsense" is no known message type; known are session_start',
       'line 6: the field seq must be 2',
       '5 bad of 7 lines',
     ])
@@ -227,13 +227,13 @@ verifies(
     const { connect } = (await import(
       join(root, 'dist/index.js')
     )) as typeof import('../../src/index.ts');
-    const live = connect(url, { state_dir: place.state });
+    const live = connect({ url, stateDir: place.state });
     const session = live.session({ agent: 'mine', labels: { a: 'b' } });
     const bytes = new Uint8Array([0, 255, 128, 10]);
     const args = { file: 'x', deep: [{ bytes }], 'é\u2028': [1.5, null, true] };
     const call = session.request({ name: 'write', args });
     session.status(call, 'running', { progress: { percent: 50 } });
-    session.respond(call, { result: bytes }, { execution_time_ms: 5 });
+    session.respond(call, { result: bytes }, { executionTimeMs: 5 });
     const left = session.request({ name: 'read' });
     expect(() => session.send('tool_call_request', { call_id: '', name: 'x' } as never)).toThrow(
       'data.call_id',
@@ -242,7 +242,7 @@ verifies(
     expect(() => session.request({ name: 'late' })).toThrow('has ended');
     expect(await live.flush(30_000)).toBe(true);
     expect(await live.close()).toEqual([]);
-    const messages = await served.messages(session.session_id);
+    const messages = await served.messages(session.sessionId);
     const data = Buffer.from(bytes).toString('base64');
     expect(messages[1].data.args).toEqual({
       ...args,
@@ -267,9 +267,9 @@ verifies('LP-8', 'a run of the library is sent as well', async () => {
     agent: 'demo',
     prompt: 'please',
     cwd: place.work,
-    state_dir: place.state,
+    stateDir: place.state,
     args: ['--speed', '0'],
-    live: { url, token_file: null, ca: null, call_timeout_ms: null, trace: null },
+    live: { url, tokenFile: null, ca: null, callTimeoutMs: null, trace: null },
   }).outcome;
   expect((await served.messages(run_id)).at(-1)?.type).toBe('session_end');
   expect(outbox()).toEqual([]);

@@ -65,12 +65,12 @@ verifies('LP-13', 'a sender refuses another machine without TLS, and says what t
     expect(stderr).toContain('--insecure');
   }
   expect(dialled()).toBe(0);
-  expect(() => connect(`tcp://0.0.0.0:${port}`, { state_dir: place.state })).toThrow(
+  expect(() => connect({ url: `tcp://0.0.0.0:${port}`, stateDir: place.state })).toThrow(
     /insecure: true/,
   );
-  const to = { token_file: null, ca: null, call_timeout_ms: null, trace: null };
+  const to = { tokenFile: null, ca: null, callTimeoutMs: null, trace: null };
   const live = { ...to, url: `tcp://0.0.0.0:${port}` };
-  const sent = run({ agent: 'demo', prompt: 'p', state_dir: place.state, live });
+  const sent = run({ agent: 'demo', prompt: 'p', stateDir: place.state, live });
   await expect(sent.outcome).rejects.toThrow(/insecure: true/);
   expect(dialled()).toBe(0);
 });

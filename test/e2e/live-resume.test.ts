@@ -326,7 +326,7 @@ verifies(
     onTestFinished(() => serving.stop());
     const url = `unix:${join(folder, 's/live/collector.sock')}`;
     // Were it sent again only, this would not be in time.
-    const live = connectTo(url, { state_dir: join(folder, 't'), times: { resend_ms: 600_000 } });
+    const live = connectTo({ url, stateDir: join(folder, 't') }, { resend_ms: 600_000 });
     const session = live.session({ agent: 'mine' });
     expect(await live.flush(30_000)).toBe(true);
     expect(() => session.request({ name: 'x', args: { n: 1n } })).toThrow(/no JSON can be made/);

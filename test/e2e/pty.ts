@@ -83,7 +83,7 @@ export function openPty(command: readonly string[], size = { cols: 80, rows: 24 
     type: (keys) => child.stdin?.write(keys),
     resize(cols, rows) {
       terminal.resize(cols, rows);
-      // The kernel tells the program in the foreground by SIGWINCH.
+      // The kernel sends SIGWINCH to the program in the foreground.
       execFileSync('stty', ['-F', read('tty'), 'cols', String(cols), 'rows', String(rows)]);
     },
     signal: (name) => process.kill(Number(read('pid')), name),

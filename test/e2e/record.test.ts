@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openStateDir } from '../../src/store/state-dir.ts';
 import { wrongFacts } from '../truth.ts';
 import { usePlace } from './cli.ts';
 
@@ -29,8 +30,10 @@ async function* slowly(messages: readonly object[]): AsyncGenerator<object> {
 test('the messages of a session are recorded with every fact, and stored', async () => {
   for (const scenario of ['parallel', 'bash-fail', 'denied', 'subagent', 'skill']) {
     const truth = JSON.parse(readFileSync(join(TESTDATA, scenario, 'truth.json'), 'utf8'));
-    const run = record('claude', slowly(messagesOf(scenario)), {
-      state_dir: folder,
+    const run = record({
+      agent: 'claude',
+      messages: slowly(messagesOf(scenario)),
+      stateDir: folder,
       cwd: '/home/user/project',
       prompt: 'p',
     });
@@ -52,8 +55,10 @@ test('an SDK that fails in the middle is an agent that failed, and what came bef
     yield* messagesOf('bash-fail').slice(0, 3);
     throw new Error('connection lost');
   }
-  const { success, exit_reason, error_details, tool_calls } = await record('claude', failing(), {
-    state_dir: folder,
+  const { success, exit_reason, error_details, tool_calls } = await record({
+    agent: 'claude',
+    messages: failing(),
+    stateDir: folder,
   }).outcome;
   expect({
     success,
@@ -73,19 +78,27 @@ test('an aborted recording stops reading and is cancelled', async () => {
     for (;;) yield* messagesOf('text').slice(0, 1);
   }
   const stop = new AbortController();
-  const run = record('claude', endless(), { state_dir: folder, signal: stop.signal });
+  const run = record({
+    agent: 'claude',
+    messages: endless(),
+    stateDir: folder,
+    signal: stop.signal,
+  });
   setTimeout(() => stop.abort(), 100);
   expect((await run.outcome).exit_reason).toBe('cancelled');
 });
 
 test('objects that are no messages are counted, not fatal', async () => {
-  const { completeness } = await record('claude', [null, 1, 'x', {}, ...messagesOf('text')], {
-    state_dir: folder,
+  const { completeness } = await record({
+    agent: 'claude',
+    messages: [null, 1, 'x', {}, ...messagesOf('text')],
+    stateDir: folder,
   }).outcome;
   expect(completeness.gaps.some((gap: string) => gap.includes('record'))).toBe(true);
 });
 
-test('tacho doctor tells what works here, and fails where nothing can be recorded', async () => {
+test('tacho doctor reports what works here, and fails where nothing can be recorded', async () => {
+  openStateDir(join(folder, 'state'));
   const well = await place.tacho(['doctor', '--json', '--state-dir', join(folder, 'state')]);
   const findings = JSON.parse(well.stdout) as { name: string; ok: boolean | null }[];
   expect(well.code).toBe(0);
@@ -96,5 +109,5 @@ test('tacho doctor tells what works here, and fails where nothing can be recorde
   expect(readdirSync(join(folder, 'state', 'journal'))).toEqual([]);
   const ill = await place.tacho(['doctor', '--state-dir', '/dev/null/x']);
   expect(ill.code).toBe(1);
-  expect(ill.stdout).toContain('FAIL state folder');
+  expect(ill.stdout).toMatch(/^FAIL state folder .*--state-dir or TACHO_HOME$/m);
 });

@@ -413,14 +413,14 @@ verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to'
   process.env.TACHO_TEST_API_KEY = VALUE;
   try {
     for (const redact of [['ACME-[0-9]{6}'], false] as const) {
-      const live = connect(url, { state_dir: place.state, redact });
-      const one = live.session({ agent: 'mine', session_id: redact === false ? 'raw' : 'safe' });
+      const live = connect({ url, stateDir: place.state, redact });
+      const one = live.session({ agent: 'mine', sessionId: redact === false ? 'raw' : 'safe' });
       const call_id = one.request({ name: 'Bash', args: { c: `${VALUE} ${SHAPE} ${PATTERN}` } });
       one.respond(call_id, { result: Buffer.from([0xff, 0xfe, 1]) });
       one.end();
       // A text that has no end before the connection is closed.
       const id = redact === false ? 'raw-open' : 'safe-open';
-      const two = live.session({ agent: 'mine', session_id: id });
+      const two = live.session({ agent: 'mine', sessionId: id });
       const block = { message_id: 'm', index: 0 };
       for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? []) {
         // A bad message changes nothing of it.

@@ -27,10 +27,10 @@ async function talking(
     agent,
     prompt,
     cwd: place.work,
-    state_dir: place.state,
+    stateDir: place.state,
     env: { TACHO_HOME: place.state },
     command: toy(agent),
-    accept_input: true,
+    acceptInput: true,
     ...more,
   });
   const events: Event[] = [];
@@ -113,11 +113,11 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
         state: 'ended',
         allowed: ['running'],
       };
-      expect([run.say('late'), run.interrupt(), run.confirm('c-1', true)]).toEqual([
-        late,
-        late,
-        late,
-      ]);
+      expect([
+        run.say('late'),
+        run.interrupt(),
+        run.confirm({ callId: 'c-1', confirmed: true }),
+      ]).toEqual([late, late, late]);
     },
     LONG_MS,
   );
@@ -127,7 +127,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     `a run of ${agent} that was not started for it takes no input, and says how it would`,
     async () => {
       const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('tells-agent.mjs')];
-      const { run, ended } = await talking(agent, 'hello', { accept_input: false, command: plain });
+      const { run, ended } = await talking(agent, 'hello', { acceptInput: false, command: plain });
       await ended();
       expect(run.say('hello')).toEqual({
         taken: false,
@@ -210,8 +210,11 @@ verifies(
     for (const confirmed of [true, false]) {
       const { run, events, ended } = await talking('acp', 'ask');
       await until(() => events.some(({ kind }) => kind === 'permission_asked'), 'the question');
-      expect(run.confirm('c-2', true)).toMatchObject({ taken: false, state: 'running' });
-      expect(run.confirm('c-1', confirmed, 'because')).toEqual(TAKEN);
+      expect(run.confirm({ callId: 'c-2', confirmed: true })).toMatchObject({
+        taken: false,
+        state: 'running',
+      });
+      expect(run.confirm({ callId: 'c-1', confirmed, message: 'because' })).toEqual(TAKEN);
       const outcome = await ended();
       expect(outcome.tool_calls.map(({ status }) => status)).toEqual([confirmed ? 'ok' : 'denied']);
     }
@@ -230,7 +233,10 @@ verifies('LP-14', 'a question is refused when nobody is left to answer it', asyn
 verifies('LP-14', 'an agent that asks nobody says so', async () => {
   const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
-  expect(run.confirm('t-2', true)).toMatchObject({ taken: false, state: 'closed' });
+  expect(run.confirm({ callId: 't-2', confirmed: true })).toMatchObject({
+    taken: false,
+    state: 'closed',
+  });
   writeFileSync(go(), '');
   await ended();
 });

@@ -28,7 +28,7 @@ async function run(more: Partial<RunOptions> & { onNotice?: (text: string) => vo
     agent: 'demo',
     prompt: 'please',
     cwd: place.work,
-    state_dir: place.state,
+    stateDir: place.state,
     env: { TACHO_HOME: place.state },
     ...more,
   });
@@ -64,7 +64,7 @@ describe('the library', () => {
   verifies('RO-9', 'retries are events and records of several runs, and one outcome', async () => {
     const notices: string[] = [];
     const onNotice = (text: string) => void notices.push(text);
-    const demo = await run({ command: toy(2), retries: 2, retry_wait_ms: 20, onNotice });
+    const demo = await run({ command: toy(2), retries: 2, retryWaitMs: 20, onNotice });
     const events: Event[] = [];
     for await (const event of demo) events.push(event);
     const recorded = await attempts();
@@ -93,7 +93,7 @@ describe('the library', () => {
     const demo = await run({
       command: toy(9),
       retries: 5,
-      retry_wait_ms: 60_000,
+      retryWaitMs: 60_000,
       onNotice: () => setImmediate(() => demo.abort()),
     });
     const outcome = await demo.outcome;
@@ -104,7 +104,7 @@ describe('the library', () => {
   test('attempts with a fixed clock and seed have ids of their own', async () => {
     const program = `import { run } from ${JSON.stringify(pathToFileURL(built).href)};
       const ids = new Set();
-      const options = ${JSON.stringify({ agent: 'demo', prompt: 'x', command: toy(1), retries: 1, retry_wait_ms: 1 })};
+      const options = ${JSON.stringify({ agent: 'demo', prompt: 'x', command: toy(1), retries: 1, retryWaitMs: 1 })};
       for await (const { run_id } of run(options)) ids.add(run_id);
       console.log(ids.size);`;
     const fixed = { TACHO_FIXED_TIME: '2026-01-02T03:04:05Z', TACHO_ID_SEED: 's' };
@@ -112,7 +112,7 @@ describe('the library', () => {
   });
 
   test('a limit ends the run', async () => {
-    const { outcome } = await run({ command: toy(0, 40), limits: { tool_calls: 2 } });
+    const { outcome } = await run({ command: toy(0, 40), maxToolCalls: 2 });
     const { exit_reason, error_details } = await outcome;
     expect([exit_reason, error_details?.message]).toEqual([
       'budget_exceeded',
@@ -121,9 +121,8 @@ describe('the library', () => {
   });
 
   test('retries and waits that are none are refused', async () => {
-    for (const wrong of [{ retries: -1 }, { retries: 1.5 }, { retry_wait_ms: Number.NaN }]) {
-      const { outcome } = await run({ command: toy(0), ...wrong });
-      await expect(outcome).rejects.toMatchObject({ code: 'usage' });
+    for (const wrong of [{ retries: -1 }, { retries: 1.5 }, { retryWaitMs: Number.NaN }]) {
+      await expect(run({ command: toy(0), ...wrong })).rejects.toMatchObject({ code: 'usage' });
     }
     expect(existsSync(join(place.work, 'starts'))).toBe(false);
   });
@@ -134,7 +133,7 @@ describe('the library', () => {
     const demo = await run({
       command: toy(1),
       retries: 1,
-      retry_wait_ms: 1,
+      retryWaitMs: 1,
       live: { url },
       onNotice: (text) => void notices.push(text),
     });
@@ -169,7 +168,7 @@ describe('the library', () => {
       agent: 'claude',
       command: talks,
       prompt: `hold ${join(place.folder, 'never')}`,
-      accept_input: true,
+      acceptInput: true,
       live: { url },
     });
     await inject(url, 'interrupt', { reason: 'enough' });
@@ -180,7 +179,7 @@ describe('the library', () => {
     const target = { agent: 'demo', command: toy(2, 40), retries: 2, max_tool_calls: 3 };
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets: { flaky: target } }));
     const program = `import { run } from ${JSON.stringify(pathToFileURL(built).href)};
-      const options = { target: 'flaky', prompt: 'x', retry_wait_ms: 1, limits: { tool_calls: 1 } };
+      const options = { target: 'flaky', prompt: 'x', retryWaitMs: 1, maxToolCalls: 1 };
       const outcome = await run(options).outcome.catch(({ code }) => ({ code }));
       const { exit_reason, error_details, metadata, code } = outcome;
       console.log(code ?? [exit_reason, metadata.attempt_number, error_details.message].join());`;

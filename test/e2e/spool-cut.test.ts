@@ -424,12 +424,12 @@ process.exit();
         while (!existsSync(pid_file) || isRunning(pids()[0])) waitHere(20);
       if (kinds.has('call_requested')) await slow.promise;
     };
-    const [cwd, state_dir] = [place.work, place.state];
+    const [cwd, stateDir] = [place.work, place.state];
     const request = await prepareRun({
       agent: 'claude',
       prompt: 'p',
       cwd,
-      state_dir,
+      stateDir,
       env: { ...env, TACHO_HOME: place.state },
     });
     const { result } = await startRun(request, [{ name: 'a slow view', take }]);

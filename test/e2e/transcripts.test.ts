@@ -103,8 +103,8 @@ verifies(
 verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () => {
   const text = readFileSync(recording('claude', 'read'), 'utf8').trimEnd();
   const messages = text.split('\n').map((line) => JSON.parse(line));
-  const options = { prompt: 'Read it.', state_dir: place.state };
-  const { run_id } = await record('claude', messages, options).outcome;
+  const options = { prompt: 'Read it.', stateDir: place.state };
+  const { run_id } = await record({ agent: 'claude', messages, ...options }).outcome;
   const made = JSON.parse(readFileSync(only('claude'), 'utf8'));
   expect(made).toMatchObject({ run_id, source: { kind: 'record' } });
   expect(made.messages.map(({ content }: Row) => content)).toEqual([

@@ -43,7 +43,8 @@ function recorded(lines = 0): Event[] {
 const has = (part: string) => (lines: string[]) => lines.some((line) => line.includes(part));
 /** The view fills exactly this window and shows the last line. */
 const ends = (lines: string[], cols: number, rows: number): boolean =>
-  lines.length === rows && lines.at(-1)?.length === cols - 1 && lines[rows - 2] === 'line 100';
+  lines.length === rows && lines.at(-1)?.length === cols - 1 && lines[rows - 3] === '› line 100';
+const atLine = (row: number, text: string) => (lines: string[]) => lines[row] === text;
 /** Echo and line mode are back on. */
 const COOKED = /(?<!-)\bicanon\b.*(?<!-)\becho\b/s;
 
@@ -62,64 +63,61 @@ async function leaves(terminal: Pty, code: number, word: string): Promise<void> 
   expect(terminal.lines().join('\n')).not.toContain('following');
 }
 
-describe('the live view in a terminal', () => {
+describe('the view of a run in a terminal', () => {
   test('shows header, calls and footer on the alternate screen', async () => {
     const terminal = start(recorded(2));
     await terminal.until('the text', has('line 2'));
     expect(terminal.alternate()).toBe(true);
-    const [header, first, output, second, ...rest] = terminal.lines();
-    expect(header).toMatch(/^ demo 1\.0 · toy · step 1 · \d+s · 125 tokens · \$0\.5000$/);
-    expect(first).toMatch(/^✗ Bash npm test +exit 3 12ms$/);
-    expect(output).toBe('  \\u{1b}[2Jboom');
-    expect(second).toMatch(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Read 日本語\.txt +\ds$/);
-    expect(rest.slice(0, 3)).toEqual(['', 'line 1', 'line 2']);
-    expect(rest.at(-1)).toMatch(/^ q cancel · .* following$/);
+    const [header, prompt, first, output, second, ...rest] = terminal.lines();
+    expect(header).toMatch(
+      /^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] running \d+s · 2 calls, 1 failed · 125 tokens · \$0\.5000 · step 1 · demo 1/,
+    );
+    expect(prompt).toMatch(/^ Say hello +~\/project$/);
+    expect(first).toMatch(/^ {2}✗ Bash npm test +exit 3 12ms$/);
+    expect(output).toBe('    \\u{1b}[2Jboom');
+    expect(second).toMatch(/^ {2}[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Read 日本語\.txt +\ds$/);
+    expect(rest.slice(0, 3)).toEqual(['', '  line 1', '› line 2']);
+    expect(rest.at(-2)).toMatch(/^ [⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Read \ds$/);
+    expect(rest.at(-1)).toMatch(/^ q leave · .* following$/);
     terminal.type('q');
-    await leaves(terminal, 130, 'left: interrupt');
+    await leaves(terminal, 0, 'left: left');
   });
 
-  test('counts the seconds of a running call, whatever the clock is set to', async () => {
+  test('counts the seconds of a running call, whatever the clock is set to; Ctrl-C asks', async () => {
     const terminal = start(recorded());
-    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[3] ?? ''));
+    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[4] ?? ''));
+    terminal.type('\u0003');
+    await terminal.until('the question', has('Cancel the run? y/n'));
     terminal.type('\u0003');
     await leaves(terminal, 130, 'left: interrupt');
   });
 
-  test('scrolls by line, page and to both ends, and follows again', async () => {
+  test('moves by line, page and to both ends, follows again, and fits a window that changes', async () => {
     const terminal = start(recorded(100));
-    await terminal.until('the end', (lines) => lines[22] === 'line 100');
+    await terminal.until('the end', atLine(21, '› line 100'));
     terminal.type('k');
-    await terminal.until('one line up', (lines) => lines[22] === 'line 99');
+    await terminal.until('one line up', atLine(20, '› line 99'));
     terminal.type('\u001b[A\u001b[A');
-    await terminal.until('three lines up', (lines) => lines[22] === 'line 97');
-    terminal.type('j');
-    await terminal.until('one line down', (lines) => lines[22] === 'line 98');
+    await terminal.until('three lines up', atLine(18, '› line 97'));
     terminal.type('\u001b[5~');
-    await terminal.until('a page up', (lines) => lines[22] === 'line 77');
+    await terminal.until('a page up', atLine(2, '› line 78'));
     terminal.type('g');
-    await terminal.until('the beginning', (lines) => (lines[1] ?? '').includes('Bash npm test'));
-    expect(terminal.lines().at(-1)).toMatch(/line 22 of 104$/);
+    await terminal.until('the beginning', (lines) => /^› . Bash npm/.test(lines[2] ?? ''));
+    expect(terminal.lines().at(-1)).toMatch(/row 1 of 103$/);
     terminal.type('\u001b[6~');
-    await terminal.until('a page down', (lines) => lines[22] === 'line 39');
-    terminal.type('G');
-    await terminal.until(
-      'following',
-      (lines) => has('following')(lines) && lines[22] === 'line 100',
-    );
-    terminal.type('q');
-    await leaves(terminal, 130, 'left: interrupt');
-  });
-
-  test('fits a window that changes its size', async () => {
-    const terminal = start(recorded(100));
-    await terminal.until('the end', (lines) => lines[22] === 'line 100');
+    await terminal.until('a page down', atLine(21, '› line 16'));
+    terminal.type('\u001b[F');
+    await terminal.until('following', has('following'));
     terminal.resize(60, 20);
     await terminal.until('the smaller window', (lines) => ends(lines, 60, 20));
-    expect(terminal.lines().at(-1)).toMatch(/^ q cancel .* following$/);
-    terminal.resize(100, 30);
-    await terminal.until('the larger window', (lines) => ends(lines, 100, 30));
+    terminal.resize(200, 30);
+    await terminal.until(
+      'the larger window',
+      (lines) => ends(lines, 200, 30) || lines[27]?.startsWith('› line 100') === true,
+    );
+    expect(terminal.lines()[2]).toContain('│');
     terminal.type('q');
-    await leaves(terminal, 130, 'left: interrupt');
+    await leaves(terminal, 0, 'left: left');
   });
 
   test('leaves the terminal clean when the app ends on a signal', async () => {
@@ -138,14 +136,14 @@ describe('the live view in a terminal', () => {
 
   test('paints only what changed', async () => {
     const terminal = start(recorded());
-    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[3] ?? ''));
+    await terminal.until('the first second', (lines) => / [1-9]\d*s$/.test(lines[4] ?? ''));
     const paints = terminal.bytes().split('\u001b[?2026h').slice(2);
     const rows = paints.flatMap((paint) =>
       [...paint.matchAll(/\u001b\[(\d+);1H/g)].map(([, n]) => n),
     );
     expect(paints.length).toBeLessThan(60);
-    expect(rows.filter((row) => !['1', '2', '3', '4'].includes(row ?? ''))).toEqual([]);
+    expect(rows.filter((row) => !['1', '2', '3', '4', '5', '23'].includes(row ?? ''))).toEqual([]);
     terminal.type('q');
-    await leaves(terminal, 130, 'left: interrupt');
+    await leaves(terminal, 0, 'left: left');
   });
 });

@@ -155,9 +155,36 @@ test('a file that is not there, or a board or session that nobody wrote, is said
     });
   expect(await place.tacho(['validate', '--stored'])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('empty'),
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^error: there is nothing to judge: no messages are stored in .*\n$/,
+    ),
   });
   expect(filesBelow(place.state)).toEqual([]);
+});
+
+test('several files have a line each, a total, an array of reports and a suite each', async () => {
+  const good = file('good.jsonl', plain().text);
+  const bad = file('bad.jsonl', '{"schema_version":"openagent.run_event.v1"}\n');
+  const empty = file('empty.jsonl', '');
+  const junit = join(place.folder, 'report.xml');
+  const all = await place.tacho(['validate', good, bad, empty, '/nowhere', '--junit', junit]);
+  expect(all.code).toBe(1);
+  expect(all.stderr).toBe('error: /nowhere: there is no such file or folder\n');
+  expect(all.stdout.match(/^(ok|FAIL) .*?:/gm)).toEqual([
+    `ok   ${good}:`,
+    `FAIL ${bad}:`,
+    `FAIL ${empty}:`,
+  ]);
+  expect(all.stdout).toContain('line 1: sequence is undefined');
+  expect(all.stdout).toContain('4 files: 1 passed, 2 failed, 1 not readable\n');
+  expect(readFileSync(junit, 'utf8')).toContain(`<testsuite name="${bad}: `);
+  const twice = await place.tacho(['validate', good, good, '--json']);
+  expect(twice.code).toBe(0);
+  expect(JSON.parse(twice.stdout)).toMatchObject([
+    { path: good, verdict: 'passed' },
+    { path: good, verdict: 'passed' },
+  ]);
 });
 
 test('what arrived is held against what was sent', async () => {
@@ -335,17 +362,17 @@ verifies(
     const env = `TACHO_HOME=${place.state}`;
     const pty = openPty(['env', env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
     const asks = (seq: number | undefined) => (lines: string[]) =>
-      lines.some((line) => line === `s1, number ${seq}`) &&
-      lines.findLast((line) => line !== '')?.startsWith('accept, reject, skip or quit?') === true;
+      lines.some((line) => line.startsWith(`Session s1, message ${seq}, `)) &&
+      lines.findLast((line) => line !== '')?.startsWith('Accept, reject, skip or quit?') === true;
     try {
       await pty.until('the first', asks(drawn[0]));
       pty.type('a\n');
-      await pty.until('the note', (lines) => lines.some((line) => line.startsWith('note')));
+      await pty.until('the note', (lines) => lines.some((line) => line.startsWith('Note')));
       pty.type('fine\n');
       await pty.until('the second', asks(drawn[1]));
       // What begins like an answer is none.
       pty.type('all of it is fine\n');
-      const asked = (lines: string[]) => lines.filter((line) => line.startsWith('accept,')).length;
+      const asked = (lines: string[]) => lines.filter((line) => line.startsWith('Accept,')).length;
       await pty.until('the question again', (lines) => asked(lines) > 1 && asks(drawn[1])(lines));
       pty.type('skip\n');
       await pty.until('the third', asks(drawn[2]));

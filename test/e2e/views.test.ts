@@ -150,7 +150,7 @@ verifies(
   async () => {
     expect((await tacho(demo('fixed'))).code).toBe(0);
     writeFileSync(join(place.state, 'logs'), 'in the way');
-    const { run_id, exit_reason, failed_views } = await runWith([], { stream_log: 'raw' });
+    const { run_id, exit_reason, failed_views } = await runWith([], { streamLog: 'raw' });
     expect([exit_reason, failed_views.map(({ view }) => view)]).toEqual(['ok', ['the log']]);
     rmSync(join(place.state, 'logs'));
     expect(spools(place)).toEqual([run_id]);

@@ -24,6 +24,7 @@ const IGNORED = words(`
 `);
 
 export const session = sessionFiles({
+  where: '~/.claude/projects, or $CLAUDE_CONFIG_DIR/projects',
   root: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
   id: /^[0-9a-zA-Z-]{1,64}$/,
   // Earlier versions put sub-agents' files beside the main ones.

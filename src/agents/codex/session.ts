@@ -58,6 +58,7 @@ const SHELL_PATCH = /^(?:cd [^\n;&|]{1,1024} && )?apply_?patch\s/;
 const KEY_CHARS = 1_000;
 
 export const session = sessionFiles({
+  where: '~/.codex/sessions and ~/.codex/archived_sessions, or in $CODEX_HOME',
   root: (env) => env.CODEX_HOME || join(homeOf(env), '.codex'),
   id: /^[0-9a-zA-Z-]{1,64}$/,
   names: [

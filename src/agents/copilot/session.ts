@@ -4,6 +4,7 @@ import { homeOf, sessionFiles } from '../kit/sessions.ts';
 import { decoderSince } from './stream.ts';
 
 export const session = sessionFiles({
+  where: '~/.copilot/session-state, or $COPILOT_HOME/session-state',
   root(env, cwd) {
     const home = env.COPILOT_HOME ? resolve(cwd, env.COPILOT_HOME) : join(homeOf(env), '.copilot');
     return join(home, 'session-state');

@@ -19,6 +19,7 @@ export function isSessionId(text: string): boolean {
 }
 
 export const session = sessionFiles({
+  where: '$TACHO_DEMO_SESSIONS',
   root: (env, cwd) => (env[SESSIONS_VARIABLE] ? resolve(cwd, env[SESSIONS_VARIABLE]) : ''),
   id: SESSION_ID,
   names: [[SESSION_FILE]],

@@ -118,6 +118,7 @@ function kindOf(record: Open): string | null {
 }
 
 export const session: SessionFiles = {
+  where: '~/.gemini/tmp/*/chats, or $GEMINI_CLI_HOME/.gemini/tmp/*/chats',
   find,
   list: ({ env, memo }) => newestFirst(mainFiles(env, memo)),
   async parts(path, _unreadable, memo) {

@@ -8,7 +8,7 @@ import type { Memo, SessionFiles, SessionPart, Unreadable } from '../../model/ag
 import { AGENT_LIMITS } from './limits.ts';
 import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 
-export interface Layout extends Pick<SessionFiles, 'decoder' | 'keyOf'> {
+export interface Layout extends Pick<SessionFiles, 'where' | 'decoder' | 'keyOf'> {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
   /** What a session's id looks like; others are not looked for. */
@@ -73,7 +73,7 @@ function metaIn(path: string): Open | null {
 }
 
 export function sessionFiles(layout: Layout): SessionFiles {
-  const { root, id, names, likely, isMain, subAgents, decoder, keyOf } = layout;
+  const { where, root, id, names, likely, isMain, subAgents, decoder, keyOf } = layout;
   const time = layout.timeOf ?? timeOf;
 
   async function* mainFiles(folder: string, unreadable?: Unreadable) {
@@ -91,6 +91,7 @@ export function sessionFiles(layout: Layout): SessionFiles {
   }
 
   return {
+    where,
     async find({ session_id, cwd, env, unreadable }) {
       if (!id.test(session_id)) return null;
       const folder = root(env, cwd);

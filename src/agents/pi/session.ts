@@ -24,6 +24,7 @@ function folderOf(value: string | undefined, home: string): string | null {
 }
 
 export const session = sessionFiles({
+  where: '~/.pi/agent/sessions, $PI_CODING_AGENT_DIR/sessions or $PI_CODING_AGENT_SESSION_DIR',
   root(env) {
     const home = homeOf(env);
     const agent = folderOf(env.PI_CODING_AGENT_DIR, home) ?? join(home, '.pi', 'agent');

@@ -25,6 +25,7 @@ const IGNORED = words(
 );
 
 export const session = sessionFiles({
+  where: '~/.qwen/projects/*/chats, or in $QWEN_HOME or $QWEN_RUNTIME_DIR',
   root(env) {
     const home = env.QWEN_RUNTIME_DIR || env.QWEN_HOME || join(homeOf(env), '.qwen');
     return join(home, 'projects');

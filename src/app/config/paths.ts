@@ -1,7 +1,8 @@
-/** Where tacho's own files lie: beside the bundle, or in the sources when they are run as they are. */
+/** Paths of tacho's own files: beside the bundle, or in the sources when they are run as they are. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { TachoError } from '../../lib/errors.ts';
 import { homeFolder } from '../../lib/home.ts';
 import type { JsonSchema } from '../../lib/schema/json-schema.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
@@ -16,13 +17,23 @@ export function packageRoot(): string {
   return folder;
 }
 
-/** Read when it is asked for. */
-export const packageVersion = (): string =>
-  JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version;
+/** Read when it is asked for; `unknown` in a bundle of somebody else, which is not below tacho's own package. */
+export function packageVersion(): string {
+  const path = join(packageRoot(), 'package.json');
+  const { name, version } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  return name === 'tacho' ? version : 'unknown';
+}
+
+/** Throws for a file of the package that is not there: tacho's code was bundled without it. */
+export function needPackageFile(path: string): string {
+  if (existsSync(path)) return path;
+  const text = `${path} is missing: a program that is bundled has to keep tacho external (esbuild: --external:tacho)`;
+  throw new TachoError('not_found', text, { stage: 'package' });
+}
 
 /** A schema as it is published. */
 export const schemaOf = (name: string): JsonSchema =>
-  JSON.parse(readFileSync(join(packageRoot(), 'schema', `${name}.json`), 'utf8'));
+  JSON.parse(readFileSync(needPackageFile(join(packageRoot(), 'schema', `${name}.json`)), 'utf8'));
 
 /** The program that tacho itself brings for an agent, where it does. */
 export function programEntry(agent: string): string {

@@ -120,7 +120,7 @@ async function attempt(api: Api, request: ModelRequest, key: string | null): Pro
     const text = api.text(JSON.parse(body));
     if (typeof text === 'string') return { text, failure: null, again_ms: null };
   } catch {
-    // Told below.
+    // Reported below.
   }
   return failed(`the model's endpoint gave no text: ${JSON.stringify(body)}`, null);
 }

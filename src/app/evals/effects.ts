@@ -1,4 +1,4 @@
-/** What an eval file makes tacho do beside thinking: programs it starts, places it sends to, files it reads. */
+/** Effects of an eval file: programs that it starts, places that it sends to, files that it reads. */
 import type { Assertion, EvalFile, ModelRequest, Options } from '../../evals/types.ts';
 import { own } from '../../lib/own.ts';
 import { words } from '../config/consent.ts';
@@ -48,19 +48,20 @@ function assertionEffect({ type, options }: Assertion, env: NodeJS.ProcessEnv): 
   return own(GRADER_EFFECTS, type)?.(options, env) ?? null;
 }
 
-/** Grader → what the user must agree to; null: nothing. Graders that are not here only compare. */
+/** Grader → the effect that the user must agree to; null: none. Graders that are not here only compare. */
 const GRADER_EFFECTS: Readonly<
   Record<string, (options: Options, env: NodeJS.ProcessEnv) => string | null>
 > = {
-  'code-grader': commandEffect,
+  'code-grader': ({ command, cwd, env }) => commandEffect(command, realPath(cwd as string), env),
+  command: ({ command, env }) => commandEffect(command, 'the folder of each run', env),
   'llm-grader': modelEffect,
   rubrics: modelEffect,
 };
 
-function commandEffect({ command, cwd, env = [] }: Options): string {
+function commandEffect(command: unknown, folder: string, env: unknown = []): string {
   const names = env as string[];
   const given = names.length === 0 ? '' : `, with the variables ${words(names)}`;
-  return `starts ${words(command as string[])} in ${realPath(cwd as string)}${given}`;
+  return `starts ${words(command as string[])} in ${folder}${given}`;
 }
 
 /** The API's own host with the API's own key, and the host that the user's environment names, need no consent. */

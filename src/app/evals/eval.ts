@@ -1,4 +1,4 @@
-/** An eval from start to end: what is to be graded, several at a time, each result kept as soon as it is known. */
+/** An eval from start to end: gradings at a time, each result passed on as soon as it is known. */
 import { totalTokens } from '../../evals/graders/metrics.ts';
 import { type EvalReport, type EvalRow, RESULT_SCHEMA, reportOf } from '../../evals/results.ts';
 import { gradeTest, type TestGrade } from '../../evals/score.ts';
@@ -8,6 +8,7 @@ import type { Transcript } from '../../model/transcript.ts';
 import type { AgentRunOptions } from '../run/options.ts';
 import { type Graded, type Job, jobsOfRuns, jobsOfSubjects, keyOfJob, nameOf } from './jobs.ts';
 import { copyWorkspace, runForTest } from './run-for-test.ts';
+import { placeOfRecord, placeOfRun } from './run-place.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
 interface EvalRequest {
@@ -20,19 +21,19 @@ interface EvalRequest {
   workers: number;
   fail_fast: boolean;
   signal: AbortSignal;
-  /** Rows of an eval that broke off. */
+  /** Rows of an interrupted eval. */
   before: readonly EvalRow[];
   /** A row as it may be kept and shown. */
   redacted(row: EvalRow): EvalRow;
   onStart?(name: string): void;
   onRow(row: EvalRow, name: string): void;
-  /** What could not be graded: lines that cannot be read, or that no test is about. */
+  /** Receives lines that cannot be read, or that belong to no test. */
   onProblem: OnProblem;
   /** Problems of the live sessions of its runs. */
   onLive(text: string): void;
 }
 
-/** Flags go before the file. */
+/** Flags replace the values of the file. */
 function withFlags(file: EvalFile, { threshold, repeat }: EvalRequest): EvalFile {
   const tests = file.tests.map((test) => ({
     ...test,
@@ -80,11 +81,12 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
   };
 }
 
-/** What a job comes to; null: it was cancelled, and is as if never begun. */
+/** The result of a job; null: it was cancelled, as if it had never started. */
 async function outcomeOf(job: Job, request: EvalRequest): Promise<Outcome | null> {
   if (job.run !== null) return runOutcome(job.test, job.run, request);
-  const transcript = (job.subject as Subject).transcript;
-  const grade = await gradeTest(job.test, transcript, request.tools);
+  const { transcript, changes } = job.subject as Subject;
+  const place = placeOfRecord(transcript.source.cwd, changes);
+  const grade = await gradeTest(job.test, transcript, request.tools, place);
   return { transcript, run_id: null, grade, error: null };
 }
 
@@ -97,9 +99,10 @@ async function runOutcome(
     using workspace = test.workspace === null ? null : copyWorkspace(test.workspace);
     const options = { ...given, ...(workspace !== null && { cwd: workspace.path }) };
     const run = await runForTest(options, signal, onLive);
-    const { transcript, run_id } = run;
+    const { transcript, run_id, changes } = run;
     if (run.cancelled && signal.aborted) return null;
-    const grade = transcript === null ? null : await gradeTest(test, transcript, tools);
+    const place = placeOfRun(options.cwd ?? '.', { template: test.workspace, changes });
+    const grade = transcript === null ? null : await gradeTest(test, transcript, tools, place);
     const missing = transcript === null ? 'the run left no transcript' : null;
     return { transcript, run_id, grade, error: run.error ?? missing };
   } catch (error) {
@@ -108,7 +111,7 @@ async function runOutcome(
   }
 }
 
-/** A test that nothing was there for has not passed. */
+/** A test without a transcript has not passed. */
 function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] {
   const met = new Set(rows.map((row) => JSON.stringify([row.eval, row.id])));
   const missing = files.flatMap((file) =>
@@ -116,7 +119,8 @@ function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] 
       .filter((test) => !met.has(JSON.stringify([file.path, test.id])))
       .map((test): Job => ({ file, test, target: null, repeat: 1, subject: null, run: null })),
   );
-  const error = 'there is no transcript for this test';
+  const error =
+    'no transcript is for this test: use --each to grade every transcript by every test';
   return missing.map((job) =>
     rowOf(job, keyOfJob(job), { transcript: null, run_id: null, grade: null, error }),
   );

@@ -1,6 +1,6 @@
 /** Eval files and what they name, from disk. */
 import { realpathSync, statSync } from 'node:fs';
-import { dirname, normalize, resolve } from 'node:path';
+import { dirname, join, normalize, resolve } from 'node:path';
 import { parseEvalFile } from '../../evals/files/eval-file.ts';
 import type { Files } from '../../evals/files/suite.ts';
 import type { EvalFile } from '../../evals/types.ts';
@@ -10,6 +10,7 @@ import { hashOf } from '../../store/user-state.ts';
 import { type Asking, withoutSecrets } from '../config/consent.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { evalEffects } from './effects.ts';
+import { toolNames } from './tool-names.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
 
@@ -20,7 +21,7 @@ export function checkInput(path: string): void {
   if (stat.isDirectory()) throw usage(`${path}: is a folder, not a file`);
 }
 
-/** What an eval file depends on: its own text and that of every file it names. */
+/** The sources of an eval file: its own text and that of every file it names. */
 class EvalSources implements Files {
   readonly read = new Map<string, string>();
 
@@ -28,6 +29,12 @@ class EvalSources implements Files {
     const file = readTextFile(path, { bytes_max: APP_LIMITS.eval_file_bytes_max, stage: 'eval' });
     this.read.set(realpathSync(path), hashOf(file.bytes));
     return file.text;
+  }
+
+  /** A text that a program passes in; `path` only says where the names in it start from. */
+  given(path: string, text: string): string {
+    this.read.set(path, hashOf(text));
+    return text;
   }
 
   open(from: string, name: string): { path: string; text: string } | null {
@@ -69,7 +76,7 @@ function modelOf(env: NodeJS.ProcessEnv): Record<string, string> {
 
 export interface LoadedEval {
   file: EvalFile;
-  /** What the file makes tacho do that the user must agree to. */
+  /** The effects that the user must agree to. */
   asking: Asking;
 }
 
@@ -81,8 +88,32 @@ export async function loadEvalFile(
 ): Promise<LoadedEval> {
   checkInput(path);
   const sources = new EvalSources();
-  const text = sources.text(path);
-  const real = realpathSync(path);
+  return loadEval(
+    { path, text: sources.text(path), real: realpathSync(path) },
+    sources,
+    env,
+    agree,
+  );
+}
+
+/** The same for the text of an eval file. Names in it start from the current folder. */
+export async function loadEvalText(
+  text: string,
+  env: NodeJS.ProcessEnv,
+  agree: (asking: Asking) => void,
+): Promise<LoadedEval> {
+  const path = 'eval.yaml';
+  const real = join(realpathSync('.'), path);
+  const sources = new EvalSources();
+  return loadEval({ path, text: sources.given(real, text), real }, sources, env, agree);
+}
+
+async function loadEval(
+  { path, text, real }: { path: string; text: string; real: string },
+  sources: EvalSources,
+  env: NodeJS.ProcessEnv,
+  agree: (asking: Asking) => void,
+): Promise<LoadedEval> {
   const asking = (file: EvalFile | null): Asking => {
     const read = [...sources.read.keys()];
     const { effects, folders } = evalEffects(file, { path: real, read, env });
@@ -90,7 +121,8 @@ export async function loadEvalFile(
   };
   try {
     // The same file has the same name, for comparing and resuming.
-    const file = await parseEvalFile(normalize(path), text, sources, modelOf(env));
+    const known = { model: modelOf(env), toolNames };
+    const file = await parseEvalFile(normalize(path), text, sources, known);
     return { file, asking: asking(file) };
   } catch (error) {
     agree(asking(null));

@@ -1,10 +1,10 @@
-/** What an eval has to grade: each test with the transcripts there are for it, or with the runs to make. */
+/** The jobs of an eval: each test with its transcripts, or with the runs to start. */
 import type { EvalFile, EvalTest } from '../../evals/types.ts';
 import type { AgentRunOptions } from '../run/options.ts';
 import { hashOf } from './results.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
-/** What is graded: transcripts that are there, or a run for each test. */
+/** Existing transcripts, or a run for each test. */
 export type Graded =
   | { kind: 'transcripts'; subjects(problem: OnProblem): AsyncIterable<Subject>; each: boolean }
   | { kind: 'runs'; options(test: EvalTest): Promise<AgentRunOptions> };
@@ -35,10 +35,11 @@ export async function* jobsOfSubjects(
     const own = test_id === null ? undefined : byId.get(test_id);
     const tests = graded.each ? all : (own ?? (every ? all : []));
     if (tests.length === 0) {
-      const whose = test_id === null ? 'says no test_id' : `is for the test "${test_id}"`;
-      onProblem(
-        `${subject.path}:${subject.line}: ${whose}, and no test here has that: use --each to grade it by every test`,
-      );
+      const about =
+        test_id === null
+          ? 'has no test_id, and there are several tests'
+          : `is for the test "${test_id}", which is not here`;
+      onProblem(`${subject.path}:${subject.line}: ${about}: use --each to grade it by every test`);
     }
     for (const { file, test } of tests) yield { file, test, target, repeat: 1, subject, run: null };
   }

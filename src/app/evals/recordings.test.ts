@@ -1,4 +1,4 @@
-/** The skill recordings of every agent, graded: their truth is the verdict, whoever made them (EV-3). */
+/** The skill recordings of every agent, graded: their truth is the verdict, for every agent (EV-3). */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,12 +1,11 @@
-/** Redaction in evals: what graders are given, what they answer, and what is kept of it. */
+/** Redaction in evals: of the input of graders, of their answers, and of the stored results. */
 import type { EvalRow } from '../../evals/results.ts';
 import type { AssertionResult } from '../../evals/types.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import type { Redactor } from '../../redact/gate.ts';
 import type { Subject } from './subjects.ts';
 import type { OpenTools } from './tools.ts';
 
-/** What went wrong, in words. */
+/** The reason of a failure. */
 const FAILURE_BYTES_MAX = 500;
 
 export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
@@ -21,7 +20,7 @@ export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
         ...result,
         failure: failed(result.failure),
         stdout: redactor.text(result.stdout),
-        stderr: redactor.head(result.stderr, LIMITS.excerpt_bytes_max),
+        stderr: redactor.text(result.stderr),
       };
     },
     async ask(request) {
@@ -33,23 +32,23 @@ export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
   };
 }
 
-/** What a row is known by comes without secrets. The rest is redacted where it is used; the id of a test must be found. */
+/** The fields that name a row come without secrets. The rest is redacted where it is used; the id of a test must be found. */
 export async function* redactedSubjects(
   subjects: AsyncIterable<Subject>,
   redactor: Redactor,
 ): AsyncGenerator<Subject> {
-  for await (const { transcript, path, line } of subjects) {
+  for await (const { transcript, path, ...rest } of subjects) {
     const { run_id, agent, target } = transcript;
     const known = {
       run_id: redactor.text(run_id),
       agent: redactor.name(agent),
       target: target === null ? null : redactor.name(target),
     };
-    yield { transcript: { ...transcript, ...known }, path: redactor.name(path), line };
+    yield { transcript: { ...transcript, ...known }, path: redactor.name(path), ...rest };
   }
 }
 
-/** Verdicts and figures stay as they are, and so does what a row is known by. */
+/** Verdicts and figures stay as they are, and so do the fields that name the row. */
 export function redactedRow(row: EvalRow, redactor: Redactor): EvalRow {
   const assertions = row.assertions.map((result) => redactedResult(result, redactor));
   return { ...row, assertions, error: row.error === null ? null : redactor.text(row.error) };

@@ -59,5 +59,6 @@ export async function runForTest(
   const error = GRADED.has(exit_reason)
     ? problem
     : `the run ended with ${exit_reason}${said === '' ? '' : `: ${said}`}`;
-  return { transcript, run_id, error, cancelled: exit_reason === 'cancelled' };
+  const changes = outcome.artifacts.map((artifact) => artifact.path);
+  return { transcript, run_id, error, changes, cancelled: exit_reason === 'cancelled' };
 }

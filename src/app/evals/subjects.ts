@@ -1,4 +1,4 @@
-/** What is graded: transcripts out of files, or of recorded runs. */
+/** The transcripts to grade: out of files, or of recorded runs. */
 import { jsonFault } from '../../lib/json.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { schemaFault } from '../../lib/schema/json-schema.ts';
@@ -17,9 +17,11 @@ export interface Subject {
   /** File as it was named, and line; the run's id where it was asked for by that. */
   path: string;
   line: number;
+  /** Paths that the run changed; null: the transcript comes without a record of them. */
+  changes: readonly string[] | null;
 }
 
-/** What cannot be graded, as `FILE:LINE: why`. */
+/** Receives each line that cannot be graded, as `FILE:LINE: why`. */
 export type OnProblem = (say: string) => void;
 
 function transcriptIn(text: string): Transcript | string {
@@ -45,7 +47,7 @@ export async function* transcriptsIn(path: string, problem: OnProblem): AsyncGen
       if (text.trim() === '') continue;
       const transcript = transcriptIn(text);
       if (typeof transcript === 'string') problem(`${path}:${line}: ${transcript}`);
-      else yield { transcript, path, line };
+      else yield { transcript, path, line, changes: null };
     }
 }
 
@@ -59,7 +61,8 @@ export async function* transcriptsOfRuns(
   for (const run of runs) {
     const run_id = runIdIn(state, index, run);
     const path = await transcriptOnDemand(state, index, run_id);
+    const changes = index.getRun(run_id)?.artifacts.map((artifact) => artifact.path) ?? null;
     for await (const { transcript, line } of transcriptsIn(path, problem))
-      yield { transcript, path: run_id, line };
+      yield { transcript, path: run_id, line, changes };
   }
 }

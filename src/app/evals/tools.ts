@@ -1,4 +1,4 @@
-/** What graders may do beside thinking: match a pattern in bounded time, run a command, ask a model. */
+/** Effects that graders may have: match a pattern in bounded time, run a command, ask a model. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -6,18 +6,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { endTree, RUN_ID_VARIABLE, startOf } from '../../capture/source/process-tree.ts';
 import type { CommandResult, Tools } from '../../evals/types.ts';
-import { LIMITS } from '../../lib/limits.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
 /** A pattern that runs forever cannot be stopped where it runs, so it runs where it can be ended. */
 const MATCHER = `
 const { parentPort } = require('node:worker_threads');
-parentPort.on('message', ({ pattern, flags, text }) => {
+parentPort.on('message', ({ pattern, flags, texts }) => {
   try {
-    parentPort.postMessage({ matched: new RegExp(pattern, flags).test(text), failure: null });
+    const matched = texts.map((text) => new RegExp(pattern, flags).test(text));
+    parentPort.postMessage({ matched, failure: null });
   } catch (error) {
-    parentPort.postMessage({ matched: false, failure: 'the pattern failed: ' + error.message });
+    parentPort.postMessage({ matched: [], failure: 'the pattern failed: ' + error.message });
   }
 });`;
 
@@ -28,17 +28,17 @@ class Matcher {
   #queue: Promise<unknown> = Promise.resolve();
 
   /** One at a time: the limit is the pattern's own. */
-  match(pattern: string, flags: string, text: string): Promise<Match> {
-    const result = this.#queue.then(() => this.#match({ pattern, flags, text }));
+  match(pattern: string, flags: string, texts: readonly string[]): Promise<Match> {
+    const result = this.#queue.then(() => this.#match({ pattern, flags, texts }));
     this.#queue = result;
     return result;
   }
 
-  async #match(job: { pattern: string; flags: string; text: string }): Promise<Match> {
+  async #match(job: { pattern: string; flags: string; texts: readonly string[] }): Promise<Match> {
     this.#worker ??= new Worker(MATCHER, { eval: true, stdout: false });
     const worker = this.#worker;
     const { promise, resolve } = Promise.withResolvers<Match>();
-    const fail = (why: string) => resolve({ matched: false, failure: why });
+    const fail = (why: string) => resolve({ matched: [], failure: why });
     const onError = (error: Error) => fail(`the pattern failed: ${error.message}`);
     const timer = setTimeout(
       () => fail(`the pattern took more than ${APP_LIMITS.regex_ms_max} ms`),
@@ -60,27 +60,32 @@ class Matcher {
   }
 }
 
-/** Bytes of one stream up to a limit. */
-function collect(
-  stream: NodeJS.ReadableStream,
-  bytes_max: number,
-  onFull: () => void,
-): { text(): string } {
+/** The last bytes of one stream, at most `bytes_max`. */
+function collect(stream: NodeJS.ReadableStream, bytes_max: number, onFull: () => void) {
   const pieces: Buffer[] = [];
   let held = 0;
+  let dropped = 0;
   stream.on('data', (piece: Buffer) => {
-    if (held >= bytes_max) return onFull();
-    pieces.push(piece.subarray(0, bytes_max - held));
+    pieces.push(piece);
     held += piece.length;
+    if (held > bytes_max) onFull();
+    while (held - (pieces[0]?.length ?? 0) >= bytes_max) {
+      const first = (pieces.shift() as Buffer).length;
+      held -= first;
+      dropped += first;
+    }
   });
-  return { text: () => Buffer.concat(pieces).toString('utf8') };
+  return {
+    text: () => Buffer.concat(pieces).subarray(-bytes_max).toString('utf8'),
+    dropped: () => dropped + Math.max(0, held - bytes_max),
+  };
 }
 
 /** A missing folder looks like a missing program. */
 const startError = (error: Error, cwd: string | null) =>
   cwd === null || existsSync(cwd) ? error.message : `there is no folder ${cwd}`;
 
-/** What a program needs to work at all. Everything else may be a secret: a grader gets it only by name. */
+/** Variables that a program needs to work at all. Any other may be a secret: a grader gets it only by name. */
 const USUAL =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TMP|TEMP|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i;
 
@@ -92,11 +97,11 @@ function graderEnvironment(env: NodeJS.ProcessEnv, names: readonly string[]): No
 type CommandRequest = Parameters<Tools['run']>[0];
 
 /**
- * The verdict is there when the grader itself has ended. What it started and left is ended then: its group, its session,
+ * The verdict is there when the grader itself has ended. The processes that it left are ended then: its group, its session,
  * and daemons, which carry its mark.
  */
 function runCommand(
-  { command, cwd, timeout_ms, input, env: names }: CommandRequest,
+  { command, cwd, timeout_ms, input, env: names, much_output }: CommandRequest,
   env: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
   const [program = '', ...args] = command;
@@ -105,7 +110,7 @@ function runCommand(
     cwd: cwd ?? process.cwd(),
     env: { ...graderEnvironment(env, names), [RUN_ID_VARIABLE]: run_id },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own, so that what it started ends with it.
+    // A group of its own, so that its children end with it.
     detached: true,
   });
   const root = { pid: child.pid ?? 0, run_id, start: startOf(child.pid ?? 0) };
@@ -116,16 +121,18 @@ function runCommand(
     child.kill('SIGKILL');
   };
   const most = APP_LIMITS.grader_output_bytes_max;
-  const stdout = collect(child.stdout, most, () => end(`printed more than ${most} bytes`));
-  const stderr = collect(child.stderr, LIMITS.excerpt_read_bytes, () => {});
+  const refuse = () => end(`printed more than ${most} bytes`);
+  const stdout = collect(child.stdout, most, much_output === 'refuse' ? refuse : () => {});
+  const stderr = collect(child.stderr, most, () => {});
   const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
-  // One that does not read what it is told may still answer.
+  // A grader that does not read its input may still answer.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const result = (code: number | null, why: string | null): CommandResult => {
     clearTimeout(timer);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
-    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text() };
+    const dropped = stdout.dropped() + stderr.dropped();
+    return { failure: why, code, stdout: stdout.text(), stderr: stderr.text(), dropped };
   };
   return new Promise<CommandResult>((resolve) => {
     const closed = new Promise<void>((done) => child.on('close', () => done()));
@@ -135,7 +142,7 @@ function runCommand(
     child.on('exit', async (code, signal) => {
       clearTimeout(timer);
       await endTree(root, { grace_ms: 0, signal: 'SIGTERM' }).catch(() => {});
-      // What it printed is in the pipes; whoever still holds them open is not waited for.
+      // Its output is in the pipes; a process that still holds them open is not waited for.
       await Promise.race([closed, sleep(APP_LIMITS.grader_drain_ms, undefined, { ref: false })]);
       const killed = code === null ? `was ended by ${signal}` : null;
       resolve(result(code, failure ?? killed));
@@ -151,7 +158,7 @@ export function openTools(env: NodeJS.ProcessEnv): OpenTools {
   const matcher = new Matcher();
   return {
     safe: (value) => value,
-    matches: (pattern, flags, text) => matcher.match(pattern, flags, text),
+    matches: (pattern, flags, texts) => matcher.match(pattern, flags, texts),
     run: (request) => runCommand(request, env),
     ask: (request) => askModel(request, env),
     close: () => matcher.close(),

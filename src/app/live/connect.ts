@@ -1,12 +1,15 @@
-/** The library's way to a collector: sessions of one's own program, kept on disk until they are delivered. */
+/** Sends the sessions of a program of one's own to a collector; they are stored on disk until they are delivered. */
 
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { newRunId, systemRandom } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { defined } from '../../lib/pick.ts';
+import { checkOptions } from '../../lib/schema/options.ts';
 import { sendingUrl } from '../../live/protocol/address.ts';
 import { compose, withBytes } from '../../live/protocol/compose.ts';
 import { readText } from '../../live/protocol/messages.ts';
+import type { SenderTimes } from '../../live/sender/types.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import type { AGENT_MESSAGE_TYPES, EXECUTION_STATUSES } from '../../model/live-words.ts';
 import { createLiveRedaction, type LiveRedaction } from '../../redact/gate.ts';
@@ -14,93 +17,83 @@ import { openSecretHash } from '../../store/journal/hash.ts';
 import { openStateDir, resolveStateDir, type StateDir } from '../../store/state-dir.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
+import {
+  CALL_FIELDS,
+  CONNECT_FIELDS,
+  type ConnectOptions,
+  type LiveCall,
+  SESSION_FIELDS,
+  type SessionOptions,
+} from './connect-options.ts';
 import { livePaths } from './paths.ts';
-import { LiveSender, type LiveSenderOptions, type OutSession, type Undelivered } from './sender.ts';
+import { LiveSender, type OutSession, type Undelivered } from './sender.ts';
 
-export interface ConnectOptions extends Omit<LiveSenderOptions, 'url' | 'outbox'> {
-  /** Allows `tcp://` to another machine: the token and all messages are sent unencrypted. */
-  insecure?: boolean | undefined;
-  /** The state folder that holds the outbox. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
-  state_dir?: string | undefined;
-  /**
-   * What is redacted before it is stored or sent, beyond known shapes of keys and secret-looking variables of the process:
-   * more patterns. False: everything is sent as it is.
-   */
-  redact?: readonly string[] | false | undefined;
+export type { ConnectOptions, LiveCall, SessionOptions } from './connect-options.ts';
+
+export type AgentMessageType = (typeof AGENT_MESSAGE_TYPES)[number] | 'error';
+
+export type LiveStatus = (typeof EXECUTION_STATUSES)[number];
+
+export interface LiveEnd {
+  /** Default: `'ok'`. */
+  status?: string | undefined;
+  reason?: string | null | undefined;
+  totals?: Record<string, unknown> | undefined;
 }
 
-export interface SessionOptions {
-  agent: string;
-  model?: string | null;
-  cwd?: string | null;
-  labels?: Record<string, unknown> | null;
-  parent_session_id?: string | null;
-  /** Default: a new one. An unfinished session in the outbox is resumed. */
-  session_id?: string;
-}
-
-type AgentMessageType = (typeof AGENT_MESSAGE_TYPES)[number] | 'error';
-
-export interface LiveCall {
-  /** Default: a new one. */
-  call_id?: string;
-  name: string;
-  args?: Record<string, unknown>;
-  native_name?: string | null;
-  is_client_initiated?: boolean;
-}
-
-/** Bytes in `args` and results become `{ encoding: 'base64', data }`. Each call writes to the outbox and returns. */
+/** Bytes in `args` and results become `{ encoding: 'base64', data }`. Each method writes to the outbox and returns. */
 export interface LiveSession {
-  readonly session_id: string;
+  readonly sessionId: string;
   /** Returns the call's id. */
   request(call: LiveCall): string;
   status(
-    call_id: string,
-    status: (typeof EXECUTION_STATUSES)[number],
+    callId: string,
+    status: LiveStatus,
     more?: { progress?: Record<string, unknown>; details?: Record<string, unknown> },
   ): void;
   /** Exactly one of `result` and `error`. */
   respond(
-    call_id: string,
+    callId: string,
     answer: { result: unknown } | { error: Record<string, unknown> },
-    more?: { execution_time_ms?: number },
+    more?: { executionTimeMs?: number },
   ): void;
+  /** Sends any other message of an agent. Throws, and sends nothing, when a field breaks its rule. */
   send<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): void;
-  /** Answers open calls with CANCELLED and ends the session. Nothing can be said after it. */
-  end(end?: { status?: string; reason?: string | null; totals?: Record<string, unknown> }): void;
+  /** Answers open calls with CANCELLED and ends the session. Nothing can be sent after it. */
+  end(end?: LiveEnd): void;
 }
 
 export interface LiveConnection {
   session(options: SessionOptions): LiveSession;
-  /** Resolves with true when everything said is stored at the collector, with false when the time is over. */
-  flush(wait_ms?: number): Promise<boolean>;
-  /** Ends the connection; what is not delivered stays in the outbox for the next tacho, and is returned. */
+  /** Resolves with true once the collector has stored all messages, or with false after `waitMs`. Default: no time limit. */
+  flush(waitMs?: number): Promise<boolean>;
+  /** Ends the connection. Undelivered messages stay in the outbox for the next tacho, and are returned. */
   close(): Promise<Undelivered[]>;
 }
 
-export function connect(url: string, options: ConnectOptions = {}): LiveConnection {
+/** Opens a connection to a collector; one that is away is retried. Throws a TachoError for options that cannot be used. */
+export function connect(options: ConnectOptions, times: Partial<SenderTimes> = {}): LiveConnection {
+  checkOptions('connect', options, CONNECT_FIELDS);
   const { clock = systemClock, random = systemRandom, insecure = false, redact = [] } = options;
-  const state = openStateDir(resolveStateDir({ flag: options.state_dir, env: process.env }));
+  const { token, tokenFile: token_file, ca, onInput, onNotice } = options;
+  const state = openStateDir(resolveStateDir({ flag: options.stateDir, env: process.env }));
   const { outbox } = livePaths(state.path);
-  const live = new LiveSender({
-    ...options,
-    clock,
-    random,
-    url: sendingUrl(url, insecure),
-    outbox,
-  });
+  const url = sendingUrl(options.url, insecure);
+  const sending = { url, token, token_file, ca, outbox, onInput, onNotice, times };
+  const live = new LiveSender({ ...sending, clock, random });
   const redaction = redactionOf(redact, state);
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
   const speakers: Speaker[] = [];
   return {
     session(given) {
-      const { session_id = newId('s'), ...start } = given;
-      const speaker = new Speaker(live.open(session_id), { start, clock, newId, redaction });
+      checkOptions('session', given, SESSION_FIELDS);
+      const { sessionId = newId('s'), parentSessionId: parent_session_id, ...own } = given;
+      const start = defined({ ...own, parent_session_id }) as LiveDataOf<'session_start'>;
+      const speaker = new Speaker(live.open(sessionId), { start, clock, newId, redaction });
       speakers.push(speaker);
       return speaker;
     },
-    flush: (wait_ms = APP_LIMITS.timeout_ms_max) => live.settled(wait_ms),
+    flush: (waitMs = APP_LIMITS.timeout_ms_max) => live.settled(waitMs),
     close: () => {
       for (const speaker of speakers) speaker.rest();
       return live.close();
@@ -116,7 +109,7 @@ function redactionOf(redact: readonly string[] | false, state: StateDir): LiveRe
 
 interface SpeakerParts {
   redaction: LiveRedaction | null;
-  start: Omit<SessionOptions, 'session_id'>;
+  start: LiveDataOf<'session_start'>;
   clock: Clock;
   newId(kind: string): string;
 }
@@ -124,22 +117,23 @@ interface SpeakerParts {
 type Fields = Record<string, unknown>;
 
 class Speaker implements LiveSession {
-  readonly session_id: string;
+  readonly sessionId: string;
   readonly #out: OutSession;
   readonly #parts: SpeakerParts;
   readonly #open = new Set<string>();
   #at_ms = 0;
 
   constructor(out: OutSession, parts: SpeakerParts) {
-    this.session_id = out.session_id;
+    this.sessionId = out.session_id;
     this.#out = out;
     this.#parts = parts;
     if (out.next_seq === 1) this.send('session_start', { ...parts.start });
   }
 
   request(call: LiveCall): string {
-    const { call_id = this.#parts.newId('c'), name, args = {}, native_name = null } = call;
-    const is_client_initiated = call.is_client_initiated ?? false;
+    checkOptions('request', call, CALL_FIELDS);
+    const { callId: call_id = this.#parts.newId('c'), name, args = {} } = call;
+    const { nativeName: native_name = null, clientInitiated: is_client_initiated = false } = call;
     this.send('tool_call_request', { call_id, name, native_name, args, is_client_initiated });
     return call_id;
   }
@@ -150,7 +144,7 @@ class Speaker implements LiveSession {
   }
 
   respond(...[call_id, answer, more = {}]: Parameters<LiveSession['respond']>): void {
-    const { execution_time_ms = null } = more;
+    const { executionTimeMs: execution_time_ms = null } = more;
     const { result = null, error = null } = answer as { result?: unknown; error?: object | null };
     const data = { call_id, result, error: error as Record<string, unknown>, execution_time_ms };
     this.send('tool_call_response', data);
@@ -165,14 +159,14 @@ class Speaker implements LiveSession {
     }
     // Checked first as it was given: a bad message must not change what is held back of a text.
     this.#textOf(this.#compose(type, carried));
-    for (const part of redaction.messages(this.session_id, type, carried as Fields))
+    for (const part of redaction.messages(this.sessionId, type, carried as Fields))
       this.#put(part.type as T, part.data as LiveDataOf<T>);
   }
 
   #compose<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): LiveMessage<T> {
-    if (this.#out.outbox.ended) throw wrong(`session ${this.session_id} has ended`);
+    if (this.#out.outbox.ended) throw wrong(`session ${this.sessionId} has ended`);
     this.#at_ms = Math.max(this.#at_ms, this.#parts.clock.now());
-    const numbered = { session_id: this.session_id, seq: this.#out.next_seq, at_ms: this.#at_ms };
+    const numbered = { session_id: this.sessionId, seq: this.#out.next_seq, at_ms: this.#at_ms };
     return compose(type, data, numbered);
   }
 
@@ -197,7 +191,7 @@ class Speaker implements LiveSession {
   /** Texts that did not end are sent in full. */
   rest(): void {
     if (this.#out.outbox.ended) return;
-    for (const { data } of this.#parts.redaction?.held(this.session_id) ?? [])
+    for (const { data } of this.#parts.redaction?.held(this.sessionId) ?? [])
       this.#put('content_block_delta', data as LiveDataOf<'content_block_delta'>);
   }
 

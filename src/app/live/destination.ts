@@ -1,19 +1,22 @@
-/** Where a run is sent: as it is asked for, and complete. */
+/** Destination of a run's live messages: as requested, and complete. */
 import { resolve } from 'node:path';
 import { traceOf } from '../../lib/trace.ts';
 import type { LiveMessage } from '../../model/live.ts';
+import { livePaths } from './paths.ts';
 
 /** The collector that a run is sent to. */
 export interface LiveRunOptions {
+  /** `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT` or `pipe:FOLDER`. `unix:` alone: the collector of the run's state folder. */
   url: string;
-  token_file?: string | null | undefined;
-  /** A file with certificates that vouch for the collector's. */
+  /** File with the token. */
+  tokenFile?: string | null | undefined;
+  /** File with the certificates that the collector's certificate is checked against. */
   ca?: string | null | undefined;
-  /** Another machine may be sent to without TLS. */
+  /** Allow a connection to another machine without TLS. Default: false. */
   insecure?: boolean | undefined;
-  /** A call that runs longer is reported as timed out; it is not ended. */
-  call_timeout_ms?: number | null | undefined;
-  /** W3C trace context of whoever started the run; default: that of the environment. */
+  /** Report calls that run longer than this as timed out; they are not ended. */
+  callTimeoutMs?: number | null | undefined;
+  /** W3C trace context of the caller. Default: that of the environment. */
   trace?: LiveMessage['trace'] | undefined;
 }
 
@@ -28,12 +31,17 @@ export interface LiveRunConfig {
 }
 
 /** With an address that was checked, and that records whether TLS may be missing. */
-export async function sendingTo(live: LiveRunOptions): Promise<LiveRunConfig> {
+export async function sendingTo(live: LiveRunOptions, state_dir: string): Promise<LiveRunConfig> {
   const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
-  const { insecure = false, call_timeout_ms = null, trace = traceOf(process.env) } = live;
-  const url = sendingUrl(live.url, insecure);
+  const {
+    insecure = false,
+    callTimeoutMs: call_timeout_ms = null,
+    trace = traceOf(process.env),
+  } = live;
+  const own = live.url === 'unix:' ? `unix:${livePaths(state_dir).socket}` : live.url;
+  const url = sendingUrl(own, insecure);
   parseAddress(url);
   const absolute = (path: string | null | undefined) => (path == null ? null : resolve(path));
-  const [token_file, ca] = [absolute(live.token_file), absolute(live.ca)];
+  const [token_file, ca] = [absolute(live.tokenFile), absolute(live.ca)];
   return { url, token_file, ca, insecure, call_timeout_ms, trace };
 }

@@ -9,15 +9,17 @@ import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { isMap } from '../../lib/own.ts';
+import { quoted } from '../../lib/schema/mistakes.ts';
+import { notKnown } from '../../lib/schema/read.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
-import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES } from '../../model/live-words.ts';
+import { AGENT_MESSAGE_TYPES, CALL_MESSAGE_TYPES, LIVE_TYPES } from '../../model/live-words.ts';
 import type { LiveRedaction } from '../../redact/gate.ts';
 import type { LiveSender, OutSession } from './sender.ts';
 
-/** What an agent's side may send; `error` is numbered like the others. */
-const SENDABLE: ReadonlySet<string> = new Set([...AGENT_MESSAGE_TYPES, 'error']);
+/** Types that an agent may send; `error` is numbered like the others. */
+export const SENDABLE: readonly string[] = [...AGENT_MESSAGE_TYPES, 'error'];
 
 export type Emitted = Emitter['counts'];
 
@@ -94,9 +96,8 @@ class Emitter {
   async #take(text: string): Promise<string | null> {
     const read = readText(text);
     const given = (read.message ?? {}) as Record<string, unknown>;
-    if (typeof given.type !== 'string' || read.fault?.code === 'INVALID_MESSAGE_TYPE')
-      return read.fault?.message ?? 'no message';
-    if (!SENDABLE.has(given.type)) return `emit sends no ${given.type}: only what an agent says`;
+    if (typeof given.type !== 'string') return read.fault?.message ?? 'the line is not a message';
+    if (!SENDABLE.includes(given.type)) return wrongType(given.type);
     const safe = this.#options.redaction?.envelope(given) ?? given;
     const whole = read.fault === null && isNumbered(read.message as unknown as WireMessage);
     if (!whole) return this.#complete(safe);
@@ -216,6 +217,12 @@ class Emitter {
       this.counts.messages += open.size + 1;
     }
   }
+}
+
+function wrongType(type: string): string {
+  if ((LIVE_TYPES as readonly string[]).includes(type))
+    return `the type ${type} is not sent by agents; emit sends ${SENDABLE.join(', ')}`;
+  return `the type ${quoted(type)} ${notKnown('message type', type, SENDABLE)}`;
 }
 
 const wrongSeq = ({ out: { next_seq, session_id } }: Track, seq: unknown) =>

@@ -1,4 +1,4 @@
-/** What a collector stored in a state folder, from its files: nobody needs to serve. */
+/** Messages that a collector stored in a state folder, read from its files: no collector needs to run. */
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
 import { readAll, readSession } from '../../store/journal/read.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
@@ -15,7 +15,7 @@ export async function* storedMessages(state_dir: string, session: string | null)
 }
 
 export interface TailFilter {
-  /** Ids, or of one that tacho made its beginning or the end that is shown; null: of all. */
+  /** Ids, or the beginnings of ids that tacho made; null: all sessions. */
   sessions: readonly string[] | null;
   /** From this number of every session on; null: only what comes from now on. */
   from: number | null;
@@ -25,16 +25,14 @@ export interface TailFilter {
 const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
 const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
 
-/** Whether only we can tell which sessions are meant. */
+/** Whether it is the beginning of an id: the collector knows only whole ones. */
 export const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
 
 export function isOf({ sessions }: TailFilter, session_id: string): boolean {
   if (sessions === null || sessions.includes(session_id)) return true;
   if (!MADE_ID.test(session_id)) return false;
   return sessions.some(
-    (id) =>
-      isPart(id) &&
-      (session_id.endsWith(id) || session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id)),
+    (id) => isPart(id) && session_id.slice(id[1] === '_' ? 0 : 2).startsWith(id),
   );
 }
 

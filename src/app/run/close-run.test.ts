@@ -109,9 +109,10 @@ async function reported(agent: string, env: Record<string, string>): Promise<unk
       if (event.kind === 'problem') problems.push((event as EventOf<'problem'>).data);
   };
   const messages = messagesOf(agent).map((line) => JSON.parse(line) as unknown);
-  const options = { agent, env, cwd: '/home/user/project', state_dir: join(testFolder(), 'state') };
+  const cwd = '/home/user/project';
+  const options = { agent, messages, env, cwd, stateDir: join(testFolder(), 'state') };
   const views = [{ name: 'the problems', take }];
-  const { result } = await startRecord(options, messages, views);
+  const { result } = await startRecord(options, views);
   expect((await result).recorded).toBe(true);
   return problems;
 }

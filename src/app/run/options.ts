@@ -1,4 +1,4 @@
-/** What a caller may ask of a run. */
+/** Options of a run. */
 import type { Clock } from '../../lib/clock.ts';
 import type { RandomSource } from '../../lib/ids.ts';
 import type { RunLimits } from '../../model/parts.ts';
@@ -6,14 +6,16 @@ import type { ApproveMode, OutputMode } from '../../model/words.ts';
 import type { StreamLog } from '../config/log.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
 
-export interface RunOptions {
-  /** Id of the agent, as `tacho agents` lists them; default: that of the target. */
+export interface RunOptions extends LimitOptions {
+  /** Id of the agent, as `tacho agents` lists them. Default: the agent of the target. */
   agent?: string | undefined;
+  /** Prompt for the agent. */
   prompt: string;
-  /** Work folder of the agent; default: the current folder. */
+  /** Working directory of the agent. Default: the current folder. */
   cwd?: string | undefined;
+  /** Model that the agent uses. Default: the agent's own choice. */
   model?: string | undefined;
-  /** What the agent may do without asking; default: what its CLI does by default. */
+  /** Actions that the agent may take without asking. Default: `'default'`, the default of its CLI. */
   approve?: ApproveMode | undefined;
   /** Passed to the agent unchanged. */
   args?: readonly string[] | undefined;
@@ -21,46 +23,88 @@ export interface RunOptions {
   env?: Readonly<Record<string, string>> | undefined;
   /** The program to start instead of the agent's own, with leading arguments. */
   command?: readonly string[] | undefined;
-  timeout_ms?: number | undefined;
-  /** Over which the run is ended. */
-  limits?: Partial<RunLimits> | undefined;
-  /** Session of the agent to go on with. */
+  /** End the run after this many milliseconds. Default: no time limit. */
+  timeoutMs?: number | undefined;
+  /** Session of the agent to continue. */
   resume?: string | undefined;
-  /** Whether text deltas are wanted. */
+  /** Whether the events include pieces of text as they arrive. Default: false. */
   stream?: boolean | undefined;
-  /** Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
-  state_dir?: string | undefined;
-  /** Keep the agent's raw output after the run is recorded. */
-  keep_raw?: boolean | undefined;
-  /** A log beside the transcript: readable lines, or the agent's stdout; default: none. */
-  stream_log?: StreamLog | undefined;
-  /** Patterns of secrets to redact, beyond the known ones. */
+  /** Folder of the record. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
+  stateDir?: string | undefined;
+  /** Keep the agent's raw output after the run is recorded. Default: false. */
+  keepRaw?: boolean | undefined;
+  /** Write a log beside the transcript: readable lines, or the agent's stdout. Default: false. */
+  streamLog?: StreamLog | undefined;
+  /** Patterns of secrets to redact, in addition to the known ones. */
   redact?: readonly string[] | undefined;
+  /** Stored with the run. */
   labels?: Readonly<Record<string, string>> | undefined;
-  /** Where the run is sent as it happens; default: nowhere. */
+  /** Collector that the run is sent to while it happens. Default: none. */
   live?: LiveRunOptions | null | undefined;
-  /** A named entry of tacho.yaml; default where no agent is named: the file's default target. */
+  /** A named entry of tacho.yaml. Default, where no agent is named: the default target of the file. */
   target?: string | undefined;
-  /** How often the agent is run again when the model API failed or it stopped at once; default: 0. */
+  /** Run the agent again, at most this many times, when the model API failed or the agent stopped at once. Default: 0. */
   retries?: number | undefined;
-  /** Before the first retry; each next one waits twice as long. Default: 2000. */
-  retry_wait_ms?: number | undefined;
-  /** Whether `say`, `interrupt` and `confirm` may reach the agent, where it can take input while it runs (LP-14). */
-  accept_input?: boolean | undefined;
-  output_mode?: OutputMode | undefined;
-  tui?: boolean | undefined;
-  events_path?: string | undefined;
-  final_output_path?: string | undefined;
-  /** Time and chance as parameters; a fixed clock and seed make the output byte-identical (RE-19). */
+  /** Milliseconds before the first retry; each further retry waits twice as long. Default: 2000. */
+  retryWaitMs?: number | undefined;
+  /** Let `say`, `interrupt` and `confirm` reach the agent, if it can take input while it runs. Default: false. */
+  acceptInput?: boolean | undefined;
+  /** Ends the run when it is aborted. */
+  signal?: AbortSignal | undefined;
+  /** Receives messages for people: why the agent is retried, problems of the live session. */
+  onNotice?: ((text: string) => void) | undefined;
+  /** Source of time, for reproducible output. Default: the system clock. */
   clock?: Clock | undefined;
+  /** Source of random bytes, for reproducible output. Default: the system. */
   random?: RandomSource | undefined;
 }
 
-/** Options of a run whose agent is known. */
-export type AgentRunOptions = RunOptions & { agent: string };
+/** Limits that end a run. Null, like undefined, is no limit; null also overrides the limit of a target. */
+export interface LimitOptions {
+  /** End the run when it has cost more than this many US dollars. */
+  maxCostUsd?: number | null | undefined;
+  /** End the run when it has used more than this many tokens. */
+  maxTokens?: number | null | undefined;
+  /** End the run at the next tool call after this many. */
+  maxToolCalls?: number | null | undefined;
+  /** End the run at the next step after this many. */
+  maxSteps?: number | null | undefined;
+  /** End the run when it makes the same call with the same input this many times. */
+  loopGuard?: number | null | undefined;
+}
 
-/** Of `RunOptions`, what has a meaning without a process. */
-export type RecordOptions = Pick<
-  RunOptions,
-  'cwd' | 'model' | 'state_dir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
-> & { agent: string; prompt?: string | undefined };
+/** The limit that each option sets in the record. */
+export const LIMIT_OF = {
+  maxCostUsd: 'cost_usd',
+  maxTokens: 'tokens',
+  maxToolCalls: 'tool_calls',
+  maxSteps: 'steps',
+  loopGuard: 'same_calls',
+} as const satisfies Record<keyof LimitOptions, keyof RunLimits>;
+
+/** Options that only the command line has: where it shows the run. */
+interface ShownRunOptions extends RunOptions {
+  outputMode?: OutputMode | undefined;
+  tui?: boolean | undefined;
+  eventsPath?: string | undefined;
+  finalOutputPath?: string | undefined;
+}
+
+/** Options of a run with a known agent. */
+export type AgentRunOptions = ShownRunOptions & { agent: string };
+
+/** The options of a run that apply without a process. */
+export interface RecordOptions
+  extends Pick<
+    RunOptions,
+    'cwd' | 'model' | 'stateDir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
+  > {
+  /** Id of the agent that the messages are of. */
+  agent: string;
+  /** The messages, as the SDK yields them. */
+  messages: AsyncIterable<unknown> | Iterable<unknown>;
+  /** Prompt that the agent was given. Default: none. */
+  prompt?: string | undefined;
+  /** Stops reading the messages when it is aborted. */
+  signal?: AbortSignal | undefined;
+}

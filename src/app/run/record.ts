@@ -5,30 +5,29 @@ import { closeRun, type RunResult } from './close-run.ts';
 import type { RecordOptions } from './options.ts';
 import type { View } from './recorder.ts';
 import { note, openRecording, pipelineOf } from './recording.ts';
-import { prepareRecord } from './request.ts';
+import { clockOf, prepareRecord, randomOf } from './request.ts';
 import type { RunControl } from './run.ts';
 import { refused } from './run-input.ts';
 
 const elsewhere = () => refused('closed', 'it is recorded here, and run elsewhere');
 
 /** Takes the messages one by one, waiting for the journal; what `abort` leaves unread is not read. */
-export function startRecord(
-  options: RecordOptions,
-  messages: AsyncIterable<unknown> | Iterable<unknown>,
-  views: readonly View[],
-): RunControl {
+export function startRecord(given: RecordOptions, views: readonly View[]): RunControl {
   let cause: string | null = null;
+  const { clock = clockOf(process.env), random = randomOf(process.env) } = given;
+  const options = { ...given, clock, random };
+  const run_id = newRunId(clock.now(), random);
 
   async function record(): Promise<RunResult> {
-    const request = await prepareRecord(options);
+    const request = await prepareRecord(options, run_id);
     const started_ms = request.clock.now();
     const started_elapsed = request.clock.elapsed();
-    const recording = openRecording(request, newRunId(started_ms, request.random), views);
+    const recording = openRecording(request, run_id, views);
     recording.journal.begin(recording.run_id);
     const pipeline = pipelineOf({ ...request, started_ms }, recording);
     let line = 0;
     try {
-      for await (const message of messages) {
+      for await (const message of given.messages) {
         line += 1;
         const raw = { channel: 'stdout' as const, line, offset: line };
         await recording.recorder.take(pipeline.record(message, raw));
@@ -46,6 +45,7 @@ export function startRecord(
   }
 
   return {
+    run_id,
     result: record(),
     input: { say: elsewhere, interrupt: elsewhere, confirm: elsewhere },
     abort(why) {

@@ -6,20 +6,27 @@ import { NO_LIMITS } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
-import { type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
+import { newRunId, type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan } from '../../model/agent.ts';
-import type { RunConfig } from '../../model/parts.ts';
+import type { RunConfig, RunLimits } from '../../model/parts.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
 import { likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
-import { programEntry } from '../config/paths.ts';
+import { needPackageFile, programEntry } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { type LiveRunConfig, sendingTo } from '../live/destination.ts';
-import type { AgentRunOptions, RecordOptions, RunOptions } from './options.ts';
+import {
+  type AgentRunOptions,
+  LIMIT_OF,
+  type LimitOptions,
+  type RecordOptions,
+  type RunOptions,
+} from './options.ts';
 
 export interface RunRequest {
+  run_id: string;
   agent: Agent;
   prompt: string;
   cwd: string;
@@ -36,7 +43,7 @@ export interface RunRequest {
   random: RandomSource;
 }
 
-/** Time and chance as the environment fixes them, for reproducible output. */
+/** The clock and the random source as the environment sets them, for reproducible output. */
 export function clockOf(env: NodeJS.ProcessEnv): Clock {
   if (!env.TACHO_FIXED_TIME) return systemClock;
   const at_ms = Date.parse(env.TACHO_FIXED_TIME);
@@ -91,16 +98,23 @@ function configOf(options: AgentRunOptions): RunConfig {
     args: [...(options.args ?? [])],
     env_names: Object.keys(options.env ?? {}).sort(),
     resume: options.resume ?? null,
-    timeout_ms: options.timeout_ms ?? null,
-    limits: { ...NO_LIMITS, ...options.limits },
-    ...(options.accept_input === true ? { accept_input: true as const } : {}),
-    output_mode: options.output_mode ?? 'human',
+    timeout_ms: options.timeoutMs ?? null,
+    limits: limitsOf(options),
+    ...(options.acceptInput === true ? { accept_input: true as const } : {}),
+    output_mode: options.outputMode ?? 'human',
     stream: options.stream ?? false,
     tui: options.tui ?? false,
-    events_path: options.events_path ?? null,
-    final_output_path: options.final_output_path ?? null,
+    events_path: options.eventsPath ?? null,
+    final_output_path: options.finalOutputPath ?? null,
     labels: { ...options.labels },
   };
+}
+
+function limitsOf(options: LimitOptions): RunLimits {
+  const limits = { ...NO_LIMITS };
+  for (const [option, limit] of Object.entries(LIMIT_OF))
+    limits[limit] = options[option as keyof LimitOptions] ?? null;
+  return limits;
 }
 
 export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {
@@ -116,21 +130,21 @@ function checkTimeout(timeout_ms: number | null): void {
 /** Before the first retry, unless said otherwise. */
 const RETRY_WAIT_MS = 2_000;
 
-function retryOf({ retries: times = 0, retry_wait_ms: wait_ms = RETRY_WAIT_MS }: RunOptions) {
+function retryOf({ retries: times = 0, retryWaitMs: wait_ms = RETRY_WAIT_MS }: RunOptions) {
   if (!Number.isSafeInteger(times) || times < 0)
     throw usage('retries must be a whole number from 0 on');
   if (!(wait_ms >= 0)) throw usage('the wait before a retry must be 0 milliseconds or more');
   return { times, wait_ms };
 }
 
-/** Contract: throws a TachoError for everything that can be known wrong before the run; starts nothing. */
-export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> {
+/** Contract: starts nothing, and throws a TachoError for every mistake that can be found before the run. */
+export async function prepareRun(options: AgentRunOptions, run_id?: string): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
   if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
-  checkTimeout(options.timeout_ms ?? null);
-  const request = requestOf(options, agent);
+  checkTimeout(options.timeoutMs ?? null);
+  const request = requestOf(options, agent, run_id);
   const { cwd, config } = request;
   checkCwd(cwd);
   const { model, approve, resume, stream, args } = config;
@@ -151,6 +165,7 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     accept_input: takesInput(agent, config),
     self,
   });
+  if (plan.args.includes(self.entry)) needPackageFile(self.entry);
   const env = { ...agentEnvironment(options), ...plan.env };
   const started = checkProgram(agent, plan, env, cwd);
   // A client program of ours starts what was asked for.
@@ -162,32 +177,37 @@ export async function prepareRun(options: AgentRunOptions): Promise<RunRequest> 
     ...request,
     env,
     plan,
-    keep_raw: options.keep_raw ?? false,
-    stream_log: options.stream_log ?? false,
-    live: options.live == null ? null : await sendingTo(options.live),
+    keep_raw: options.keepRaw ?? false,
+    stream_log: options.streamLog ?? false,
+    live: options.live == null ? null : await sendingTo(options.live, request.state_dir),
     retry: retryOf(options),
   };
 }
 
 /** What a run and the messages of an SDK have in common. */
-function requestOf(options: AgentRunOptions, agent: Agent) {
+function requestOf(options: AgentRunOptions, agent: Agent, run_id?: string) {
+  const { clock = clockOf(process.env), random = randomOf(process.env) } = options;
   return {
+    run_id: run_id ?? newRunId(clock.now(), random),
     agent,
     prompt: options.prompt,
     cwd: resolve(options.cwd ?? process.cwd()),
     config: configOf(options),
-    state_dir: resolveStateDir({ flag: options.state_dir, env: process.env }),
+    state_dir: resolveStateDir({ flag: options.stateDir, env: process.env }),
     redact: options.redact ?? [],
-    clock: options.clock ?? clockOf(process.env),
-    random: options.random ?? randomOf(process.env),
+    clock,
+    random,
   };
 }
 
 type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
 
-export async function prepareRecord(given: RecordOptions): Promise<RecordRequest> {
+export async function prepareRecord(
+  given: Omit<RecordOptions, 'messages'>,
+  run_id?: string,
+): Promise<RecordRequest> {
   const options = { ...given, prompt: given.prompt ?? '' };
-  const request = requestOf(options, await agentOf(options.agent));
+  const request = requestOf(options, await agentOf(options.agent), run_id);
   const env = agentEnvironment(options);
   return { ...request, env, keep_raw: false, stream_log: false, live: null };
 }

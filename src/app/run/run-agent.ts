@@ -3,6 +3,7 @@
  * the request says (RO-9, LP-8, LP-14). `tacho run`, the library and evals start theirs here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newRunId } from '../../lib/ids.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { RunResult } from './close-run.ts';
 import type { View } from './recorder.ts';
@@ -22,11 +23,18 @@ export interface RunWatcher {
   live?(text: string): void;
 }
 
+/** A request that is still being checked. */
+interface ComingRequest {
+  run_id: string;
+  request: Promise<RunRequest>;
+}
+
 const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
-/** Returns at once; the result is that of the last attempt. After an abort no other attempt is made. */
-export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWatcher): RunControl {
+/** Returns at once; the result is that of the last attempt. After an abort there is no further attempt. */
+export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher): RunControl {
+  let { run_id } = given;
   let running: RunControl | null = null;
   let cause: string | null = null;
   const aborted = new AbortController();
@@ -57,7 +65,7 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
   }
 
   async function attempts(): Promise<RunResult> {
-    const first = await given;
+    const first = 'request' in given ? await given.request : given;
     const { times, wait_ms } = first.retry;
     let current = FIRST_ATTEMPT;
     let tried = await attempt(first, times === 0);
@@ -69,13 +77,17 @@ export function runAgent(given: RunRequest | Promise<RunRequest>, watcher: RunWa
       await sleep(pause_ms, undefined, { signal: aborted.signal }).catch(() => {});
       if (aborted.signal.aborted) break;
       current = next;
-      const request = { ...first, config: { ...first.config, attempt: current } };
+      run_id = newRunId(first.clock.now(), first.random);
+      const request = { ...first, run_id, config: { ...first.config, attempt: current } };
       tried = await attempt(request, current.number > times);
     }
     return tried.result;
   }
 
   return {
+    get run_id() {
+      return run_id;
+    },
     input,
     result: attempts(),
     abort(why) {

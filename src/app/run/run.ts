@@ -7,7 +7,6 @@ import { endTree, listTree, type TreeRoot } from '../../capture/source/process-t
 import { readInto } from '../../capture/source/read-into.ts';
 import { Tail, waitForChange } from '../../capture/source/tail.ts';
 import { snapshotWorktree } from '../../capture/source/worktree-snapshot.ts';
-import { newRunId } from '../../lib/ids.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
@@ -25,6 +24,8 @@ import { type AgentInput, RunInput } from './run-input.ts';
 import { keepRaw } from './spool-meta.ts';
 
 export interface RunControl {
+  /** Of the run, or of the present attempt. */
+  readonly run_id: string;
   /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
   result: Promise<RunResult>;
   /** Ends the agent's process tree; a second call kills it at once. */
@@ -34,7 +35,7 @@ export interface RunControl {
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
 export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
-  const run_id = newRunId(request.clock.now(), request.random);
+  const { run_id } = request;
   const recording = openRecording(request, run_id, views);
   let spool: Spool | null = null;
   try {
@@ -48,6 +49,7 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
     const launched = await launch(request, run_id, spool);
     const running = new RunInProgress(request, recording, spool, launched);
     return {
+      run_id,
       input: running.input,
       abort: (cause) => running.abort(cause),
       result: running.recordOrEnd(before),

@@ -1,9 +1,10 @@
 /** Options of a run, completed by tacho.yaml: what is asked for goes before the target, the target before defaults. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { defined } from '../../lib/pick.ts';
 import { type Config, findConfig, loadConfig, type Target } from '../config/config.ts';
 import type { Consenting } from '../config/consent.ts';
-import type { RunOptions } from './options.ts';
+import { LIMIT_OF, type LimitOptions, type RunOptions } from './options.ts';
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
@@ -26,25 +27,24 @@ export async function withTarget<O extends Omit<RunOptions, 'prompt'>>(
     ...(defined(asked) as O),
     agent,
     target: name ?? undefined,
-    limits: { ...target?.limits, ...defined(asked.limits ?? {}) },
     args: [...(target?.args ?? []), ...(asked.args ?? [])],
     env: { ...target?.env, ...asked.env },
     redact: [...(config?.redact ?? []), ...(asked.redact ?? [])],
   };
 }
 
-/** Only what was given covers what the target says. */
-function defined<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Partial<T>;
-}
-
 function fromTarget(target: Target | null): Partial<RunOptions> {
   if (target === null) return {};
-  const { command, model, cwd, approve, timeout, stream_log, retries } = target;
-  const timeout_ms = timeout === undefined ? undefined : Math.round(timeout * 1000);
-  return { command, model, cwd, approve, timeout_ms, stream_log, retries };
+  const { command, model, cwd, approve, timeout, stream_log: streamLog, retries } = target;
+  const timeoutMs = timeout === undefined ? undefined : Math.round(timeout * 1000);
+  const limits = Object.entries(LIMIT_OF).map(([option, limit]) => [
+    option,
+    target.limits?.[limit],
+  ]);
+  return {
+    ...(Object.fromEntries(limits) as LimitOptions),
+    ...{ command, model, cwd, approve, timeoutMs, streamLog, retries },
+  };
 }
 
 /** A target chooses a program and its rights: the user must agree to the file that has it. */

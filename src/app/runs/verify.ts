@@ -16,8 +16,20 @@ import { TranscriptWriter } from './transcript-writer.ts';
 
 const FAULTS_MAX = 50;
 
-/** `faults`: what is wrong, in words. */
-export async function verifyRun(state: StateDir, run: string) {
+export interface Verified {
+  run_id: string;
+  /** Whether the record is whole. */
+  ok: boolean;
+  events: number;
+  /** Mistakes in the record, in words. */
+  faults: string[];
+  /** Null: the record has no end. */
+  completeness: Completeness | null;
+  /** Lines of the journal that were skipped while the run was read, by reason. */
+  journal: Record<string, number>;
+}
+
+export async function verifyRun(state: StateDir, run: string): Promise<Verified> {
   const run_id = await findRunId(state, run);
   using index = openIndex(state);
   const entries = readSession(state.journal, run_id, { index, to_end: true });

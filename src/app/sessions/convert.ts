@@ -50,6 +50,8 @@ export interface ConvertOptions {
   every_line?: boolean;
   /** Instead of the agent's own. */
   decoder?: Decoder;
+  /** Is shown every event. */
+  watch?: (event: Event) => void;
 }
 
 type RedactedOptions = ConvertOptions & { redactor: AnyRedactor };
@@ -85,16 +87,18 @@ function ofEvents(redactor: AnyRedactor, { byte_text }: { byte_text?: boolean })
 
 /** Events of the recording, a batch at a time; with a redactor, without its secrets. */
 export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
-  const { redactor, whole_texts = false } = options;
+  const { redactor, whole_texts = false, watch } = options;
   const gate = redactor && createGate(ofEvents(redactor, options), { whole_texts });
-  for await (const events of readEvents(options, gate))
+  for await (const events of readEvents(options, gate)) {
+    if (watch) for (const event of events) watch(event);
     yield gate === undefined ? events : events.map((event) => gate.event(event));
+  }
 }
 
 async function* readEvents(options: ConvertOptions, gate: Gate | undefined) {
   const { agent, from, input, redactor = null } = options;
   if (from === 'session' && agent.session === null) {
-    throw new TachoError('usage', `${agent.title} keeps no session files`, { stage: 'convert' });
+    throw new TachoError('usage', `${agent.title} has no session files`, { stage: 'convert' });
   }
   const pipeline = pipelineFor(options, gate);
   if (from === 'session' && typeof input === 'string') {

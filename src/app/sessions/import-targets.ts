@@ -1,10 +1,11 @@
-/** Which session files an import is about. */
+/** Finds the session files of an import. */
 import { resolve } from 'node:path';
 import { allAgents } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Agent, Memo, SessionFile } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
 import type { ImportTarget } from './import.ts';
+import { usedLast } from './last-record.ts';
 
 export type Selection =
   | { what: 'files'; paths: readonly string[] }
@@ -27,13 +28,14 @@ export async function findTargets(
   if (selection.what === 'files') return namedFiles(agents, selection.paths);
   if (selection.what === 'session') return [await namedSession(agents, selection.session_id, env)];
   const found = await listed(agents, selection.since_ms, { env, memo });
-  return selection.what === 'last' ? found.slice(-1) : found;
+  const wanted = selection.what === 'last' ? usedLast(found) : found;
+  return wanted.map(({ agent, file }) => ({ agent, path: file.path, by_name: false }));
 }
 
 async function agentsOf(agent_id: string | null): Promise<Agent[]> {
   if (agent_id === null) return (await allAgents()).filter((agent) => agent.session !== null);
   const agent = await agentOf(agent_id);
-  if (agent.session === null) throw usage(`${agent.title} keeps no session files`);
+  if (agent.session === null) throw usage(`${agent.title} has no session files`);
   return [agent];
 }
 
@@ -42,7 +44,7 @@ const usage = (text: string) => new TachoError('usage', text, { stage: 'request'
 function namedFiles(agents: readonly Agent[], paths: readonly string[]): ImportTarget[] {
   const [agent, another] = agents;
   if (agent === undefined || another !== undefined)
-    throw usage('say which agent made the files: tacho import AGENT FILE…');
+    throw usage('name the agent that wrote the files: tacho import AGENT FILES');
   return paths.map((path) => ({ agent, path: resolve(path), by_name: true }));
 }
 
@@ -51,8 +53,8 @@ async function namedSession(agents: readonly Agent[], session_id: string, env: N
     const path = await agent.session?.find({ session_id, cwd: process.cwd(), env });
     if (path != null) return { agent, path, by_name: true };
   }
-  const where = agents.map((agent) => agent.title).join(', ');
-  const text = `no session "${session_id}" where ${where} would keep it`;
+  const names = agents.map((agent) => agent.title).join(', ');
+  const text = `there is no session "${session_id}" of ${names}; tacho import --help lists where sessions are looked for`;
   throw new TachoError('not_found', text, { stage: 'request' });
 }
 
@@ -64,6 +66,5 @@ async function listed(agents: readonly Agent[], since_ms: number | null, looking
       if (since_ms === null || file.modified_ms >= since_ms) found.push({ agent, file });
     }
   }
-  found.sort((a, b) => a.file.modified_ms - b.file.modified_ms);
-  return found.map(({ agent, file }) => ({ agent, path: file.path, by_name: false }));
+  return found.sort((a, b) => a.file.modified_ms - b.file.modified_ms);
 }

@@ -53,6 +53,9 @@ export interface Imported {
   session_id: string | null;
   /** The run that holds the session now. */
   run_id: string | null;
+  /** When it began, and its first prompt, of a session that was imported now; null: not known. */
+  started_ms: number | null;
+  prompt: string | null;
   /** Imports of earlier states of the session, which are gone. */
   replaced: string[];
   /** What went wrong with which file; null when nothing did. */
@@ -165,7 +168,8 @@ class Importer {
 
   async take(target: ImportTarget): Promise<Imported> {
     const { agent, path } = target;
-    const nothing = { agent: agent.id, path, replaced: [], why: null };
+    const empty = { started_ms: null, prompt: null, replaced: [], why: null };
+    const nothing = { agent: agent.id, path, ...empty };
     this.#parts.progress?.(target, 0);
     try {
       const source = { agent, path, ...(await partsOf(agent, path, this.#memo)) };
@@ -187,7 +191,8 @@ class Importer {
     const same = this.#ledger.imported(agent.id, sha256);
     if (same !== null) {
       const replaced = this.#ledger.settle(agent.id, same.session_id);
-      return this.#settled({ ...same, state: 'known', replaced });
+      const { session_id, run_id } = same;
+      return this.#settled({ state: 'known', session_id, run_id, replaced });
     }
     const whole = await known.head(null);
     if (!whole.speaks) return silent(target, whole);
@@ -210,13 +215,16 @@ class Importer {
     if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
     const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
     const replaced = this.#ledger.settle(agent.id, session_id, outcome);
-    return this.#settled({ state: 'imported', session_id, run_id: id.run_id, replaced });
+    const { start_time_ms: started_ms } = outcome.metrics;
+    const { initial_prompt: prompt } = outcome.metadata;
+    const found = { session_id, run_id: id.run_id, started_ms, prompt, replaced };
+    return this.#settled({ ...found, state: 'imported' });
   }
 
   /** The run itself can be among those that gave way. */
-  #settled({ state, session_id, run_id, replaced }: Found & { replaced: string[] }): Found {
-    if (run_id === null || !replaced.includes(run_id))
-      return { state, session_id, run_id, replaced };
+  #settled(found: Found & { replaced: string[] }): Found {
+    const { session_id, run_id, replaced } = found;
+    if (run_id === null || !replaced.includes(run_id)) return found;
     return { state: 'older', session_id, run_id: null, replaced: [] };
   }
 

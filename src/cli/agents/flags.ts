@@ -1,4 +1,4 @@
-/** `tacho agents`: what is installed, what each adapter was checked against, what it can tell and when. */
+/** `tacho agents`: which agents are installed, the versions that tacho was checked with, and what each reports. */
 import type { Command } from 'commander';
 import { type Io, printPretty } from '../command.ts';
 
@@ -6,10 +6,10 @@ export function defineAgents(program: Command, io: Io): void {
   program
     .command('agents')
     .description(
-      'list the agents: installed or not, versions, and what of a run is known live, after it, or never',
+      'Lists the supported agents: whether each is installed, its version, and the versions that tacho was checked with. With the name of an agent: what tacho knows of its runs, and when.',
     )
-    .argument('[id]', 'only this agent, with its capability table')
-    .option('--json', 'as JSON')
+    .argument('[agent]', 'show what this agent reports, and when')
+    .option('--json', 'print the list as JSON')
     .addHelpText('after', '\nExamples:\n  $ tacho agents\n  $ tacho agents claude')
     .action(async (id: string | undefined, flags: { json?: true }) => {
       const { agentReports, agentsText } = await import('../../app/runs/agents.ts');

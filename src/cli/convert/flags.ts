@@ -1,57 +1,41 @@
-/** `tacho convert`: a recording → events, run-events, live messages, an outcome or a transcript. */
+/** `tacho convert`: the flags. The action is loaded only when it runs. */
 import { type Command, Option } from 'commander';
-import type { ConvertFrom, ConvertTo } from '../../app/sessions/convert.ts';
-import { inputOf, redactOption } from '../arguments.ts';
-import type { Io } from '../command.ts';
-
-interface Flags {
-  agent: string;
-  from: ConvertFrom;
-  to: ConvertTo;
-  stream?: true;
-  testId?: string;
-  redact?: string[];
-}
+import { redactOption } from '../arguments.ts';
+import type { Done, Io } from '../command.ts';
+import type { ConvertFlags } from './action.ts';
 
 const EXAMPLES = `
-Examples:
-  $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude --to outcome
-  $ tacho convert --agent claude --from session --to run-event session.jsonl
-  $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json
-  $ tacho convert --agent claude --to live recording.jsonl    the messages that a live run would have sent`;
+Exit codes: 0 converted · 1 the file cannot be read, or is not of this agent
 
-export function defineConvert(program: Command, io: Io): void {
+Examples:
+  $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude
+  $ tacho convert --agent claude --from session --to run-event session.jsonl
+  $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json`;
+
+export function defineConvert(program: Command, io: Io, done: Done): void {
   program
     .command('convert')
-    .description("read an agent's recorded output or session file and print tacho's record of it")
-    .argument('[file]', 'the recording; - or nothing: standard input', '-')
-    .requiredOption('--agent <id>', 'which agent made it')
+    .description(
+      "Converts an agent's output or session file to one of tacho's formats. Nothing is stored.",
+    )
+    .argument('[file]', 'the recording; "-" or nothing reads standard input', '-')
+    .requiredOption('--agent <id>', 'the agent that wrote the recording')
     .addOption(
-      new Option('--from <channel>', 'what the file is')
+      new Option('--from <channel>', 'what was recorded: its standard output or its session file')
         .choices(['stdout', 'session'])
         .default('stdout'),
     )
     .addOption(
-      new Option('--to <form>', 'what to print')
+      new Option('--to <form>', 'format to print')
         .choices(['events', 'run-event', 'live', 'outcome', 'transcript', 'agentv', 'atif'])
         .default('outcome'),
     )
-    .option('--stream', 'with --to run-event: also text deltas, as model_delta records')
-    .option('--test-id <id>', "with --to agentv: the eval's test that the rows are for")
+    .option('--stream', 'with --to run-event: include text as it arrived, as model_delta records')
+    .option('--test-id <id>', 'with --to agentv: id of the eval test that the rows belong to')
     .addOption(redactOption())
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string, flags: Flags) => {
-      const { convertTo } = await import('../../app/sessions/convert.ts');
-      const { agentOf } = await import('../../app/config/agent-of.ts');
-      const { passingRedactor } = await import('../../app/config/redaction.ts');
-      const { from, to, redact, stream = false, testId: test_id = null } = flags;
-      const agent = await agentOf(flags.agent);
-      const passing = { state_dir: io.state_flag, redact, agents: [agent] };
-      const redactor = await passingRedactor(io.env, passing);
-      const input = inputOf(file);
-      for await (const piece of convertTo({ agent, redactor, from, input, stream, test_id }, to)) {
-        await io.out.json(piece);
-        if (io.out.gone) break;
-      }
+    .action(async (file: string, flags: ConvertFlags) => {
+      const { convertCommand } = await import('./action.ts');
+      done(await convertCommand(file, flags, io));
     });
 }

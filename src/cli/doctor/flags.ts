@@ -1,4 +1,4 @@
-/** `tacho doctor`: what works here, and what to do where something does not. */
+/** `tacho doctor`: checks the machine, and says what to do about problems. */
 import type { Command } from 'commander';
 import { type Done, type Io, printPretty } from '../command.ts';
 
@@ -11,8 +11,10 @@ const SIGNS = new Map([
 export function defineDoctor(program: Command, io: Io, done: Done): void {
   program
     .command('doctor')
-    .description('check whether runs can be recorded here; exit 1 when they cannot')
-    .option('--json', 'as JSON')
+    .description(
+      'Checks whether tacho can record runs here, and says what to do about problems. Exits with 1 when it cannot.',
+    )
+    .option('--json', 'print the findings as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho doctor')
     .action(async (flags: { json?: true }) => {
       const { examine } = await import('../../app/runs/doctor.ts');

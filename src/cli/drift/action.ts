@@ -1,12 +1,14 @@
-/** What `tacho drift` does. */
+/** Runs `tacho drift`. */
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor } from '../../app/config/redaction.ts';
 import type { ConvertFrom } from '../../app/sessions/convert.ts';
 import { type Drift, driftIn, type Finding, lastSession } from '../../app/sessions/drift.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { plural } from '../../lib/figures.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { inputOf } from '../arguments.ts';
 import { type Io, printPretty } from '../command.ts';
+import { eachFile } from '../each-file.ts';
 
 export interface DriftFlags {
   last?: true;
@@ -17,24 +19,32 @@ export interface DriftFlags {
 
 export async function driftCommand(
   id: string,
-  file: string | undefined,
+  files: readonly string[],
   flags: DriftFlags,
   io: Io,
 ): Promise<number> {
   const agent = await agentOf(id);
-  if ((file === undefined) !== (flags.last === true) || (flags.last && flags.from === 'stdout'))
-    throw usage('say what to look at: a FILE, - for standard input, or --last (a session)');
+  if ((files.length === 0) !== (flags.last === true) || (flags.last && flags.from === 'stdout'))
+    throw usage('name what to compare: one or more FILES, - for standard input, or --last');
   const from = flags.from ?? (flags.last ? 'session' : 'stdout');
-  const path = file ?? (await lastSession(agent, io.env));
+  const paths = flags.last ? [await lastSession(agent, io.env)] : files;
   const redactor = await passingRedactor(io.env, { agents: [agent] });
-  const found = await driftIn({ agent, from, input: inputOf(path), redactor });
-  const findings = found.findings.map((each) => ({ ...each, what: redactor.text(each.what) }));
-  const drift = { ...found, findings };
   const { checked_versions } = agent;
-  const shown = redactor.text(path);
-  const report = { agent: agent.id, checked_versions, from, path: shown, ...drift };
-  await printPretty(io, flags, report, () => textOf(drift, shown));
-  return flags.fail && findings.length > 0 ? 1 : 0;
+  const { results, unread } = await eachFile(
+    paths,
+    async (path) => {
+      const found = await driftIn({ agent, from, input: inputOf(path), redactor });
+      const findings = found.findings.map((each) => ({ ...each, what: redactor.text(each.what) }));
+      const shown = redactor.text(path);
+      return { agent: agent.id, checked_versions, from, path: shown, ...found, findings };
+    },
+    io,
+  );
+  const reports = results.map(({ found }) => found);
+  const json = paths.length === 1 ? reports[0] : reports;
+  await printPretty(io, flags, json, () => textOf(reports, paths.length));
+  const drifted = reports.some(({ findings }) => findings.length > 0);
+  return unread > 0 || (flags.fail && drifted) ? 1 : 0;
 }
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
@@ -48,8 +58,21 @@ const WORDS: Record<Finding['code'], string> = {
   bad_line: 'bad',
 };
 
-function textOf({ findings, left_out }: Drift, path: string): string {
-  if (findings.length === 0) return `${forTerminal(path)}: nothing that tacho does not know.\n`;
+type Report = Drift & { path: string };
+
+function textOf(reports: readonly Report[], files: number): string {
+  if (files === 1) return reports.map((report) => `${linesOf(report).join('\n')}\n`).join('');
+  const parts = reports.map((report) => {
+    const lines = linesOf(report);
+    if (report.findings.length === 0) return `${lines.join('\n')}\n`;
+    return `${forTerminal(report.path)}:\n${lines.map((line) => `  ${line}\n`).join('')}`;
+  });
+  const drifted = reports.filter(({ findings }) => findings.length > 0).length;
+  return `${parts.join('')}${plural(files, 'file')}: ${drifted} with something to report\n`;
+}
+
+function linesOf({ findings, left_out, path }: Report): string[] {
+  if (findings.length === 0) return [`${forTerminal(path)}: nothing unknown, nothing missing`];
   const width = Math.max(...findings.map(({ count }) => String(count).length));
   const lines = findings.map(({ code, what, count, line, file }) => {
     const place = line === null ? '' : ` (first: ${file === null ? '' : `${file} `}line ${line})`;
@@ -58,5 +81,5 @@ function textOf({ findings, left_out }: Drift, path: string): string {
     );
   });
   if (left_out > 0) lines.push(`and at least ${left_out} more kinds`);
-  return `${lines.join('\n')}\n`;
+  return lines;
 }

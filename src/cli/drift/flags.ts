@@ -1,33 +1,38 @@
-/** `tacho drift`: what an agent says that its adapter does not know. */
+/** `tacho drift`: the flags. The action is loaded only when it runs. */
 import { type Command, Option } from 'commander';
 import type { Done, Io } from '../command.ts';
 import type { DriftFlags } from './action.ts';
 
 const EXAMPLES = `
+With several files, --json prints an array with one report per file.
+
+Exit codes: 0 no --fail, or nothing to report · 1 a file cannot be read, or --fail
+
 Examples:
-  $ tacho drift claude --last --fail            is the session used last still understood?
+  $ tacho drift claude --last --fail
+  $ tacho drift claude ~/.claude/projects/*/*.jsonl --from session
   $ claude -p "…" --output-format stream-json --verbose | tacho drift claude -`;
 
 export function defineDrift(program: Command, io: Io, done: Done): void {
   program
     .command('drift')
     .description(
-      "list what an agent's recording holds that tacho does not know, or lacks: types of records, fields, and lines that are no records",
+      'Lists what the recordings of an agent hold that tacho does not know: types of records, fields, and lines that are not records. Also lists fields that are missing.',
     )
-    .argument('<agent>', 'which agent made it')
-    .argument('[file]', 'the recording; -: standard input')
-    .option('--last', "the agent's session that was used last")
+    .argument('<agent>', 'the agent that wrote the recordings')
+    .argument('[files...]', 'the recordings; "-" reads standard input')
+    .option('--last', 'compare the session that the agent used last')
     .addOption(
       new Option(
         '--from <channel>',
-        'what the file is (default: stdout; with --last: session)',
+        'what was recorded: standard output or session file (default: stdout; with --last: session)',
       ).choices(['stdout', 'session']),
     )
-    .option('--fail', 'exit 1 when there is anything to list')
-    .option('--json', 'as JSON')
+    .option('--fail', 'exit 1 when there is anything to report')
+    .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
-    .action(async (agent: string, file: string | undefined, flags: DriftFlags) => {
+    .action(async (agent: string, files: string[], flags: DriftFlags) => {
       const { driftCommand } = await import('./action.ts');
-      done(await driftCommand(agent, file, flags, io));
+      done(await driftCommand(agent, files, flags, io));
     });
 }

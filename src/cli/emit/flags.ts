@@ -1,20 +1,26 @@
-/** `tacho emit`: any program's messages to a collector. */
+/** `tacho emit`: the flags. The action is loaded only when it runs. */
 import type { Command } from 'commander';
-import { INSECURE_HELP, numberLike, redactOption } from '../arguments.ts';
+import { AGENT_MESSAGE_TYPES } from '../../model/live-words.ts';
+import { CA_HELP, INSECURE_HELP, numberLike, redactOption, TOKEN_HELP } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { TRUST_FLAG } from '../state.ts';
 import type { EmitFlags } from './action.ts';
 
 const seconds = numberLike('a number of seconds', (value) => value >= 0);
 
-const EXAMPLES = `
-A line is a message, or the part of one that cannot be guessed: its type and its data. Time, session, number, ids are added.
+/** At most 80 columns. */
+const TYPES = [...AGENT_MESSAGE_TYPES, 'error'].join(', ').replace(/(.{1,76})(, |$)/g, '  $1$2\n');
 
-Exit codes: 0 all is stored at the collector · 1 lines were bad, or the collector refused · 2 usage
-  75 not delivered yet: what is left is in the outbox, and the next tacho sends it
-Secrets are redacted before a message is stored or sent: known shapes of keys, secret-looking variables of the environment,
-  patterns of tacho.yaml and of --redact. Everything else arrives as it was given.
-Ctrl-C ends the input, as its end would; a second one leaves at once.
+const EXAMPLES = `
+Each line is a JSON object with a type and its data. Missing fields (time, session,
+number, ids) are added. The types, described in docs/reference/live-protocol.md:
+${TYPES}
+Secrets are redacted before a message is stored or sent: keys of known formats, values
+of environment variables that look like secrets, and the patterns of tacho.yaml and
+--redact. Ctrl-C ends the input; a second Ctrl-C stops at once.
+
+Exit codes: 0 the collector stored everything · 1 bad lines, or the collector refused
+  2 usage · 75 not delivered yet: the rest is in the outbox and is sent later
 
 Examples:
   $ tacho emit --session build-7 messages.jsonl
@@ -23,18 +29,20 @@ Examples:
 export function defineEmit(program: Command, io: Io, done: Done): void {
   program
     .command('emit')
-    .description('send messages of the live protocol to a collector, one JSON object a line')
-    .argument('[file]', 'the messages; - or nothing: standard input')
-    .option('--to <url>', "the collector (default: the state folder's unix socket)")
-    .option('--session <id>', 'the session of messages that name none (default: a new one)')
-    .option('--token-file <file>', 'the token for the collector')
-    .option('--ca <file>', "certificates that vouch for the collector's")
+    .description(
+      'Sends messages of the live protocol to a collector, one JSON object per line. For programs that tacho does not start.',
+    )
+    .argument('[file]', 'the messages; "-" or nothing reads standard input')
+    .option('--to <url>', 'address of the collector (default: socket in the state folder)')
+    .option('--session <id>', 'session of messages that name none (default: a new session)')
+    .option('--token-file <file>', TOKEN_HELP)
+    .option('--ca <file>', CA_HELP)
     .option('--insecure', INSECURE_HELP)
-    .option('--no-end', 'leave the sessions open, for a later emit to go on with')
-    .option('--wait <seconds>', 'how long to wait for the acknowledgements', seconds, 30)
+    .option('--no-end', 'leave the sessions open, so that a later emit can continue them')
+    .option('--wait <seconds>', 'how long to wait for acknowledgements', seconds, 30)
     .addOption(redactOption())
-    .option('--no-redact', 'send every message as it is')
-    .option('--json', 'print what was acknowledged as JSON')
+    .option('--no-redact', 'send every message unchanged')
+    .option('--json', 'print what the collector acknowledged as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string | undefined, flags: EmitFlags) => {

@@ -1,4 +1,4 @@
-/** What `tacho eval` does: reads the files, grades, shows, and turns the result into an exit code. */
+/** The action of `tacho eval`: reads the files, grades, prints, and turns the result into an exit code. */
 import { existsSync } from 'node:fs';
 import { type Asking, needConsent } from '../../app/config/consent.ts';
 import { passingRedactor } from '../../app/config/redaction.ts';
@@ -45,6 +45,7 @@ export interface EvalFlags extends AgentRunFlags, OutputFlags {
   workers?: number;
   repeat?: number;
   failFast?: true;
+  verbose?: true;
   trust?: true;
 }
 
@@ -66,12 +67,11 @@ function checkFlags({ files, flags }: EvalInput): void {
     throw usage('give one of --target, --agent, --transcript and --run');
   if (flags.each && flags.transcript === undefined && flags.run === undefined)
     throw usage('--each goes with --transcript or --run');
-  const { limits, ...others } = agentRunOptions(flags);
-  const of_runs = Object.values({ ...others, ...limits }).some((value) => value !== undefined);
+  const of_runs = Object.values(agentRunOptions(flags)).some((value) => value !== undefined);
   if (of_runs && (flags.transcript ?? flags.run) !== undefined)
     throw usage('--transcript and --run grade what is recorded: leave out the flags for new runs');
   if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
-    throw usage('--resume goes on with its own file: leave out --results');
+    throw usage('--resume adds to its own file: leave out --results');
   for (const path of flags.transcript ?? []) checkInput(path);
 }
 
@@ -100,10 +100,10 @@ async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
     agent,
     target: agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined,
     prompt,
-    timeout_ms: test.timeout_ms ?? undefined,
+    timeoutMs: test.timeout_ms ?? undefined,
     labels: { [EVAL_TEST_LABEL]: test.id },
-    state_dir: io.state_flag,
-    output_mode: 'json' as const,
+    stateDir: io.state_flag,
+    outputMode: 'json' as const,
   };
   return withTarget(asked, actingOf(flags.trust, io));
 }
@@ -150,15 +150,31 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   }
 }
 
-/** What is done before the first agent runs; returns what is done after the last. */
+/** Agents of the same folder change each other's files. */
+function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): void {
+  const shared = files.flatMap(({ path, tests }) =>
+    tests.filter(({ workspace }) => workspace === null).map(({ id }) => ({ path, id })),
+  );
+  const [first] = shared;
+  if (first === undefined) return;
+  if ((flags.workers ?? 1) > 1)
+    throw usage(
+      `${first.path}: --workers ${flags.workers} would run agents in one folder: give the file, or the test "${first.id}", a workspace (a folder of which each run gets a copy), or leave out --workers`,
+    );
+  void io.err.write(
+    'note: the agent works in the current folder or in the cwd of its target; a workspace in the eval file gives each run a copy of a folder\n',
+  );
+}
+
+/** Prepares for the first run of an agent; returns the work after the last one. */
 async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   const { live } = agentRunOptions(flags);
-  const target = live == null ? null : await sendingTo(live);
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  const target = live == null ? null : await sendingTo(live, state_dir);
   if (target !== null) {
     const { warnInsecure } = await import('../insecure.ts');
     await warnInsecure(target.url, io);
   }
-  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
 }
 
@@ -171,14 +187,15 @@ async function evaluate(
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
   const graded = gradedOf(input, redactor);
   const runs_agents = graded.kind === 'runs';
-  const finishLeft = runs_agents ? await startAgentRuns(input) : null;
   const { files } = work;
+  if (runs_agents) checkFolders(input, files);
+  const finishLeft = runs_agents ? await startAgentRuns(input) : null;
   const runs = files.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
   );
   const total = runs_agents ? runs.reduce((sum, count) => sum + count, 0) : null;
   const progress = createProgress(io, total);
-  const rowText = createRowText(io, files);
+  const rowText = createRowText(io, files, flags.verbose ?? false);
   const human = flags.output === 'human';
   const tools = redactedTools(openTools(io.env), redactor);
   try {

@@ -1,4 +1,4 @@
-/** What `tacho eval compare` does. */
+/** The action of `tacho eval compare`. */
 import { checkInput } from '../../app/evals/files.ts';
 import { readComparable } from '../../app/evals/results.ts';
 import { type Compared, type Comparison, compare, type Figures } from '../../evals/compare.ts';
@@ -19,11 +19,11 @@ function lineOf({ id, a, b, changes }: Compared): string {
 }
 
 function textOf({ tests, counts }: Comparison): string {
-  const told = tests.filter(({ a, b, changes }) => a === null || b === null || changes.length > 0);
+  const shown = tests.filter(({ a, b, changes }) => a === null || b === null || changes.length > 0);
   const words = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([word, count]) => `${count} ${word}`);
-  return `${[...told.map(lineOf), words.join(', ') || 'nothing to compare'].join('\n')}\n`;
+  return `${[...shown.map(lineOf), words.join(', ') || 'nothing to compare'].join('\n')}\n`;
 }
 
 export async function compareCommand(

@@ -20,58 +20,98 @@ function workers(text: string): number {
 const share = numberLike('a number from 0 to 1', (value) => value >= 0 && value <= 1);
 
 const EXAMPLES = `
-Exit codes: 0 every test passed · 1 one failed · 2 a bad file, with line and field · 130 cancelled
+Exit codes:
+  0 every test passed; 1 not every test passed; 2 mistake in a file or flag; 130 cancelled
 
 Examples:
+  $ tacho eval init
+  $ tacho eval evals/first.yaml --agent demo
   $ tacho eval evals/skills.yaml --target review
   $ tacho eval evals/skills.yaml --transcript .tacho/transcripts/*/*.jsonl --each
   $ tacho eval evals/skills.yaml --run last --junit report.xml
   $ tacho eval evals/skills.yaml --target review --repeat 5 --results now.jsonl
   $ tacho eval compare before.jsonl now.jsonl --fail-on-regression`;
 
+const GROUPS = {
+  runs: 'Which runs to grade:',
+  grading: 'Grading:',
+  output: 'Output:',
+  limits: 'Limits and retries of new runs:',
+  live: 'New runs, live:',
+} as const;
+
 export function defineEval(program: Command, io: Io, done: Done): void {
   const command = program
     .command('eval')
-    .description('grade runs: those that tests ask for, recorded ones, or transcripts')
+    .description('run tests with an agent, or grade recorded runs and transcripts')
     .argument('[file...]', 'eval files')
-    .option('--target <name>', 'run the tests with this entry of tacho.yaml')
-    .option('--agent <id>', 'run the tests with this agent')
-    .option('--transcript <file...>', 'grade the transcripts in these files instead')
-    .option('--each', 'grade every transcript by every test')
-    .option('--run <run...>', 'grade recorded runs: ids, beginnings of ids, or last')
-    .option('--threshold <x>', 'score from which a test passes (default: 0.8)', share)
-    .option('--repeat <n>', 'run each test so many times', whole)
-    .option('--workers <n>', 'so many at a time (default: 1 agent, 4 gradings)', workers)
+    .option(...TRUST_FLAG)
+    .optionsGroup(GROUPS.runs)
+    .option('--target <name>', 'start a run per test with this target of tacho.yaml')
+    .option('--agent <id>', 'start a run per test with this agent')
+    .option('--run <run...>', 'grade recorded runs: last, last~1, ids or their beginnings')
+    .option('--transcript <file...>', 'grade the transcripts in these files')
+    .option('--each', 'grade every recorded run or transcript by every test')
+    .optionsGroup(GROUPS.grading)
+    .option('--threshold <x>', 'score from which a test passes, 0 to 1 (default: 0.8)', share)
+    .option('--repeat <n>', 'run each test N times', whole)
+    .option(
+      '--workers <n>',
+      'run N agents at a time, which needs a workspace in the eval file (default: 1), or grade N transcripts at a time (default: 4)',
+      workers,
+    )
     .option('--fail-fast', 'stop at the first test that fails')
-    .option('--results <path>', 'write one JSON line a result, as they come')
-    .option('--resume <path>', 'write results there, and leave out what it has already')
-    .option('--junit <path>', 'write JUnit XML')
-    .option('--github', 'annotations and a step summary (default: in GitHub Actions)')
-    .option('--no-github', 'neither')
+    .optionsGroup(GROUPS.output)
+    .option('-v, --verbose', 'also list the assertions that pass')
     .addOption(
       new Option('--output <mode>', 'human text, or one JSON object')
         .choices(OUTPUT_MODES)
         .default('human'),
-    );
-  limitFlags(liveFlags(command))
+    )
+    .option('--results <path>', 'write one JSON line per result, each as soon as it is known')
+    .option(
+      '--resume <path>',
+      'resume an interrupted eval: skip the results in this file, add the rest',
+    )
+    .option('--junit <path>', 'write a JUnit XML report')
+    .option('--github', 'write annotations and a step summary (default: in GitHub Actions)')
+    .option('--no-github', 'do not write annotations or a step summary')
+    .optionsGroup(GROUPS.limits);
+  limitFlags(command).optionsGroup(GROUPS.live);
+  liveFlags(command)
     .option(...ACCEPT_INPUT_FLAG)
-    .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: EvalFlags) => {
       const { evalCommand } = await import('./action.ts');
       done(await evalCommand({ files, flags, io }));
     });
+  defineInit(command, io, done);
   defineCompare(command, io, done);
+}
+
+function defineInit(parent: Command, io: Io, done: Done): void {
+  parent
+    .command('init')
+    .description('write a first eval file with comments; existing files are kept')
+    .argument('[folder]', 'folder to write to', 'evals')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tacho eval init && tacho eval evals/first.yaml --agent demo',
+    )
+    .action(async (folder: string) => {
+      const { initCommand } = await import('./init.ts');
+      done(await initCommand(folder, io));
+    });
 }
 
 function defineCompare(parent: Command, io: Io, done: Done): void {
   parent
     .command('compare')
-    .description('compare two results files: what got better, worse, dearer, slower')
-    .argument('<a>', 'the results before')
-    .argument('<b>', 'the results now')
-    .option('--fail-on-regression', 'exit 1 when a test got worse')
-    .option('--json', 'as JSON')
+    .description('compare two results files: better, worse, more expensive, slower')
+    .argument('<before>', 'results file of the earlier eval')
+    .argument('<after>', 'results file of the later eval')
+    .option('--fail-on-regression', 'exit with 1 when a test got worse')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       '\nExample:\n  $ tacho eval compare main.jsonl now.jsonl --fail-on-regression',

@@ -1,4 +1,4 @@
-/** What an eval came to, on standard output, as JUnit XML and in GitHub Actions. */
+/** The result of an eval: on standard output, as JUnit XML and in GitHub Actions. */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { EvalResult } from '../../app/evals/eval.ts';

@@ -1,17 +1,20 @@
 /** The results of an eval for people, for CI, for GitHub. */
 
 import type { EvalResult } from '../../app/evals/eval.ts';
-import type { EvalReport, EvalRow, TestSummary } from '../../evals/results.ts';
-import type { AssertionResult, EvalFile } from '../../evals/types.ts';
+import type { EvalReport, EvalRow, TestSummary, Total, Totals } from '../../evals/results.ts';
+import { reaches } from '../../evals/score.ts';
+import type { AssertionResult, EvalFile, Verdict } from '../../evals/types.ts';
 import { createColours } from '../../lib/colours.ts';
-import { costText, durationText, knownText, plural } from '../../lib/figures.ts';
-import { oneLine } from '../../lib/terminal-text.ts';
+import { costText, countText, durationText, knownText, plural } from '../../lib/figures.ts';
+import { oneLine, wrapLines } from '../../lib/terminal-text.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
 import { type JunitCase, junitXml } from '../../projections/junit.ts';
 import type { Io } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
-const REASON_COLUMNS = 160;
+/** Reasons are wrapped, not cut; one this long quotes something. */
+const REASON_CHARS_MAX = 600;
+const INDENT = '      ';
 
 const failedOf = (assertions: readonly AssertionResult[]) =>
   assertions.filter(({ verdict }) => verdict === 'fail');
@@ -19,37 +22,76 @@ const labelOf = ({ type, name }: AssertionResult) => (name === type ? type : `${
 const placeOf = ({ transcript, transcript_line }: TestSummary | EvalRow) =>
   transcript === null ? null : `${transcript}:${transcript_line}`;
 
-/** One line a result, and below it why it failed. */
-export function createRowText(io: Io, files: readonly EvalFile[]) {
+const atMost = (text: string) => oneLine(text, REASON_CHARS_MAX);
+
+/** `0.91`, and where the score is the reason of a failure, `0.91 < 0.95`. */
+function scoreText({ verdict, score, threshold, error }: EvalRow | TestSummary): string {
+  const low = verdict === 'fail' && error === null && !reaches(score, threshold);
+  return low ? `${score.toFixed(2)} < ${threshold.toFixed(2)}` : score.toFixed(2);
+}
+
+/** One line per result. Below it are the assertions that failed, also of a test that passed; with `verbose`, all of them. */
+export function createRowText(io: Io, files: readonly EvalFile[], verbose: boolean) {
   const colour = createColours(io.colour);
   const lengths = files.flatMap(({ tests }) => tests.map(({ id }) => id.length + 3));
   const width = Math.min(ID_COLUMNS_MAX, Math.max(0, ...lengths));
+  const mark = (verdict: Verdict) =>
+    verdict === 'pass' ? colour.green('pass') : colour.red('fail');
+  // A log is searched: there a reason stays on one line.
+  const lines = (text: string, indent: number) =>
+    io.out_is_terminal ? wrapLines(text, io.width - indent) : [text];
+  const assertionLines = (one: AssertionResult) => {
+    const must = one.required ? ', required' : '';
+    const text = `${labelOf(one)} (${one.score.toFixed(2)}${must}): ${atMost(one.reason)}`;
+    const [first = '', ...rest] = lines(text, INDENT.length * 2);
+    return [
+      `${INDENT}${mark(one.verdict)}  ${first}`,
+      ...rest.map((line) => `${INDENT}${INDENT}${line}`),
+    ];
+  };
   return (row: EvalRow, name: string): string => {
-    const passed = row.verdict === 'pass';
-    const mark = passed ? colour.green('pass') : colour.red('FAIL');
+    const verdict = row.verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
     const where = placeOf(row) ?? row.run_id ?? '';
-    const head = `${mark}  ${oneLine(name, ID_COLUMNS_MAX).padEnd(width)}  ${row.score.toFixed(2)}  ${colour.dim(oneLine(where, 100))}`;
-    const why = passed
-      ? []
-      : failedOf(row.assertions).map((one) => `${labelOf(one)}: ${one.reason}`);
-    if (row.error !== null) why.unshift(row.error);
-    return `${[head, ...why.map((line) => `      ${oneLine(line, REASON_COLUMNS)}`)].join('\n')}\n`;
+    const head = `${verdict}  ${oneLine(name, ID_COLUMNS_MAX).padEnd(width)}  ${scoreText(row)}  ${colour.dim(oneLine(where, 100))}`;
+    const error = row.error === null ? [] : lines(atMost(row.error), INDENT.length);
+    const shown = verbose ? row.assertions : failedOf(row.assertions);
+    const below = [...error.map((line) => `${INDENT}${line}`), ...shown.flatMap(assertionLines)];
+    return `${[head.trimEnd(), ...below].join('\n')}\n`;
   };
 }
 
+/** `$0.42 (2 of 5 runs unknown)` */
+function totalText({ sum, unknown }: Total, runs: number, text: (sum: number) => string): string {
+  if (sum === null) return 'unknown';
+  return unknown === 0 ? text(sum) : `${text(sum)} (${unknown} of ${runs} runs unknown)`;
+}
+
+function figuresText({ runs, cost_usd, tokens, duration_ms }: Totals): string {
+  const figures = [
+    plural(runs, 'run'),
+    `cost ${totalText(cost_usd, runs, costText)}`,
+    `tokens ${totalText(tokens, runs, countText)}`,
+    `agent time ${totalText(duration_ms, runs, durationText)}`,
+  ];
+  return figures.join(', ');
+}
+
+const countsText = ({ tests, passed, failed }: EvalReport) =>
+  `${plural(tests.length, 'test')}: ${passed} passed, ${failed} failed`;
+
 export function totalsText({ report, stopped }: EvalResult, io: Io): string {
   const colour = createColours(io.colour);
-  const { tests, passed, failed } = report;
-  const repeated = tests
+  const repeated = report.tests
     .filter(({ runs }) => runs.length > 1)
     .map((test) => {
       const good = test.runs.filter(({ verdict }) => verdict === 'pass').length;
-      const said = test.verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
-      return `${said}  ${oneLine(test.id, ID_COLUMNS_MAX)}: ${good} of ${test.runs.length} runs passed, mean score ${test.score.toFixed(2)}`;
+      const verdict = test.verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
+      return `${verdict}  ${oneLine(test.id, ID_COLUMNS_MAX)}: ${good} of ${test.runs.length} runs passed, mean score ${scoreText(test)}`;
     });
-  const counts = `${plural(tests.length, 'test')}: ${passed} passed, ${failed} failed`;
-  const rest = stopped ? '; stopped before the others' : '';
-  return `${[...repeated, `${counts}${rest}`].join('\n')}\n`;
+  const counts = `${countsText(report)}${stopped ? '; stopped before the others' : ''}`;
+  const { totals } = report;
+  const lines = [...repeated, counts, ...(totals.runs === 0 ? [] : [figuresText(totals)])];
+  return `${lines.join('\n')}\n`;
 }
 
 const linesOf = ({ assertions, error }: TestSummary): string[] => [
@@ -60,7 +102,7 @@ const linesOf = ({ assertions, error }: TestSummary): string[] => [
 const problemOf = (test: TestSummary): JunitCase['problem'] => {
   if (test.verdict === 'pass') return null;
   const lines = linesOf(test);
-  const score = `score ${test.score.toFixed(2)}`;
+  const score = `score ${scoreText(test)}`;
   const facts = failedOf(test.assertions).flatMap(({ evidence }) =>
     evidence.map(({ text, passed }) => `  ${passed ? '+' : '-'} ${text}`),
   );
@@ -104,11 +146,12 @@ export function annotationsOf(
     }));
 }
 
-export function stepSummaryOf({ tests, passed, failed }: EvalReport): string {
+export function stepSummaryOf(report: EvalReport): string {
+  const { tests, failed, totals } = report;
   const rows = tests.map((test) => [
     test.verdict === 'pass' ? '✅' : '❌',
     markdownText(test.id),
-    test.score.toFixed(2),
+    scoreText(test),
     test.runs.length > 1 ? `${Math.round(test.pass_rate * 100)} % of ${test.runs.length}` : '',
     knownText(test.cost_usd, costText),
     knownText(test.duration_ms, durationText),
@@ -117,7 +160,7 @@ export function stepSummaryOf({ tests, passed, failed }: EvalReport): string {
   return summaryMarkdown([
     {
       title: failed === 0 ? 'Evals passed' : 'Evals failed',
-      text: `${plural(tests.length, 'test')}: ${passed} passed, ${failed} failed.`,
+      text: `${countsText(report)}. ${figuresText(totals)}.`,
       table: { head: ['', 'test', 'score', 'pass rate', 'cost', 'duration', 'why'], rows },
     },
   ]);

@@ -1,9 +1,8 @@
-/** What `tacho import` does. */
-
+/** Runs `tacho import`. */
 import { text } from 'node:stream/consumers';
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor, patternsIn } from '../../app/config/redaction.ts';
-import { type Imported, type ImportTarget, importSessions } from '../../app/sessions/import.ts';
+import { type ImportTarget, importSessions } from '../../app/sessions/import.ts';
 import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -14,6 +13,7 @@ import { redactFields } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
 import { sayTo } from '../state.ts';
+import { sessionText, Tally } from './report.ts';
 
 export interface ImportFlags {
   session?: string;
@@ -23,6 +23,7 @@ export interface ImportFlags {
   force?: true;
   redact?: string[];
   json?: true;
+  verbose?: true;
   jobs: number;
   /** Part of an import with several jobs: the targets come on standard input. */
   share?: true;
@@ -36,7 +37,7 @@ async function sharedTargets(): Promise<ImportTarget[]> {
   return Promise.all(
     lines.map(async (line) => {
       const { agent, path, by_name } = (jsonIn(line) ?? {}) as Partial<ShareLine>;
-      if (typeof path !== 'string') throw usage('--share is for tacho import --jobs alone');
+      if (typeof path !== 'string') throw usage('--share is only for tacho import --jobs');
       return { agent: await agentOf(String(agent)), path, by_name: by_name === true };
     }),
   );
@@ -51,17 +52,16 @@ function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
   if (all) selections.push({ what: 'all', since_ms });
   const [selection] = selections;
   if (selection === undefined || selections.length > 1)
-    throw usage('say what to import: --last, --all, --session ID, or AGENT FILE…, one of them');
-  if (since_ms !== null && !('since_ms' in selection))
-    throw usage('--since goes with --all or --last');
+    throw usage('name what to import: --last, --all, --session ID, or AGENT FILES');
+  if (since_ms !== null && !('since_ms' in selection)) throw usage('--since needs --all or --last');
   return selection;
 }
 
-/** Between two notes of how far it is: often enough to see it move. */
+/** Between two updates of the progress line. */
 const NOTE_EVERY_MS = 100;
 const CLEAR_LINE = '\r\x1b[K';
 
-/** How far it is, on one line of a terminal; nothing elsewhere. */
+/** A progress line on a terminal; nothing elsewhere. */
 class Progress {
   readonly #io: Io;
   readonly #total: number;
@@ -106,7 +106,7 @@ export async function importCommand(
   const agents = [...new Set(targets.map(({ agent }) => agent))];
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag, redact, agents });
   const progress = new Progress(io, targets.length);
-  const counts = new Map<Imported['state'], number>();
+  const tally = new Tally();
   let done = 0;
   const options = {
     state_dir,
@@ -126,40 +126,20 @@ export async function importCommand(
   for await (const given of importing(targets, options)) {
     const imported = redactFields(given, redactor, OWN_FIELDS);
     done += 1;
-    counts.set(imported.state, (counts.get(imported.state) ?? 0) + 1);
-    const line = flags.json ? '' : lineOf(imported);
-    if (line !== '' || flags.json) progress.clear();
-    if (flags.json) await io.out.json(`${JSON.stringify(imported)}\n`);
-    else await (imported.state === 'failed' ? io.err : io.out).write(line);
+    tally.add(imported);
+    if (flags.json) {
+      progress.clear();
+      await io.out.json(`${JSON.stringify(imported)}\n`);
+    } else if (imported.state === 'failed') {
+      progress.clear();
+      await io.err.write(`error: ${forTerminal(imported.why ?? imported.path)}\n`);
+    } else if (flags.verbose) {
+      progress.clear();
+      await io.out.write(sessionText(imported));
+    }
   }
   progress.clear();
-  if (!flags.json) await io.out.write(summary(counts));
-  // Whoever started a share counts what failed; an exit code of its own says that the share did.
-  return counts.has('failed') && !flags.share ? 1 : 0;
-}
-
-function lineOf({ state, agent, path, run_id, replaced, why }: Imported): string {
-  if (state === 'failed') return `error: ${forTerminal(why ?? path)}\n`;
-  if (state !== 'imported') return '';
-  const instead = replaced.length === 0 ? '' : ` (instead of ${replaced.join(', ')})`;
-  return `${run_id}  ${agent.padEnd(8)} ${forTerminal(path)}${instead}\n`;
-}
-
-const WORDS: Record<Imported['state'], string> = {
-  imported: 'imported',
-  known: 'imported before',
-  recorded: 'recorded by tacho itself',
-  shared: 'with nothing of their own',
-  older: 'replaced by a later state',
-  deleted: 'deleted before',
-  empty: 'empty',
-  failed: 'failed',
-};
-
-function summary(counts: ReadonlyMap<Imported['state'], number>): string {
-  if (counts.size === 0) return 'No sessions found.\n';
-  const parts = Object.entries(WORDS)
-    .map(([state, words]) => [counts.get(state as Imported['state']), words])
-    .filter(([count]) => count !== undefined);
-  return `${parts.map(([count, words]) => `${count} ${words}`).join(', ')}.\n`;
+  if (!flags.json) await io.out.write(tally.text());
+  // The process that started a share counts failed sessions; an exit code of the share means that the share itself failed.
+  return tally.failed && !flags.share ? 1 : 0;
 }

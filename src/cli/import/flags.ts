@@ -1,16 +1,27 @@
-/** `tacho import`: sessions that agents kept → runs. */
+/** `tacho import`: the flags. The action is loaded only when it runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SESSION_PLACES } from '../../agents/session-places.ts';
 import { APP_LIMITS } from '../../app/limits.ts';
 import { FORCE_FLAG, redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { timeArgument } from '../run-filter.ts';
 import type { ImportFlags } from './action.ts';
 
+const PLACES = Object.entries(SESSION_PLACES)
+  .map(([agent, where]) => `  ${agent.padEnd(9)} ${where}`)
+  .join('\n');
+
 const EXAMPLES = `
+Sessions are looked for in:
+${PLACES}
+
+Exit codes: 0 done · 1 a session cannot be read · 2 usage
+
 Examples:
-  $ tacho import --last                         the session that was used last, of any agent
-  $ tacho import claude --all --since 2026-11-01
-  $ tacho import pi session.jsonl`;
+  $ tacho import --last                        the session that was used last
+  $ tacho import --all --since yesterday       every session used since then
+  $ tacho import claude --all --verbose        one line per session
+  $ tacho import pi session.jsonl              a file from elsewhere`;
 
 function jobs(text: string): number {
   const most = APP_LIMITS.import_jobs_max;
@@ -24,27 +35,26 @@ export function defineImport(program: Command, io: Io, done: Done): void {
   program
     .command('import')
     .description(
-      'store sessions that agents kept as runs; importing again adds nothing; exit 1 when one could not be read',
+      'Stores sessions that agents recorded themselves as runs. Importing a session again adds nothing; a session that has grown replaces its earlier import.',
     )
-    .argument('[agent]', 'whose sessions; default: those of all agents')
-    .argument('[files...]', 'session files, wherever they lie')
-    .option('--session <id>', 'the session with this id')
-    .option('--last', 'the session that was used last')
-    .option('--all', 'all sessions where the agents keep them')
+    .argument('[agent]', 'import sessions of this agent (default: of all agents)')
+    .argument('[files...]', 'session files from any folder')
+    .option('--last', 'import the session that was used last')
+    .option('--all', 'import every session')
+    .option('--session <id>', 'import the session with this id')
     .option(
       '--since <time>',
       'with --all or --last: only sessions used since then: 2026-11-01, 12h, 2d, yesterday',
       (text: string) => timeArgument(text).from_ms,
     )
     .addOption(
-      new Option('--jobs <n>', 'import with this many processes at once')
-        .default(1)
-        .argParser(jobs),
+      new Option('--jobs <n>', 'import with N processes at once').default(1).argParser(jobs),
     )
     .addOption(new Option('--share').hideHelp())
     .option(...FORCE_FLAG)
     .addOption(redactOption())
-    .option('--json', 'as JSON lines')
+    .option('--verbose', 'print a line per session: state, run, date, agent, prompt, path')
+    .option('--json', 'print a JSON object per session, one per line')
     .addHelpText('after', EXAMPLES)
     .action(async (agent: string | undefined, files: string[], flags: ImportFlags) => {
       const { importCommand } = await import('./action.ts');

@@ -1,4 +1,4 @@
-/** What `tacho review` does. */
+/** Runs `tacho review`. */
 import { passingRedactor } from '../../app/config/redaction.ts';
 import {
   findSampled,
@@ -11,7 +11,9 @@ import {
 } from '../../app/live/review.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
+import { isoTime } from '../../lib/iso-time.ts';
 import { jsonIn } from '../../lib/json.ts';
+import { localTime } from '../../lib/local-time.ts';
 import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -46,13 +48,25 @@ export async function reviewCommand(flags: ReviewFlags, io: Io): Promise<number>
   if (!io.in_is_terminal || !io.out_is_terminal)
     throw new TachoError(
       'not_a_terminal',
-      'there is nobody to ask: use --list, and tacho review accept|reject SESSION SEQ',
+      'tacho review asks on a terminal; elsewhere use --list, and tacho review accept|reject SESSION SEQ',
       { stage: 'review' },
     );
+  const before = await reviewTally(state_dir, session);
+  if (before.sampled === 0) return nothing(io);
+  if (before.open > 0) await io.out.write(CRITERIA);
   await ask(state_dir, session, io, redactor);
   const { sampled, accepted, rejected, open } = await reviewTally(state_dir, session);
   const counts = `${accepted} accepted, ${rejected} rejected, ${open} open`;
   await io.out.write(`${plural(sampled, 'sampled message')}: ${counts}\n`);
+  return 0;
+}
+
+const CRITERIA = `Accept a message when it says what really happened. Compare it with the run
+(tacho show SESSION), with the files, or with the terminal of the agent.
+`;
+
+async function nothing(io: Io): Promise<number> {
+  await io.out.write('No sampled messages: one in a hundred stored messages is drawn.\n');
   return 0;
 }
 
@@ -62,32 +76,44 @@ async function list(
   io: Io,
   redactor: Redactor,
 ): Promise<number> {
+  let any = false;
   for await (const message of messages) {
     if (io.out.gone) break;
+    any = true;
     const sampled = redactRecord(message, redactor);
     await print(io, flags, sampled, () => rowOf(sampled));
   }
-  return 0;
+  return any || flags.json ? 0 : nothing(io);
 }
 
 function rowOf({ session_id, seq, text, review }: Sampled): string {
   const note = review?.note ? ` (${oneLine(review.note, 60)})` : '';
   const word = review?.verdict ?? 'open';
-  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}${note}  ${oneLine(text, 80)}\n`;
+  const { time, type } = aboutOf(text);
+  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}  ${time}  ${type}${note}  ${oneLine(text, 80)}\n`;
 }
 
-/** Readable, and harmless whatever stands in it. */
+/** When a message was made, and of which type it is. */
+function aboutOf(text: string): { time: string; type: string } {
+  const { timestamp, type } = (jsonIn(text) ?? {}) as Record<string, unknown>;
+  const at_ms = typeof timestamp === 'string' ? (isoTime(timestamp) ?? null) : null;
+  const shown_type = typeof type === 'string' ? oneLine(type, 40) : 'no type';
+  return { time: localTime(at_ms) ?? 'unknown time', type: shown_type };
+}
+
+/** The message as people read it; foreign text is made harmless. */
 function shown({ session_id, seq, text }: Sampled): string {
   const value = jsonIn(text);
   const pretty = value === undefined ? text : JSON.stringify(value, null, 2);
   const more = pretty.length - TEXT_CHARS_MAX;
   const cut = more > 0 ? `${pretty.slice(0, TEXT_CHARS_MAX)}\n… ${more} characters more` : pretty;
-  return `\n${forTerminal(session_id)}, number ${seq}\n${forTerminal(cut)}\n`;
+  const { time, type } = aboutOf(text);
+  return `\nSession ${forTerminal(session_id)}, message ${seq}, ${time}: ${type}\n${forTerminal(cut)}\n`;
 }
 
 type Word = ReviewVerdict | 'skip' | 'quit';
 
-/** Whole words or their first letters: a note that was typed too early is no verdict. */
+/** Whole words or their first letters: text that was typed too early is not a verdict. */
 const WORDS: ReadonlyMap<string, Word> = new Map(
   Object.entries({
     accept: 'accepted',
@@ -114,7 +140,7 @@ async function ask(state_dir: string, session: string | null, io: Io, redactor: 
       const word = await verdictOf(answer);
       if (word === 'quit') return;
       if (word === 'skip') continue;
-      const note = (await answer('note (may be empty): ')) || null;
+      const note = (await answer('Note (may be empty): ')) || null;
       const { session_id, seq } = sampled;
       const at = new Date().toISOString();
       saveReview(state_dir, { session_id, seq, verdict: word, note, at });
@@ -126,14 +152,14 @@ async function ask(state_dir: string, session: string | null, io: Io, redactor: 
 
 async function verdictOf(answer: (question: string) => Promise<string | null>): Promise<Word> {
   for (;;) {
-    const word = await answer('accept, reject, skip or quit? [a/r/s/q] ');
+    const word = await answer('Accept, reject, skip or quit? [a/r/s/q] ');
     if (word === null) return 'quit';
     const meant = WORDS.get(word.toLowerCase());
     if (meant !== undefined) return meant;
   }
 }
 
-/** What is typed, line by line. */
+/** The lines that are typed. */
 async function* typedLines(): AsyncGenerator<string, undefined> {
   let held = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {

@@ -1,13 +1,18 @@
-/** `tacho review`: a person looks at the sampled messages (CF-5). */
+/** `tacho review`: the flags. A person judges the sampled messages (CF-5). */
 import type { Command } from 'commander';
 import { numberLike } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import type { ReviewFlags } from './action.ts';
 
 const EXAMPLES = `
+Accept a message when it says what really happened: compare it with the run
+(tacho show SESSION), with the files, or with the terminal of the agent. Reject it when
+something in it is wrong or missing, and say what with a note. The counts are part of
+tacho validate --stored.
+
 Examples:
-  $ tacho review                                       one sampled message after the other
-  $ tacho review --list                                which are open, and what was said of the others
+  $ tacho review                                       ask about one after the other
+  $ tacho review --list                                list them with their verdicts
   $ tacho review reject SESSION 17 --note "wrong diff"`;
 
 const seqOf = numberLike('a number from 1 on', (seq) => Number.isSafeInteger(seq) && seq >= 1);
@@ -16,11 +21,11 @@ export function defineReview(program: Command, io: Io, done: Done): void {
   const review = program
     .command('review')
     .description(
-      'look at one of a hundred messages that the collector stored, and accept or reject each; the tallies are in tacho validate --stored',
+      'Shows a sample of the messages that the collector stored, one in a hundred, and asks whether each is right.',
     )
     .option('--list', 'list the sampled messages instead of asking')
-    .option('--json', 'with --list: one JSON object a line')
-    .option('--session <id>', 'only of this session')
+    .option('--json', 'with --list: print a JSON object per message, one per line')
+    .option('--session <id>', 'only messages of this session')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ReviewFlags) => {
       const { reviewCommand } = await import('./action.ts');
@@ -30,10 +35,11 @@ export function defineReview(program: Command, io: Io, done: Done): void {
     const verdict = `${name}ed` as const;
     review
       .command(name)
-      .description(`say of one sampled message that it is ${verdict}`)
-      .argument('<session>', 'its session')
-      .argument('<seq>', 'its number', seqOf)
-      .option('--note <text>', 'why')
+      .description(`Marks one sampled message as ${verdict}.`)
+      .argument('<session>', 'session id of the message, as in tacho review --list')
+      .argument('<seq>', 'number of the message in its session', seqOf)
+      .option('--note <text>', 'reason for the verdict, stored with it')
+      .addHelpText('after', `\nExample:\n  $ tacho review ${name} build-7 17 --note "checked"`)
       .action(
         async (session_id: string, seq: number, { note = null }: { note?: string | null }) => {
           const { sayCommand } = await import('./action.ts');

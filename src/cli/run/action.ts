@@ -111,10 +111,12 @@ async function runRecorded(input: RunArguments, progress: { show: Show | null })
       files.final === null ? null : writeFinal(files.final, message, flags, io),
       ...(await tellCi(result.outcome, flags, io)),
     ].filter((text) => text !== null);
+    await show.left();
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
     return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
   } finally {
     release();
+    await progress.show?.close();
     await finishLeft((text) => io.err.write(text));
     for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
   }
@@ -129,13 +131,13 @@ async function optionsOf({ flags, io, args, prompt }: RunArguments) {
     ...agentRunOptions(flags),
     ...{ agent, target, model, cwd, approve, args, env, resume, stream, redact, tui },
     command: flags.command === undefined ? undefined : [placed(flags.command)],
-    timeout_ms: inMs(flags.timeout),
-    state_dir: io.state_flag,
-    keep_raw: flags.keepRaw,
+    timeoutMs: inMs(flags.timeout),
+    stateDir: io.state_flag,
+    keepRaw: flags.keepRaw,
     labels: flags.label,
-    output_mode: flags.output,
-    events_path: flags.events,
-    final_output_path: flags.finalOutput,
+    outputMode: flags.output,
+    eventsPath: flags.events,
+    finalOutputPath: flags.finalOutput,
   };
   const options = await withTarget(asked, actingOf(flags.trust, io));
   return { ...options, prompt: await promptOf(prompt, io) };

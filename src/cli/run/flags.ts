@@ -41,7 +41,7 @@ export function defineRun(program: Command, io: Io, done: Done): void {
         .choices(OUTPUT_MODES)
         .default('human'),
     )
-    .option('--tui', 'a full-screen live view')
+    .option('--tui', 'show the run full-screen; q leaves the view, the run continues')
     .addOption(
       new Option(
         '--approve <what>',

@@ -11,6 +11,7 @@ import { openStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
 import { createPresenter, type PresentOptions } from '../present.ts';
 import { sayOfLive } from '../run-options.ts';
+import type { TuiView } from './tui-view.ts';
 
 const WARNING_CHARS_MAX = 300;
 
@@ -20,10 +21,6 @@ export interface ShowOptions extends PresentOptions {
   /** The file of --events. */
   events: FdWriter | null;
   onInterrupt(): void;
-}
-
-interface Shown extends View {
-  close(): Promise<void>;
 }
 
 /**
@@ -36,7 +33,9 @@ export class Show implements RunWatcher {
   readonly live: (text: string) => void;
   readonly #io: Io;
   readonly #options: ShowOptions;
-  #shown: Shown | null = null;
+  #shown: View | null = null;
+  /** One for all attempts. */
+  #tui: TuiView | null = null;
   #last = true;
   /** The last events of an attempt; where the journal failed, they are only here. */
   #end: readonly Event[] = [];
@@ -44,7 +43,7 @@ export class Show implements RunWatcher {
   constructor(io: Io, options: ShowOptions) {
     this.#io = io;
     this.#options = options;
-    this.live = sayOfLive(io);
+    this.live = sayOfLive({ err: { write: (text) => this.#say(text) } });
   }
 
   async views(last: boolean): Promise<View[]> {
@@ -65,11 +64,22 @@ export class Show implements RunWatcher {
   async ended(result: RunResult | null): Promise<void> {
     for (const { view, why } of result?.failed_views ?? [])
       await this.#warn(`${view} failed: ${why}; the run is recorded: see tacho replay`);
-    await this.#quietly(() => this.#shown?.close());
+    if (result === null) await this.close();
   }
 
   async retrying(text: string): Promise<void> {
-    await this.#io.err.write(`tacho: ${text}\n`);
+    await this.#say(`tacho: ${text}\n`);
+  }
+
+  /** After the run: waits until the person leaves the full-screen view. */
+  async left(): Promise<void> {
+    await this.#quietly(() => this.#tui?.left());
+    await this.close();
+  }
+
+  /** The terminal is as it was. May be called twice. */
+  async close(): Promise<void> {
+    await this.#quietly(() => this.#tui?.close());
   }
 
   /** Shows what was held back of the last attempt, as it would have been shown. */
@@ -95,18 +105,25 @@ export class Show implements RunWatcher {
     return [{ name: '--events', take }];
   }
 
-  async #view(): Promise<Shown> {
+  async #view(): Promise<View> {
     const { tui: agent, cwd, onInterrupt } = this.#options;
-    if (agent === null) {
-      const take = createPresenter(this.#io, this.#options);
-      return { name: 'the output', take, close: async () => {} };
-    }
-    const { createTuiView } = await import('./tui-view.ts');
-    return { name: 'the live view', ...createTuiView(this.#io, { agent, cwd, onInterrupt }) };
+    if (agent === null)
+      return { name: 'the output', take: createPresenter(this.#io, this.#options) };
+    if (this.#tui === null) {
+      const { TuiView } = await import('./tui-view.ts');
+      this.#tui = new TuiView(this.#io, { agent, cwd, onInterrupt });
+    } else this.#tui.begin();
+    const tui = this.#tui;
+    return { name: 'the live view', take: (events) => tui.take(events) };
   }
 
   async #warn(text: string): Promise<void> {
-    await this.#io.err.write(`warning: ${oneLine(text, WARNING_CHARS_MAX)}\n`);
+    await this.#say(`warning: ${oneLine(text, WARNING_CHARS_MAX)}\n`);
+  }
+
+  /** To standard error, which a full-screen view hides. */
+  #say(text: string): Promise<void> {
+    return this.#tui === null ? this.#io.err.write(text) : this.#tui.say(text);
   }
 
   /** The run is recorded by now: what fails is reported. */

@@ -1,6 +1,5 @@
 /** The actions of `runs verify`, `runs reindex` and `runs rm`. */
 
-import { findRunIds } from '../../app/runs/replay.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print, printPretty } from '../command.ts';
 import { sayTo } from '../state.ts';
@@ -36,27 +35,4 @@ export async function reindexRuns(
       `warning: journal/${segment} cannot be read; the index keeps what it has of its runs\n`,
     );
   return unreadable.length === 0 ? 0 : 1;
-}
-
-export async function removeNamed(
-  state: StateDir,
-  names: string[],
-  { force }: { force?: true },
-  io: Io,
-): Promise<number> {
-  const ids = findRunIds(state, names);
-  const { removeRuns } = await import('../../app/runs/remove.ts');
-  const options = { force, say: sayTo(io) };
-  const { deleted, missing, running, left, sending } = await removeRuns(state, ids, options);
-  for (const run_id of deleted) await io.out.write(`${run_id}: deleted\n`);
-  for (const run_id of missing) await io.out.write(`${run_id}: there is no such run\n`);
-  for (const run_id of running)
-    await io.out.write(`${run_id}: is being recorded by a running tacho; end that first\n`);
-  for (const run_id of sending)
-    await io.out.write(`${run_id}: a running tacho sends its messages; try again after that\n`);
-  for (const segment of left)
-    await io.err.write(
-      `note: journal/${segment} still holds deleted runs: a running tacho writes it, or a part of it cannot be read; tacho runs gc frees them once it can\n`,
-    );
-  return missing.length + running.length + sending.length > 0 ? 1 : 0;
 }

@@ -8,6 +8,7 @@ import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
 import type { RecoverFlags } from './recover.ts';
+import type { RmFlags } from './remove.ts';
 import type { StatsFlags } from './stats.ts';
 
 const count = countFrom(1);
@@ -26,13 +27,25 @@ const SUBCOMMANDS: Readonly<Record<string, Define>> = {
   stats: defineStats,
 };
 
-export function defineRuns(program: Command, io: Io, done: Done, [name]: readonly string[]): void {
+const BROWSE_HELP = `
+On a terminal, tacho runs without a command shows the runs full-screen: Enter opens one, ? lists the keys.`;
+
+export function defineRuns(program: Command, io: Io, done: Done, args: readonly string[]): void {
+  const [name] = args.slice(args.indexOf('runs') + 1);
   const runs = program
     .command('runs')
     .description(
       'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
-    );
+    )
+    .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
+  // With an action, the help would no longer be printed in a pipe, and a misspelt command no longer be reported.
+  const bare = name === undefined || name.startsWith('-');
+  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  runs.action(async () => {
+    const { browseRuns } = await import('./browse.ts');
+    await browseRuns(await stateIfAny(io), io);
+  });
 }
 
 const LIST_EXAMPLES = `
@@ -119,17 +132,26 @@ function defineReindex(runs: Command, io: Io, done: Done): void {
     });
 }
 
+const RM_EXAMPLES = `
+On a terminal it shows the runs and asks first. Elsewhere, whole run ids are deleted at
+once; every other name of a run needs --yes.
+
+Examples:
+  $ tacho runs rm 01kx3
+  $ tacho runs rm last --yes`;
+
 function defineRm(runs: Command, io: Io, done: Done): void {
   runs
     .command('rm')
     .description(
-      'delete runs for good: their rows, files and bytes in the journal; archives, and what a collector has stored, are not touched',
+      'Deletes runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
     )
-    .argument('<runs...>', 'run ids, or beginnings of them')
+    .argument('<runs...>', RUN_ARGUMENT[1])
+    .option('-y, --yes', 'delete without asking')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs rm r_01kx3')
-    .action(async (names: string[], flags: { force?: true }) => {
-      const { removeNamed } = await import('./action.ts');
+    .addHelpText('after', RM_EXAMPLES)
+    .action(async (names: string[], flags: RmFlags) => {
+      const { removeNamed } = await import('./remove.ts');
       done(await removeNamed(await runsOf(io), names, flags, io));
     });
 }
@@ -175,7 +197,10 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
     .argument('[runs...]', 'only these')
     .option('--any-size', 'without a limit on what it unpacks to')
     .option(...FORCE_FLAG)
-    .addHelpText('after', '\nExample:\n  $ tacho runs restore .tacho/archive/01m7.jsonl.zst')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ tacho runs restore ~/.local/state/tacho/archive/01m7.jsonl.zst',
+    )
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
       const state = await caughtUp(await stateOf(io), io);

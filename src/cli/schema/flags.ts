@@ -1,6 +1,5 @@
 /** `tacho schema [NAME]`: the JSON Schemas, as they are committed. */
-import type { Command } from 'commander';
-import { TachoError } from '../../lib/errors.ts';
+import { Argument, type Command } from 'commander';
 import type { Io } from '../command.ts';
 
 const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as const;
@@ -8,20 +7,13 @@ const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as 
 export function defineSchema(program: Command, io: Io): void {
   program
     .command('schema')
-    .description('print the JSON Schema of a record; without a name, list the names')
-    .argument('[name]', `one of ${SCHEMA_NAMES.join(', ')}`)
+    .description('Prints the JSON Schema of a record. Without a name, lists the names.')
+    .addArgument(new Argument('[name]', 'the record').choices(SCHEMA_NAMES))
     .addHelpText('after', '\nExample:\n  $ tacho schema run-event > run-event.schema.json')
     .action(async (name: string | undefined) => {
       if (name === undefined) {
         await io.out.write(`${SCHEMA_NAMES.join('\n')}\n`);
         return;
-      }
-      if (!(SCHEMA_NAMES as readonly string[]).includes(name)) {
-        throw new TachoError(
-          'usage',
-          `unknown schema "${name}": there are ${SCHEMA_NAMES.join(', ')}`,
-          { stage: 'schema' },
-        );
       }
       const { readFileSync } = await import('node:fs');
       const { join } = await import('node:path');

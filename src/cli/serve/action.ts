@@ -1,4 +1,4 @@
-/** What `tacho serve` does. */
+/** Runs `tacho serve`. */
 import { serve } from '../../app/live/serve.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { createFdWriter } from '../../lib/fd-writer.ts';
@@ -23,10 +23,10 @@ export interface ServeFlags {
   trust?: true;
 }
 
-/** With V8's own choice the space for young objects, and with it the memory, grows by 100 MB under load. */
+/** By default V8 lets the space for young objects grow under load, and the memory of the process by 100 MB. */
 const SMALL_YOUNG_SPACE = '--max-semi-space-size=2';
 
-/** Begins again as the same process with that choice, where the system can; what it was started with stays as it is. */
+/** Replaces this process by one with that option, where the system can; everything else stays the same. */
 function beginSmall(): void {
   const { execve, execArgv, execPath, argv, env } = process;
   const started = env.TACHO_LAUNCHER_FD !== undefined || execArgv.includes(SMALL_YOUNG_SPACE);
@@ -36,9 +36,13 @@ function beginSmall(): void {
 
 export async function serveCommand(flags: ServeFlags, io: Io): Promise<number> {
   if (flags.stdio && flags.json)
-    throw new TachoError('usage', '--stdio speaks the protocol on stdout: leave out --json', {
-      stage: 'live',
-    });
+    throw new TachoError(
+      'usage',
+      '--json cannot be combined with --stdio, which uses standard output for the protocol',
+      {
+        stage: 'live',
+      },
+    );
   beginSmall();
   const signal = nextSignal();
   try {
@@ -65,7 +69,7 @@ async function serveUntil(signal: Promise<void>, flags: ServeFlags, io: Io): Pro
   const { listening, moved_to } = serving;
   if (moved_to !== null)
     await io.err.write(
-      `warning: the index was damaged and is now ${forTerminal(moved_to)}; it is made anew from the journal\n`,
+      `warning: the index was damaged and moved to ${forTerminal(moved_to)}; it is rebuilt from the journal\n`,
     );
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
   if (flags.json) await io.out.json(`${JSON.stringify({ listening, pid: process.pid })}\n`);
@@ -73,7 +77,7 @@ async function serveUntil(signal: Promise<void>, flags: ServeFlags, io: Io): Pro
   await serving.stop();
 }
 
-/** From the call on a signal ends the collector in good order; the process is kept alive until one comes. */
+/** Resolves at the first signal; keeps the process alive until then. */
 function nextSignal(): { came: Promise<void>; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const alive = setInterval(() => {}, 2 ** 30);

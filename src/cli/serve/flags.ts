@@ -12,37 +12,42 @@ const seconds = numberLike(
 
 const EXAMPLES = `
 Examples:
-  $ tacho serve                                   on the unix socket of the state folder
-  $ tacho serve --tcp 127.0.0.1:7070 --json       on a port of this machine; says when it is ready
-  $ tacho serve --tcp 0.0.0.0:7070 --token-file tokens.json --tls-cert cert.pem --tls-key key.pem`;
+  $ tacho serve                                on a unix socket in the state folder
+  $ tacho serve --tcp 127.0.0.1:7070 --json    on a port of this machine
+  $ tacho serve --tcp 0.0.0.0:7070 --token-file tokens.json \\
+      --tls-cert cert.pem --tls-key key.pem`;
 
 export function defineServe(program: Command, io: Io, done: Done): void {
   program
     .command('serve')
     .description(
-      'collect live events from agents, store them durably and forward them to subscribers',
+      'Collects live events from agents, stores them durably and forwards them to subscribers. Runs until Ctrl-C.',
     )
-    .option('--socket <path>', 'listen on this unix socket (default: one in the state folder)')
+    .option('--socket <path>', 'listen on this unix socket (default: a socket in the state folder)')
     .option(
       '--tcp <host:port>',
-      'listen on this address; other than loopback needs a token and TLS',
+      'listen on this address; any address but loopback needs --token-file and TLS',
     )
     .option('--pipe <path>', 'listen on the named pipes PATH.in and PATH.out')
-    .option('--stdio', 'speak the protocol on stdin and stdout; ends with stdin')
+    .option('--stdio', 'use standard input and output as a connection; exit when the input ends')
     .option(
       '--token-file <file>',
-      'tokens and what each may do; needed by every TCP connection then',
+      'JSON file of tokens and their permissions; every TCP connection must then send one',
     )
-    .option('--tls-cert <file>', 'certificate for TCP, PEM')
-    .option('--tls-key <file>', 'its key, PEM')
-    .option('--heartbeat <seconds>', 'between two signs of life (default: 30)', seconds)
-    // Scripts of earlier versions pass it; there is no dashboard that it could switch off.
+    .option('--tls-cert <file>', 'TLS certificate (PEM) for --tcp')
+    .option('--tls-key <file>', 'private key (PEM) of the certificate')
+    .option(
+      '--heartbeat <seconds>',
+      'interval of heartbeats to idle connections (default: 30)',
+      seconds,
+    )
+    // Accepted for scripts of earlier versions; it has no effect.
     .addOption(new Option('--no-dashboard').hideHelp())
     .option(
       '--force',
-      'take over from a collector that holds the state folder; risks its record if it lives',
+      'use the state folder although another collector has locked it; if that one still runs, messages may be lost',
     )
-    .option('--json', 'say on stdout, as one line of JSON, where it listens')
+    .option('--json', 'print the addresses as one line of JSON once it listens')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ServeFlags) => {

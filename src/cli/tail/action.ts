@@ -1,10 +1,11 @@
-/** What `tacho tail` does. */
-
+/** Runs `tacho tail`. */
 import { livePaths } from '../../app/live/paths.ts';
 import { type TailFilter, tailStored } from '../../app/live/stored.ts';
 import { tail } from '../../app/live/tail.ts';
 import { createColours } from '../../lib/colours.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { quoted } from '../../lib/schema/mistakes.ts';
+import { notKnown } from '../../lib/schema/read.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import {
   type Address,
@@ -73,13 +74,13 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
 function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
   const number = from === undefined ? null : Number(from);
   if (number !== null && !(Number.isSafeInteger(number) && number >= 0))
-    throw usage(`--from ${from}: give the number of a message`);
+    throw usage(`--from ${from}: give the number of a message, as 1`);
   const unknown = type.find((name) => !(LIVE_TYPES as readonly string[]).includes(name));
   if (unknown !== undefined)
-    throw usage(`--type ${unknown}: there is no such type: give one of ${LIVE_TYPES.join(', ')}`);
+    throw usage(`--type ${quoted(unknown)} ${notKnown('message type', unknown, LIVE_TYPES)}`);
   return {
     sessions: session ?? null,
-    // What is stored is all that is asked for: then all of it.
+    // Without --follow everything that is stored is shown.
     from: number ?? (follow ? null : 1),
     types: type.length === 0 ? null : new Set(type),
   };
@@ -88,11 +89,12 @@ function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
 function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
   if (to === undefined) return { kind: 'unix', path: socketPath(livePaths(state_dir).socket) };
   const address = parseAddress(sendingUrl(to, insecure ?? false));
-  if (address.kind === 'stdio') throw usage('--to stdio: tail prints on standard output itself');
+  if (address.kind === 'stdio')
+    throw usage('--to stdio: cannot be used: tail prints on standard output');
   return address;
 }
 
-/** Ends the watching when nobody reads any more. */
+/** Stops when the reader of standard output has left. */
 function shower(flags: TailFlags, io: Io, stop: AbortController) {
   const { unicode, width } = io;
   const human = new LiveHuman({ colour: createColours(io.colour), unicode, width });

@@ -1,34 +1,30 @@
-/** `tacho tail`: what a collector gets, as it comes. */
+/** `tacho tail`: the flags. The action is loaded only when it runs. */
 import type { Command } from 'commander';
-import { each, INSECURE_HELP } from '../arguments.ts';
+import { CA_HELP, each, INSECURE_HELP, TOKEN_HELP } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import type { TailFlags } from './action.ts';
 
 const EXAMPLES = `
+Each line has the local time, the session and what happened. The session is named by
+the beginning of its id, which tacho show takes too if the run is stored here.
+
 Examples:
-  $ tacho tail                                     every session of this folder's collector
-  $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages as they came, one per line
-  $ tacho tail --no-follow --from 1 --type tool_call_response`;
+  $ tacho tail                                     every session of the collector here
+  $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages, one per line
+  $ tacho tail --no-follow --type tool_call_response`;
 
 export function defineTail(program: Command, io: Io, done: Done): void {
   program
     .command('tail')
-    .description('watch the sessions of a collector: calls, texts and errors as they happen')
-    .option('--to <url>', "the collector (default: the socket of the state folder's)")
-    .option(
-      '--session <id>',
-      'only this session, by its id or the end of it that is shown; may be given several times',
-      each,
-    )
-    .option(
-      '--from <seq>',
-      'from this message of each session on (default: what comes from now on)',
-    )
-    .option('--type <type>', 'only messages of this type; may be given several times', each)
-    .option('--json', 'the messages as they came')
-    .option('--no-follow', 'end when everything that is stored has been shown')
-    .option('--token-file <file>', 'the token that the collector asks for')
-    .option('--ca <file>', "certificates that vouch for the collector's")
+    .description('Shows the sessions of a collector as they happen: calls, texts and errors.')
+    .option('--to <url>', 'address of the collector (default: socket in the state folder)')
+    .option('--session <id>', 'show only this session: its id or its name here (repeatable)', each)
+    .option('--from <seq>', 'start with message number SEQ of each session (default: new messages)')
+    .option('--type <type>', 'show only messages of this type (repeatable)', each)
+    .option('--json', 'print the messages unchanged, one per line')
+    .option('--no-follow', 'show what is stored, then exit')
+    .option('--token-file <file>', TOKEN_HELP)
+    .option('--ca <file>', CA_HELP)
     .option('--insecure', INSECURE_HELP)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: TailFlags) => {

@@ -1,4 +1,4 @@
-/** What `tacho trust` does. */
+/** Runs `tacho trust`. */
 import { shown } from '../../app/config/consent.ts';
 import { agreedIn, agreeTo, type Found, takeBack, trustable } from '../../app/trust/trust.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -20,12 +20,13 @@ export async function trustCommand(
   io: Io,
 ): Promise<number> {
   if (flags.list && flags.remove)
-    throw new TachoError('usage', 'give --list or --remove, not both', { stage: 'trust' });
+    throw new TachoError('usage', '--list and --remove cannot be combined', { stage: 'trust' });
   const folder = path ?? process.cwd();
-  if (flags.list) await show(agreedIn(path ?? '/'), flags, io, 'You agreed to nothing.');
-  else if (flags.remove) await show(takeBack(folder), flags, io, 'There was nothing to take back.');
+  if (flags.list) await show(agreedIn(path ?? '/'), flags, io, 'You have not agreed to anything.');
+  else if (flags.remove)
+    await show(takeBack(folder), flags, io, 'There was no consent to withdraw.');
   else {
-    // Without a path, the state folder that commands use from here is meant as well.
+    // Without a path, the state folder that commands use here counts as well.
     const also = resolveStateDir({ flag: io.state_flag, env: io.env });
     const found = await trustable(folder, path === undefined ? also : null, io.env);
     for (const one of found) agreeTo(one);

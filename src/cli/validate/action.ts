@@ -1,4 +1,4 @@
-/** What `tacho validate` does. */
+/** Runs `tacho validate`. */
 import { writeFileSync } from 'node:fs';
 import { passingRedactor } from '../../app/config/redaction.ts';
 import { readBoard } from '../../app/live/board.ts';
@@ -7,11 +7,13 @@ import { reviewTally } from '../../app/live/review.ts';
 import { type ValidateFormat, validateInput, validateStored } from '../../app/live/validate.ts';
 import type { Report } from '../../conformance/types.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
-import { redactRecord } from '../../redact/gate.ts';
+import { forTerminal } from '../../lib/terminal-text.ts';
+import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { inputOf } from '../arguments.ts';
 import { type Io, printPretty } from '../command.ts';
-import { boardText, junitOf, reportText } from './text.ts';
+import { eachFile } from '../each-file.ts';
+import { boardText, filesText, junitOf, reportText } from './text.ts';
 
 export interface ValidateFlags {
   format?: ValidateFormat;
@@ -26,7 +28,7 @@ export interface ValidateFlags {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'validate' });
 
-/** Why a stream that no rule failed does not pass either; null: it does. */
+/** Why a stream does not pass although no rule failed; null: it passes. */
 function shortcoming(report: Report, strict: boolean): string | null {
   if (report.lines === 0) return 'there is nothing to judge: the stream is empty';
   if (report.verdict === 'not judged') return 'no rule could be judged';
@@ -34,67 +36,113 @@ function shortcoming(report: Report, strict: boolean): string | null {
   const open = report.rules.filter(
     ({ verdict, unjudged }) => verdict === 'not judged' || unjudged.length > 0,
   );
-  if (open.length > 0) return `--strict: ${open.length} rules were not judged, or not in all parts`;
-  return report.over_limits.length > 0 ? '--strict: not all could be judged' : null;
+  if (open.length > 0) return `--strict: ${open.length} rules were not judged, or only in part`;
+  return report.over_limits.length > 0 ? '--strict: not everything could be judged' : null;
 }
 
+/** What one state folder or file comes to. */
+const complaintOf = (report: Report, { strict }: ValidateFlags) =>
+  report.verdict === 'failed' ? null : shortcoming(report, strict === true);
+
 export async function validateCommand(
-  file: string | undefined,
+  files: readonly string[],
   flags: ValidateFlags,
   io: Io,
 ): Promise<number> {
-  checkFlags(file, flags);
-  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  checkFlags(files, flags);
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
-  if (flags.board) {
-    const board = readBoard(livePaths(state_dir).board);
-    const safe = redactRecord(board, redactor);
-    await printPretty(io, flags, safe, () => boardText(safe));
-    return codeOf(board.report, flags);
+  if (flags.board) return showBoard(flags, io, redactor);
+  if (isStored(flags) || (files.length === 0 && io.in_is_terminal))
+    return judgeStored(flags, io, redactor);
+  return judgeFiles(files.length === 0 ? ['-'] : files, flags, io, redactor);
+}
+
+const stateOf = ({ state_flag: flag, env }: Io) => resolveStateDir({ flag, env });
+
+async function showBoard(flags: ValidateFlags, io: Io, redactor: Redactor): Promise<number> {
+  const board = readBoard(livePaths(stateOf(io)).board);
+  const safe = redactRecord(board, redactor);
+  await printPretty(io, flags, safe, () => boardText(safe));
+  const { report } = board;
+  const incomplete = flags.strict === true && shortcoming(report, true) !== null;
+  return report.verdict === 'failed' || incomplete ? 1 : 0;
+}
+
+async function judgeStored(flags: ValidateFlags, io: Io, redactor: Redactor): Promise<number> {
+  const state_dir = stateOf(io);
+  const { session = null } = flags;
+  const report = redactRecord(await validateStored(state_dir, session), redactor);
+  const review = await reviewTally(state_dir, session);
+  if (flags.junit !== undefined) writeJunit(flags.junit, [{ path: null, report }]);
+  await printPretty(io, flags, { ...report, review }, () =>
+    report.lines === 0 ? '' : reportText(report, review),
+  );
+  const where = session === null ? '' : ` of session ${session}`;
+  const nothing = `there is nothing to judge: no messages${where} are stored in ${livePaths(state_dir).dir}; tacho serve stores them`;
+  return verdict(report, report.lines === 0 ? nothing : complaintOf(report, flags), io);
+}
+
+async function verdict(report: Report, complaint: string | null, io: Io): Promise<number> {
+  if (complaint !== null) await io.err.write(`error: ${forTerminal(complaint)}\n`);
+  return report.verdict === 'failed' || complaint !== null ? 1 : 0;
+}
+
+async function judgeFiles(
+  paths: readonly string[],
+  flags: ValidateFlags,
+  io: Io,
+  redactor: Redactor,
+): Promise<number> {
+  const { format = null, against } = flags;
+  const sent = against === undefined ? null : inputOf(against);
+  const { results, unread } = await eachFile(
+    paths,
+    async (path) => {
+      const judged = await validateInput(inputOf(path), { format, against: sent });
+      // A report may quote the lines it is about.
+      return redactRecord(judged, redactor);
+    },
+    io,
+  );
+  const several = paths.length > 1;
+  const judged = results.map(({ path, found: report }) => ({
+    path: several ? redactor.text(path) : null,
+    report,
+    complaint: complaintOf(report, flags),
+  }));
+  if (flags.junit !== undefined) writeJunit(flags.junit, judged);
+  const [first] = judged;
+  if (!several && first !== undefined) {
+    const { report, complaint } = first;
+    await printPretty(io, flags, report, () => (report.lines === 0 ? '' : reportText(report)));
+    return verdict(report, complaint, io);
   }
-  const { session = null, format = null, against } = flags;
-  const stored = isStored(flags) || (file === undefined && io.in_is_terminal);
-  const judged = stored
-    ? await validateStored(state_dir, session)
-    : await validateInput(inputOf(file ?? '-'), {
-        format,
-        against: against === undefined ? null : inputOf(against),
-      });
-  // What it says of a line may quote it.
-  const report = redactRecord(judged, redactor);
-  const review = stored ? await reviewTally(state_dir, session) : null;
-  if (flags.junit !== undefined) writeJunit(flags.junit, report);
-  const json = review === null ? report : { ...report, review };
-  await printPretty(io, flags, json, () => reportText(report, review));
-  const failed = judged.verdict === 'failed';
-  const lacking = failed ? null : shortcoming(judged, flags.strict === true);
-  if (lacking !== null) await io.err.write(`error: ${lacking}\n`);
-  return failed || lacking !== null ? 1 : 0;
+  const reports = judged.map(({ path, report }) => ({ path, ...report }));
+  await printPretty(io, flags, reports, () => filesText(judged, unread));
+  const failed = judged.some((one) => one.report.verdict === 'failed' || one.complaint !== null);
+  return failed || unread > 0 ? 1 : 0;
 }
 
 const isStored = ({ stored, session }: ValidateFlags) => stored === true || session !== undefined;
 
-function checkFlags(file: string | undefined, flags: ValidateFlags): void {
+function checkFlags(files: readonly string[], flags: ValidateFlags): void {
   const stored = isStored(flags);
-  if (flags.board && (stored || file !== undefined)) throw usage('--board stands alone');
-  if (stored && file !== undefined)
-    throw usage('give a FILE, or --stored (with --session), not both');
+  const given = files.length > 0;
+  if (flags.board && (stored || given)) throw usage('--board cannot be combined with others');
+  if (stored && given) throw usage('give FILES, or --stored (with --session), not both');
   if (flags.against !== undefined && (flags.format ?? 'live') !== 'live')
     throw usage('--against is for the live format');
-  if (flags.against !== undefined && (stored || flags.board))
-    throw usage('--against needs a FILE to compare');
-  if (flags.against === '-' && (file === undefined || file === '-'))
+  if (flags.against !== undefined && (stored || flags.board || files.length > 1))
+    throw usage('--against needs one FILE to compare');
+  if (flags.against === '-' && (!given || files[0] === '-'))
     throw usage('only one of the two streams can be standard input');
-  if ((stored || flags.board) && flags.format !== undefined) throw usage('--format is for a FILE');
+  if ((stored || flags.board) && flags.format !== undefined) throw usage('--format is for FILES');
 }
 
-function writeJunit(path: string, report: Report): void {
+function writeJunit(path: string, judged: Parameters<typeof junitOf>[0]): void {
   try {
-    writeFileSync(path, junitOf(report));
+    writeFileSync(path, junitOf(judged));
   } catch (cause) {
     throw fileError(cause, path, 'validate');
   }
 }
-
-const codeOf = (report: Report, { strict }: ValidateFlags) =>
-  report.verdict === 'failed' || (strict === true && shortcoming(report, true) !== null) ? 1 : 0;

@@ -1,40 +1,46 @@
-/** `tacho validate`: judges a stream by the rules of its format. */
+/** `tacho validate`: the flags. The action is loaded only when it runs. */
 import { type Command, Option } from 'commander';
 import type { Done, Io } from '../command.ts';
 import type { ValidateFlags } from './action.ts';
 
 const EXAMPLES = `
+With several files, --json prints an array with one report per file, each with its path.
+
+Exit codes: 0 passed · 1 a rule failed, nothing could be judged, or a file cannot be read
+
 Examples:
-  $ tacho validate stream.jsonl                          the messages of a live session, judged
-  $ tacho validate received.jsonl --against sent.jsonl   also: is what arrived what was sent?
+  $ tacho validate stream.jsonl                          messages of a live session
+  $ tacho validate .tacho/transcripts/demo/*.jsonl       each file, and a total
+  $ tacho validate received.jsonl --against sent.jsonl   also compares the content
   $ tacho run --agent demo --output json "try it" | tacho validate -
-  $ tacho validate --stored --junit conformance.xml      all that the collector here has stored
-  $ tacho validate --board                               what the running collector has counted`;
+  $ tacho validate --stored --junit conformance.xml      everything stored here
+  $ tacho validate --board                               counters of the collector`;
 
 export function defineValidate(program: Command, io: Io, done: Done): void {
   program
     .command('validate')
     .description(
-      'judge a stream by the rules of its format, each with a threshold; exit 1 when one fails',
+      'Judges streams by the rules of their format. Each rule has a threshold, the share of messages that must follow it.',
     )
-    .argument('[file]', 'the stream; -: standard input; nothing in a terminal: as --stored')
+    .argument(
+      '[files...]',
+      'the streams; "-" reads standard input; without files on a terminal: --stored',
+    )
     .addOption(
-      new Option('--format <format>', 'what the stream is (default: by its first line)').choices([
-        'live',
-        'run-event',
-        'transcript',
-      ]),
+      new Option('--format <format>', 'format of the files (default: by their first line)').choices(
+        ['live', 'run-event', 'transcript'],
+      ),
     )
-    .option('--against <file>', 'the live stream as it was sent: content must be the same')
-    .option('--strict', 'fail also when a rule, or a part of one, could not be judged')
-    .option('--json', 'as JSON')
-    .option('--junit <path>', 'write the verdicts as JUnit XML too')
-    .option('--stored', 'what the collector of this state folder has stored')
-    .option('--session <id>', 'only this session of what is stored')
-    .option('--board', "the counters of this state folder's collector, as it wrote them last")
+    .option('--against <file>', 'the live stream as it was sent; the content must be the same')
+    .option('--strict', 'also fail when a rule, or a part of one, could not be judged')
+    .option('--json', 'print the report as JSON')
+    .option('--junit <path>', 'also write the verdicts as JUnit XML')
+    .option('--stored', 'judge everything that the collector of this state folder stored')
+    .option('--session <id>', 'judge only this stored session')
+    .option('--board', 'show the counters of the collector of this state folder')
     .addHelpText('after', EXAMPLES)
-    .action(async (file: string | undefined, flags: ValidateFlags) => {
+    .action(async (files: string[], flags: ValidateFlags) => {
       const { validateCommand } = await import('./action.ts');
-      done(await validateCommand(file, flags, io));
+      done(await validateCommand(files, flags, io));
     });
 }

@@ -8,7 +8,7 @@ import { junitXml } from '../../projections/junit.ts';
 
 const WHY_COLUMNS_MAX = 200;
 const HEAD = ['rule', 'what', 'checked', 'failed', 'rate', 'threshold', 'verdict'];
-/** Columns of figures stand to the right. */
+/** Columns that are aligned to the right. */
 const FIGURES: ReadonlySet<number> = new Set([2, 3, 4, 5]);
 
 /** Never rounded up to a whole that it is not. */
@@ -37,7 +37,7 @@ function failureText({ line, session_id, seq, why }: RuleReport['failures'][numb
   return oneLine(`${where}${why}`, WHY_COLUMNS_MAX);
 }
 
-function* remarks(rules: readonly RuleReport[]): Generator<string> {
+function* failuresOf(rules: readonly RuleReport[]): Generator<string> {
   for (const { id, title, failed, failures } of rules) {
     if (failures.length === 0) continue;
     yield '';
@@ -45,6 +45,10 @@ function* remarks(rules: readonly RuleReport[]): Generator<string> {
     for (const failure of failures) yield `  ${failureText(failure)}`;
     if (failed > failures.length) yield `  and ${failed - failures.length} more`;
   }
+}
+
+function* remarks(rules: readonly RuleReport[]): Generator<string> {
+  yield* failuresOf(rules);
   const unjudged = rules.filter(
     ({ reason, unjudged: parts }) => reason !== null || parts.length > 0,
   );
@@ -100,7 +104,7 @@ export function boardText(board: BoardState): string {
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...refusedText(board.refused ?? {}),
     ...(board.failing_summed > 0
-      ? [`${board.failing_summed} late messages are only counted in the log of failing ones`]
+      ? [`${board.failing_summed} late messages are only counted in the log of failing messages`]
       : []),
     ...(board.failing_lost > 0
       ? [`${board.failing_lost} failing messages could not be written to the log`]
@@ -109,33 +113,63 @@ export function boardText(board: BoardState): string {
   ].join('\n');
 }
 
-/** What strangers sent, and what nobody may send, is judged by no rule. */
+/** Refused messages are not judged by any rule. */
 function refusedText(refused: Readonly<Record<string, number>>): string[] {
   const words = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
   return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
 }
 
-export function junitOf(report: Report): string {
+/** `path`: null where there is only one stream. */
+interface Judged {
+  path: string | null;
+  report: Report;
+}
+
+/** A line per file, with the failures of those that did not pass. */
+export function filesText(
+  judged: readonly (Judged & { complaint: string | null })[],
+  unread: number,
+): string {
+  const lines: string[] = [];
+  let failed = 0;
+  for (const { path, report, complaint } of judged) {
+    const is_ok = report.verdict !== 'failed' && complaint === null;
+    if (!is_ok) failed += 1;
+    const end = complaint === null ? '' : `: ${complaint}`;
+    lines.push(`${is_ok ? 'ok  ' : 'FAIL'} ${oneLine(`${path}: ${summary(report)}${end}`, 400)}`);
+    for (const remark of failuresOf(report.rules))
+      if (remark !== '') lines.push(`       ${remark}`);
+  }
+  const more = unread === 0 ? '' : `, ${unread} not readable`;
+  const files = plural(judged.length + unread, 'file');
+  const hint = failed === 0 ? '' : '\nThe report of one file: tacho validate FILE';
+  return `${lines.join('\n')}\n${files}: ${judged.length - failed} passed, ${failed} failed${more}${hint}\n`;
+}
+
+export function junitOf(judged: readonly Judged[]): string {
+  const [first] = judged;
+  const name = judged.length === 1 ? `tacho validate: ${first?.report.format}` : 'tacho validate';
+  return junitXml(name, judged.flatMap(suitesOf));
+}
+
+function suitesOf({ path, report }: Judged) {
   const sections = Map.groupBy(report.rules, ({ section }) => section);
-  return junitXml(
-    `tacho validate: ${report.format}`,
-    [...sections].map(([name, rules]) => ({
-      name,
-      cases: rules.map((rule) => ({
-        name: `${rule.id} ${rule.title}`,
-        classname: `conformance.${report.format}`,
-        duration_ms: null,
-        problem:
-          rule.verdict === 'failed'
-            ? {
-                kind: 'failure' as const,
-                message: `${rule.failed} of ${rule.checked} failed`,
-                text: rule.failures.map(failureText).join('\n'),
-              }
-            : null,
-        skipped: rule.reason,
-        output: rule.unjudged.length === 0 ? null : `not judged: ${rule.unjudged.join('; ')}`,
-      })),
+  return [...sections].map(([name, rules]) => ({
+    name: path === null ? name : `${path}: ${name}`,
+    cases: rules.map((rule) => ({
+      name: `${rule.id} ${rule.title}`,
+      classname: `conformance.${report.format}`,
+      duration_ms: null,
+      problem:
+        rule.verdict === 'failed'
+          ? {
+              kind: 'failure' as const,
+              message: `${rule.failed} of ${rule.checked} failed`,
+              text: rule.failures.map(failureText).join('\n'),
+            }
+          : null,
+      skipped: rule.reason,
+      output: rule.unjudged.length === 0 ? null : `not judged: ${rule.unjudged.join('; ')}`,
     })),
-  );
+  }));
 }

@@ -21,7 +21,7 @@ async function mistakesIn(text: string): Promise<string[]> {
 const asserting = (assertion: string) =>
   `tests:\n  - id: a\n    assertions:\n      - ${assertion}\n`;
 
-describe('mistakes are told with file, line, column and field', () => {
+describe('mistakes are reported with file, line, column and field', () => {
   const cases: [string, string, string][] = [
     ['no YAML', 'tests: [', 'evals/a.yaml:1:'],
     ['no map', '- a', 'evals/a.yaml:1:1: must be a map'],
@@ -147,7 +147,7 @@ describe('mistakes are told with file, line, column and field', () => {
     expect(first?.slice(0, want.length)).toBe(want);
   });
 
-  verifies('EV-9', 'all mistakes of a file are told at once', async () => {
+  verifies('EV-9', 'all mistakes of a file are reported at once', async () => {
     expect(
       await mistakesIn('tests:\n  - id: a\n    assert:\n      - type: cost\n      - type: x\n'),
     ).toEqual([
@@ -178,8 +178,8 @@ describe('mistakes are told with file, line, column and field', () => {
 
   test('a hundred mistakes are counted, not listed', async () => {
     const tests = Array.from({ length: 100 }, () => ({}));
-    const told = await mistakesIn(JSON.stringify({ tests }));
-    expect([told.length, told.at(-1)]).toEqual([21, expect.stringMatching(/^and \d+ more$/)]);
+    const lines = await mistakesIn(JSON.stringify({ tests }));
+    expect([lines.length, lines.at(-1)]).toEqual([21, expect.stringMatching(/^and \d+ more$/)]);
   });
 
   test('aliases that would grow without end are refused', async () => {
@@ -335,7 +335,7 @@ tests:
     expect(tests[0]?.assertions[0]?.options).toEqual({ skill: 'x' });
   });
 
-  test('cases, prompts and inputs may lie in other files, whose mistakes name those files', async () => {
+  test('cases, prompts and inputs may be in other files, and mistakes name those files', async () => {
     const texts: Record<string, string> = {
       'cases.yaml': '- id: a\n  input: [{role: user, content: [{type: file, value: p.md}]}]',
       'cases.jsonl': '{"id":"b"}\n\n{"id":3,"input":"x"}\n',

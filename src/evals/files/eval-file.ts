@@ -10,12 +10,13 @@ import { MODEL_FIELDS } from '../graders/registry.ts';
 import { type EvalFile, type EvalTest, type Repeat, STRATEGIES, THRESHOLD } from '../types.ts';
 import { ASSERTIONS, assertionsOf } from './read-assertion.ts';
 import { filled, messagesOf } from './read-input.ts';
-import type { Files, Suite } from './suite.ts';
+import type { Files, Known, Suite } from './suite.ts';
+import { checkToolNames } from './tool-names.ts';
 
 const ONCE: Repeat = { count: 1, strategy: 'pass_all' };
 const STRATEGY_WORDS: Readonly<Record<string, Repeat['strategy']>> = { pass_at_k: 'pass_any' };
 
-const REPEAT = {
+export const REPEAT = {
   count: is.required(is.whole(1)),
   strategy: is.oneOf([...STRATEGIES, ...Object.keys(STRATEGY_WORDS)]),
   early_exit: is.unused('has no effect'),
@@ -39,7 +40,7 @@ const data = is.anything;
 const alike = <N extends string, R>(read: R, ...names: N[]) =>
   Object.fromEntries(names.map((name) => [name, read])) as Record<N, R>;
 
-const WORKSPACE = {
+export const WORKSPACE = {
   template: is.text,
   ...alike(none, 'path', 'isolation', 'repos', 'hooks', 'mode', 'docker'),
 } satisfies Fields;
@@ -47,13 +48,13 @@ const WORKSPACE = {
 const workspace: Read<string | undefined> = (value, place) =>
   isMap(value) ? is.mapOf(WORKSPACE)(value, place).template : is.text(value, place);
 
-const EXECUTION = {
+export const EXECUTION = {
   target,
   skip_defaults: is.flag,
   threshold: is.ratio,
   ...alike(none, 'targets', 'workers', 'cache', 'budget_usd', 'fail_on_error', 'trials'),
 } satisfies Fields;
-const RUN = {
+export const RUN = {
   threshold: is.ratio,
   repeat,
   timeout_seconds: is.over0(),
@@ -70,11 +71,12 @@ const SHARED = {
   ...alike(none, 'input_files', 'preprocessors'),
 } satisfies Fields;
 const TESTS = ['tests', 'cases', 'eval_cases', 'evalcases'];
-const FILE = {
+export const FILE = {
   ...SHARED,
   ...alike(data, 'name', 'version', 'author', 'license', 'requires', 'category'),
   tests: is.required(is.anything, ...TESTS.slice(1)),
   grader: is.mapOf(MODEL_FIELDS),
+  tools: is.texts,
   prompts: is.when(
     (value) => typeof value === 'string',
     (value) => [value],
@@ -82,7 +84,7 @@ const FILE = {
   ),
   experiment: (value: unknown) => (isMap(value) ? value : {}),
 } satisfies Fields;
-const TEST = {
+export const TEST = {
   ...SHARED,
   id: is.required(is.written(is.text)),
   criteria: is.optional(is.text, 'expected_outcome'),
@@ -172,12 +174,12 @@ async function allTests(given: unknown, place: Place, suite: Suite): Promise<Eva
   return testsOf(source.value, suite.report.open(source), { ...suite, source });
 }
 
-/** `model`: the judging model where the file names none. Contract: throws a TachoError with every mistake in the file. */
+/** Contract: throws a TachoError with every mistake in the file. */
 export async function parseEvalFile(
   path: string,
   words: string,
   files: Files,
-  model: Suite['model'],
+  known: Known,
 ): Promise<EvalFile> {
   const source = await sourceOf(path, words, false);
   const report = new Report('eval', { loose: true });
@@ -196,7 +198,8 @@ export async function parseEvalFile(
     input: [],
     prompt: found.prompts?.[0],
     assertions: [],
-    model: { ...model, ...found.grader },
+    model: { ...known.model, ...found.grader },
+    named_tools: [],
   };
   const whole_file: Suite = {
     ...suite,
@@ -210,6 +213,8 @@ export async function parseEvalFile(
   };
   const tests_at = place.inside(spelt(source.value, TESTS));
   const tests = found.tests === undefined ? [] : await allTests(found.tests, tests_at, whole_file);
+  if (known.toolNames !== undefined)
+    await checkToolNames(suite.named_tools, found.tools ?? [], known.toolNames);
   report.end();
   const name = typeof found.name === 'string' ? found.name : (path.split('/').at(-1) ?? path);
   return { path, name, tests, notes: report.notes.all() };

@@ -3,7 +3,7 @@ import { isMap, own } from '../../lib/own.ts';
 import { type Place, quoted } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
 import { type Fields, notKnown, readMap } from '../../lib/schema/read.ts';
-import { GRADERS } from '../graders/registry.ts';
+import { GRADERS, type GraderKind } from '../graders/registry.ts';
 import { type Assertion, THRESHOLD } from '../types.ts';
 import { fileText } from './read-input.ts';
 import type { Suite } from './suite.ts';
@@ -12,7 +12,7 @@ import type { Suite } from './suite.ts';
 export const ASSERTIONS = ['assertions', 'assert', 'evaluators', 'graders'];
 const NESTING_MAX = 8;
 
-const COMMON = {
+export const COMMON = {
   type: is.required(is.anything),
   name: is.written(is.text),
   weight: is.figure(0),
@@ -20,7 +20,7 @@ const COMMON = {
   min_score: is.ratio,
   negate: is.flag,
 } satisfies Fields;
-const MEMBERS = { assertions: is.required(is.anything, ...ASSERTIONS.slice(1)) };
+export const MEMBERS = { assertions: is.required(is.anything, ...ASSERTIONS.slice(1)) };
 
 const FIELDS_OF: Readonly<Record<string, typeof COMMON>> = Object.fromEntries(
   Object.entries(GRADERS).map(([type, { members, fields }]) => [
@@ -57,8 +57,14 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
   const found = readMap(given, own(FIELDS_OF, type) as typeof COMMON, place);
   const { type: _, name, weight, required, min_score, negate, ...rest } = found ?? {};
   const options = optionsOf(type, rest, place, suite);
-  const wrong = own(GRADERS, type)?.check?.(options);
+  const { check, tools } = own(GRADERS, type) as GraderKind;
+  const wrong = check?.(options);
   if (wrong) place.mistake(wrong);
+  for (const { name, at } of tools?.(options) ?? [])
+    suite.named_tools.push({
+      name,
+      place: at.reduce((here: Place, key) => here.inside(key), place),
+    });
   return {
     type,
     name: name ?? type,

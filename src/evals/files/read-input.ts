@@ -1,4 +1,4 @@
-/** What a test gives the agent: a text, a message, a list of them, with texts out of files. */
+/** The input of a test: a text, a message, a list of them, with texts out of files. */
 
 import { isMap } from '../../lib/own.ts';
 import type { Place } from '../../lib/schema/mistakes.ts';
@@ -43,7 +43,7 @@ export function messagesOf(value: unknown, place: Place, suite: Suite): Message[
   });
 }
 
-/** `{{ name }}` stands for a variable of the test; one that it lacks stands for itself. */
+/** Replaces `{{ name }}` by a variable of the test; an unknown name stays as it is. */
 export const filled = (messages: readonly Message[], vars: Record<string, unknown>): Message[] =>
   messages.map(({ role, content }) => ({
     role,

@@ -1,7 +1,8 @@
-/** What is known while an eval file is read. */
+/** The state of reading an eval file. */
 
 import type { Report, Source } from '../../lib/schema/mistakes.ts';
 import type { EvalTest } from '../types.ts';
+import type { NamedTool, ToolNames } from './tool-names.ts';
 
 /** Files that an eval file names. */
 export interface Files {
@@ -20,7 +21,15 @@ type Shared =
   | 'input'
   | 'assertions';
 
-/** What holds for a whole file. */
+/** Facts from outside of the file. */
+export interface Known {
+  /** The judging model where the file names none. */
+  model?: Suite['model'];
+  /** Without them, names of tools are not checked. */
+  toolNames?: () => Promise<ToolNames>;
+}
+
+/** Settings of a whole file. */
 export interface Suite extends Pick<EvalTest, Shared> {
   source: Source;
   files: Files;
@@ -28,4 +37,6 @@ export interface Suite extends Pick<EvalTest, Shared> {
   /** For tests without an input of their own. */
   prompt: unknown;
   model: Readonly<Record<string, unknown>>;
+  /** Tools that expectations name; filled while the file is read. */
+  named_tools: NamedTool[];
 }

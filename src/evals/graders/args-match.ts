@@ -1,46 +1,139 @@
-/** Whether a call's input is as a trajectory expects it. */
+/** How the input of a call differs from the arguments that a trajectory expects. */
 import { isMap } from '../../lib/own.ts';
+import { cleanPath, PATH_FIELDS, pathInside } from '../../lib/paths.ts';
+import type { Read } from '../../lib/schema/read.ts';
+import * as is from '../../lib/schema/read.ts';
+import {
+  globPattern,
+  isMatcher,
+  type Matcher,
+  matcher,
+  type Patterns,
+  textHolds,
+} from './matchers.ts';
 
 export const ARGS_MATCHES = ['exact', 'superset', 'subset', 'ignore'] as const;
 /** A list names the fields to compare, with dots for nested ones. */
 export type ArgsMatch = (typeof ARGS_MATCHES)[number] | readonly string[];
 
-export function argsMatch(expected: unknown, actual: unknown, how: ArgsMatch): boolean {
-  if (expected === undefined || expected === 'any' || how === 'ignore') return true;
-  if (how === 'exact') return equal(expected, actual);
-  if (how === 'superset') return within(expected, actual);
-  if (how === 'subset') return within(actual, expected);
-  return how
-    .map((path) => ({ wanted: valueAt(expected, path), path }))
-    .filter(({ wanted }) => wanted !== undefined)
-    .every(({ wanted, path }) => equal(wanted, valueAt(actual, path)));
+/** Matchers are read at any depth below the fields themselves. */
+const argument: Read = (value, place) => {
+  if (isMatcher(value)) return matcher(value, place);
+  if (Array.isArray(value)) return is.listOf(argument)(value, place);
+  return isMap(value) ? is.named(argument)(value, place) : value;
+};
+export const argumentsOf = is.named(argument);
+
+type At = readonly (string | number)[];
+
+export interface Difference {
+  at: At;
+  /** `status`: not of an argument, but of how the call ended. */
+  kind: 'other' | 'missing' | 'extra' | 'status';
+  expected: unknown;
 }
 
-function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((item, i) => equal(item, b[i]));
-  if (!isMap(a) || !isMap(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]))
-  );
+export interface Comparing {
+  /** The folder of the run, clean, in every spelling. */
+  roots: readonly string[];
+  test: Patterns['test'];
 }
 
-/** Whether everything in `part` is in `all`: maps may have more there, all else is equal. */
-function within(part: unknown, all: unknown): boolean {
-  if (!isMap(part) || !isMap(all)) return equal(part, all);
-  return Object.entries(part).every(
-    ([key, value]) => Object.hasOwn(all, key) && within(value, all[key]),
-  );
+interface Walk extends Comparing {
+  /** Whether fields that only one side has are differences. */
+  missing: boolean;
+  extra: boolean;
+  /** Inside of `equals`, where a map is no matcher. */
+  literal?: true;
 }
 
-function valueAt(value: unknown, path: string): unknown {
-  let at: unknown = value;
-  for (const key of path.split('.')) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = (at as Record<string, unknown>)[key];
+const STRICT = { missing: true, extra: true };
+const MODES = {
+  exact: STRICT,
+  superset: { missing: true, extra: false },
+  subset: { missing: false, extra: true },
+} as const;
+
+/** All differences; none: the arguments match. */
+export function* differences(
+  expected: unknown,
+  actual: unknown,
+  how: ArgsMatch,
+  comparing: Comparing,
+): Generator<Difference> {
+  if (expected === undefined || expected === 'any' || how === 'ignore') return;
+  if (typeof how === 'string') {
+    yield* walk(expected, actual, [], { ...comparing, ...MODES[how] });
+    return;
   }
-  return at;
+  for (const field of how) {
+    const at = field.split('.');
+    const wanted = valueAt(expected, at);
+    if (wanted === undefined) continue;
+    yield* walk(wanted, valueAt(actual, at), at, { ...comparing, ...STRICT });
+  }
+}
+
+function* walk(expected: unknown, actual: unknown, at: At, how: Walk): Generator<Difference> {
+  if (at.length > 0 && !how.literal && isMatcher(expected)) {
+    if (!matcherHolds(expected, actual, at, how)) yield { at, kind: 'other', expected };
+  } else if (isMap(expected) && isMap(actual)) {
+    for (const [key, value] of Object.entries(expected)) {
+      const here = [...at, key];
+      if (Object.hasOwn(actual, key)) yield* walk(value, actual[key], here, how);
+      else if (how.missing) yield { at: here, kind: 'missing', expected: value };
+    }
+    if (!how.extra) return;
+    for (const key of Object.keys(actual))
+      if (!Object.hasOwn(expected, key))
+        yield { at: [...at, key], kind: 'extra', expected: undefined };
+  } else if (
+    Array.isArray(expected) &&
+    Array.isArray(actual) &&
+    expected.length === actual.length
+  ) {
+    for (const [i, value] of expected.entries())
+      yield* walk(value, actual[i], [...at, i], { ...how, ...STRICT });
+  } else if (expected !== actual && !samePath(expected, actual, at, how))
+    yield { at, kind: 'other', expected };
+}
+
+/** Whether the value there is a path: the nearest field name says so. */
+const isPathAt = (at: At) =>
+  PATH_FIELDS.has(String(at.findLast((key) => typeof key === 'string') ?? ''));
+
+/** Paths are the same when both lead to the same place inside of the run's folder. */
+function samePath(expected: unknown, actual: unknown, at: At, { roots }: Walk): boolean {
+  if (typeof expected !== 'string' || typeof actual !== 'string' || !isPathAt(at)) return false;
+  const wanted = pathInside(expected, roots);
+  return wanted !== null && wanted === pathInside(actual, roots);
+}
+
+function matcherHolds(wanted: Matcher, actual: unknown, at: At, how: Walk): boolean {
+  if (wanted.equals !== undefined)
+    return (
+      walk(wanted.equals, actual, at, { ...how, ...STRICT, literal: true }).next().done === true
+    );
+  if (!['string', 'number', 'boolean'].includes(typeof actual)) return false;
+  const text = String(actual);
+  if (!isPathAt(at)) return textHolds(wanted, text, how.test);
+  const inside = pathInside(text, how.roots);
+  if (wanted.glob !== undefined) {
+    const absolute = wanted.glob.startsWith('/');
+    const path = absolute ? cleanPath(text) : inside;
+    const pattern = globPattern(wanted.glob.replace(/^(?:\.\/)+/, ''), '[^/]');
+    return path !== null && how.test(pattern, '', path);
+  }
+  // Each of them is tested, so that patterns are collected for all.
+  const spellings = [text, ...(inside === null ? [] : [inside])];
+  return spellings.map((path) => textHolds(wanted, path, how.test)).includes(true);
+}
+
+export function valueAt(value: unknown, at: At): unknown {
+  let found: unknown = value;
+  for (const key of at) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string | number, unknown>)[key];
+  }
+  return found;
 }

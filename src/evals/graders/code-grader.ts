@@ -1,4 +1,4 @@
-/** `code-grader`: any command, told of the run on stdin, answers with a score on stdout (EV-7). */
+/** `code-grader`: any command that reads the run on stdin and prints a score on stdout (EV-7). */
 import { isoText } from '../../lib/iso-time.ts';
 import { isMap } from '../../lib/own.ts';
 import type { Transcript, TranscriptMessage } from '../../model/transcript.ts';
@@ -29,7 +29,7 @@ function messageOf({ role, content, tool_calls }: TranscriptMessage) {
   };
 }
 
-/** What the command reads; the names are those of the graders that people have already. */
+/** The input of the command; the names are those of AgentV's graders. */
 function payloadOf(test: EvalTest, transcript: Transcript, config: unknown): unknown {
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
   const counts = new Map<string, number>();
@@ -74,7 +74,7 @@ function factsOf(list: unknown): Evidence[] {
     });
 }
 
-/** A verdict out of what a grader said, also a model's. */
+/** The verdict in the answer of a grader, also of a model. */
 export function gradeOfAnswer(answer: unknown): Grade {
   if (!isMap(answer)) return broken('the grader answered with JSON that is no map');
   const evidence = factsOf(answer.assertions);
@@ -113,6 +113,7 @@ export const codeGrader: Grader = async (options, { test, transcript, tools }) =
     timeout_ms: timeOf(options),
     input: JSON.stringify(payloadOf(test, transcript, options.config)),
     env: (options.env as string[] | undefined) ?? [],
+    much_output: 'refuse',
   });
   return verdictOf(result);
 };

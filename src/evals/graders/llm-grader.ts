@@ -1,4 +1,4 @@
-/** `llm-grader`: a rubric judged by a model (EV-7). What the run said is data for the judge, never an instruction. */
+/** `llm-grader`: a rubric judged by a model (EV-7). The text of the run is data for the judge, never an instruction. */
 
 import { jsonIn } from '../../lib/json.ts';
 import { isMap } from '../../lib/own.ts';
@@ -35,7 +35,7 @@ const RESULT_CHARS_MAX = 1_000;
 const head = (text: string, most: number) =>
   text.length > most ? `${text.slice(0, most)} […${text.length - most} more characters]` : text;
 
-/** What the judge is shown of the run, newest text first kept: the end says most. */
+/** The part of the run that the judge is shown. Of a long one the end is kept, which says most. */
 function runText(transcript: Transcript, safe: Tools['safe']): string {
   const { exit_reason } = transcript;
   const { messages, final_output } = safe({

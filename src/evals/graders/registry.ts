@@ -1,14 +1,16 @@
 /** Type → grader, with the fields that an assertion of it may have. The only list. */
 
 import { isMap } from '../../lib/own.ts';
+import type { Path } from '../../lib/schema/mistakes.ts';
 import type { Fields, Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
 import { CALL_STATUSES } from '../../model/words.ts';
 import type { Grader, Options } from '../types.ts';
-import { ARGS_MATCHES } from './args-match.ts';
+import { ARGS_MATCHES, argumentsOf } from './args-match.ts';
 import { codeGrader } from './code-grader.ts';
 import { AGGREGATORS, composite } from './composite.ts';
 import { llmGrader, MODEL_APIS } from './llm-grader.ts';
+import { patternFault, textMatcher } from './matchers.ts';
 import {
   COST_LIMITS,
   EXECUTION_LIMITS,
@@ -20,14 +22,17 @@ import {
 import { skillTrigger } from './skill-trigger.ts';
 import { isJson, regex, TEXT_TYPES, TEXTS_TYPES, textGrader } from './text.ts';
 import { TRAJECTORY_MODES, toolTrajectory } from './trajectory.ts';
+import { checkFile, command as commandGrader, file as fileGrader, pathInRun } from './workspace.ts';
 
 export interface GraderKind {
   fields: Fields;
   grade: Grader;
-  /** What is wrong with the fields together; null: nothing. */
+  /** A mistake in the fields together; null: none. */
   check?: (options: Options) => string | null;
   /** Has assertions of its own. */
   members?: true;
+  /** Names of tools in the options, each with its place. */
+  tools?: (options: Options) => { name: string; at: Path }[];
 }
 
 const figure = is.figure(0);
@@ -47,13 +52,22 @@ const command: Read<string[]> = (value, place) => {
 
 const args_match = is.when(Array.isArray, texts, is.oneOf(ARGS_MATCHES, ', or a list of fields'));
 
-const STEP: Fields = {
+export const STEP: Fields = {
   tool: is.required(is.text),
-  args: is.when(isMap, is.map, is.oneOf(['any'], ', or a map')),
+  args: is.when(isMap, argumentsOf, is.oneOf(['any'], ', or a map')),
   args_match,
   status: is.oneOf(CALL_STATUSES),
   max_duration_ms: figure,
 };
+
+function toolsOfTrajectory({ expected = [], minimums = {} }: Options) {
+  const steps = (expected as { tool?: string }[]).map(({ tool = '' }, i) => ({
+    name: tool,
+    at: ['expected', i, 'tool'],
+  }));
+  const counted = Object.keys(minimums as object).map((name) => ({ name, at: ['minimums', name] }));
+  return [...steps, ...counted].filter(({ name }) => name !== '');
+}
 
 function checkTrajectory({ mode, expected, minimums }: Options): string | null {
   const steps = expected as unknown[] | undefined;
@@ -65,14 +79,15 @@ function checkTrajectory({ mode, expected, minimums }: Options): string | null {
   return steps.length === 0 && !may_be_empty ? 'expects nothing: expected is empty' : null;
 }
 
-function checkRegex({ value, flags = '' }: Options): string | null {
-  try {
-    new RegExp(value as string, flags as string);
-    return null;
-  } catch (error) {
-    return `has a pattern that cannot be read: ${(error as Error).message}`;
-  }
-}
+const checkRegex = ({ value, flags }: Options) =>
+  patternFault(value as string, flags as string | undefined);
+
+const pattern: Read<string> = (value, place) => {
+  const text = is.text(value, place);
+  const fault = patternFault(text);
+  if (fault !== null) place.mistake(fault);
+  return text;
+};
 
 const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, string[]>): Fields =>
   Object.fromEntries(
@@ -82,9 +97,12 @@ const limits = (table: Readonly<Record<string, unknown>>, also: Record<string, s
 const needsOne = (options: Options) =>
   Object.keys(options).length === 0 ? 'limits nothing: give at least one limit' : null;
 
-const SECONDS: Fields = { timeout_ms: is.over0(), timeout_seconds: is.over0() };
+const SECONDS: Fields = {
+  timeout_ms: is.over0(),
+  timeout_seconds: is.optional(is.over0(), 'timeout'),
+};
 
-const RUBRIC: Fields = {
+export const RUBRIC: Fields = {
   id: scalar,
   outcome: is.required(is.text, 'criteria', 'expected_outcome', 'description'),
   weight: figure,
@@ -129,6 +147,12 @@ const { criteria: _criteria, ...LLM_FIELDS_BUT_CRITERIA } = LLM_FIELDS;
 const textKinds = (types: readonly string[], fields: Fields): Record<string, GraderKind> =>
   Object.fromEntries(types.map((type) => [type, { fields, grade: textGrader(type) }]));
 
+export const AGGREGATOR: Fields = {
+  type: is.required(is.oneOf(AGGREGATORS)),
+  weights: is.named(figure),
+  threshold: is.ratio,
+};
+
 export const GRADERS: Readonly<Record<string, GraderKind>> = {
   'skill-trigger': {
     fields: { skill: is.required(is.text, 'skill_name'), should_trigger: is.flag },
@@ -143,6 +167,7 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
     },
     grade: toolTrajectory,
     check: checkTrajectory,
+    tools: toolsOfTrajectory,
   },
   'execution-metrics': {
     fields: {
@@ -192,6 +217,29 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
     },
     grade: codeGrader,
   },
+  command: {
+    fields: {
+      command: is.required(command),
+      exit_code: is.when((value) => value === 'any', is.anything, is.whole(0, 255)),
+      stdout: textMatcher,
+      stderr: textMatcher,
+      env: texts,
+      ...SECONDS,
+    },
+    grade: commandGrader,
+  },
+  file: {
+    fields: {
+      path: is.required(pathInRun),
+      exists: is.flag,
+      changed: is.flag,
+      contains: is.text,
+      matches: pattern,
+      flags: is.text,
+    },
+    grade: fileGrader,
+    check: checkFile,
+  },
   'llm-grader': { fields: LLM_FIELDS, grade: llmGrader },
   rubrics: {
     fields: { ...LLM_FIELDS_BUT_CRITERIA, rubrics: is.required(rubrics, 'criteria') },
@@ -199,11 +247,7 @@ export const GRADERS: Readonly<Record<string, GraderKind>> = {
   },
   composite: {
     fields: {
-      aggregator: is.mapOf({
-        type: is.required(is.oneOf(AGGREGATORS)),
-        weights: is.named(figure),
-        threshold: is.ratio,
-      }),
+      aggregator: is.mapOf(AGGREGATOR),
     },
     grade: composite,
     members: true,

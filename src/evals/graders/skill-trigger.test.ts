@@ -80,7 +80,7 @@ describe('skill-trigger', () => {
     expect((await grade(trigger('deploy-helper', false), transcript([one]))).verdict).toBe('pass');
   });
 
-  test('a call that asked in vain is told as evidence', async () => {
+  test('a call that asked in vain is part of the evidence', async () => {
     const calls = [call('Skill', { skill: 'deploy-helper' }, { status: 'denied' })];
     expect((await grade(trigger('deploy-helper'), transcript(calls))).evidence).toEqual([
       { text: 'Skill deploy-helper: denied, which is no use', passed: false, call_id: 'c1' },

@@ -30,7 +30,7 @@ export const TEXT_TYPES = Object.keys(RULES).filter((type) => !/-(any|all)$/.tes
 export const TEXTS_TYPES = Object.keys(RULES).filter((type) => /-(any|all)$/.test(type));
 
 function gradeOf(holds: boolean, what: string, { transcript, tools }: GradeContext): Grade {
-  const reason = `the final text ${holds ? 'holds to' : 'does not hold to'}: ${what}`;
+  const reason = `the final text ${holds ? 'matches' : 'does not match'}: ${what}`;
   const evidence = [fact(`final text: ${shown(transcript.final_output, tools)}`, holds)];
   return { score: holds ? 1 : 0, reason, evidence };
 }
@@ -57,7 +57,7 @@ export const isJson: Grader = (_, context) => {
 export const regex: Grader = async (options, context) => {
   const { transcript, tools } = context;
   const { value, flags = '' } = options as { value: string; flags?: string };
-  const { matched, failure } = await tools.matches(value, flags, transcript.final_output);
+  const { matched, failure } = await tools.matches(value, flags, [transcript.final_output]);
   if (failure !== null) return broken(failure);
-  return gradeOf(matched, `regex ${shown(value, tools)}`, context);
+  return gradeOf(matched[0] === true, `regex ${shown(value, tools)}`, context);
 };

@@ -1,9 +1,11 @@
-/** `tool-trajectory`: whether the calls are those that were expected (EV-4). */
+/** `tool-trajectory`: whether the calls are the expected ones (EV-4). */
 import { callText } from '../../lib/call-text.ts';
 import type { TranscriptCall } from '../../model/transcript.ts';
 import { EVAL_LIMITS } from '../limits.ts';
 import { broken, type Evidence, fact, type Grade, type Grader, type Tools } from '../types.ts';
-import { type ArgsMatch, argsMatch } from './args-match.ts';
+import { type ArgsMatch, type Comparing, type Difference, differences } from './args-match.ts';
+import { Patterns } from './matchers.ts';
+import { calledText, differencesText, hasPattern } from './nearest-call.ts';
 import { type Assignment, matchAnyOrder, matchInOrder, type Sides } from './trajectory-match.ts';
 
 export const TRAJECTORY_MODES = ['exact', 'in_order', 'any_order', 'superset', 'subset'] as const;
@@ -30,22 +32,26 @@ class Comparison implements Sides {
   readonly calls: readonly TranscriptCall[];
   readonly steps: readonly Step[];
   readonly #how: ArgsMatch;
+  readonly #comparing: Comparing;
   readonly #safe: Tools['safe'];
 
   constructor(
     { expected, args_match = 'superset' }: Trajectory,
     calls: readonly TranscriptCall[],
+    comparing: Comparing,
     { safe }: Tools,
   ) {
     this.calls = calls;
     this.steps = expected;
     this.#how = args_match;
+    this.#comparing = comparing;
     this.#safe = safe;
   }
 
   /** A call as a person recognises it. */
   shown({ name, input }: TranscriptCall): string {
-    return `${name} ${callText(this.#safe(input), null)}`.trim().slice(0, TEXT_CHARS_MAX);
+    const text = callText(this.#safe(input), this.#comparing.roots[0] ?? null);
+    return `${name} ${text}`.trim().slice(0, TEXT_CHARS_MAX);
   }
 
   #wanted({ tool, args }: Step): string {
@@ -53,9 +59,20 @@ class Comparison implements Sides {
     return `${tool} ${JSON.stringify(this.#safe(args))}`.slice(0, TEXT_CHARS_MAX);
   }
 
+  #differences(step: Step, call: TranscriptCall) {
+    return differences(step.args, call.input, step.args_match ?? this.#how, this.#comparing);
+  }
+
   fits(step: Step, call: TranscriptCall): boolean {
     if (step.tool !== call.name || (step.status ?? call.status) !== call.status) return false;
-    return argsMatch(step.args, call.input, step.args_match ?? this.#how);
+    return this.#differences(step, call).next().done === true;
+  }
+
+  /** Every pattern is tested on every text that it may be compared with. */
+  collect(): void {
+    for (const step of this.steps.filter(({ args }) => hasPattern(args)))
+      for (const call of this.calls)
+        if (call.name === step.tool) Array.from(this.#differences(step, call));
   }
 
   readonly points = (at: number, index: number) => {
@@ -67,23 +84,50 @@ class Comparison implements Sides {
 
   readonly full = (at: number) => (this.steps[at]?.max_duration_ms === undefined ? 1 : 2);
 
-  /** One fact a step, and one more where its time is limited. */
+  /** One fact per step, and one more where its time is limited. */
   evidenceOf(assignment: Assignment): Evidence[] {
     return this.steps.flatMap((step, at) => {
       const call = this.calls[assignment[at] as number];
       const found =
         call === undefined
-          ? fact(`${this.#wanted(step)}: ${this.#missing(step)}`, false)
+          ? fact(`${this.#wanted(step)}: not found; ${this.#nearest(step)}`, false)
           : fact(`${this.#wanted(step)}: found, ${this.shown(call)}`, true, call.id);
       return step.max_duration_ms === undefined ? [found] : [found, timeFact(step, call)];
     });
   }
 
-  #missing(step: Step): string {
-    const near = this.calls.some((call) => call.name === step.tool);
-    return near ? `not found; ${step.tool} was called otherwise or elsewhere` : 'not found';
+  #nearest(step: Step): string {
+    const alike = this.calls.filter(({ name }) => name === step.tool);
+    const [first] = alike;
+    if (first === undefined) {
+      const called = calledText(this.calls.map(({ name }) => name));
+      return called === '' ? 'no tool was called' : `called were ${called}`;
+    }
+    const { call, list } = alike
+      .slice(0, NEAREST_MAX)
+      .map((one) => ({ call: one, list: this.#mismatches(step, one) }))
+      .reduce((best, next) => (next.list.length < best.list.length ? next : best));
+    if (list.length > 0) return `nearest is ${this.shown(call)}: ${this.#inWords(list, call)}`;
+    const place = this.calls.indexOf(call) + 1;
+    return `call ${place} of ${this.calls.length} matches, but not in this order or for another step`;
+  }
+
+  #mismatches(step: Step, call: TranscriptCall): Difference[] {
+    const list = Array.from(this.#differences(step, call));
+    const { status } = step;
+    return status === undefined || status === call.status
+      ? list
+      : [...list, { at: [], kind: 'status', expected: status }];
+  }
+
+  #inWords(list: readonly Difference[], call: TranscriptCall): string {
+    const safe = { ...call, input: this.#safe(call.input) };
+    return differencesText(list, safe, this.#comparing.roots);
   }
 }
+
+/** Calls of the same tool among which the nearest one is looked for. */
+const NEAREST_MAX = 1_000;
 
 function inTime({ max_duration_ms = 0 }: Step, { duration_ms }: TranscriptCall): boolean {
   return duration_ms !== null && duration_ms <= max_duration_ms;
@@ -139,15 +183,21 @@ function gradeOf(evidence: Evidence[]): Grade {
   };
 }
 
-export const toolTrajectory: Grader = (options, { transcript, tools }) => {
+export const toolTrajectory: Grader = async (options, { transcript, tools, place }) => {
   const trajectory = { expected: [], minimums: {}, ...options } as unknown as Trajectory;
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
   if (calls.length * trajectory.expected.length > EVAL_LIMITS.trajectory_cells_max)
     return broken(
       `${calls.length} calls and ${trajectory.expected.length} expected ones are more than can be compared`,
     );
+  const patterns = new Patterns();
+  const comparing = { roots: place.roots, test: patterns.test };
+  const comparison = new Comparison(trajectory, calls, comparing, tools);
+  comparison.collect();
+  const failure = await patterns.answer(tools);
+  if (failure !== null) return broken(failure);
   return gradeOf([
     ...minimumFacts(trajectory.minimums, calls),
-    ...COMPARE[trajectory.mode](new Comparison(trajectory, calls, tools)),
+    ...COMPARE[trajectory.mode](comparison),
   ]);
 };

@@ -2,7 +2,7 @@
  * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one form,
  * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Text of the file is escaped.
  */
-import { TachoError } from '../errors.ts';
+import { type ErrorCode, TachoError } from '../errors.ts';
 import { forTerminal } from '../foreign-text.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -23,6 +23,8 @@ export interface Source {
   faults: readonly (Position & { message: string })[];
   /** The position of a map's key or of the value itself; if it does not exist, of its nearest parent. */
   positionOf(at: Path): Position;
+  /** It is no text: mistakes have no position. */
+  unplaced?: true;
 }
 
 const WORD_CHARS_MAX = 64;
@@ -41,8 +43,9 @@ export const fieldName = (at: Path) =>
     })
     .join('');
 
-function lineOf(path: string, { line, col }: Position, words: string): string {
-  return forTerminal(`${path}:${line}:${col}: ${words}`).replaceAll('\n', '\\n');
+function lineOf(path: string, at: Position | null, words: string): string {
+  const place = at === null ? path : `${path}:${at.line}:${at.col}`;
+  return forTerminal(`${place}: ${words}`).replaceAll('\n', '\\n');
 }
 
 class Lines {
@@ -67,9 +70,11 @@ export class Report {
   readonly notes = new Lines();
   readonly loose: boolean;
   readonly #stage: string;
+  readonly #code: ErrorCode;
 
-  constructor(stage: string, { loose = false } = {}) {
+  constructor(stage: string, { loose = false, code = 'config_invalid' as ErrorCode } = {}) {
     this.#stage = stage;
+    this.#code = code;
     this.loose = loose;
   }
 
@@ -84,7 +89,7 @@ export class Report {
   /** Throws a TachoError with all mistakes, if there are any. */
   end(): void {
     const text = this.mistakes.all().join('\n');
-    if (text !== '') throw new TachoError('config_invalid', text, { stage: this.#stage });
+    if (text !== '') throw new TachoError(this.#code, text, { stage: this.#stage });
   }
 }
 
@@ -116,6 +121,7 @@ export class Place {
 
   #line(why: string): string {
     const words = `${fieldName(this.at)} ${why}`.trimStart();
-    return lineOf(this.#source.path, this.#source.positionOf(this.at), words);
+    const { path, unplaced } = this.#source;
+    return lineOf(path, unplaced ? null : this.#source.positionOf(this.at), words);
   }
 }

@@ -61,6 +61,8 @@ const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLo
 interface MapOptions {
   /** Fields that are not in the table are left out, instead of being mistakes. */
   open?: boolean;
+  /** The word for a field in messages. */
+  called?: string;
 }
 
 /** The fields of a map by their names in the table; null when the value is not a map. */
@@ -68,7 +70,7 @@ export function readMap<F extends Fields>(
   value: unknown,
   fields: F,
   place: Place,
-  { open = false }: MapOptions = {},
+  { open = false, called = 'field' }: MapOptions = {},
 ): Values<F> | null {
   if (!isMap(value)) {
     place.mistake('must be a map');
@@ -80,14 +82,16 @@ export function readMap<F extends Fields>(
   for (const [key, item] of Object.entries(value)) {
     const known = table.get(key) ?? (loose ? table.get(snake(key)) : undefined);
     const here = place.inside(key);
+    // Only a program passes undefined: an option that it leaves out.
+    if (item === undefined) continue;
     if (known === undefined) {
-      if (!open) here.mistake(() => notKnown('field', key, Object.keys(fields)));
+      if (!open) here.mistake(() => notKnown(called, key, Object.keys(fields)));
     } else if (Object.hasOwn(values, known.name))
       here.mistake(`is there already, as ${known.name}`);
     else if (item !== null || known.required || !loose) values[known.name] = known.read(item, here);
   }
   for (const { name, required } of new Set(table.values()))
-    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the field ${name}`);
+    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the ${called} ${name}`);
   return values as Values<F>;
 }
 
@@ -98,14 +102,25 @@ export const mapOf =
 
 /** `what` names the kind of word that was expected. */
 export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = nearest(word, known, edits);
+  const near = nearestWord(word, known, edits);
   const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
   return `is no known ${what}; ${hint}`;
 }
 
-/** The known word that a mistyped one may have meant. */
-export const nearest = (word: string, known: readonly string[], edits = 2): string | undefined =>
-  known.find((name) => distance(name, word) <= edits);
+/** The known word that a mistyped one may have meant: at most `edits` away, or one that begins with it. */
+export const nearestWord = (
+  word: string,
+  known: readonly string[],
+  edits = 2,
+): string | undefined =>
+  known.find((name) => distance(plain(name), plain(word)) <= edits) ??
+  known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
+
+/** Shorter beginnings match too many words. */
+const PREFIX_CHARS_MIN = 4;
+
+/** The same word in snake_case, kebab-case and camelCase. */
+const plain = (word: string) => word.replace(/[-_]/g, '').toLowerCase();
 
 /** Longer words are not compared: they match no known word, and the comparison is slow. */
 const WORD_CHARS_MAX = 64;

@@ -39,23 +39,23 @@ test('a session as people read it: time, session, what happened', () => {
     .map((message) => human.project(message as unknown as SeenMessage))
     .join('');
   expect(text.split('\n')).toEqual([
-    '00:00:00.000 abcdef demo 1.0 toy /home/user/project',
-    '00:00:00.001 abcdef thinking: what now',
-    '00:00:00.002 abcdef I look.',
-    '00:00:00.002 abcdef Then I act.',
-    '00:00:00.010 abcdef > Bash npm test',
-    '00:00:00.020 abcdef | building',
-    '00:00:05.010 abcdef ... 5.0s Bash npm test',
-    '00:00:06.000 abcdef FAIL   Bash npm test (TOOL_EXECUTION_FAILED, exit 3, 12ms)',
-    '00:00:06.000 abcdef   no',
-    '00:00:06.001 abcdef > Read a.txt',
-    '00:00:06.002 abcdef ? Read a.txt: Read a.txt?',
-    '00:00:06.003 abcdef Read a.txt: cancelled no',
-    '00:00:06.004 abcdef denied Read a.txt (PERMISSION_DENIED, 12ms)',
-    '00:00:06.004 abcdef   Bash was not permitted: no',
-    '00:00:06.005 abcdef ! PROVIDER_ERROR: Overloaded',
-    '00:00:06.006 abcdef file changed a.txt',
-    '00:00:06.007 abcdef ok - 1 call - 125 tokens - $0.0123 - 1.2s',
+    '00:00:00.000 r_abcdef   demo 1.0 toy /home/user/project',
+    '00:00:00.001 r_abcdef   thinking: what now',
+    '00:00:00.002 r_abcdef   I look.',
+    '00:00:00.002 r_abcdef   Then I act.',
+    '00:00:00.010 r_abcdef   > Bash npm test',
+    '00:00:00.020 r_abcdef   | building',
+    '00:00:05.010 r_abcdef   ... 5.0s Bash npm test',
+    '00:00:06.000 r_abcdef   FAIL   Bash npm... (TOOL_EXECUTION_FAILED, exit 3, 12ms)',
+    '00:00:06.000 r_abcdef     no',
+    '00:00:06.001 r_abcdef   > Read a.txt',
+    '00:00:06.002 r_abcdef   ? Read a.txt: Read a.txt?',
+    '00:00:06.003 r_abcdef   Read a.txt: cancelled no',
+    '00:00:06.004 r_abcdef   denied Read a.txt (PERMISSION_DENIED, 12ms)',
+    '00:00:06.004 r_abcdef     Bash was not permitted: no',
+    '00:00:06.005 r_abcdef   ! PROVIDER_ERROR: Overloaded',
+    '00:00:06.006 r_abcdef   file changed a.txt',
+    '00:00:06.007 r_abcdef   ok - 1 call - 125 tokens - $0.0123 - 1.2s',
     '',
   ]);
 });
@@ -91,4 +91,26 @@ test('whatever a sender says, every line is harmless and has an end', () => {
       }
     }),
   );
+});
+
+test('a session is named by the beginning of its id, longer where two begin alike; foreign ids are whole', () => {
+  const human = new LiveHuman(style);
+  const name = (session_id: string) => {
+    const line = human.project({
+      type: 'user_input',
+      timestamp: '2026-11-15T06:51:07.042Z',
+      session_id,
+      data: { content: 'go' },
+    });
+    return /^\d\d:51:07\.042 (.*) > go\n$/.exec(line)?.[1];
+  };
+  const first = `r_01m7fgt0mx${'a'.repeat(16)}`;
+  const second = `s_01m7fgt0mx${'b'.repeat(16)}`;
+  expect([first, second, first, 'build-7', 'x'.repeat(30)].map(name)).toEqual([
+    '01m7fgt0mx',
+    '01m7fgt0mxbb',
+    '01m7fgt0mx',
+    'build-7   ',
+    'x'.repeat(24),
+  ]);
 });

@@ -8,6 +8,7 @@ import { costText, countText, durationText, plural } from '../../lib/figures.ts'
 import { wordOf as text } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { localClock } from '../../lib/local-time.ts';
 import { own } from '../../lib/own.ts';
 import { columns } from '../../lib/terminal-text.ts';
 import type { CallStatus } from '../../model/words.ts';
@@ -37,9 +38,15 @@ const OUTPUT_LINES_MAX = 6;
 const TEXT_LINES_MAX = 20;
 /** Of a text that is still being spoken. */
 const TEXT_CHARS_MAX = 64 * 1024;
-const SESSION_CHARS = 6;
+/** Columns of a session's name; a longer name moves the rest of its line. */
+const SESSION_CHARS = 10;
 const TIME_CHARS = 12;
-const HEAD_CHARS = TIME_CHARS + SESSION_CHARS + 4;
+/** Names of sessions that are remembered, to show two that begin alike with different names. */
+const NAMES_MAX = 1_000;
+/** Made by tacho: `r_` for runs, `s_` for sessions of other programs. */
+const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
+/** Foreign ids are shown whole up to this length. */
+const FOREIGN_CHARS_MAX = 24;
 
 const fields = (value: unknown) =>
   (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
@@ -92,6 +99,10 @@ export class LiveHuman {
   readonly style: HumanStyle;
   readonly #calls = new Map<string, Call>();
   readonly #texts = new Map<string, { type: string; text: string }>();
+  /** Columns before the text of the message that is being shown. */
+  #head_columns = 0;
+  /** Sessions by the names that are shown for them. */
+  readonly #named = new Map<string, string>();
 
   constructor(style: HumanStyle) {
     this.style = style;
@@ -101,19 +112,35 @@ export class LiveHuman {
   project(message: SeenMessage): string {
     const make = own(LINES, message.type);
     if (make === undefined) return '';
-    const time = message.timestamp.slice(11, 11 + TIME_CHARS);
-    const short = (message.session_id ?? '').slice(-SESSION_CHARS);
-    const session = lineOf(short, 0, this.style).padEnd(SESSION_CHARS);
+    const time = localClock(isoTime(message.timestamp) ?? null) ?? '?';
+    const session = this.#nameOf(message.session_id ?? '').padEnd(SESSION_CHARS);
+    this.#head_columns = TIME_CHARS + columns(session) + 4;
     const { dim } = this.style.colour;
-    const head = dim(`${lineOf(time, 0, this.style)} ${session}`);
+    const head = dim(`${time.padEnd(TIME_CHARS)} ${session}`);
     return make(this, message)
       .map((line) => `${head} ${line}\n`)
       .join('');
   }
 
+  /** The beginning of an id that tacho made, as other commands take it; longer where another session begins alike. */
+  #nameOf(session_id: string): string {
+    if (!MADE_ID.test(session_id))
+      return lineOf(session_id.slice(0, FOREIGN_CHARS_MAX), 0, this.style);
+    const whole = session_id.slice(2);
+    for (let length = SESSION_CHARS; length < whole.length; length += 2) {
+      const name = whole.slice(0, length);
+      const holder = this.#named.get(name) ?? session_id;
+      if (holder !== session_id) continue;
+      if (this.#named.size >= NAMES_MAX) this.#named.clear();
+      this.#named.set(name, session_id);
+      return name;
+    }
+    return whole;
+  }
+
   /** Harmless, and short enough for what is left of the screen's line. */
   line(foreign: string, used = 0): string {
-    return lineOf(foreign, HEAD_CHARS + used, this.style);
+    return lineOf(foreign, this.#head_columns + used, this.style);
   }
 
   #keyOf({ session_id, data }: SeenMessage): string {
@@ -166,7 +193,7 @@ export class LiveHuman {
     const first = `${mark} ${this.line(what, notes.join(', ').length + columns(mark) + 2)}${tail}`;
     if (!failed) return [first];
     const output = text(given.output) || text(given.message);
-    const shown = headLines(output, OUTPUT_LINES_MAX, HEAD_CHARS + 2, this.style);
+    const shown = headLines(output, OUTPUT_LINES_MAX, this.#head_columns + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
   }
 
@@ -192,7 +219,7 @@ export class LiveHuman {
     if (whole.trim() === '') return [];
     const { dim } = this.style.colour;
     if (block?.type !== 'text') return [dim(this.line(`${block?.type ?? 'text'}: ${whole}`))];
-    const shown = headLines(whole, TEXT_LINES_MAX, HEAD_CHARS, this.style);
+    const shown = headLines(whole, TEXT_LINES_MAX, this.#head_columns, this.style);
     return shown.map((line, at) => (at < TEXT_LINES_MAX ? line : dim(line)));
   }
 

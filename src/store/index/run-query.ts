@@ -6,6 +6,7 @@ import { IN_ORDER, RUN_COLUMNS } from './index-schema.ts';
 
 export interface RunQuery {
   limit?: number;
+  run_id?: string;
   agent?: string;
   /** `ok`, `failed`, or an exit reason. */
   status?: string;
@@ -29,6 +30,7 @@ const CONDITIONS: {
     value: NonNullable<RunQuery[Field]>,
   ) => Condition[];
 } = {
+  run_id: (run_id) => [['run_id = ?', run_id]],
   agent: (agent) => [['agent = ?', agent]],
   status: (status) =>
     status === 'ok' || status === 'failed'

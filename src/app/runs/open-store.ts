@@ -1,0 +1,90 @@
+/** The store of recorded runs, for programs. What it needs is loaded by the first call. */
+import { TachoError } from '../../lib/errors.ts';
+import { aFunction, checkOptions } from '../../lib/schema/options.ts';
+import * as is from '../../lib/schema/read.ts';
+import type { Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import type { Transcript } from '../../model/transcript.ts';
+import type { RunRow } from '../../store/index/runs-table.ts';
+import { resolveStateDir } from '../../store/state-dir.ts';
+import type { Imported } from '../sessions/import.ts';
+import type { ImportOptions } from '../sessions/import-for-program.ts';
+import type { ListOptions } from './query.ts';
+import type { Removed } from './remove.ts';
+import type { StoredRuns } from './stored-runs.ts';
+import type { Verified } from './verify.ts';
+
+export interface StoreOptions {
+  /** Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
+  stateDir?: string | undefined;
+  /** Receives messages for people, such as runs that were added to the index. */
+  onNotice?: ((text: string) => void) | undefined;
+}
+
+const STORE_FIELDS = {
+  stateDir: is.anyText,
+  onNotice: aFunction,
+} as const satisfies Readonly<Record<keyof StoreOptions, is.Fields[string]>>;
+
+/**
+ * Recorded runs. `run` is the id of a run or of an agent's session, a unique beginning of one, `last` or `last~N`. Methods
+ * reject with a TachoError: `not_found` for a run that is not there, `usage` for a name that several runs have.
+ */
+export interface Store {
+  /** Absolute path of the state folder. */
+  readonly path: string;
+  /** Newest first, read as it is iterated. */
+  list(options?: ListOptions): AsyncIterable<RunRow>;
+  /** The row of one run. */
+  get(run: string): Promise<RunRow>;
+  /** The outcome of a run, without inputs and outputs of calls. */
+  outcome(run: string): Promise<RunOutcome>;
+  /** The events of a run, read from the journal as they are iterated. */
+  events(run: string): AsyncIterable<Event>;
+  /** The conversation of a run: messages, and calls with inputs and outputs. */
+  transcript(run: string): Promise<Transcript>;
+  /** Checks sequence, hashes, form and transcript of a run's record. */
+  verify(run: string): Promise<Verified>;
+  /** Imports session files of agents, one after the other. Nothing is imported before it is iterated. */
+  import(options: ImportOptions): AsyncIterable<Imported>;
+  /** Deletes runs, journal included. */
+  remove(runs: readonly string[]): Promise<Removed>;
+  /** Later calls are refused. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Opens the store. Nothing is created before something is imported; where there is no store, the list is empty. */
+export function openStore(options: StoreOptions = {}): Store {
+  checkOptions('openStore', options, STORE_FIELDS);
+  const { onNotice: say = () => {} } = options;
+  const path = resolveStateDir({ flag: options.stateDir, env: process.env });
+  let closed = false;
+  async function runs(): Promise<StoredRuns> {
+    if (closed) throw new TachoError('usage', 'the store is closed', { stage: 'find' });
+    const { StoredRuns } = await import('./stored-runs.ts');
+    return new StoredRuns(path, say);
+  }
+  const close = () => {
+    closed = true;
+  };
+  return {
+    path,
+    list: async function* (asked) {
+      yield* (await runs()).list(asked);
+    },
+    events: async function* (run) {
+      yield* (await runs()).events(run);
+    },
+    import: async function* (asked) {
+      yield* (await runs()).import(asked);
+    },
+    get: async (run) => (await runs()).get(run),
+    outcome: async (run) => (await runs()).outcome(run),
+    transcript: async (run) => (await runs()).transcript(run),
+    verify: async (run) => (await runs()).verify(run),
+    remove: async (names) => (await runs()).remove(names),
+    close,
+    [Symbol.dispose]: close,
+  };
+}

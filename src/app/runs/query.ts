@@ -1,0 +1,85 @@
+/** Which runs a list shows, as a program asks for it. */
+import { AGENT_IDS } from '../../agents/registry.ts';
+import { projectOf } from '../../capture/source/project.ts';
+import { TachoError } from '../../lib/errors.ts';
+import { readTime, TIME_LIKE, type TimeSpan } from '../../lib/read-time.ts';
+import { checkOptions } from '../../lib/schema/options.ts';
+import * as is from '../../lib/schema/read.ts';
+import { EXIT_REASONS } from '../../model/words.ts';
+import type { RunQuery } from '../../store/index/runs-table.ts';
+
+/** A time: a Date, milliseconds since 1970, or a text such as `2026-11-01`, `2026-11-01T12:00`, `12h`, `2d` or `yesterday`. */
+export type TimeOption = Date | number | string;
+
+export interface ListOptions {
+  /** At most this many, the newest. Default: all. */
+  limit?: number | undefined;
+  /** Id of the agent. */
+  agent?: string | undefined;
+  /** `ok`, `failed`, or an exit reason. */
+  status?: string | undefined;
+  /** Started at this time or later. */
+  since?: TimeOption | undefined;
+  /** Started before this time; a day counts to its end. */
+  until?: TimeOption | undefined;
+  /** Folder: runs of the project that it belongs to. */
+  project?: string | undefined;
+  /** Labels that the runs have; null accepts every value. */
+  labels?: Readonly<Record<string, string | null>> | undefined;
+  /** Part of the name of the model. */
+  model?: string | undefined;
+}
+
+const isDate = (value: unknown) => value instanceof Date || typeof value === 'number';
+export const aTime = is.when(isDate, is.anything, is.text);
+
+const LIST_FIELDS = {
+  limit: is.whole(0),
+  agent: is.text,
+  status: is.text,
+  since: aTime,
+  until: aTime,
+  project: is.text,
+  labels: is.named(is.orNull(is.anyText)),
+  model: is.text,
+} as const satisfies Readonly<Record<keyof ListOptions, is.Fields[string]>>;
+
+const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
+
+/** Throws for an agent, a status or a time that does not exist, whatever the store holds. */
+export function queryOf(options: ListOptions): RunQuery {
+  checkOptions('list', options, LIST_FIELDS);
+  const { limit, agent, status, since, until, project, labels, model } = options;
+  checkNames({ agent, status });
+  return {
+    ...(limit !== undefined && { limit }),
+    ...(agent !== undefined && { agent }),
+    ...(status !== undefined && { status }),
+    ...(since !== undefined && { since_ms: timeOf('list: since', since).from_ms }),
+    ...(until !== undefined && { until_ms: timeOf('list: until', until).to_ms }),
+    ...(project !== undefined && { project: projectOf(project).path }),
+    ...(model !== undefined && { model }),
+    ...(labels && { labels: Object.entries(labels).map(([name, value]) => ({ name, value })) }),
+  };
+}
+
+/** `name`: of the option, for messages. */
+export function timeOf(name: string, given: TimeOption): TimeSpan {
+  const at_ms = Number(given);
+  if (typeof given !== 'string' && !Number.isNaN(at_ms)) return { from_ms: at_ms, to_ms: at_ms };
+  const span = typeof given === 'string' ? readTime(given, Date.now()) : null;
+  if (span === null) throw usage(`${name} must be a Date, milliseconds or ${TIME_LIKE}`);
+  return span;
+}
+
+/** Throws for an agent or a status that does not exist. */
+export function checkNames(given: { agent?: string | undefined; status?: string | undefined }) {
+  const known = { agent: AGENT_IDS, status: [...new Set(['ok', 'failed', ...EXIT_REASONS])] };
+  for (const name of ['agent', 'status'] as const) {
+    const word = given[name];
+    if (word === undefined || known[name].includes(word)) continue;
+    const near = is.nearestWord(word, known[name]);
+    const hint = near === undefined ? '' : ` did you mean ${near}?`;
+    throw usage(`unknown ${name} "${word}":${hint} known are ${known[name].join(', ')}`);
+  }
+}

@@ -1,0 +1,100 @@
+/** Values that can be completed, by the option or the name of the argument that takes them. */
+import { AGENT_IDS } from '../../agents/registry.ts';
+import { findConfig, loadConfig } from '../../app/config/config.ts';
+import { shortRunIds } from '../../lib/ids.ts';
+import { LIVE_TYPES } from '../../model/live-words.ts';
+import { CANONICAL_TOOLS, EXIT_REASONS } from '../../model/words.ts';
+import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
+import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
+import type { Candidate, Expected } from './words.ts';
+
+export interface Around {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  state_dir: string | undefined;
+}
+
+/** The shell's own completion of paths. */
+export const FILES = ':files';
+export const FOLDERS = ':folders';
+
+type Source = (around: Around) => Candidate[] | Promise<Candidate[]>;
+
+const plain = (values: Iterable<string>): Candidate[] => [...values].map((value) => ({ value }));
+const fixed = (values: Iterable<string>): Source => {
+  const candidates = plain(values);
+  return () => candidates;
+};
+
+const RUNS_SHOWN = 30;
+/** Newest runs in which labels and models are looked for. */
+const RUNS_READ = 300;
+
+function recent({ env, cwd, state_dir: flag }: Around, most: number): RecentRun[] {
+  return recentRuns(stateDirAt(resolveStateDir({ flag, env, cwd })).db, most);
+}
+
+const aboutRun = ({ agent, prompt }: RecentRun) => `${agent} ${prompt ?? ''}`.trim();
+
+const runs: Source = (around) => {
+  const found = recent(around, RUNS_SHOWN);
+  const names = shortRunIds(found.map(({ run_id }) => run_id));
+  const ids = found.map((run, at) => ({ value: names[at] as string, about: aboutRun(run) }));
+  return ids.length === 0 ? [] : [{ value: 'last', about: 'the newest run' }, ...ids];
+};
+
+const labels: Source = (around) =>
+  plain(
+    new Set(
+      recent(around, RUNS_READ).flatMap((run) =>
+        Object.entries(run.labels).map(([name, value]) => `${name}=${value}`),
+      ),
+    ),
+  );
+
+const models: Source = (around) =>
+  plain(new Set(recent(around, RUNS_READ).flatMap(({ model }) => model ?? [])));
+
+const targets: Source = async ({ cwd }) => {
+  const path = findConfig(cwd);
+  if (path === null) return [];
+  const config = await loadConfig(path, AGENT_IDS);
+  return Object.entries(config.targets).map(([value, { agent }]) => ({
+    value,
+    about: agent ?? '',
+  }));
+};
+
+const files = fixed([FILES]);
+const folders = fixed([FOLDERS]);
+const agents = fixed(AGENT_IDS);
+
+const OPTIONS: Readonly<Record<string, Source>> = {
+  '--agent': agents,
+  '--label': labels,
+  '--model': models,
+  '--project': folders,
+  '--run': runs,
+  '--status': fixed(['ok', 'failed', ...EXIT_REASONS.filter((reason) => reason !== 'ok')]),
+  '--target': targets,
+  '--tool': fixed(CANONICAL_TOOLS),
+  '--type': fixed(LIVE_TYPES),
+};
+
+const NAMES: Readonly<Record<string, Source>> = {
+  agent: agents,
+  archive: files,
+  dir: folders,
+  file: files,
+  files,
+  path: files,
+  program: files,
+  run: runs,
+  runs,
+};
+
+export function valuesOf({ choices, option, name }: NonNullable<Expected['value']>): Source {
+  if (choices !== null) return fixed(choices);
+  const source = (option === null ? undefined : OPTIONS[option]) ?? NAMES[name];
+  return source ?? (() => []);
+}

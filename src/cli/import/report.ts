@@ -1,0 +1,93 @@
+/** The result of an import, for people. */
+import type { Imported } from '../../app/sessions/import.ts';
+import { shortRunId } from '../../lib/ids.ts';
+import { localMinute } from '../../lib/local-time.ts';
+import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
+
+type Kind = Exclude<Imported['state'], 'imported'> | 'new' | 'grown';
+
+/** In the order in which they are listed. */
+const WORDS: Readonly<Record<Kind, string>> = {
+  new: 'new',
+  grown: 'grown',
+  known: 'unchanged',
+  recorded: 'recorded by tacho before',
+  shared: 'copies of other sessions',
+  older: 'older copies',
+  deleted: 'deleted before',
+  empty: 'empty',
+  failed: 'not readable',
+};
+
+function kindOf({ state, replaced }: Imported): Kind {
+  if (state !== 'imported') return state;
+  return replaced.length === 0 ? 'new' : 'grown';
+}
+
+const PROMPT_CHARS = 60;
+const KIND_COLUMNS = 10;
+
+/** One session on one line. */
+export function sessionText(imported: Imported): string {
+  const { run_id, agent, path, started_ms, prompt } = imported;
+  const cells = [
+    WORDS[kindOf(imported)].padEnd(KIND_COLUMNS),
+    (run_id === null ? '' : shortRunId(run_id)).padEnd(10),
+    (localMinute(started_ms) ?? '').padEnd(16),
+    agent.padEnd(8),
+    prompt === null ? '' : `${oneLine(prompt, PROMPT_CHARS)}  `,
+  ];
+  return `${cells.join(' ')}${forTerminal(path)}\n`;
+}
+
+/** Counts of sessions by agent; which one there is, where there is only one. */
+export class Tally {
+  readonly #by_agent = new Map<string, Map<Kind, number>>();
+  #sessions = 0;
+  #stored: Imported[] = [];
+
+  add(imported: Imported): void {
+    const kind = kindOf(imported);
+    const counts = this.#by_agent.get(imported.agent) ?? new Map<Kind, number>();
+    this.#by_agent.set(imported.agent, counts.set(kind, (counts.get(kind) ?? 0) + 1));
+    this.#sessions += 1;
+    if (imported.run_id !== null && this.#stored.length < 2) this.#stored.push(imported);
+  }
+
+  get failed(): boolean {
+    return this.#by_agent.values().some((counts) => counts.has('failed'));
+  }
+
+  text(): string {
+    if (this.#sessions === 0) return 'No sessions found.\n';
+    const agents = [...this.#by_agent].sort(([a], [b]) => (a < b ? -1 : 1));
+    if (agents.length > 1) agents.push(['all', sumOf(this.#by_agent.values())]);
+    const lines = agents.map(([agent, counts]) => `${agent.padEnd(8)}  ${countsText(counts)}`);
+    return `${lines.join('\n')}\n${this.#next()}`;
+  }
+
+  /** How to read what was imported. */
+  #next(): string {
+    const [one, another] = this.#stored;
+    if (one === undefined) return '';
+    if (another !== undefined) return '\nList the runs: tacho runs list\n';
+    const { run_id, started_ms, prompt } = one;
+    const what = [localMinute(started_ms), prompt === null ? null : oneLine(prompt, PROMPT_CHARS)];
+    const about = what.filter((part) => part !== null).join('  ');
+    return `\n${about === '' ? '' : `${about}\n`}Read it: tacho show ${shortRunId(run_id as string)}\n`;
+  }
+}
+
+function sumOf(all: Iterable<ReadonlyMap<Kind, number>>): Map<Kind, number> {
+  const sum = new Map<Kind, number>();
+  for (const counts of all)
+    for (const [kind, count] of counts) sum.set(kind, (sum.get(kind) ?? 0) + count);
+  return sum;
+}
+
+function countsText(counts: ReadonlyMap<Kind, number>): string {
+  return (Object.keys(WORDS) as Kind[])
+    .filter((kind) => counts.has(kind))
+    .map((kind) => `${counts.get(kind)} ${WORDS[kind]}`)
+    .join(', ');
+}

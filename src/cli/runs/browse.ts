@@ -1,0 +1,54 @@
+/** `tacho runs` on a terminal: a full-screen list of past runs. */
+import { catchUp } from '../../app/runs/catch-up.ts';
+import { journalledEvents } from '../../app/runs/replay.ts';
+import { projectOf } from '../../capture/source/project.ts';
+import { editDiff } from '../../projections/human-parts.ts';
+import { openIndex } from '../../store/index/index-db.ts';
+import type { RunRow } from '../../store/index/runs-table.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { browse } from '../../tui/browse.ts';
+import { TUI_LIMITS } from '../../tui/limits.ts';
+import type { ListedRun } from '../../tui/runs-view.ts';
+import type { Io } from '../command.ts';
+import { onSignals } from '../signals.ts';
+import { sayTo } from '../state.ts';
+import { styleOf } from '../style.ts';
+import { noneListed } from './list.ts';
+import { listLines } from './list-text.ts';
+
+interface Listed extends ListedRun {
+  row: RunRow;
+}
+
+export async function browseRuns(state: StateDir | null, io: Io): Promise<void> {
+  if (state === null) return io.out.write(await noneListed(state, {}, io));
+  using index = openIndex(state);
+  await catchUp(state, index, sayTo(io));
+  const here = projectOf(process.cwd()).path;
+  const list = () => {
+    const limit = TUI_LIMITS.runs_max;
+    const rows = [...index.listRuns({ limit: limit + 1 })];
+    const runs = rows.slice(0, limit).map((row) => listed(row, here));
+    return { runs, more: rows.length > limit };
+  };
+  const style = styleOf(io);
+  const table = (runs: readonly Listed[], columns: number) => {
+    const now_ms = Date.now();
+    const rows = runs.map(({ row }) => row);
+    return listLines(rows, { ...style, columns, now_ms }).map((line) => line.trimEnd());
+  };
+  const { stdout, stdin } = process;
+  const { colour, unicode, env } = io;
+  const look = { colour, unicode, home: env.HOME ?? null, place: state.path, diffOf: editDiff };
+  const events = ({ run_id }: Listed) => journalledEvents(state, run_id, index);
+  const view = browse({ stdout, stdin, list, table, events, ...look });
+  const release = onSignals(view.quit);
+  await view.ended;
+  release();
+}
+
+function listed(row: RunRow, here: string): Listed {
+  const { run_id, agent, success, exit_reason, model, project, prompt } = row;
+  const words = [run_id, agent, exit_reason, model, project, prompt].join(' ');
+  return { row, run_id, agent, ok: success, here: project === here, words };
+}

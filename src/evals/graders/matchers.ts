@@ -1,0 +1,124 @@
+/** Matchers of texts: `{ regex: … }`, `{ contains: … }`, `{ glob: … }`, and `{ equals: … }` for any value. */
+import { isMap } from '../../lib/own.ts';
+import type { Fields, Read } from '../../lib/schema/read.ts';
+import * as is from '../../lib/schema/read.ts';
+import type { Tools } from '../types.ts';
+
+export const MATCHER_FIELDS = {
+  regex: is.text,
+  flags: is.text,
+  contains: is.text,
+  glob: is.text,
+  equals: is.anything,
+} satisfies Fields;
+
+const KINDS = ['regex', 'contains', 'glob', 'equals'] as const;
+
+/** Exactly one of the kinds is there. */
+export interface Matcher {
+  regex?: string | undefined;
+  flags?: string | undefined;
+  contains?: string | undefined;
+  glob?: string | undefined;
+  equals?: unknown;
+}
+
+export const isMatcher = (value: unknown): value is Matcher =>
+  isMap(value) && KINDS.some((kind) => Object.hasOwn(value, kind));
+
+/** Why a pattern cannot be used; null: it can. */
+export function patternFault(pattern: string, flags = ''): string | null {
+  try {
+    new RegExp(pattern, flags);
+    return null;
+  } catch (error) {
+    return `has a pattern that cannot be read: ${(error as Error).message}`;
+  }
+}
+
+/** A field of any other name beside a kind is a mistake: a map that has such names is written as `{ equals: {…} }`. */
+export const matcher: Read<Matcher> = (value, place) => {
+  const found: Matcher = is.mapOf(MATCHER_FIELDS)(value, place);
+  const kinds = KINDS.filter((kind) => found[kind] !== undefined);
+  if (kinds.length === 0) place.mistake('must not be empty');
+  if (kinds.length > 1)
+    place.mistake(`takes one of ${KINDS.join(', ')}, not ${kinds.join(' and ')}`);
+  if (found.flags !== undefined && found.regex === undefined)
+    place.inside('flags').mistake('has an effect with regex only');
+  const fault = found.regex === undefined ? null : patternFault(found.regex, found.flags);
+  if (fault !== null) place.inside('regex').mistake(fault);
+  return found;
+};
+
+/** A text is looked for; a map is a matcher. */
+export const textMatcher: Read<Matcher> = (value, place) => {
+  if (isMap(value) && !isMatcher(value))
+    place.mistake(`must be a text, or a map with one of ${KINDS.join(', ')}`);
+  return isMap(value) ? matcher(value, place) : { contains: is.text(value, place) };
+};
+
+/** Patterns are matched outside of this thread, in bounded time: first they are collected, then they are answered. */
+export class Patterns {
+  readonly #asked = new Map<string, Map<string, boolean | null>>();
+
+  /** Before the answer is there: true. */
+  readonly test = (pattern: string, flags: string, text: string): boolean => {
+    const key = JSON.stringify([pattern, flags]);
+    const texts = this.#asked.get(key) ?? new Map<string, boolean | null>();
+    this.#asked.set(key, texts);
+    if (!texts.has(text)) texts.set(text, null);
+    return texts.get(text) ?? true;
+  };
+
+  /** Returns why the patterns could not be matched; null: they were. */
+  async answer({ matches }: Pick<Tools, 'matches'>): Promise<string | null> {
+    for (const [key, texts] of this.#asked) {
+      const [pattern, flags] = JSON.parse(key) as [string, string];
+      const open = [...texts].filter(([, answer]) => answer === null).map(([text]) => text);
+      if (open.length === 0) continue;
+      const { matched, failure } = await matches(pattern, flags, open);
+      if (failure !== null) return `${failure}: ${pattern}`;
+      for (const [i, text] of open.entries()) texts.set(text, matched[i] === true);
+    }
+    return null;
+  }
+}
+
+/** Whether a text is as a matcher of texts wants it. */
+export function textHolds(wanted: Matcher, text: string, test: Patterns['test']): boolean {
+  if (wanted.contains !== undefined) return text.includes(wanted.contains);
+  if (wanted.regex !== undefined) return test(wanted.regex, wanted.flags ?? '', text);
+  if (wanted.glob !== undefined) return test(globPattern(wanted.glob, '[\\s\\S]'), '', text);
+  return text.trim() === String(wanted.equals).trim();
+}
+
+const GLOB_PART = /\\.|\*\*\/|\*\*|\*|\?|\[!?[^\]/]+\]|[{},]|[\s\S]/gu;
+
+/** `one`: the class of characters that `*` and `?` match; `[^/]` in a path. */
+export function globPattern(glob: string, one: '[^/]' | '[\\s\\S]'): string {
+  const closed = glob.split('{').length === glob.split('}').length;
+  let depth = 0;
+  const parts = (glob.match(GLOB_PART) ?? []).map((part) => {
+    if (part === '**/') return '(?:[\\s\\S]*/)?';
+    if (part === '**') return '[\\s\\S]*';
+    if (part === '*') return `${one}*`;
+    if (part === '?') return one;
+    if (part.length > 1 && part.startsWith('[')) return classPattern(part);
+    if (closed && part === '{') {
+      depth += 1;
+      return '(?:';
+    }
+    if (depth > 0 && part === ',') return '|';
+    if (depth > 0 && part === '}') {
+      depth -= 1;
+      return ')';
+    }
+    return escaped(part.length > 1 && part.startsWith('\\') ? part.slice(1) : part);
+  });
+  return `^${parts.join('')}${')'.repeat(depth)}$`;
+}
+
+const classPattern = (part: string) =>
+  `[${part.slice(1, -1).replace(/^!/, '^').replaceAll('\\', '\\\\').replaceAll('[', '\\[')}]`;
+
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

@@ -1,0 +1,43 @@
+/** Paths compared by their text alone: no file is looked at. */
+
+const WINDOWS = /^[A-Za-z]:[\\/]/;
+
+const isAbsolute = (path: string) => path.startsWith('/') || WINDOWS.test(path);
+
+/** Without `.`, `..` and doubled separators. */
+export function cleanPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of (WINDOWS.test(path) ? path.replaceAll('\\', '/') : path).split('/')) {
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return (path.startsWith('/') ? '/' : '') + parts.join('/');
+}
+
+/** `bases` are clean. A relative path starts from the first one. Null: outside of all of them. */
+export function pathInside(path: string, bases: readonly string[]): string | null {
+  const [first] = bases;
+  if (!isAbsolute(path) && first === undefined) {
+    const clean = cleanPath(path);
+    return /^\.\.(?:\/|$)/.test(clean) ? null : clean;
+  }
+  const clean = cleanPath(isAbsolute(path) ? path : `${first}/${path}`);
+  for (const base of bases) {
+    if (clean === base) return '';
+    if (clean.startsWith(base === '/' ? base : `${base}/`))
+      return clean.slice(base === '/' ? 1 : base.length + 1);
+  }
+  return null;
+}
+
+/** Relative to a base where the path is inside of it, else as given. */
+export function shortestPath(path: string, bases: readonly string[]): string {
+  return pathInside(path, bases) || (isAbsolute(path) ? path : cleanPath(path));
+}
+
+/** A folder that paths can be relative to; null: this is none. */
+export const baseOf = (path: string | null): string | null =>
+  path !== null && isAbsolute(path) ? cleanPath(path) : null;
+
+/** Input fields of tools that hold a path, by their canonical names. */
+export const PATH_FIELDS: ReadonlySet<string> = new Set(['file_path', 'path']);
