@@ -15,7 +15,6 @@ const PENDING: readonly string[] = [
   'scripts/typebox.d.ts',
   'src/agents/',
   'src/app/',
-  'src/capture/',
   'src/cli/',
   'src/conformance/',
   'src/index.ts',
