@@ -70,27 +70,23 @@ verifies('ST-3', 'a recorder killed after any event resumes exactly where it was
   }
 });
 
-verifies(
-  'RE-11',
-  'a call is requested, started and finished in this order, with its name',
-  () => {
-    const calls = whole(live(demo)).filter(({ kind }) => kind.startsWith('call_'));
-    expect(
-      calls.map(({ kind, data }) => [
-        kind,
-        (data as { call_id: string }).call_id,
-        (data as { tool: string }).tool,
-      ]),
-    ).toEqual([
-      ['call_requested', 'c1', 'Read'],
-      ['call_requested', 'c2', 'Bash'],
-      ['call_started', 'c2', 'Bash'],
-      ['call_finished', 'c2', 'Bash'],
-      ['call_started', 'c1', 'Read'],
-      ['call_finished', 'c1', 'Read'],
-    ]);
-  },
-);
+verifies('RE-11', 'a call is requested, started and finished in this order, with its name', () => {
+  const calls = whole(live(demo)).filter(({ kind }) => kind.startsWith('call_'));
+  expect(
+    calls.map(({ kind, data }) => [
+      kind,
+      (data as { call_id: string }).call_id,
+      (data as { tool: string }).tool,
+    ]),
+  ).toEqual([
+    ['call_requested', 'c1', 'Read'],
+    ['call_requested', 'c2', 'Bash'],
+    ['call_started', 'c2', 'Bash'],
+    ['call_finished', 'c2', 'Bash'],
+    ['call_started', 'c1', 'Read'],
+    ['call_finished', 'c1', 'Read'],
+  ]);
+});
 
 verifies('RE-5', 'time never goes back, whatever the agent reports', () => {
   const at = (time: string, record: object) => ({ ...record, at: time });
@@ -275,7 +271,8 @@ test('byte text gives the same events as text', () => {
   const chunks = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) =>
     Buffer.from(bytes.subarray(i * 7, i * 7 + 7)),
   );
-  const kinds = (events: readonly Event[]) => shown(events).filter(({ kind }) => kind !== 'problem');
+  const kinds = (events: readonly Event[]) =>
+    shown(events).filter(({ kind }) => kind !== 'problem');
   const plain = kinds(whole(live(demo), chunks));
   expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), chunks)))).toEqual(plain);
   expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), lines)))).toEqual(plain);
@@ -451,22 +448,30 @@ verifies(
   },
 );
 
-verifies('ST-7', 'drafts from the end of the input are redacted too, and all of them appear', () => {
-  const data = { message_id: null, parent_call_id: null, text: 'unsafe' };
-  const decoder = {
-    record: () => undefined,
-    end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
-  };
-  let kept: Draft[] = [];
-  const drafts = (drafts: readonly Draft[]) => {
-    kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
-    return [];
-  };
-  const held = () => kept.splice(0);
-  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
-  expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
-  expect(JSON.stringify(events)).not.toContain('unsafe');
-});
+verifies(
+  'ST-7',
+  'drafts from the end of the input are redacted too, and all of them appear',
+  () => {
+    const data = { message_id: null, parent_call_id: null, text: 'unsafe' };
+    const decoder = {
+      record: () => undefined,
+      end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
+    };
+    let kept: Draft[] = [];
+    const drafts = (drafts: readonly Draft[]) => {
+      kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
+      return [];
+    };
+    const held = () => kept.splice(0);
+    const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
+    expect(events.at(-1)).toMatchObject({
+      kind: 'message_delta',
+      data: { text: 'safe' },
+      raw: null,
+    });
+    expect(JSON.stringify(events)).not.toContain('unsafe');
+  },
+);
 
 verifies(
   'ST-3',
@@ -485,7 +490,7 @@ verifies(
   },
 );
 
-verifies('ST-3', 'a kill while a decoder's last drafts are recorded: they appear once', () => {
+verifies('ST-3', 'a kill while the last drafts of a decoder are recorded: they appear once', () => {
   const said = { message_id: null, parent_call_id: null, text: 'cut' };
   const message = { ...said, role: 'assistant', synthetic: false, partial: true } as const;
   const ended = { exit_reason: 'cancelled', error: null, evidence: 'none' } as const;
@@ -545,15 +550,19 @@ verifies('ST-3', 'a kill while text held at the end is recorded: each piece appe
   }
 });
 
-verifies('ST-7', 'text held at the end of the input comes before the decoder's last drafts', () => {
-  const data = { message_id: null, parent_call_id: null, text: 'held' };
-  const kept: Draft[] = [{ kind: 'message_delta', data }];
-  const decoder = {
-    record: () => undefined,
-    end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
-  };
-  const held = () => kept.splice(0);
-  const drafts = (drafts: readonly Draft[]) => [...drafts];
-  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
-  expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
-});
+verifies(
+  'ST-7',
+  'text held at the end of the input comes before the last drafts of the decoder',
+  () => {
+    const data = { message_id: null, parent_call_id: null, text: 'held' };
+    const kept: Draft[] = [{ kind: 'message_delta', data }];
+    const decoder = {
+      record: () => undefined,
+      end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
+    };
+    const held = () => kept.splice(0);
+    const drafts = (drafts: readonly Draft[]) => [...drafts];
+    const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
+    expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
+  },
+);

@@ -58,7 +58,7 @@ test('the tree is the group, session, descendants and marked daemons, and nothin
   expect(await pidsOf({}, rows, [506])).toEqual([500, 501, 502, 503, 504, 505, 506, 507]);
 });
 
-test('when another process has the agent's pid, only marked processes are in the tree', async () => {
+test('when another process has the pid of the agent, only marked processes are in the tree', async () => {
   const rows: Row[] = [
     ...system,
     [500, 1, 500, 500, 700],
