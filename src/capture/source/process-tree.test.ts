@@ -69,7 +69,7 @@ test('when another process has the pid of the agent, only marked processes are i
   expect(await pidsOf({ start: '100' }, rows, [502])).toEqual([502]);
 });
 
-test('start times in another format than the table's match nothing', async () => {
+test('start times in another format match nothing', async () => {
   const rows: Row[] = [...system, [500, far, 500, null, 100], [501, 500, 500, null, 101]];
   expect(await pidsOf({ start: 'Sun Nov 15 03:00:00 2026' }, rows)).toEqual([]);
 });
@@ -123,11 +123,15 @@ test('a line of ps is parsed, and a zombie is skipped', () => {
   expect(parsePsLine('')).toBe(null);
 });
 
-verifies('ST-3', 'in a /proc of another process namespace, no process is mistaken for the agent', () => {
-  const wrap = ['--user', '--map-root-user', '--pid', '--fork'];
-  if (!succeeds(['unshare', ...wrap, 'true'], 'a /proc of others')) return;
-  const table = JSON.stringify(new URL('./process-table.ts', import.meta.url).href);
-  const script = `import { procTable } from ${table}; console.log(procTable.startOf(1));`;
-  const args = [...wrap, process.execPath, '--input-type=module', '-e', script];
-  expect(spawnSync('unshare', args, { encoding: 'utf8' }).stdout).toBe('null\n');
-});
+verifies(
+  'ST-3',
+  'in a /proc of another process namespace, no process is mistaken for the agent',
+  () => {
+    const wrap = ['--user', '--map-root-user', '--pid', '--fork'];
+    if (!succeeds(['unshare', ...wrap, 'true'], 'a /proc of others')) return;
+    const table = JSON.stringify(new URL('./process-table.ts', import.meta.url).href);
+    const script = `import { procTable } from ${table}; console.log(procTable.startOf(1));`;
+    const args = [...wrap, process.execPath, '--input-type=module', '-e', script];
+    expect(spawnSync('unshare', args, { encoding: 'utf8' }).stdout).toBe('null\n');
+  },
+);
