@@ -20,7 +20,6 @@ const PENDING: readonly string[] = [
   'src/index.ts',
   'src/live/',
   'src/projections/',
-  'src/store/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',
