@@ -1,4 +1,4 @@
-/** What a recording holds that the agent's adapter does not know, or misses (AG-19). */
+/** Parts of a recording that the agent's adapter does not know, or misses (AG-19). */
 
 import { changedText, fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -8,7 +8,7 @@ import { APP_LIMITS } from '../limits.ts';
 import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
 import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
 
-/** In the order in which they are listed. */
+/** In listing order. */
 const DRIFT_CODES = [
   'unknown_record',
   'bad_record',
@@ -18,7 +18,7 @@ const DRIFT_CODES = [
   'bad_line',
 ] as const;
 
-/** Problems by which an adapter says that the agent speaks otherwise than it knows, and lines that are no records. */
+/** Problems by which an adapter reports an unknown format, and lines that are not records. */
 const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code']>> = {
   unknown_record: 'unknown_record',
   bad_record: 'bad_record',
@@ -33,12 +33,12 @@ const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code
 
 export interface Finding {
   code: (typeof DRIFT_CODES)[number];
-  /** The type of the record, what it lacks, or the field: `assistant: message.content<text>.text`. */
+  /** The type of the record, the missing part, or the field: `assistant: message.content<text>.text`. */
   what: string;
   count: number;
-  /** Where it stands first: line 3 is the third line of the file. */
+  /** First occurrence: line 3 is the third line of the file. */
   line: number | null;
-  /** The session file it stands first in, where a session has several. */
+  /** The session file of the first occurrence, if a session has several. */
   file: string | null;
 }
 
@@ -101,7 +101,7 @@ class Findings {
   }
 }
 
-/** The newest session file that the agent keeps. */
+/** The agent's newest session file. */
 export async function lastSession(
   { title, session }: ConvertOptions['agent'],
   env: NodeJS.ProcessEnv,
@@ -111,7 +111,7 @@ export async function lastSession(
     if (newest === null || file.modified_ms > newest.modified_ms) newest = file;
   }
   if (newest !== null) return newest.path;
-  throw new TachoError('not_found', `there is no session of ${title} where it would keep it`, {
+  throw new TachoError('not_found', `there is no session of ${title} in its usual folder`, {
     stage: 'drift',
   });
 }
