@@ -109,7 +109,7 @@ test('--fail-on: a run that ended well fails with 1, and stderr names the calls 
     'error: --fail-on denied: 1 call was denied\n  Bash: rm -rf everything (deleting is not allowed here)\n',
   );
   expect(stderr.match(/^::(\w+) title=.*denied/gm)).toEqual([
-    '::error title=tacho run demo%3A ok, but --fail-on::--fail-on denied: 1 call was denied',
+    '::error title=tacho run demo%3A ok%2C but --fail-on::--fail-on denied: 1 call was denied',
     '::error title=Bash denied::Bash: rm -rf everything: denied',
   ]);
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
