@@ -50,6 +50,7 @@ export * from './store.ts';
 export interface ConfirmOptions {
   /** Id of the call that the agent asks about. */
   callId: string;
+  /** Whether it may run. */
   confirmed: boolean;
   /** Reason, for the agent. */
   message?: string | undefined;
