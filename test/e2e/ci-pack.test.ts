@@ -80,7 +80,7 @@ test('--junit writes one case, failed where the run failed', async () => {
   expect(bad).toMatch(/<failure message="[^"]+" type="failure">/);
 });
 
-test('a report that cannot be written is told, and the run is still recorded', async () => {
+test('a report that cannot be written is an error, and the run is still recorded', async () => {
   mkdirSync(join(place.folder, 'folder'));
   const { code, stderr, records } = await tacho(
     demo('fixed', '--junit', join(place.folder, 'folder')),

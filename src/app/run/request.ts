@@ -1,4 +1,4 @@
-/** What was asked of a run, completed with defaults and checked, before anything is started. */
+/** The request of a run: its options, completed with defaults and checked, before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
@@ -132,7 +132,7 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
-/** Throws where a limit could not stop the agent in time, and nobody said that this is accepted. */
+/** Throws if a limit cannot stop the agent in time, and that is not accepted. */
 function checkLimits(agent: Agent, options: Omit<RunOptions, 'prompt'>): void {
   const why = options.bestEffortLimits ? null : lateLimit(limitsOf(options), agent);
   if (why !== null) throw usage(why);
@@ -215,7 +215,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   };
 }
 
-/** What a run and the messages of an SDK have in common. */
+/** The part that a run and the messages of an SDK have in common. */
 function requestOf(options: AgentRunOptions, agent: Agent, run_id?: string) {
   const { clock = clockOf(process.env), random = randomOf(process.env) } = options;
   return {
