@@ -7,7 +7,7 @@ export const likeFlag = (value: string | null): string | null =>
 
 /** A number with a unit, in a text. */
 export interface Measure {
-  /** What it must be, for a message. */
+  /** Describes a valid value, for messages. */
   like: string;
   /** Null: it is none. */
   parse(value: unknown): number | null;

@@ -1,4 +1,4 @@
-/** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
+/** The report of `tacho agents`: installed or not, versions, capabilities (AG-17). */
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
@@ -24,7 +24,7 @@ export interface AgentReport {
 const VERSION_WAIT_MS = 10_000;
 const VERSION_CHARS_MAX = 64 * 1024;
 
-/** What the program says its version is; null when it does not answer. */
+/** The version that the program prints; null when it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     // A group of its own, so that whatever a hanging program has started ends with it.
@@ -93,7 +93,7 @@ export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colou
       `${bold(report.id.padEnd(width))}  ${report.title}: ${report.installed ? stateText(report) : dim(stateText(report))}`,
   );
   if (reports.length === 1) lines.push('', ...capabilityLines(reports[0] as AgentReport));
-  else lines.push('', 'What each can tell: tacho agents ID');
+  else lines.push('', 'See what one of them reports, and when: tacho agents AGENT');
   return `${lines.join('\n')}\n`;
 }
 
