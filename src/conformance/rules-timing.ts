@@ -58,6 +58,9 @@ const DELAY_MS: Readonly<Record<string, number>> = {
 };
 const DELAY_OTHER_MS = 100;
 
+/** Announces a run with the agent's first record, since it names the agent's session: it is as late as that record. */
+const WAITING_TYPE = 'session_start';
+
 /** Milliseconds from the event to its arrival; null: not known. */
 export function delayOf({ message, received_ms, at_ms }: Item): number | null {
   return message === null || received_ms === null ? null : received_ms - at_ms;
@@ -75,6 +78,7 @@ const latency: SectionRule = {
       if (delay_ms === null || item.seq === null) return;
       const most_ms = own(DELAY_MS, item.type ?? '') ?? DELAY_OTHER_MS;
       const late = delay_ms > most_ms;
+      if (late && item.type === WAITING_TYPE) return;
       const early = delay_ms < -LIMITS.live_skew_ms_max;
       const why = late
         ? `${delay_ms} ms from the event to its arrival, ${most_ms} are allowed`
