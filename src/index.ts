@@ -84,7 +84,7 @@ function handle(start: (reader: View) => RunControl, signal: AbortSignal | undef
     signal?.removeEventListener('abort', abort);
     queue.end(error);
   };
-  // Handled here too: whoever only iterates must not end by an unhandled rejection.
+  // Handled here too: a program that only iterates must not end by an unhandled rejection.
   outcome.then(() => ended(), ended);
   return {
     get runId() {

@@ -24,7 +24,7 @@ import { APP_LIMITS } from '../limits.ts';
 export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
-  /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
+  /** The token itself. Undelivered messages then wait in the outbox for a sender that has it. */
   token?: string | null | undefined;
   /** A file with certificates that vouch for the collector's. */
   ca?: string | null | undefined;
@@ -33,7 +33,7 @@ export interface LiveSenderOptions {
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
-  /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
+  /** Receives `user_input`, `interrupt` and `tool_confirmation_response`. Default: they are refused. */
   onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
   /** Lost connections, clocks that differ, refusals. */
   onNotice?: ((notice: Notice) => void) | undefined;
@@ -97,7 +97,7 @@ export class LiveSender {
     return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;
   }
 
-  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
+  /** Waits while the outboxes hold more than a connected collector has yet to take. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
       while (outbox.bytes > APP_LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
@@ -119,7 +119,7 @@ export class LiveSender {
     return !all.includes(false);
   }
 
-  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
+  /** Ends the connection. Delivered messages are removed; the others stay for the next tacho, and are returned. */
   async close(): Promise<Undelivered[]> {
     await this.#sender.close();
     return this.sessions.map(leave).filter((left) => left !== null);

@@ -1,4 +1,4 @@
-/** What was asked of a run, completed with defaults and checked, before anything is started. */
+/** The request of a run: options, completed with defaults and checked before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
@@ -184,7 +184,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   };
 }
 
-/** What a run and the messages of an SDK have in common. */
+/** The common part of a run and of the messages of an SDK. */
 function requestOf(options: AgentRunOptions, agent: Agent, run_id?: string) {
   const { clock = clockOf(process.env), random = randomOf(process.env) } = options;
   return {
