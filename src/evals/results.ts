@@ -125,7 +125,7 @@ function totalOf(rows: readonly EvalRow[], name: 'cost_usd' | 'tokens' | 'durati
   return { sum, unknown: rows.length - known.length };
 }
 
-export function totalsOf(rows: readonly EvalRow[]): Totals {
+function totalsOf(rows: readonly EvalRow[]): Totals {
   const graded = rows.filter(({ run_id, transcript }) => run_id !== null || transcript !== null);
   const keyOf = ({ run_id, transcript, transcript_line }: EvalRow) =>
     JSON.stringify(run_id ?? [transcript, transcript_line]);

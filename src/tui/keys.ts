@@ -1,4 +1,5 @@
 /** Bytes of a terminal's keyboard → keys: `<name>` for a key with a name, else the character itself. */
+import { own } from '../lib/own.ts';
 
 const NAMES: Readonly<Record<string, string>> = {
   '\u001b[A': '<up>',
@@ -37,7 +38,8 @@ export function readKeys(held: string, chunk: string): { keys: string[]; held: s
   const whole = text.slice(0, text.length - rest.length);
   const keys: string[] = [];
   for (const [sequence] of whole.matchAll(SEQUENCE)) {
-    if (Object.hasOwn(NAMES, sequence)) keys.push(NAMES[sequence] as string);
+    const name = own(NAMES, sequence);
+    if (name !== undefined) keys.push(name);
     else if (!CONTROL.test(sequence)) keys.push(sequence);
   }
   return { keys, held: rest };
@@ -61,13 +63,12 @@ const MOVES: Readonly<Record<string, Move>> = {
   G: 'last',
 };
 
-export const moveOf = (key: string): Move | null =>
-  Object.hasOwn(MOVES, key) ? (MOVES[key] as Move) : null;
+export const moveOf = (key: string): Move | null => own(MOVES, key) ?? null;
 
 /** By how many lines a move goes; null: to one of the ends. */
 export function linesOf(move: Move, page: number): number | null {
+  if (move === 'first' || move === 'last') return null;
   // A page overlaps the one before by a line, so that the eye finds its place.
   const far = Math.max(1, page - 1);
-  const by: Partial<Record<Move, number>> = { up: -1, down: 1, page_up: -far, page_down: far };
-  return by[move] ?? null;
+  return { up: -1, down: 1, page_up: -far, page_down: far }[move];
 }

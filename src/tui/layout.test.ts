@@ -161,7 +161,7 @@ describe('the view of a run', () => {
           expect(columns(line)).toBeLessThanOrEqual(Math.max(2, size.cols));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
@@ -347,7 +347,7 @@ test('the view keeps little of long texts', () => {
   const make = createMaker();
   const kept = keptBytes(() => {
     const state = newState();
-    for (let n = 0; n < 40; n++) {
+    for (let n = 0; n < 30; n++) {
       const call_id = `c${n}`;
       const input = { command: longText(n) };
       takeEvent(state, make('call_requested', { call_id, tool: longText(n), input }), 1);

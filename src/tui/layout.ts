@@ -3,7 +3,7 @@
  * Contract: exactly `rows` lines, each at most `cols` columns, all foreign text harmless.
  */
 
-import { costText, countText, durationText, plural } from '../lib/figures.ts';
+import { callsText, costText, countText, durationText, plural } from '../lib/figures.ts';
 import { columns } from '../lib/terminal-text.ts';
 import { tokensUsed } from '../model/run-fold.ts';
 import { pageText, titleOf } from './detail.ts';
@@ -132,7 +132,7 @@ function headerLine({ state, size, now_ms, live, loading }: Frame, style: TuiSty
   const running = loading ? 'loading' : live ? 'running' : 'no end recorded';
   const facts = [
     `${end?.exit_reason ?? running} ${elapsed}`,
-    callsText(state),
+    callsText(state.open_calls.count, state.failed, state.denied),
     tokens === null ? 'tokens unknown' : `${countText(tokens)} tokens`,
     cost_usd === null ? 'cost unknown' : costText(cost_usd),
     `step ${run.step}`,
@@ -152,14 +152,6 @@ function stateSign(
   if (end === undefined) return live ? spinnerOf(now_ms, unicode) : '?';
   const status = end.ok ? 'ok' : end.exit_reason === 'cancelled' ? 'cancelled' : 'error';
   return markOf(status, unicode).sign;
-}
-
-/** `10 calls, 1 failed, 2 denied`. */
-function callsText({ open_calls, failed, denied }: TuiState): string {
-  const parts = [plural(open_calls.count, 'call')];
-  if (failed > 0) parts.push(`${failed} failed`);
-  if (denied > 0) parts.push(`${denied} denied`);
-  return parts.join(', ');
 }
 
 function promptLine({ state, size, home }: Frame, style: TuiStyle): string {

@@ -1,4 +1,5 @@
 /** How the views look: colours, signs, and lines of exactly the room that they have. */
+import { own } from '../lib/own.ts';
 import { columns, oneLine, takeColumns } from '../lib/terminal-text.ts';
 
 type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
@@ -29,7 +30,7 @@ const SPINNER_FRAME_MS = 100;
 
 /** Of a call's status; `?` where it is not known. */
 export function markOf(status: string, unicode: boolean): { sign: string; tone: Tone } {
-  const mark = Object.hasOwn(MARKS, status) ? MARKS[status] : undefined;
+  const mark = own(MARKS, status);
   if (mark === undefined) return { sign: '?', tone: 'dim' };
   return { sign: unicode ? mark.sign : mark.ascii, tone: mark.tone };
 }

@@ -37,7 +37,7 @@ test('the view stays when the run ends: a call is opened, searched and left; the
     lines.some((line) => line.startsWith('› ✗ Bash') && line.includes('Ada Grace')),
   );
   terminal.type('/$name\r\r');
-  await terminal.until('the diff', has('+'));
+  await terminal.until('the diff', has('✓ Edit · ok'));
   expect(terminal.lines().slice(2).join('\n')).toMatch(
     /✓ Edit · ok .*greet\.sh.*\ndiff\n.*-.*\n.*\+.*\$name/s,
   );

@@ -1,7 +1,7 @@
 /** Values that can be completed, by the option or the name of the argument that takes them. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { findConfig, loadConfig } from '../../app/config/config.ts';
-import { shortRunId } from '../../lib/ids.ts';
+import { shortRunIds } from '../../lib/ids.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import { CANONICAL_TOOLS, EXIT_REASONS } from '../../model/words.ts';
 import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
@@ -38,7 +38,8 @@ const aboutRun = ({ agent, prompt }: RecentRun) => `${agent} ${prompt ?? ''}`.tr
 
 const runs: Source = (around) => {
   const found = recent(around, RUNS_SHOWN);
-  const ids = found.map((run) => ({ value: shortRunId(run.run_id), about: aboutRun(run) }));
+  const names = shortRunIds(found.map(({ run_id }) => run_id));
+  const ids = found.map((run, at) => ({ value: names[at] as string, about: aboutRun(run) }));
   return ids.length === 0 ? [] : [{ value: 'last', about: 'the newest run' }, ...ids];
 };
 

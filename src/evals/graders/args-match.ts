@@ -63,7 +63,7 @@ export function* differences(
 ): Generator<Difference> {
   if (expected === undefined || expected === 'any' || how === 'ignore') return;
   if (typeof how === 'string') {
-    yield* walk(expected, actual, [], { ...comparing, ...MODES[how as keyof typeof MODES] });
+    yield* walk(expected, actual, [], { ...comparing, ...MODES[how] });
     return;
   }
   for (const field of how) {
