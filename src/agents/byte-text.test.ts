@@ -1,4 +1,4 @@
-/** Each place that looks into a text decides the same for byte text (lib/byte-text). */
+/** Every place that inspects a text decides the same for byte text (lib/byte-text). */
 import { afterEach, expect, test } from 'vitest';
 import { cutProblem, problem } from '../capture/decode.ts';
 import { RecentMap } from '../lib/bounded.ts';
@@ -144,7 +144,7 @@ for (const [name, [decide, ...texts]] of Object.entries(SAME))
     expect(fromByteText(decide(toByteText(text) as never))).toEqual(wanted);
   });
 
-test('the skill of a path, whose length counts in characters', () => {
+test('the skill in a path is found by its length in characters', () => {
   for (const path of [`/${long(2000)}/skills/你/SKILL.md`, `/${long(4096)}/skills/你/SKILL.md`])
     expect(fromByteText(skillOfPath(toByteText(path), true))).toBe(skillOfPath(path));
 });

@@ -466,7 +466,7 @@ describe('steps and the end on stdout', () => {
       'unknown_record system/novelty',
       'unknown_record stream_event/novelty',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'unknown_record assistant/novelty',
       'bad_record tool_use without id or name',
       'bad_record assistant without content',

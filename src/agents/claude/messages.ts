@@ -78,7 +78,7 @@ export class Conversation extends Writer {
   #block(value: unknown, said: Required<Said>): void {
     const block: Block | null = nativeOf(value);
     if (block === null) {
-      this.to.bad('assistant block is no object');
+      this.to.bad('assistant block is not an object');
     } else if (block.type === 'tool_use') this.calls.request(block);
     else putBlock(this.to, block, said, IGNORED);
   }
@@ -103,7 +103,7 @@ export class Conversation extends Writer {
     const facts = factsOf(results === 1);
     for (const value of content) {
       const block: Block | null = nativeOf(value);
-      if (block === null) this.to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is not an object');
       else if (block.type === 'tool_result') this.calls.finish(block, facts(block.tool_use_id));
       else if (block.type !== 'text' || typeof block.text !== 'string') {
         if (!IGNORED.has(block.type)) putUnknown(this.to, 'user', block.type);

@@ -630,7 +630,7 @@ describe('other records', () => {
       'bad_record no type',
       'unknown_record a JSON-RPC message',
       'bad_record tool.execution_complete without toolCallId',
-      'bad_record a tool request that is no object',
+      'bad_record a tool request that is not an object',
       'bad_record a tool request without id or name',
     ]);
   });

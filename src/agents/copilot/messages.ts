@@ -79,7 +79,7 @@ class Conversation extends Writer {
     }
     for (const item of requests) {
       const request = nativeOf(item);
-      if (request === null) this.to.bad('a tool request that is no object');
+      if (request === null) this.to.bad('a tool request that is not an object');
       else if (synthetic) this.calls.foreign(request);
       else this.calls.request(request);
     }

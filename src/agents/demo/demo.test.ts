@@ -127,8 +127,8 @@ describe('the decoder', () => {
     expect(drafts([...records, { t: 'constructor' }])).toEqual([
       problem('unknown_record', 'news'),
       problem('bad_record', 'no type'),
-      problem('bad_record', 'record is no object'),
-      problem('bad_record', 'record is no object'),
+      problem('bad_record', 'record is not an object'),
+      problem('bad_record', 'record is not an object'),
       problem('bad_record', 'call'),
       problem('bad_record', 'end'),
       problem('unknown_record', 'constructor'),

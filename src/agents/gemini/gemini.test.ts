@@ -313,7 +313,7 @@ describe('stdout', () => {
       'bad_record tool_result without tool_id',
       'bad_record error without message',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'unknown_record news',
     ]);
   });
@@ -519,7 +519,7 @@ describe('session files', () => {
       'bad_record $set message without id',
       'unknown_record robot',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'bad_record tool call without id or name',
       'bad_record tool call without id or name',
     ]);

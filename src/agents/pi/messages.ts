@@ -90,7 +90,7 @@ export class Conversation extends Writer {
     for (const item of listOf(message.content)) {
       const block = nativeOf(item);
       if (block === null) {
-        to.bad('content block is no object');
+        to.bad('content block is not an object');
       } else if (block.type === 'toolCall') {
         this.calls.request(block, { measured, cut: message.stopReason === 'length' });
         const call_id = broken ? idOf(block.id) : null;

@@ -92,7 +92,7 @@ export class SessionRun extends Writer {
   #part(part: Part | null, message_id: string | null): void {
     const call = nativeOf(part?.functionCall);
     if (part === null) {
-      this.to.bad('assistant part is no object');
+      this.to.bad('assistant part is not an object');
     } else if (call) {
       if (this.to.root) this.#end = null;
       this.#calls.request({ id: call.id, name: call.name, input: call.args });

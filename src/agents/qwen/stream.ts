@@ -134,7 +134,7 @@ class Turns extends Writer {
   }
 
   #block(block: Inside<Message['content']> | null, said: Said): void {
-    if (block === null) this.to.bad('assistant block is no object');
+    if (block === null) this.to.bad('assistant block is not an object');
     else if (block.type === 'tool_use') this.calls.request(block);
     else putBlock(this.to, block, said);
   }
@@ -148,7 +148,7 @@ class Turns extends Writer {
     if (this.to.root) this.close();
     for (const item of listOf(content)) {
       const block = nativeOf(item) as Block | null;
-      if (block === null) this.to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is not an object');
       else if (block.type === 'tool_result') this.#answer(block);
       else if (block.type !== 'text') putUnknown(this.to, 'user', block.type);
     }
