@@ -12,7 +12,7 @@ import { endedBy } from './codex/answers.ts';
 import { changesOfPatch } from './codex/patch.ts';
 import { commandOfLine } from './codex/shell-line.ts';
 import { filesChanged, patchInput } from './copilot/files.ts';
-import { shownEnd, toldEnd } from './gemini/calls.ts';
+import { shownEnd, reportedEnd } from './gemini/calls.ts';
 import { failureOf } from './kit/failures.ts';
 import { resultOf } from './opencode/results.ts';
 import { namesOf } from './opencode/tools.ts';
@@ -94,8 +94,8 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
     'Command terminated by signal: à\u00a0',
     'Command terminated by signal: \u3000',
   ],
-  toldEnd: [
-    (text: string) => toldEnd(SHELL, text),
+  reportedEnd: [
+    (text: string) => reportedEnd(SHELL, text),
     `x\nBackground PIDs: ${long(1500)}\nExit Code: 3`,
     `${long(2000)}\nExit Code: 3\nBackground PIDs: ${long(4000)}`,
     'x\nExit Code: 3\nProcess Group PGID: 1\u3000',

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-ms.ts';
 import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { wordsOf } from '../lib/shell-words.ts';
-import { endedBy, goesOn, isAborted, refusal } from './codex/answers.ts';
-import { toldEnd } from './gemini/calls.ts';
+import { endedBy, continues, isAborted, refusal } from './codex/answers.ts';
+import { reportedEnd } from './gemini/calls.ts';
 import { mcpOf } from './gemini/tools.ts';
 
 const MB = 1024 * 1024;
@@ -16,7 +16,7 @@ const long = (head: string, piece: string, tail = '', length = MB) =>
   head + piece.repeat(Math.ceil((length - head.length - tail.length) / piece.length)) + tail;
 /** The longest command line that is split. */
 const line = (head: string, piece: string, tail = '') => long(head, piece, tail, 65_000);
-const endOf = (text: string) => toldEnd('run_shell_command', text);
+const endOf = (text: string) => reportedEnd('run_shell_command', text);
 const codex = (text: string) => endedBy('c', 'exec_command', text);
 
 const CASES: Record<string, () => unknown> = {
@@ -44,7 +44,7 @@ const CASES: Record<string, () => unknown> = {
   'codex: backticks': () => refusal(long('', '`')),
   'codex: wall time': () => [
     isAborted(long('Wall time: ', '1.')),
-    goesOn(long('Wall time: ', '1')),
+    continues(long('Wall time: ', '1')),
   ],
   'gemini: brackets in a display name': () =>
     [' (', 'x', ' MCP Server)'].map((tail) => mcpOf('mcp_a_b', long('', ' (', tail))),

@@ -117,9 +117,9 @@ describe('calls on stdout', () => {
   verifies('AG-9', 'the same words without an interruption are a refusal', () => {
     const meta = [{ id: 't1', non_execution_kind: 'user-rejected' }];
     const result = answered('t1', REJECTED, true, { tool_result_meta: meta });
-    const goesOn = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
+    const continued = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
     const ends = stdout(init(), said('m1', call('t1')), result, ended());
-    expect([statuses(goesOn), statuses(ends)]).toEqual([
+    expect([statuses(continued), statuses(ends)]).toEqual([
       [['t1', 'denied', null]],
       [['t1', 'denied', null]],
     ]);

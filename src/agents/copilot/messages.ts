@@ -117,7 +117,7 @@ export class Ending extends Writer {
   #reopened = false;
 
   /** The model or the user continues: earlier failures are over. */
-  goesOn(): void {
+  continues(): void {
     this.#failure = null;
     this.#aborted = null;
     if (this.#ended) this.#reopened = true;

@@ -95,14 +95,14 @@ const talkRows = ({ to, talk, ending }: Run): Rows => ({
   'assistant.reasoning': (data) => talk.thought(data.content, idOf(data.reasoningId)),
   'assistant.turn_start'(data) {
     if (!to.root) return;
-    ending.goesOn();
+    ending.continues();
     talk.turn(data);
   },
   'assistant.turn_end'() {
     if (to.root) talk.settleTurn();
   },
   'user.message'(data) {
-    if (to.root) ending.goesOn();
+    if (to.root) ending.continues();
     talk.user(data);
   },
 });
@@ -142,7 +142,7 @@ function sessionRows({ to, calls, talk, ending, spending }: Run): Rows {
       talk.start(data);
       talk.settleTurn();
       calls.abandon();
-      ending.goesOn();
+      ending.continues();
       spending.startOver();
     },
     'session.tools_updated': (data) => talk.introduce({ model: idOf(data.model) }),

@@ -138,7 +138,7 @@ function withoutHooks(told: string): string {
 }
 
 /** What the model is told of a command: the code, unless it is 0. */
-export function toldEnd(tool: string | null, told: string | null): CallEnd {
+export function reportedEnd(tool: string | null, told: string | null): CallEnd {
   if (tool !== SHELL || told === null) return OK;
   if (told.startsWith(TOLD_BLOCKED)) return { status: 'denied', exit_code: null };
   const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length) : told;

@@ -2,7 +2,7 @@
 import type { CallEnd } from '../kit/drafts.ts';
 import { type Inside, idOf, listOf, nativeOf, textOf, timeOf, tokensOf } from '../kit/native.ts';
 import { type Spent, spent, without } from '../kit/usage.ts';
-import { isRefusal, type Result, toldEnd } from './calls.ts';
+import { isRefusal, type Result, reportedEnd } from './calls.ts';
 import type { Session } from './generated/native.ts';
 
 export type Item = Inside<Session['gemini']['toolCalls']>;
@@ -29,10 +29,10 @@ function ownAnswer(parts: Item['result'], call_id: string): Said {
 
 /** By the words of `status`; null while the call goes on. */
 function endOf(status: unknown, tool: string, answer: Said, shown: string | null): CallEnd | null {
-  if (status === 'success') return toldEnd(tool, answer.output);
+  if (status === 'success') return reportedEnd(tool, answer.output);
   if (status !== 'error' && status !== 'cancelled') return null;
   if (isRefusal(answer.error) || isRefusal(shown)) return { status: 'denied', exit_code: null };
-  return { status, exit_code: toldEnd(tool, answer.output ?? answer.error).exit_code };
+  return { status, exit_code: reportedEnd(tool, answer.output ?? answer.error).exit_code };
 }
 
 /** The result in a `toolCalls[]` item; null while the call goes on. */
