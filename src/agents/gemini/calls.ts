@@ -102,7 +102,7 @@ const OK: CallEnd = { status: 'ok', exit_code: null };
 const CANCELLED = 'Command cancelled by user.';
 /** A command that the tool itself will not run: a success by its status. */
 const BLOCKED = 'Blocked: command substitution detected in shell command.';
-const TOLD_BLOCKED = 'Command injection detected: command substitution syntax ';
+const BLOCKED_FOR_MODEL = 'Command injection detected: command substitution syntax ';
 const TIMED_OUT = 'Command was automatically cancelled because it exceeded the timeout';
 const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
 const SHOWN_SIGNAL = /^Command terminated by signal: [^\t-\r ]+$/;
@@ -132,21 +132,21 @@ const WRAPPER = '<untrusted_context>\n';
 const WRAPPER_END = '\n</untrusted_context>';
 
 /** What hooks add stands behind the tool's own text. */
-function withoutHooks(told: string): string {
-  const end = told.startsWith(WRAPPER) ? told.lastIndexOf(WRAPPER_END) : -1;
-  return end < 0 ? told : told.slice(0, end + WRAPPER_END.length);
+function withoutHooks(text: string): string {
+  const end = text.startsWith(WRAPPER) ? text.lastIndexOf(WRAPPER_END) : -1;
+  return end < 0 ? text : text.slice(0, end + WRAPPER_END.length);
 }
 
-/** What the model is told of a command: the code, unless it is 0. */
-export function reportedEnd(tool: string | null, told: string | null): CallEnd {
-  if (tool !== SHELL || told === null) return OK;
-  if (told.startsWith(TOLD_BLOCKED)) return { status: 'denied', exit_code: null };
-  const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length) : told;
+/** What the model is text of a command: the code, unless it is 0. */
+export function reportedEnd(tool: string | null, text: string | null): CallEnd {
+  if (tool !== SHELL || text === null) return OK;
+  if (text.startsWith(BLOCKED_FOR_MODEL)) return { status: 'denied', exit_code: null };
+  const body = text.startsWith(WRAPPER) ? text.slice(WRAPPER.length) : text;
   if (body.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
   if (body.startsWith('Command was cancelled by user before it could complete')) {
     return { status: 'cancelled', exit_code: null };
   }
-  const tail = TAIL.exec(tailOf(withoutHooks(told), TAIL_CHARS))?.[0] ?? '';
+  const tail = TAIL.exec(tailOf(withoutHooks(text), TAIL_CHARS))?.[0] ?? '';
   const code = CODE_LINE.exec(tail)?.[1];
   if (code !== undefined) return coded(Number(code));
   return SIGNAL_LINE.test(tail) ? { status: 'error', exit_code: null } : OK;

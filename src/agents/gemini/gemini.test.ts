@@ -247,21 +247,21 @@ describe('stdout', () => {
     const error = (type: string, message: string) =>
       ended({ status: 'error', error: { type, message } });
     const quota = '[API Error: {"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]';
-    const told = (message: string, severity = 'error') => ({ type: 'error', severity, message });
+    const failure = (message: string, severity = 'error') => ({ type: 'error', severity, message });
     const invalid = 'Invalid stream: The model returned an empty response or malformed tool call.';
     const empty = 'The model returned an empty response with no text or thoughts. This may be …';
     const blocked = 'The model response was blocked due to safety settings.';
     expect([
       end(stdout(init, ended())),
-      end(stdout(init, told('Loop detected, stopping execution', 'warning'), ended())),
+      end(stdout(init, failure('Loop detected, stopping execution', 'warning'), ended())),
       end(stdout(init, error('unknown', quota))),
       end(stdout(init, error('FatalTurnLimitedError', 'Reached max session turns'))),
       end(stdout(init, error('FatalCancellationError', 'Operation cancelled.'))),
       end(stdout(init, error('no_space_left', 'disk full'))),
-      end(stdout(init, told(invalid), ended({ status: 'error' }))),
-      end(stdout(init, told(empty), ended({ status: 'error' }))),
-      end(stdout(init, told(blocked), ended({ status: 'error' }))),
-      end(stdout(init, told('Maximum session turns exceeded'), ended())),
+      end(stdout(init, failure(invalid), ended({ status: 'error' }))),
+      end(stdout(init, failure(empty), ended({ status: 'error' }))),
+      end(stdout(init, failure(blocked), ended({ status: 'error' }))),
+      end(stdout(init, failure('Maximum session turns exceeded'), ended())),
       end(stdout(init, ended({ status: 'error' }))),
     ]).toEqual([
       ['ok', 0, null],
@@ -331,7 +331,7 @@ const asked = (id: string, second: number, text: string): Fields => ({
   type: 'user',
   content: [{ text }],
 });
-const told = (id: string, second: number, more: Fields = {}): Fields => ({
+const message = (id: string, second: number, more: Fields = {}): Fields => ({
   id,
   timestamp: at(second),
   type: 'gemini',
@@ -350,7 +350,7 @@ const item = (id: string, name: string, more: Fields = {}): Fields => ({
   args: {},
   status: 'success',
   timestamp: at(5),
-  result: [answer(id, name, { output: 'told' })],
+  result: [answer(id, name, { output: 'answer' })],
   resultDisplay: 'shown',
   displayName: name,
   ...more,
@@ -364,7 +364,7 @@ const shell = (output: string, more: Fields = {}): Fields =>
 
 describe('session files', () => {
   verifies('AG-3', 'a message that is appended again tells only what is new', () => {
-    const first = told('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
+    const first = message('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
     const events = filed(
       header(),
       asked('u', 1, 'go'),
@@ -390,15 +390,15 @@ describe('session files', () => {
   test('a text that changes replaces what was told', () => {
     const events = filed(
       header(),
-      told('m', 1, { content: 'a' }),
-      told('m', 1, { content: 'a b' }),
+      message('m', 1, { content: 'a' }),
+      message('m', 1, { content: 'a b' }),
     );
     expect([outcomeOf(events).message, outcomeOf(events).metrics.steps]).toEqual(['a b', 1]);
   });
 
   verifies('AG-9', 'the exit code is read from the last lines the model is told', () => {
     const code = (output: string, more: Fields = {}) =>
-      calls(filed(header(), told('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
+      calls(filed(header(), message('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
     const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`;
     expect([
       code(wrapped('Output: a\nExit Code: 3\nProcess Group PGID: 7')),
@@ -434,7 +434,7 @@ describe('session files', () => {
       calls(
         filed(
           header(),
-          told('m', 1, {
+          message('m', 1, {
             toolCalls: [item('1', 'glob', { status, result: [answer('1', 'glob', { error })] })],
           }),
         ),
@@ -451,12 +451,12 @@ describe('session files', () => {
     const said_no = answer('s', 'run_shell_command', { error });
     const records = [
       header(),
-      told('m', 1),
+      message('m', 1),
       { ...asked('u', 2, ''), content: [said_no] },
       { ...asked('v', 3, ''), content: [said_no] },
     ];
     expect(calls(filed(...records))).toEqual([['s', 'Bash', 'denied', null]]);
-    const later = told('m', 1, { toolCalls: [shell('x')] });
+    const later = message('m', 1, { toolCalls: [shell('x')] });
     expect(calls(filed(...records, later))).toEqual([['s', 'Bash', 'denied', null]]);
   });
 
@@ -464,8 +464,8 @@ describe('session files', () => {
     'AG-3',
     'an id in another turn of the model is another call; told again it is not',
     () => {
-      const first = told('m', 1, { toolCalls: [item('1', 'glob')] });
-      const another = told('n', 2, { toolCalls: [item('1', 'glob')] });
+      const first = message('m', 1, { toolCalls: [item('1', 'glob')] });
+      const another = message('n', 2, { toolCalls: [item('1', 'glob')] });
       const { tokens: _, ...companion } = another;
       expect(calls(filed(header(), first, another))).toHaveLength(2);
       expect(calls(filed(header(), first, companion))).toHaveLength(1);
@@ -475,12 +475,12 @@ describe('session files', () => {
   verifies('AG-6', 'the shown name tells the server of an MCP call', () => {
     const displayName = 'b_c (my_srv MCP Server)';
     const toolCalls = [item('1', 'mcp_my_srv_b_c', { displayName })];
-    const events = filed(header(), told('m', 1, { toolCalls }));
+    const events = filed(header(), message('m', 1, { toolCalls }));
     expect(calls(events)[0]?.[1]).toBe('mcp__my_srv__b_c');
   });
 
   verifies('AG-11', 'a rolled back prompt does not end well, though a text stands last', () => {
-    const done = told('m', 2, { content: 'Done.' });
+    const done = message('m', 2, { content: 'Done.' });
     const restated = { $set: { messages: [asked('u', 1, 'go'), done] } };
     const one = [header(), asked('u', 1, 'go'), done];
     expect(outcomeOf(filed(...one)).exit_reason).toBe('ok');
@@ -493,7 +493,7 @@ describe('session files', () => {
 
   verifies('AG-3', 'a patch tells what was never appended, but no summary', () => {
     const summary = { id: 's', timestamp: at(1), type: 'gemini', content: [{ text: 'Got it.' }] };
-    const old = told('m', 1, { toolCalls: [item('1', 'glob')] });
+    const old = message('m', 1, { toolCalls: [item('1', 'glob')] });
     const events = filed(header(), { $set: { messages: [summary, old] } }, old);
     expect([calls(events).length, outcomeOf(events).metrics.steps]).toEqual([1, 1]);
     expect(outcomeOf(events).message).toBe('');
@@ -510,8 +510,8 @@ describe('session files', () => {
       { $rewindTo: 'x' },
       { what: 1 },
       [],
-      told('m', 1, { toolCalls: [{}, 5] }),
-      told('n', 2, { content: 'ok' }),
+      message('m', 1, { toolCalls: [{}, 5] }),
+      message('n', 2, { content: 'ok' }),
     );
     expect(problems(events)).toEqual([
       'unknown_record $set/colour',
@@ -530,7 +530,7 @@ describe('session files', () => {
   });
 
   /** What the file tells from a time on, beside a stream or alone. */
-  function toldBy(bytes: Buffer, options: SessionDecoderOptions): Event[] {
+  function readBack(bytes: Buffer, options: SessionDecoderOptions): Event[] {
     const pipeline = new Pipeline({
       agent: gemini,
       primary: 'session',
@@ -550,10 +550,10 @@ describe('session files', () => {
     const truths = JSON.parse(readFileSync(join(testdata, 'resume', 'truth.json'), 'utf8'));
     const run = truths.session_runs[1] as Truth;
     const since_ms = Date.parse('2026-11-15T01:24:15.000Z');
-    expect(wrongFacts(run, outcomeOf(toldBy(bytes, { since_ms })))).toEqual([]);
+    expect(wrongFacts(run, outcomeOf(readBack(bytes, { since_ms })))).toEqual([]);
     // stdout tells how a live run ended, and with that its tokens.
     const unsaid = { usage: null, ok: null, exit_reason: null, terminal_evidence: null };
-    const events = toldBy(bytes, { since_ms, stream_usage: true });
+    const events = readBack(bytes, { since_ms, stream_usage: true });
     expect(wrongFacts({ ...run, ...unsaid }, outcomeOf(events))).toEqual([]);
     expect(kindsOf(events, 'agent_ended')).toEqual([]);
     expect(kindsOf(events, 'usage_reported')).toEqual([]);
@@ -568,7 +568,7 @@ describe('session files', () => {
       const spoken = silent.replace('"content":"","thoughts"', '"content":"I run it.","thoughts"');
       expect(spoken).not.toBe(silent);
       for (const text of [silent, spoken]) {
-        const events = toldBy(Buffer.from(text), { since_ms: 0, stream_usage: false });
+        const events = readBack(Buffer.from(text), { since_ms: 0, stream_usage: false });
         expect(kindsOf(events, 'agent_ended')).toEqual([]);
         expect(kindsOf(events, 'usage_reported').map(({ data }) => data.usage)).toEqual([
           { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
@@ -643,7 +643,7 @@ describe('where sessions lie', () => {
     decoder.record({ ...header(), kind: 'subagent' }, drafts, part);
     decoder.record(asked('u', 1, 'go'), drafts, part);
     const toolCalls = [item('1', 'glob')];
-    decoder.record(told('m', 2, { content: 'child', toolCalls }), drafts, part);
+    decoder.record(message('m', 2, { content: 'child', toolCalls }), drafts, part);
     decoder.end(drafts);
     expect(drafts.map(({ kind }) => kind)).toEqual(['call_requested', 'call_finished']);
   });
