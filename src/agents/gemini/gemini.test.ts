@@ -23,7 +23,7 @@ import { gemini } from './index.ts';
 const testdata = join(import.meta.dirname, 'testdata');
 const ID = '11111111-2222-4333-8444-555555555555';
 
-/** The main file of a recording: sub-agents lie one folder deeper. */
+/** The main file of a recording. Sub-agents are one folder deeper. */
 function sessionFile(session_dir: string): string | null {
   if (!existsSync(session_dir)) return null;
   const names = readdirSync(session_dir, { recursive: true, encoding: 'utf8' });
@@ -120,7 +120,7 @@ describe('stdout', () => {
     ]);
   });
 
-  test('a message that comes whole is said once', () => {
+  test('a complete message is recorded once', () => {
     const whole = stdout(init, said('all', { delta: false }), ended());
     const repeated = stdout(init, said('al'), said('l'), said('all', { delta: false }), ended());
     expect([outcomeOf(whole).message, outcomeOf(repeated).message]).toEqual(['all', 'all']);
@@ -162,7 +162,7 @@ describe('stdout', () => {
     expect(outcomeOf(events).artifacts).toEqual([]);
   });
 
-  verifies('AG-9', 'a silent command shows its code, its end by a signal or the time limit', () => {
+  verifies('AG-9', 'a command without output shows its exit code, signal or timeout', () => {
     const shows = (output: string, more: Fields = {}) =>
       calls(
         stdout(
@@ -202,7 +202,7 @@ describe('stdout', () => {
 
   verifies(
     'AG-3',
-    'a result whose request was lost is a call all the same, and counted once',
+    'a result with a lost request is still a call, and counted once',
     () => {
       const events = stdout(init, answered('mcp_toy_add__1'), answered('mcp_toy_add__1'), ended());
       expect(calls(events)).toEqual([['mcp_toy_add__1', 'mcp__toy__add', 'ok', null]]);
@@ -219,7 +219,7 @@ describe('stdout', () => {
     expect(names).toEqual(['mcp__srv__a_b', 'mcp_srv', 'mcp_srv_', 'mcp__x']);
   });
 
-  test('a written file is new unless a call had to do with it before', () => {
+  test('a written file is new unless an earlier call used it', () => {
     const write = (id: string, file_path: string) => [
       use(id, 'write_file', { file_path, content: 'new' }),
       answered(id),
@@ -286,7 +286,7 @@ describe('stdout', () => {
     });
   });
 
-  verifies('AG-10', 'input leaves out what came from the cache, in earlier spellings too', () => {
+  verifies('AG-10', 'input excludes cached tokens, in earlier spellings too', () => {
     const tokens = (given: unknown) =>
       outcomeOf(stdout(init, ended({ stats: given }))).metrics.tokens;
     const rest = { cache_write: null, reasoning: null };
@@ -295,7 +295,7 @@ describe('stdout', () => {
     expect(tokens({ input_tokens: 9 })).toMatchObject({ input: 9, output: null });
   });
 
-  verifies('AG-2', 'records that lack what they need are problems', () => {
+  verifies('AG-2', 'records without required fields are problems', () => {
     const events = stdout(
       init,
       { type: 'message', role: 'robot', content: 'x' },
@@ -363,7 +363,7 @@ const shell = (output: string, more: Fields = {}): Fields =>
   });
 
 describe('session files', () => {
-  verifies('AG-3', 'a message that is appended again tells only what is new', () => {
+  verifies('AG-3', 'a message that is appended again reports only new facts', () => {
     const first = message('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
     const events = filed(
       header(),
@@ -387,7 +387,7 @@ describe('session files', () => {
     expect(problems(events)).toEqual(['no_end_record the stream has no end record']);
   });
 
-  test('a text that changes replaces what was told', () => {
+  test('a changed text replaces the earlier one', () => {
     const events = filed(
       header(),
       message('m', 1, { content: 'a' }),
@@ -396,7 +396,7 @@ describe('session files', () => {
     expect([outcomeOf(events).message, outcomeOf(events).metrics.steps]).toEqual(['a b', 1]);
   });
 
-  verifies('AG-9', 'the exit code is read from the last lines the model is told', () => {
+  verifies('AG-9', 'the exit code is read from the last lines sent to the model', () => {
     const code = (output: string, more: Fields = {}) =>
       calls(filed(header(), message('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
     const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`;
@@ -429,7 +429,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-9', 'a refusal is known by its words, which stand in the answer', () => {
+  verifies('AG-9', 'a refusal is recognised by the text of the answer', () => {
     const refused = (error: string, status = 'error') =>
       calls(
         filed(
@@ -446,7 +446,7 @@ describe('session files', () => {
     ]).toEqual(['denied', 'denied', 'error']);
   });
 
-  verifies('AG-3', 'a call that only its answer tells of is a call, and not two', () => {
+  verifies('AG-3', 'a call with only an answer is one call', () => {
     const error = 'Tool "run_shell_command" was canceled by the user.';
     const said_no = answer('s', 'run_shell_command', { error });
     const records = [
@@ -462,7 +462,7 @@ describe('session files', () => {
 
   verifies(
     'AG-3',
-    'an id in another turn of the model is another call; told again it is not',
+    'an id in another turn of the model is another call; a repeated one is not',
     () => {
       const first = message('m', 1, { toolCalls: [item('1', 'glob')] });
       const another = message('n', 2, { toolCalls: [item('1', 'glob')] });
@@ -472,14 +472,14 @@ describe('session files', () => {
     },
   );
 
-  verifies('AG-6', 'the shown name tells the server of an MCP call', () => {
+  verifies('AG-6', 'the display name identifies the server of an MCP call', () => {
     const displayName = 'b_c (my_srv MCP Server)';
     const toolCalls = [item('1', 'mcp_my_srv_b_c', { displayName })];
     const events = filed(header(), message('m', 1, { toolCalls }));
     expect(calls(events)[0]?.[1]).toBe('mcp__my_srv__b_c');
   });
 
-  verifies('AG-11', 'a rolled back prompt does not end well, though a text stands last', () => {
+  verifies('AG-11', 'a rolled back prompt does not end well, though a text is last', () => {
     const done = message('m', 2, { content: 'Done.' });
     const restated = { $set: { messages: [asked('u', 1, 'go'), done] } };
     const one = [header(), asked('u', 1, 'go'), done];
@@ -491,7 +491,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-3', 'a patch tells what was never appended, but no summary', () => {
+  verifies('AG-3', 'a patch yields messages that were never appended, but no summary', () => {
     const summary = { id: 's', timestamp: at(1), type: 'gemini', content: [{ text: 'Got it.' }] };
     const old = message('m', 1, { toolCalls: [item('1', 'glob')] });
     const events = filed(header(), { $set: { messages: [summary, old] } }, old);
@@ -499,7 +499,7 @@ describe('session files', () => {
     expect(outcomeOf(events).message).toBe('');
   });
 
-  verifies('AG-2', 'patches, records and types of the future are problems; notices are not', () => {
+  verifies('AG-2', 'unknown patches, records and types are problems; notices are not', () => {
     const events = filed(
       header(),
       { $set: { colour: 'red' } },
@@ -529,7 +529,7 @@ describe('session files', () => {
     ]);
   });
 
-  /** What the file tells from a time on, beside a stream or alone. */
+  /** Events of the file from a time on, beside a stream or alone. */
   function readBack(bytes: Buffer, options: SessionDecoderOptions): Event[] {
     const pipeline = new Pipeline({
       agent: gemini,
@@ -545,13 +545,13 @@ describe('session files', () => {
     ];
   }
 
-  verifies(['AG-10', 'AG-16'], 'of a resumed session only this run counts', () => {
+  verifies(['AG-10', 'AG-16'], 'only this run of a resumed session counts', () => {
     const bytes = readFileSync(sessionFile(join(testdata, 'resume', 'session'))!);
     const truths = JSON.parse(readFileSync(join(testdata, 'resume', 'truth.json'), 'utf8'));
     const run = truths.session_runs[1] as Truth;
     const since_ms = Date.parse('2026-11-15T01:24:15.000Z');
     expect(wrongFacts(run, outcomeOf(readBack(bytes, { since_ms })))).toEqual([]);
-    // stdout tells how a live run ended, and with that its tokens.
+    // stdout reports the end of a live run, and with it the tokens.
     const unsaid = { usage: null, ok: null, exit_reason: null, terminal_evidence: null };
     const events = readBack(bytes, { since_ms, stream_usage: true });
     expect(wrongFacts({ ...run, ...unsaid }, outcomeOf(events))).toEqual([]);
@@ -561,7 +561,7 @@ describe('session files', () => {
 
   verifies(
     ['AG-10', 'AG-16'],
-    'an interrupted run has the tokens of its file, also where text stands before the call that was cut off',
+    'an interrupted run has the tokens of its file, even if text precedes the interrupted call',
     () => {
       const path = sessionFile(join(testdata, 'interrupted-tool', 'session'))!;
       const silent = readFileSync(path, 'utf8');
@@ -577,7 +577,7 @@ describe('session files', () => {
     },
   );
 
-  verifies(['AG-10', 'AG-16'], 'tokens are filled in where the stream was cut', async () => {
+  verifies(['AG-10', 'AG-16'], 'tokens are filled in if the stream was cut', async () => {
     const [stream, file] = recordingsIn(testdata, { sessionFile }).filter(
       ({ scenario }) => scenario === 'interrupted-tool',
     );
@@ -591,7 +591,7 @@ describe('session files', () => {
   });
 });
 
-describe('where sessions lie', () => {
+describe('location of sessions', () => {
   const chats = join('.gemini', 'tmp', 'project', 'chats');
   const inHome = async (use_home: (home: string) => Promise<void>) => {
     const home = await mkdtemp(join(tmpdir(), 'tacho-gemini-'));
@@ -603,7 +603,7 @@ describe('where sessions lie', () => {
     }
   };
 
-  verifies('AG-15', 'a session is found by its whole id, in the home the CLI is told', () =>
+  verifies('AG-15', 'a session is found by its whole id, in the configured home', () =>
     inHome(async (home) => {
       const name = (id: string) => join(home, chats, `session-2026-01-01T00-00-${id}.jsonl`);
       const other = { ...header(), sessionId: `${ID.slice(0, 8)}-other` };
@@ -636,7 +636,7 @@ describe('where sessions lie', () => {
     }),
   );
 
-  verifies('AG-12', 'a sub-agent whose call is not known says nothing for the root agent', () => {
+  verifies('AG-12', 'text of a sub-agent with an unknown call is not taken for the root agent's', () => {
     const decoder = gemini.session!.decoder();
     const drafts: Parameters<typeof decoder.record>[1] = [];
     const part = { path: 'child', parent_call_id: null };
@@ -661,7 +661,7 @@ describe('launch', () => {
     self: { node: 'node', entry: 'tacho' },
   };
 
-  verifies('AG-18', 'the prompt goes through stdin as it is, and options become flags', () => {
+  verifies('AG-18', 'the prompt is passed on stdin unchanged, and options become flags', () => {
     const prompt = request.prompt;
     expect(gemini.launch(request)).toEqual({
       command: 'gemini',
