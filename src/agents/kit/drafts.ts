@@ -12,7 +12,7 @@ type Retry = Omit<DataOf<'provider_retried'>, 'kind' | 'native_kind'>;
 type Named = Pick<CallRequestedDraft, 'call_id' | 'native_tool'>;
 type Requested = Omit<Partial<CallRequestedDraft>, keyof Named | 'input'>;
 export type Time = number | undefined;
-/** What a call did to a file. */
+/** A change to a file made by a call. */
 export type FileChange = Omit<DataOf<'file_changed'>, 'call_id'>;
 /** How a call ended. */
 export type CallEnd = Pick<CallFinishedDraft, 'status' | 'exit_code'>;

@@ -66,7 +66,7 @@ describe('future versions', () => {
     'unknown_record a row of an unknown table',
   ];
 
-  verifies('AG-2', 'an event with neither a type nor data is a separate problem', () => {
+  verifies('AG-2', 'an event without type and data is a separate problem', () => {
     const type = { toString: 1, valueOf: 1 };
     const events = decoded({ type: 'sync', syncEvent: { id: 'e', type, data: 'x' } });
     expect(problems(events)).toEqual([expect.stringMatching(/^bad_record .* without data$/)]);
