@@ -12,7 +12,7 @@ import { endedBy } from './codex/answers.ts';
 import { changesOfPatch } from './codex/patch.ts';
 import { commandOfLine } from './codex/shell-line.ts';
 import { filesChanged, patchInput } from './copilot/files.ts';
-import { shownEnd, reportedEnd } from './gemini/calls.ts';
+import { reportedEnd, shownEnd } from './gemini/calls.ts';
 import { failureOf } from './kit/failures.ts';
 import { resultOf } from './opencode/results.ts';
 import { namesOf } from './opencode/tools.ts';

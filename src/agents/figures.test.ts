@@ -258,7 +258,7 @@ describe.for(Object.keys(ROWS))('%s', (who) => {
   for (const row of ROWS[who] ?? []) {
     const [reader = '', ...field] = row.split(' ', 3);
     const { refused, taken, read = [] } = READERS[reader] as Reader;
-    verifies('AG-2', `an impossible value is unknown and reported: ${field.join(' ')}`, async () => {
+    verifies('AG-2', `an impossible value is a problem: ${field.join(' ')}`, async () => {
       const [, otherwise] = field.at(-1)?.split('=') ?? [];
       const isFigure = otherwise === undefined;
       for (const [given, figure] of [...taken.map((figure) => [figure, figure]), ...read])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-ms.ts';
 import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { wordsOf } from '../lib/shell-words.ts';
-import { endedBy, continues, isAborted, refusal } from './codex/answers.ts';
+import { continues, endedBy, isAborted, refusal } from './codex/answers.ts';
 import { reportedEnd } from './gemini/calls.ts';
 import { mcpOf } from './gemini/tools.ts';
 

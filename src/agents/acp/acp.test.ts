@@ -97,7 +97,7 @@ describe('names', () => {
 
   verifies(
     'AG-5',
-    'every tool of a known agent has the same name as in the agent's own folder',
+    "every tool of a known agent has the same name as in the agent's own folder",
     async () => {
       const rows = new Map(tools.rows.map((row) => [row.native, row]));
       for (const id of ['claude', 'copilot', 'gemini', 'opencode', 'qwen']) {
@@ -224,7 +224,7 @@ describe('the run', () => {
     expect([spent(105), spent(145)]).toEqual([120, 200]);
   });
 
-  verifies('AG-10', "figures of a session are never summed, nor used for a resumed run", () => {
+  verifies('AG-10', 'figures of a session are never summed, nor used for a resumed run', () => {
     expect([spent(105, 'Copilot'), spent(105, 'Copilot', true), spent(105, 'OpenCode')]).toEqual([
       60,
       null,

@@ -117,9 +117,9 @@ describe('calls on stdout', () => {
   verifies('AG-9', 'the same words without an interruption are a refusal', () => {
     const meta = [{ id: 't1', non_execution_kind: 'user-rejected' }];
     const result = answered('t1', REJECTED, true, { tool_result_meta: meta });
-    const continued = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
+    const more = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
     const ends = stdout(init(), said('m1', call('t1')), result, ended());
-    expect([statuses(continued), statuses(ends)]).toEqual([
+    expect([statuses(more), statuses(ends)]).toEqual([
       [['t1', 'denied', null]],
       [['t1', 'denied', null]],
     ]);
@@ -362,7 +362,7 @@ describe('steps and the end on stdout', () => {
 
   verifies(
     'AG-11',
-    "a failed turn is a step and one provider error, and its text is not a message",
+    'a failed turn is a step and one provider error, and its text is not a message',
     () => {
       const events = stdout(
         init(),
@@ -405,7 +405,7 @@ describe('steps and the end on stdout', () => {
     ]);
   });
 
-  verifies('AG-11', 'a stream without an end record is incomplete, whatever its messages say', () => {
+  verifies('AG-11', 'a stream without an end record is incomplete', () => {
     const { success, exit_reason, terminal_evidence } = outcomeOf(
       stdout(init(), said('m1', text('All good.'))),
     );
@@ -634,7 +634,7 @@ describe('session files', () => {
     expect(statuses(events)).toEqual([['t1', 'cancelled', null]]);
   });
 
-  verifies('AG-12', "texts of a sub-agent with an unknown call do not belong to the run", () => {
+  verifies('AG-12', 'texts of a sub-agent with an unknown call do not belong to the run', () => {
     const sub = { isSidechain: true, agentId: 'a1' };
     const events = filed(
       prompt('go'),
@@ -646,7 +646,7 @@ describe('session files', () => {
     expect([message, metrics.steps, tool_calls.length, exit_reason]).toEqual(['root', 1, 1, 'ok']);
   });
 
-  verifies(['AG-12', 'AG-15'], 'a sub-agent without a named parent is identified by its prompt', () => {
+  verifies(['AG-12', 'AG-15'], 'a sub-agent without a named parent is found by its prompt', () => {
     const sub = { isSidechain: true, agentId: 'a1' };
     const events = filed(
       prompt('go'),
@@ -682,7 +682,7 @@ describe('session files', () => {
     },
   );
 
-  test('a skill typed as a command is recorded with the prompt as typed; the same text after a Skill call belongs to that call', () => {
+  test('a skill typed as a command is recorded, and its text after a Skill call belongs to that call', () => {
     const body = (more: Fields) =>
       prompt('Base directory for this skill: /p/.claude/skills/tidy\n\n# Tidy', {
         isMeta: true,
@@ -763,7 +763,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every option of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = claude.launch({
       ...request,
       model: 'opus',

@@ -60,7 +60,7 @@ verifies('LP-14', 'a text and an interrupt are one record each on stdin', () => 
   );
 });
 
-verifies('LP-14', 'the agent rests after a result, and nothing is pending once all texts were repeated', () => {
+verifies('LP-14', 'after a result nothing is pending once all texts were repeated', () => {
   const talk = new Talk();
   talk.say('second', 'u2');
   talk.say('third', 'u3');

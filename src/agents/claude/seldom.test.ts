@@ -88,19 +88,15 @@ describe('skills', () => {
   });
 });
 
-verifies(
-  'AG-11',
-  'a result without is_error and subtype does not end the run',
-  () => {
-    const events = stdout({ type: 'result', result: 'Done.' });
-    const { exit_reason, success, completeness } = outcomeOf(events);
-    expect([exit_reason, success, completeness.gaps]).toEqual([
-      'incomplete',
-      false,
-      ['bad_record:1', 'no_end_record', 'usage_unknown'],
-    ]);
-  },
-);
+verifies('AG-11', 'a result without is_error and subtype does not end the run', () => {
+  const events = stdout({ type: 'result', result: 'Done.' });
+  const { exit_reason, success, completeness } = outcomeOf(events);
+  expect([exit_reason, success, completeness.gaps]).toEqual([
+    'incomplete',
+    false,
+    ['bad_record:1', 'no_end_record', 'usage_unknown'],
+  ]);
+});
 
 test('a record of many results takes linear time', () => {
   const ids = Array.from({ length: 50_000 }, (_, at) => `t${at}`);

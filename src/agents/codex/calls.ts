@@ -4,7 +4,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import { type Time, Writer } from '../kit/drafts.ts';
 import { idOf, wordOf } from '../kit/native.ts';
-import { endedBy, continues, isAborted } from './answers.ts';
+import { continues, endedBy, isAborted } from './answers.ts';
 import { CALL_ITEMS, requestIn } from './items.ts';
 import type { Item, Request } from './native.ts';
 import { fileChanges } from './patch.ts';

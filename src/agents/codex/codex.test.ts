@@ -175,7 +175,7 @@ describe('stdout', () => {
     expect(outcomeOf(events).exit_reason).toBe('provider_error');
   });
 
-  verifies('AG-2', 'items of another version are counted as problems and lose nothing else', () => {
+  verifies('AG-2', 'items of another version are problems and lose nothing else', () => {
     const events = stdout(
       ...begin,
       item('started', 'x', 'hologram', {}),
@@ -332,7 +332,7 @@ describe('session files', () => {
     }
   });
 
-  verifies('AG-9', 'a command that continues ends with its item, or with the last known status', () => {
+  verifies('AG-9', 'a command that continues ends with its item or its last status', () => {
     const start = [
       asked('c', 'exec_command', { cmd: 'x' }),
       answered('c', 'Wall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\n'),

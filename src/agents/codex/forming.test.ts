@@ -16,7 +16,7 @@ const item = (id: string, command: string) => ({
 const requested = (out: readonly Draft[]) =>
   out.flatMap((draft) => (draft.kind === 'call_requested' ? [draft.data.call_id] : []));
 
-test('items in progress are held up to a number of characters; others are requested immediately', () => {
+test('items in progress are held up to a number of characters; others are requested', () => {
   const out: Draft[] = [];
   const decoder = stream();
   const fit = 9;
@@ -36,7 +36,7 @@ test('items in progress are held up to a number of characters; others are reques
   expect(requested(out)).toEqual(['a', '0', ...rest, 'b']);
 });
 
-test('items in progress are held up to a number; others are requested immediately', () => {
+test('items in progress are held up to a number; others are requested', () => {
   useLimits(LIMITS, { open_calls_max: 10 });
   const out: Draft[] = [];
   const decoder = stream();

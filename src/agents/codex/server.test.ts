@@ -181,7 +181,7 @@ verifies(
   },
 );
 
-verifies('AG-2', 'messages of another version are counted as problems and lose nothing else', () => {
+verifies('AG-2', 'messages of another version are problems and lose nothing else', () => {
   const some = events(
     started,
     turn('r', 't1'),
@@ -247,7 +247,7 @@ async function recorded(scenario: string): Promise<Event[]> {
   return some;
 }
 
-verifies('AG-3', 'a call that only the session file has is not taken for another call of the same kind', () => {
+verifies('AG-3', 'a call that only the session file has matches no other call', () => {
   const mcp = { server: 'toy', tool: 'add', arguments: { a: 1 }, status: 'failed' };
   const pipeline = new Pipeline({ agent: codex, primary: 'stdout', now: null, info });
   const at_ms = Date.UTC(2026, 0, 1);

@@ -51,7 +51,7 @@ describe('background work', () => {
   const STARTED = '<command started in background with shellId: s1>';
   const WAITED = 'out\n<command with shellId: s1 is still running after 30 seconds. Use …>';
 
-  verifies('AG-9', "a late exit code belongs to the command's call, whichever record reports it", () => {
+  verifies('AG-9', "a late exit code in any record belongs to the command's call", () => {
     const later = (words: string, ...records: Fields[]) =>
       statuses(
         stdout(

@@ -516,7 +516,7 @@ describe('sessions', () => {
 
   verifies(
     ['AG-10', 'AG-15'],
-    'since_ms leaves out earlier runs, but keeps the session's own facts',
+    'since_ms leaves out earlier runs, but keeps the facts of the session',
     () => {
       const since_ms = Date.UTC(2026, 0, 1, 0, 0, 30);
       const timed = second.map((record) => ({ ...record, timestamp: resume.timestamp }));
@@ -712,7 +712,7 @@ describe('launch', () => {
     expect([args, stdin === prompt]).toEqual([base, true]);
   });
 
-  verifies('AG-18', 'every option of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = copilot.launch({
       ...request,
       model: 'gpt-5.4',

@@ -37,7 +37,7 @@ const problem = (code: 'unknown_record' | 'bad_record', detail: string): Draft =
 });
 
 describe('the decoder', () => {
-  test('reads a call from its request to its end, with the record's time, if any', () => {
+  test('reads a call from its request to its end, with times if the records have them', () => {
     const records = [
       { t: 'call', at: '2026-01-01T00:00:01.000Z', id: 'c1', tool: 'run', input: { cmd: 'ls' } },
       { t: 'permission', request: 'p1', call: 'c1', tool: 'run', reason: 'why' },
@@ -97,7 +97,7 @@ describe('the decoder', () => {
     expect(drafts(records)).toEqual(expected);
   });
 
-  verifies('AG-12', "attributes a sub-agent's texts to its parent call and does not count its turns", () => {
+  verifies('AG-12', "attributes a sub-agent's texts to its call and ignores its turns", () => {
     const records = [
       { t: 'turn', id: 't1' },
       { t: 'turn', id: 't2', parent: 'c1' },
@@ -211,7 +211,7 @@ describe('session files', () => {
     }
   });
 
-  verifies('AG-10', 'report the usage of this run once, without earlier runs of the session', () => {
+  verifies('AG-10', 'report the usage of this run once, without earlier runs', () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
     const records = [
       { t: 'usage', at: at(1), input: 1000, output: 1000, cost: 1 },

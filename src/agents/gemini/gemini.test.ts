@@ -200,17 +200,13 @@ describe('stdout', () => {
     ]);
   });
 
-  verifies(
-    'AG-3',
-    'a result with a lost request is still a call, and counted once',
-    () => {
-      const events = stdout(init, answered('mcp_toy_add__1'), answered('mcp_toy_add__1'), ended());
-      expect(calls(events)).toEqual([['mcp_toy_add__1', 'mcp__toy__add', 'ok', null]]);
-      expect(problems(events)).toEqual([
-        'duplicate_result a second result for mcp__toy__add mcp_toy_add__1',
-      ]);
-    },
-  );
+  verifies('AG-3', 'a result with a lost request is still a call, and counted once', () => {
+    const events = stdout(init, answered('mcp_toy_add__1'), answered('mcp_toy_add__1'), ended());
+    expect(calls(events)).toEqual([['mcp_toy_add__1', 'mcp__toy__add', 'ok', null]]);
+    expect(problems(events)).toEqual([
+      'duplicate_result a second result for mcp__toy__add mcp_toy_add__1',
+    ]);
+  });
 
   verifies('AG-6', 'server and tool of an MCP call are cut where the CLI cuts them', () => {
     const names = ['mcp_srv_a_b', 'mcp_srv', 'mcp_srv_', 'mcp__x'].map(
@@ -247,21 +243,21 @@ describe('stdout', () => {
     const error = (type: string, message: string) =>
       ended({ status: 'error', error: { type, message } });
     const quota = '[API Error: {"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]';
-    const failure = (message: string, severity = 'error') => ({ type: 'error', severity, message });
+    const printed = (message: string, severity = 'error') => ({ type: 'error', severity, message });
     const invalid = 'Invalid stream: The model returned an empty response or malformed tool call.';
     const empty = 'The model returned an empty response with no text or thoughts. This may be …';
     const blocked = 'The model response was blocked due to safety settings.';
     expect([
       end(stdout(init, ended())),
-      end(stdout(init, failure('Loop detected, stopping execution', 'warning'), ended())),
+      end(stdout(init, printed('Loop detected, stopping execution', 'warning'), ended())),
       end(stdout(init, error('unknown', quota))),
       end(stdout(init, error('FatalTurnLimitedError', 'Reached max session turns'))),
       end(stdout(init, error('FatalCancellationError', 'Operation cancelled.'))),
       end(stdout(init, error('no_space_left', 'disk full'))),
-      end(stdout(init, failure(invalid), ended({ status: 'error' }))),
-      end(stdout(init, failure(empty), ended({ status: 'error' }))),
-      end(stdout(init, failure(blocked), ended({ status: 'error' }))),
-      end(stdout(init, failure('Maximum session turns exceeded'), ended())),
+      end(stdout(init, printed(invalid), ended({ status: 'error' }))),
+      end(stdout(init, printed(empty), ended({ status: 'error' }))),
+      end(stdout(init, printed(blocked), ended({ status: 'error' }))),
+      end(stdout(init, printed('Maximum session turns exceeded'), ended())),
       end(stdout(init, ended({ status: 'error' }))),
     ]).toEqual([
       ['ok', 0, null],
@@ -331,7 +327,7 @@ const asked = (id: string, second: number, text: string): Fields => ({
   type: 'user',
   content: [{ text }],
 });
-const message = (id: string, second: number, more: Fields = {}): Fields => ({
+const reply = (id: string, second: number, more: Fields = {}): Fields => ({
   id,
   timestamp: at(second),
   type: 'gemini',
@@ -364,7 +360,7 @@ const shell = (output: string, more: Fields = {}): Fields =>
 
 describe('session files', () => {
   verifies('AG-3', 'a message that is appended again reports only new facts', () => {
-    const first = message('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
+    const first = reply('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
     const events = filed(
       header(),
       asked('u', 1, 'go'),
@@ -390,15 +386,15 @@ describe('session files', () => {
   test('a changed text replaces the earlier one', () => {
     const events = filed(
       header(),
-      message('m', 1, { content: 'a' }),
-      message('m', 1, { content: 'a b' }),
+      reply('m', 1, { content: 'a' }),
+      reply('m', 1, { content: 'a b' }),
     );
     expect([outcomeOf(events).message, outcomeOf(events).metrics.steps]).toEqual(['a b', 1]);
   });
 
   verifies('AG-9', 'the exit code is read from the last lines sent to the model', () => {
     const code = (output: string, more: Fields = {}) =>
-      calls(filed(header(), message('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
+      calls(filed(header(), reply('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
     const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`;
     expect([
       code(wrapped('Output: a\nExit Code: 3\nProcess Group PGID: 7')),
@@ -434,7 +430,7 @@ describe('session files', () => {
       calls(
         filed(
           header(),
-          message('m', 1, {
+          reply('m', 1, {
             toolCalls: [item('1', 'glob', { status, result: [answer('1', 'glob', { error })] })],
           }),
         ),
@@ -451,12 +447,12 @@ describe('session files', () => {
     const said_no = answer('s', 'run_shell_command', { error });
     const records = [
       header(),
-      message('m', 1),
+      reply('m', 1),
       { ...asked('u', 2, ''), content: [said_no] },
       { ...asked('v', 3, ''), content: [said_no] },
     ];
     expect(calls(filed(...records))).toEqual([['s', 'Bash', 'denied', null]]);
-    const later = message('m', 1, { toolCalls: [shell('x')] });
+    const later = reply('m', 1, { toolCalls: [shell('x')] });
     expect(calls(filed(...records, later))).toEqual([['s', 'Bash', 'denied', null]]);
   });
 
@@ -464,8 +460,8 @@ describe('session files', () => {
     'AG-3',
     'an id in another turn of the model is another call; a repeated one is not',
     () => {
-      const first = message('m', 1, { toolCalls: [item('1', 'glob')] });
-      const another = message('n', 2, { toolCalls: [item('1', 'glob')] });
+      const first = reply('m', 1, { toolCalls: [item('1', 'glob')] });
+      const another = reply('n', 2, { toolCalls: [item('1', 'glob')] });
       const { tokens: _, ...companion } = another;
       expect(calls(filed(header(), first, another))).toHaveLength(2);
       expect(calls(filed(header(), first, companion))).toHaveLength(1);
@@ -475,12 +471,12 @@ describe('session files', () => {
   verifies('AG-6', 'the display name identifies the server of an MCP call', () => {
     const displayName = 'b_c (my_srv MCP Server)';
     const toolCalls = [item('1', 'mcp_my_srv_b_c', { displayName })];
-    const events = filed(header(), message('m', 1, { toolCalls }));
+    const events = filed(header(), reply('m', 1, { toolCalls }));
     expect(calls(events)[0]?.[1]).toBe('mcp__my_srv__b_c');
   });
 
   verifies('AG-11', 'a rolled back prompt does not end well, though a text is last', () => {
-    const done = message('m', 2, { content: 'Done.' });
+    const done = reply('m', 2, { content: 'Done.' });
     const restated = { $set: { messages: [asked('u', 1, 'go'), done] } };
     const one = [header(), asked('u', 1, 'go'), done];
     expect(outcomeOf(filed(...one)).exit_reason).toBe('ok');
@@ -493,7 +489,7 @@ describe('session files', () => {
 
   verifies('AG-3', 'a patch yields messages that were never appended, but no summary', () => {
     const summary = { id: 's', timestamp: at(1), type: 'gemini', content: [{ text: 'Got it.' }] };
-    const old = message('m', 1, { toolCalls: [item('1', 'glob')] });
+    const old = reply('m', 1, { toolCalls: [item('1', 'glob')] });
     const events = filed(header(), { $set: { messages: [summary, old] } }, old);
     expect([calls(events).length, outcomeOf(events).metrics.steps]).toEqual([1, 1]);
     expect(outcomeOf(events).message).toBe('');
@@ -510,8 +506,8 @@ describe('session files', () => {
       { $rewindTo: 'x' },
       { what: 1 },
       [],
-      message('m', 1, { toolCalls: [{}, 5] }),
-      message('n', 2, { content: 'ok' }),
+      reply('m', 1, { toolCalls: [{}, 5] }),
+      reply('n', 2, { content: 'ok' }),
     );
     expect(problems(events)).toEqual([
       'unknown_record $set/colour',
@@ -636,14 +632,14 @@ describe('location of sessions', () => {
     }),
   );
 
-  verifies('AG-12', 'text of a sub-agent with an unknown call is not taken for the root agent's', () => {
+  verifies('AG-12', 'text of a sub-agent with an unknown call does not belong to the run', () => {
     const decoder = gemini.session!.decoder();
     const drafts: Parameters<typeof decoder.record>[1] = [];
     const part = { path: 'child', parent_call_id: null };
     decoder.record({ ...header(), kind: 'subagent' }, drafts, part);
     decoder.record(asked('u', 1, 'go'), drafts, part);
     const toolCalls = [item('1', 'glob')];
-    decoder.record(message('m', 2, { content: 'child', toolCalls }), drafts, part);
+    decoder.record(reply('m', 2, { content: 'child', toolCalls }), drafts, part);
     decoder.end(drafts);
     expect(drafts.map(({ kind }) => kind)).toEqual(['call_requested', 'call_finished']);
   });

@@ -154,7 +154,7 @@ verifies('AG-15', 'a session that was migrated to the database is listed once', 
   );
 });
 
-verifies(['AG-15', 'ST-8'], 'a session is found only in the place that the environment names', async () => {
+verifies(['AG-15', 'ST-8'], 'a session is found where the environment says', async () => {
   const database = keepInDatabase(['subagent']);
   await writeFile(join(data, 'other.db'), 'no database');
   const id = String(truthOf('subagent').session_id);
@@ -180,7 +180,7 @@ verifies(['AG-15', 'ST-8'], 'a session is found only in the place that the envir
   });
 });
 
-verifies('AG-2', 'a file that is not a database of the CLI is reported and hides no other session', async () => {
+verifies('AG-2', 'a file that is not a database of the CLI is reported', async () => {
   const path = join(data, 'opencode.db');
   await keepInFolders(['text']);
   await writeFile(path, 'no database at all, but as long as the head of one'.repeat(9));

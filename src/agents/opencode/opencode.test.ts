@@ -226,7 +226,7 @@ describe('recordings in other shapes', () => {
     expect(kindsOf(lone, 'problem').map(({ data }) => data.code)).toEqual(['not_json', 'not_json']);
   });
 
-  verifies('AG-2', 'an export with missing, duplicate or foreign lines never breaks the decoder', () => {
+  verifies('AG-2', 'missing, duplicate or foreign lines never break the decoder', () => {
     const folder = join(testdata, 'write-edit', 'session');
     const name = readdirSync(folder).find((one) => one.startsWith('export-')) ?? '';
     const whole = readFileSync(join(folder, name), 'utf8').split('\n');
@@ -243,7 +243,7 @@ describe('recordings in other shapes', () => {
     }
   });
 
-  verifies('AG-15', 'an export on one line and an export with escapes yield the same events', () => {
+  verifies('AG-15', 'an export on one line or with escapes yields the same events', () => {
     const text = { id: 'prt_1', sessionID: SES, messageID: 'msg_1', type: 'text', time };
     const info = { id: 'msg_1', sessionID: SES, role: 'assistant', finish: 'stop' };
     const times = { created: T0, completed: T0 + 9 };
@@ -320,7 +320,7 @@ describe('the bus of earlier versions', () => {
     expect(deltas).toEqual(['Hel', 'lo wor', 'ld']);
   });
 
-  verifies(['RO-4', 'RO-5'], 'the last assistant message is the final text; tokens are summed', () => {
+  verifies(['RO-4', 'RO-5'], 'the last assistant message is final; tokens are summed', () => {
     const user = bus('message.updated', {
       info: { id: 'u1', sessionID: SES, role: 'user', time: { created: T0 } },
     });

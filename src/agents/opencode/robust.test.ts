@@ -92,29 +92,25 @@ describe('future versions', () => {
     }
   });
 
-  verifies(
-    'AG-2',
-    'a call in an unknown state is a call, and ends with its end record',
-    () => {
-      const call = (state: Fields) =>
-        part('prt_1', 'msg_1', SES, { type: 'tool', tool: 'bash', callID: 'c1', state });
-      const input = { command: 'true' };
-      const events = decoded(
-        created(SES),
-        message('msg_1', SES),
-        call({ status: 'queued', input }),
-        call({ status: 'paused', input, until: T0 }),
-        call({ status: 'completed', input, output: '', metadata: { exit: 0 } }),
-      );
-      expect(problems(events)).toEqual([
-        'unknown_record tool state queued',
-        'unknown_record tool state paused',
-      ]);
-      expect(outcomeOf(events).tool_calls.map(({ id, status }) => [id, status])).toEqual([
-        ['c1', 'ok'],
-      ]);
-    },
-  );
+  verifies('AG-2', 'a call in an unknown state is a call, and ends with its end record', () => {
+    const call = (state: Fields) =>
+      part('prt_1', 'msg_1', SES, { type: 'tool', tool: 'bash', callID: 'c1', state });
+    const input = { command: 'true' };
+    const events = decoded(
+      created(SES),
+      message('msg_1', SES),
+      call({ status: 'queued', input }),
+      call({ status: 'paused', input, until: T0 }),
+      call({ status: 'completed', input, output: '', metadata: { exit: 0 } }),
+    );
+    expect(problems(events)).toEqual([
+      'unknown_record tool state queued',
+      'unknown_record tool state paused',
+    ]);
+    expect(outcomeOf(events).tool_calls.map(({ id, status }) => [id, status])).toEqual([
+      ['c1', 'ok'],
+    ]);
+  });
 });
 
 describe('a part that is updated very often', () => {

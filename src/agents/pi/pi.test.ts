@@ -223,7 +223,7 @@ describe('how calls end', () => {
     expect(statuses(stdout(...oneCall(other, {}, 'mcp__a__b')))).toEqual([['c1', 'ok', null]]);
   });
 
-  verifies('AG-3', 'a result that is reported four times, or only in its turn, is one result', () => {
+  verifies('AG-3', 'a result reported four times, or only in its turn, is one result', () => {
     const message = said([call('c1')]);
     const result = answer('c1', 'hi', { isError: false });
     const turn_end = { type: 'turn_end', message, toolResults: [result] };
@@ -262,7 +262,7 @@ describe('how calls end', () => {
     expect(problems(events)).toEqual([]);
   });
 
-  verifies('AG-3', 'a stream that is cut within a message keeps its text and complete calls', () => {
+  verifies('AG-3', 'a stream cut within a message keeps its text and complete calls', () => {
     const update = (event: Fields) => ({ type: 'message_update', assistantMessageEvent: event });
     const message = said([]);
     const events = stdout(
@@ -277,7 +277,7 @@ describe('how calls end', () => {
     expect(ending(events).slice(0, 2)).toEqual(['incomplete', 'none']);
   });
 
-  verifies('AG-7', 'an edit with one pair of texts has canonical fields, others stay native', () => {
+  verifies('AG-7', 'an edit with one pair of texts has canonical fields', () => {
     const inputs = (args: Fields) => {
       const events = stdout(start, ...turn(said([call('c1', 'edit', args)])), ...end);
       return kindsOf(events, 'call_requested')[0]?.data.input;
@@ -345,7 +345,7 @@ describe('sub-agents and scripts', () => {
   });
   const asking = said([call('c1', 'subagent', { agent: 'scout', task: 'look' })]);
 
-  verifies(['AG-3', 'AG-12'], "a sub-agent's calls and texts are its own, each recorded once", () => {
+  verifies(['AG-3', 'AG-12'], "a sub-agent's calls and texts are its own, recorded once", () => {
     const events = stdout(
       start,
       ...turn(asking),
@@ -450,36 +450,24 @@ describe('how runs end on stdout', () => {
   const retry = { type: 'auto_retry_start', attempt: 1, maxAttempts: 3, delayMs: 2000.4 };
   const fine = said([text('ok')]);
 
-  verifies(
-    ['AG-10', 'AG-11'],
-    'a failure that is retried is a retry, otherwise an error',
-    () => {
-      const again = { ...retry, errorMessage: '429: {}' };
-      const events = stdout(
-        start,
-        ...turn(failed),
-        over(true),
-        again,
-        start,
-        ...turn(fine),
-        ...end,
-      );
-      expect(ending(events)).toEqual(['ok', 'native_result', 1, 0]);
-      expect(kindsOf(events, 'provider_retried')[0]?.data).toEqual({
-        attempt: 1,
-        max_attempts: 3,
-        kind: 'rate_limit',
-        native_kind: null,
-        status: 429,
-        backoff_ms: 2000,
-      });
-      const both = [start, ...turn(failed), over(true), again, start, ...turn(failed)];
-      expect(ending(stdout(...both, ...end))).toEqual(['provider_error', 'native_result', 1, 1]);
-      expect(ending(stdout(...both.slice(0, -3)))).toEqual(['incomplete', 'none', 1, 0]);
-      const overflow = stdout(start, ...turn(failed), over(), start, ...turn(fine), ...end);
-      expect(ending(overflow)).toEqual(['ok', 'native_result', 0, 0]);
-    },
-  );
+  verifies(['AG-10', 'AG-11'], 'a failure that is retried is a retry, otherwise an error', () => {
+    const again = { ...retry, errorMessage: '429: {}' };
+    const events = stdout(start, ...turn(failed), over(true), again, start, ...turn(fine), ...end);
+    expect(ending(events)).toEqual(['ok', 'native_result', 1, 0]);
+    expect(kindsOf(events, 'provider_retried')[0]?.data).toEqual({
+      attempt: 1,
+      max_attempts: 3,
+      kind: 'rate_limit',
+      native_kind: null,
+      status: 429,
+      backoff_ms: 2000,
+    });
+    const both = [start, ...turn(failed), over(true), again, start, ...turn(failed)];
+    expect(ending(stdout(...both, ...end))).toEqual(['provider_error', 'native_result', 1, 1]);
+    expect(ending(stdout(...both.slice(0, -3)))).toEqual(['incomplete', 'none', 1, 0]);
+    const overflow = stdout(start, ...turn(failed), over(), start, ...turn(fine), ...end);
+    expect(ending(overflow)).toEqual(['ok', 'native_result', 0, 0]);
+  });
 
   verifies(['AG-11', 'AG-14'], 'a second prompt reopens the run until it has ended too', () => {
     const first = [start, ...turn(said([text('one')])), ...end];
@@ -615,7 +603,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs, but not the session and model', () => {
+  verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs, not session and model', () => {
     const model = (modelId: string) => ({
       type: 'model_change',
       timestamp: new Date(clock++).toISOString(),
@@ -749,7 +737,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every option of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = pi.launch({
       ...request,
       model: 'anthropic/opus',

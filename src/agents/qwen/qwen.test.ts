@@ -189,7 +189,7 @@ describe('calls on stdout', () => {
     ]);
   });
 
-  verifies('AG-12', "a sub-agent's calls belong to its call, and its texts do not belong to the run", () => {
+  verifies('AG-12', "a sub-agent's calls belong to its call, its texts not to the run", () => {
     const events = stdout(
       said('m1', call('a1', 'agent', { prompt: 'look', description: 'd' }), TOKENS),
       { type: 'system', subtype: 'task_started', data: { task_id: 'k', tool_use_id: 'a1' } },
@@ -596,7 +596,7 @@ describe('session files', () => {
     expect([statuses(events), problems(events)]).toEqual([[['a1', 'ok', null]], []]);
   });
 
-  verifies('AG-12', "texts of a sub-agent with an unknown call do not belong to the run", () => {
+  verifies('AG-12', 'texts of a sub-agent with an unknown call do not belong to the run', () => {
     const events = filed(prompt('go'), wrote([text('root')]), wrote([text('sub')], 0, SUB));
     const { message, metrics, exit_reason } = outcomeOf(events);
     expect([message, metrics.steps, exit_reason]).toEqual(['root', 1, 'ok']);
@@ -621,28 +621,24 @@ describe('session files', () => {
     expect(users.map(({ data }) => data.synthetic)).toEqual([false, true]);
   });
 
-  verifies(
-    'AG-2',
-    'each record of another version is a problem, known bookkeeping is not',
-    () => {
-      const events = filed(
-        prompt('go'),
-        line('system', { subtype: 'custom_title', systemPayload: {} }),
-        line('system', { subtype: 'zz' }),
-        telemetry('zz', {}),
-        line('zz', {}),
-        line('tool_result', { message: { parts: [] } }),
-        wrote([{ zz: 1 }, text('a')]),
-      );
-      expect(problems(events)).toEqual([
-        'unknown_record system/zz',
-        'unknown_record ui_telemetry/qwen-code.zz',
-        'unknown_record zz',
-        'bad_record tool_result without a call id',
-        'unknown_record assistant part zz',
-      ]);
-    },
-  );
+  verifies('AG-2', 'each record of another version is a problem, known bookkeeping is not', () => {
+    const events = filed(
+      prompt('go'),
+      line('system', { subtype: 'custom_title', systemPayload: {} }),
+      line('system', { subtype: 'zz' }),
+      telemetry('zz', {}),
+      line('zz', {}),
+      line('tool_result', { message: { parts: [] } }),
+      wrote([{ zz: 1 }, text('a')]),
+    );
+    expect(problems(events)).toEqual([
+      'unknown_record system/zz',
+      'unknown_record ui_telemetry/qwen-code.zz',
+      'unknown_record zz',
+      'bad_record tool_result without a call id',
+      'unknown_record assistant part zz',
+    ]);
+  });
 
   verifies('AG-15', 'sessions and sub-agents are found where the CLI keeps them', async () => {
     const home = await mkdtemp(join(tmpdir(), 'tacho-qwen-'));
@@ -728,7 +724,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every option of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = qwen.launch({
       ...request,
       model: 'qwen3-coder',
@@ -760,19 +756,15 @@ describe('launch', () => {
   });
 });
 
-verifies(
-  'AG-10',
-  'the result of a resumed run counts the whole session and is left out',
-  () => {
-    const line = said('m1', text('a'), TOKENS);
-    const result = ended({ usage: { ...TOKENS, input_tokens: 5_000 } });
-    const modes = (resumed: boolean) => {
-      const decoder = qwen.stream({ resumed });
-      const out: Draft[] = [];
-      for (const record of [line, result]) decoder.record(record, out);
-      return out.flatMap((draft) => (draft.kind === 'usage_reported' ? [draft.data.mode] : []));
-    };
-    expect(modes(false)).toEqual(['add', 'total']);
-    expect(modes(true)).toEqual(['add']);
-  },
-);
+verifies('AG-10', 'the result of a resumed run counts the whole session and is left out', () => {
+  const line = said('m1', text('a'), TOKENS);
+  const result = ended({ usage: { ...TOKENS, input_tokens: 5_000 } });
+  const modes = (resumed: boolean) => {
+    const decoder = qwen.stream({ resumed });
+    const out: Draft[] = [];
+    for (const record of [line, result]) decoder.record(record, out);
+    return out.flatMap((draft) => (draft.kind === 'usage_reported' ? [draft.data.mode] : []));
+  };
+  expect(modes(false)).toEqual(['add', 'total']);
+  expect(modes(true)).toEqual(['add']);
+});

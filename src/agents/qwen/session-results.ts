@@ -60,7 +60,10 @@ function outputOf(response: Response, display: unknown): string | null {
 }
 
 /** The answers of a `tool_result` record. The CLI's own facts belong to its only response. */
-export function answersOf(record: ToolResult, telemetry: RecentMap<string, TelemetryFacts>): Answer[] {
+export function answersOf(
+  record: ToolResult,
+  telemetry: RecentMap<string, TelemetryFacts>,
+): Answer[] {
   const facts = nativeOf(record.toolCallResult);
   const responses = responsesOf(nativeOf(record.message));
   const single = responses.length <= 1;

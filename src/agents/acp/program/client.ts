@@ -164,7 +164,7 @@ export class Client implements Handler {
     const values = nativesOf(option?.options);
     const value = values.find((one) => one.value === model || one.name === model);
     if (option === undefined || value === undefined) {
-      throw new Refused(`the agent does not offer the model ${model}: try the agent's own arguments`);
+      throw new Refused(`the agent does not offer the model ${model}: try its own arguments`);
     }
     const params = { sessionId, configId: option.id ?? option.configId, value: value.value };
     await this.#connection.request('session/set_config_option', params);
