@@ -9,6 +9,7 @@ import { LiveSchema, LiveSchemas } from '../src/model/live.ts';
 import { OutcomeSchema } from '../src/model/outcome.ts';
 import { RunEventSchema } from '../src/model/run-event.ts';
 import { TranscriptSchema } from '../src/model/transcript.ts';
+import { eventsReference } from './events-reference.ts';
 import { limitsReference } from './limits-reference.ts';
 import { nativeTypes, shapesOf } from './native-types.ts';
 import {
@@ -20,6 +21,7 @@ import {
   sessionPlaces,
   toolNamesReference,
 } from './reference.ts';
+import { libraryReference } from './types/reference.ts';
 
 const root = join(import.meta.dirname, '..');
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
@@ -99,6 +101,8 @@ export async function generated(): Promise<Map<string, string>> {
   files.set('docs/reference/live-protocol.md', liveProtocolReference());
   files.set('docs/reference/limits.md', await limitsReference());
   files.set('docs/reference/agents.md', agentsReference());
+  files.set('docs/reference/events.md', await eventsReference());
+  files.set('docs/reference/library.md', libraryReference());
   const contract = 'docs/reference/run-event.md';
   files.set(contract, runEventReference(committed(contract)));
   files.set('docs/reference/tool-names.md', toolNamesReference());

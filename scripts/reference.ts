@@ -8,7 +8,12 @@ import type { Io } from '../src/cli/command.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { type Agent, CAPABILITY_NAMES } from '../src/model/agent.ts';
 import { RunEventData } from '../src/model/run-event.ts';
-import { CANONICAL_TOOLS, RUN_EVENT_TYPES } from '../src/model/words.ts';
+import {
+  APPROVE_MODES,
+  type ApproveMode,
+  CANONICAL_TOOLS,
+  RUN_EVENT_TYPES,
+} from '../src/model/words.ts';
 import { liveReference } from './live-reference.ts';
 import { markdownTable, withMarked } from './markdown.ts';
 
@@ -114,9 +119,38 @@ function agentParts(agent: Agent): string[] {
   return [
     `## ${code(agent.id)}`,
     markdownTable([code(agent.id), ''], rows),
+    `### Permissions of ${code(agent.id)}`,
+    approvalTable(agent),
     `### Exit codes of ${code(agent.id)}`,
     readmeSection(agent, 'Exit codes'),
   ];
+}
+
+/** Flags and variables that a value of `--approve` adds to the start of the agent. */
+function approveFlags(agent: Agent, approve: ApproveMode): string {
+  const asked = { model: null, resume: null, stream: false, prompt: '', command: ['program'] };
+  const plan = (mode: ApproveMode) =>
+    agent.launch({ ...asked, approve: mode, args: [], self: { node: 'node', entry: 'entry' } });
+  const [usual, { args, env }] = [plan('default'), plan(approve)];
+  const names = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const added = (word: string | undefined) => word !== undefined && !usual.args.includes(word);
+  // A value that differs is shown with its flag.
+  const hasValue = (n: number) => added(args[n + 1]) && !args[n + 1]?.startsWith('-');
+  const kept = args.filter((word, n) => added(word) || (word.startsWith('-') && hasValue(n)));
+  const flags = kept.join(' ');
+  return [flags, ...names]
+    .filter((text) => text !== '')
+    .map(code)
+    .join(', ');
+}
+
+function approvalTable(agent: Agent): string {
+  const rows = APPROVE_MODES.map((mode) => [
+    code(mode),
+    approveFlags(agent, mode) || 'nothing',
+    agent.approval[mode],
+  ]);
+  return markdownTable(['`--approve`', `adds`, `effect`], rows);
 }
 
 function contractTable(): string {
@@ -161,7 +195,8 @@ export function agentsReference(): string {
     '# Agents',
     '`tacho agents` shows the same, with what is installed on your machine.',
     '## Known facts of a run, and when',
-    '`live`: while the agent runs. `after`: when it has ended, from its session file. `never`: the agent does not report it.\nA test compares this table with the recordings of each agent; the real programs are [rehearsed](rehearsal.md) as well.',
+    '`live`: while the agent works. `end`: on its standard output, but only when its work is done. `after`: when it has ended, from\nits session file. `never`: the agent does not report it. A test compares this table with the recordings of each agent; the real\nprograms are [rehearsed](rehearsal.md) as well.',
+    'Limits can stop runs only on figures that are live: `--max-cost` needs cost, `--max-tokens` usage, `--max-steps` steps,\n`--max-tool-calls` and `--loop-guard` call requests. Other limits are refused unless you add `--best-effort-limits`\n([limits](../guide/limits-and-retries.md)).',
     markdownTable(head, rows),
     ...AGENTS.flatMap(agentParts),
   ]);

@@ -4,7 +4,7 @@ import { aFunction, checkOptions, having } from './lib/schema/options.ts';
 import * as is from './lib/schema/read.ts';
 
 export type { EvalResult } from './app/evals/eval.ts';
-export type { EvalReport, EvalRow, TestSummary } from './evals/results.ts';
+export type { EvalReport, EvalRow, EvalTotal, EvalTotals, TestSummary } from './evals/results.ts';
 export type { AssertionResult, Evidence, Grade, Repeat, Verdict } from './evals/types.ts';
 export { type ErrorCode, TachoError } from './lib/errors.ts';
 export type { Transcript, TranscriptCall, TranscriptMessage } from './model/transcript.ts';

@@ -6,13 +6,14 @@
  */
 
 import { isTrusted } from './app/config/own-state.ts';
+import type { RunResult } from './app/run/close-run.ts';
 import { CONFIRM_FIELDS, RECORD_FIELDS, RUN_FIELDS } from './app/run/option-fields.ts';
 import type { RecordOptions, RunOptions } from './app/run/options.ts';
 import { startRecord } from './app/run/record.ts';
 import type { View } from './app/run/recorder.ts';
 import { clockOf, prepareRun, randomOf } from './app/run/request.ts';
 import type { RunControl } from './app/run/run.ts';
-import { runAgent } from './app/run/run-agent.ts';
+import { type AgentRun, runAgent } from './app/run/run-agent.ts';
 import type { InputAnswer } from './app/run/run-input.ts';
 import { withTarget } from './app/run/with-target.ts';
 import { newRunId } from './lib/ids.ts';
@@ -20,6 +21,7 @@ import { createQueue } from './lib/queue.ts';
 import { checkOptions } from './lib/schema/options.ts';
 import type { Event } from './model/event.ts';
 import type { RunOutcome } from './model/outcome.ts';
+import type { Caught as RunFailure } from './projections/fail-on.ts';
 
 export type { StreamLog } from './app/config/log.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
@@ -40,12 +42,15 @@ export type {
 export * from './evals.ts';
 export * from './live.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
-export type { ApproveMode } from './model/words.ts';
+export type { ApproveMode, CallStatus, FailOn } from './model/words.ts';
+export type { Caught as RunFailure } from './projections/fail-on.ts';
+export type { ReportedCall } from './projections/run-report.ts';
 export * from './store.ts';
 
 export interface ConfirmOptions {
   /** Id of the call that the agent asks about. */
   callId: string;
+  /** Whether it may run. */
   confirmed: boolean;
   /** Reason, for the agent. */
   message?: string | undefined;
@@ -57,6 +62,8 @@ export interface Run extends AsyncIterable<Event> {
   readonly runId: string;
   /** The record of the run. Rejects only when the run could not be started or recorded. */
   readonly outcome: Promise<RunOutcome>;
+  /** The conditions of `failOn` that the run meets, each with the calls that are the cause. Rejects as `outcome` does. */
+  readonly failures: Promise<readonly RunFailure[]>;
   /** Ends the agent and all processes that it started; the outcome is then `cancelled`. */
   abort(): void;
   /** Sends a text to the agent, as its user. Needs `acceptInput`, like the next two. */
@@ -71,25 +78,32 @@ export interface Run extends AsyncIterable<Event> {
 const WAITING_MAX = 1_000;
 
 /** A run that waits for its reader. */
-function handle(start: (reader: View) => RunControl, signal: AbortSignal | undefined): Run {
+function handle(
+  start: (reader: View) => RunControl | AgentRun,
+  signal: AbortSignal | undefined,
+): Run {
   const queue = createQueue<Event>(WAITING_MAX);
   const control = start({ name: 'the reader', take: (events) => queue.put(events) });
   const { input } = control;
   const abort = () => control.abort('abort');
   signal?.addEventListener('abort', abort);
   if (signal?.aborted) abort();
-  const outcome = control.result.then((result) => result.outcome);
+  const result: Promise<RunResult & { caught?: RunFailure[] }> = control.result;
+  const outcome = result.then(({ outcome }) => outcome);
+  const failures = result.then(({ caught = [] }) => caught);
   const ended = (error?: unknown) => {
     signal?.removeEventListener('abort', abort);
     queue.end(error);
   };
   // Handled here too: whoever only iterates must not end by an unhandled rejection.
   outcome.then(() => ended(), ended);
+  failures.catch(() => {});
   return {
     get runId() {
       return control.run_id;
     },
     outcome,
+    failures,
     abort,
     say: (text) => input.say(text),
     interrupt: (reason) => input.interrupt(reason ?? null),
@@ -119,7 +133,10 @@ export function run(options: RunOptions): Run {
     return prepareRun(known ? { ...asked, agent } : await withTarget(asked, consenting), run_id);
   }
   const start = (reader: View) =>
-    runAgent({ run_id, request: request() }, { views: () => [reader], retrying: say, live: say });
+    runAgent(
+      { run_id, request: request() },
+      { views: () => [reader], note: say, retrying: say, live: say },
+    );
   return handle(start, signal);
 }
 

@@ -507,8 +507,22 @@ function testTable(agent: Agent, tools_path: string): void {
 
 type Shows = (draft: Draft) => boolean;
 
+/** One step is known of every run that worked: only a second one shows that steps are counted. */
+const MORE_THAN_ONE: ReadonlySet<string> = new Set(['steps']);
+/** Figures that limits watch: reported while work is left to stop, or only with the end. */
+const WATCHED: ReadonlySet<string> = new Set(['usage', 'cost']);
+
+/** Whether a call follows the first report, before the agent says that it is done. */
+function inTime(drafts: readonly Draft[], shows: Shows): boolean {
+  const end = drafts.findIndex((draft) => draft.kind === 'agent_ended');
+  const working = end < 0 ? drafts : drafts.slice(0, end);
+  const first = working.findIndex(shows);
+  return first >= 0 && working.slice(first).some(isCall);
+}
+
 const isCall: Shows = (draft) => draft.kind === 'call_requested';
 const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
+  steps: (draft) => draft.kind === 'step_started',
   text: (draft) => draft.kind === 'message_finished' && draft.data.role === 'assistant',
   text_deltas: (draft) => draft.kind === 'message_delta',
   thinking: (draft) => draft.kind === 'thinking_finished' || draft.kind === 'thinking_delta',
@@ -553,13 +567,16 @@ function testCapabilities(
   options: TestAgentOptions,
 ): void {
   verifies('AG-17', `${agent.id}: the capability table says what the recordings show`, async () => {
-    const drafts: Record<Primary, Draft[]> = { stdout: [], session: [] };
-    for (const recording of recordings) {
-      drafts[recording.channel].push(...(await draftsOf(agent, recording)));
-    }
+    const runs: Record<Primary, Draft[][]> = { stdout: [], session: [] };
+    for (const recording of recordings)
+      runs[recording.channel].push(await draftsOf(agent, recording));
     const shown = (name: (typeof CAPABILITY_NAMES)[number]): When => {
-      if (drafts.stdout.some(SHOWN[name])) return 'live';
-      return drafts.session.some(SHOWN[name]) ? 'after' : 'never';
+      const least = MORE_THAN_ONE.has(name) ? 2 : 1;
+      const shows = (drafts: Draft[]) => drafts.filter(SHOWN[name]).length >= least;
+      const live = runs.stdout.filter(shows);
+      if (live.length === 0) return runs.session.some(shows) ? 'after' : 'never';
+      if (!WATCHED.has(name)) return 'live';
+      return live.some((drafts) => inTime(drafts, SHOWN[name])) ? 'live' : 'end';
     };
     const names = CAPABILITY_NAMES.filter((name) => options.unseen?.[name] === undefined);
     const declared = names.map((name) => [name, agent.capabilities[name]]);

@@ -1,7 +1,8 @@
-/** The guard against loops keeps what was called last. */
+/** The guard against loops keeps the last calls; limits that an agent reports too late are known before the run. */
 import { expect, test } from 'vitest';
+import type { Agent, When } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
-import { createLoopGuard } from './budget.ts';
+import { createLoopGuard, lateLimit } from './budget.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
 
 const MOST = CAPTURE_LIMITS.loop_guard_calls_max;
@@ -17,4 +18,21 @@ test('a call is counted while fewer than the limit of other calls lie between', 
   expect(guard.push([call(0), call(MOST)])).toBeNull();
   expect(guard.push([call(0)])).toContain('3 times');
   expect(guard.push([call(1), call(1)])).toBeNull();
+});
+
+test.each<[When, string | null]>([
+  ['live', null],
+  [
+    'end',
+    'Toy reports its cost only at the end; use --max-tokens, --max-tool-calls, --max-steps or --timeout',
+  ],
+  ['after', 'Toy reports its cost only at the end;'],
+  ['never', 'Toy never reports its cost; use'],
+])('a limit on a cost that is known %s', (cost, why) => {
+  const capabilities = { cost, usage: 'live', call_requests: 'live', steps: 'live' };
+  const agent = { id: 'toy', title: 'Toy', capabilities } as unknown as Agent;
+  const text = lateLimit({ cost_usd: 1, tokens: 5 }, agent);
+  if (why === null) expect(text).toBeNull();
+  else expect(text).toContain(`--max-cost cannot stop a run of toy in time: ${why}`);
+  expect(lateLimit({ cost_usd: null, tokens: 5, same_calls: 2 }, agent)).toBeNull();
 });

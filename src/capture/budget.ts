@@ -1,6 +1,7 @@
-/** Limits of a run: over which figures tacho ends it. A figure that is not known trips nothing. */
+/** Limits of a run: the figures at which tacho stops it. A figure that is not known stops nothing. */
 import { createHash } from 'node:crypto';
 import { LastSet } from '../lib/bounded.ts';
+import type { Agent, Capabilities } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
@@ -17,40 +18,50 @@ export const NO_LIMITS: RunLimits = {
 
 type Figure = (state: RunState) => number | null;
 
-/** Each limit: its flag, the figure it is about, and how people write that figure. */
+/** For each limit: its flag, the figure it limits, the capability that says when the figure is known, its name and text. */
 const FIGURES: readonly {
   limit: Exclude<keyof RunLimits, 'same_calls'>;
   flag: string;
+  known: keyof Capabilities;
+  name: string;
   of: Figure;
   say: (figure: number) => string;
 }[] = [
   {
     limit: 'cost_usd',
     flag: '--max-cost',
+    known: 'cost',
+    name: 'its cost',
     of: (state) => state.usage.cost_usd,
     say: (cost) => `$${Number(cost.toPrecision(6))}`,
   },
   {
     limit: 'tokens',
     flag: '--max-tokens',
+    known: 'usage',
+    name: 'its tokens',
     of: (state) => tokensUsed(state.usage.tokens),
     say: (tokens) => `${tokens} tokens`,
   },
   {
     limit: 'tool_calls',
     flag: '--max-tool-calls',
+    known: 'call_requests',
+    name: 'its tool calls',
     of: (state) => state.calls.open.count,
     say: (calls) => `${calls} tool calls`,
   },
   {
     limit: 'steps',
     flag: '--max-steps',
+    known: 'steps',
+    name: 'its steps',
     of: (state) => state.step,
     say: (steps) => `${steps} steps`,
   },
 ];
 
-/** The first limit that the run is over, in words; null: none. */
+/** The first limit that the run exceeds, as text; null: none. */
 export function overLimit(limits: RunLimits, state: RunState): string | null {
   for (const { limit, flag, of, say } of FIGURES) {
     const most = limits[limit];
@@ -61,21 +72,33 @@ export function overLimit(limits: RunLimits, state: RunState): string | null {
   return null;
 }
 
-/** Limits that nothing could be held against: the agent never gave the figure. */
+/** Limits that could not be checked: the agent never reported the figure. */
 export function unwatched(limits: RunLimits, state: RunState): string[] {
   return FIGURES.filter(({ limit, of }) => limits[limit] !== null && of(state) === null).map(
-    ({ flag }) => `${flag} could not be watched: the agent does not give that figure`,
+    ({ flag }) => `${flag} could not be checked: the agent did not report that figure`,
   );
+}
+
+/** Why the first limit that cannot stop this agent in time is useless, and the limits that can; null: all of them can. */
+export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | null {
+  const late = FIGURES.filter(({ known }) => agent.capabilities[known] !== 'live');
+  const found = late.find(({ limit }) => (limits[limit] ?? null) !== null);
+  if (found === undefined) return null;
+  const never = agent.capabilities[found.known] === 'never';
+  const when = never ? `never reports ${found.name}` : `reports ${found.name} only at the end`;
+  const usable = FIGURES.filter((figure) => !late.includes(figure)).map(({ flag }) => flag);
+  const outcome = never ? 'to run without the check' : 'to check it when the run has ended';
+  return `${found.flag} cannot stop a run of ${agent.id} in time: ${agent.title} ${when}; use ${usable.join(', ')} or --timeout, or add --best-effort-limits ${outcome}`;
 }
 
 export type LoopGuard = ReturnType<typeof createLoopGuard>;
 
-/** Counts calls with the same tool and the same input; `most`: the count that is one too many. */
+/** Counts calls with the same tool and the same input; `most`: the count at which the run is stopped. */
 export function createLoopGuard(most: number) {
-  // The one that was not seen for longest goes first: a loop comes back soon.
+  // The call that was not seen for the longest time is dropped first: a loop repeats soon.
   const counts = new LastSet<string, number>(CAPTURE_LIMITS.loop_guard_calls_max);
   return {
-    /** The call that was made as often as it may be, in words; null: none. */
+    /** The call that was repeated too often, as text; null: none. */
     push(events: readonly Event[]): string | null {
       for (const event of events) {
         if (event.kind !== 'call_requested') continue;

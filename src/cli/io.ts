@@ -38,7 +38,7 @@ export function createTextFilter(
   };
 }
 
-function createOutput(fd: number, filter: (piece: string) => string): Output {
+export function createOutput(fd: number, filter: (piece: string) => string): Output {
   const writer = createFdWriter(fd);
   const json = createJsonFilter();
   return {

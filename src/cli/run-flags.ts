@@ -8,43 +8,47 @@ const dollars = numberLike('an amount in US dollars over 0', (value) => value > 
 export function liveFlags(command: Command): Command {
   return command
     .option(
-      '--live <url>',
-      'send the run to a collector while it runs: unix: (the one of this state folder), unix:PATH, tcp://HOST:PORT …',
+      '--live [url]',
+      'send the run to a collector while it runs: unix:PATH, tcp://HOST:PORT … (default: the one of this state folder)',
     )
-    .option('--live-token-file <file>', 'the token for the collector')
-    .option('--live-ca <file>', "certificates that vouch for the collector's")
+    .option('--live-token-file <file>', 'file with the token for the collector')
+    .option('--live-ca <file>', "file with the certificates that sign the collector's")
     .option('--insecure', INSECURE_HELP)
     .option(
       '--call-timeout <seconds>',
-      'with --live: a call that runs longer is reported as timed out; it is not ended',
+      'report a call as timed out at the collector after this time; the call itself continues',
       seconds,
     );
 }
 
 export function limitFlags(command: Command): Command {
   return command
-    .option('--max-cost <usd>', 'end the run when it has cost more', dollars)
+    .option('--max-cost <usd>', 'stop the run when it costs more', dollars)
     .option(
       '--max-tokens <n>',
-      'end the run when it has used more, cached ones counted',
+      'stop the run when it uses more tokens, cached ones included',
       countFrom(1),
     )
-    .option('--max-tool-calls <n>', 'stop after N tool calls', countFrom(0))
-    .option('--max-steps <n>', 'stop after N steps', countFrom(1))
-    .option('--loop-guard <n>', 'end the run at the nth call with the same input', countFrom(2))
+    .option('--max-tool-calls <n>', 'stop the run after N tool calls', countFrom(0))
+    .option('--max-steps <n>', 'stop the run after N steps', countFrom(1))
+    .option('--loop-guard <n>', 'stop the run at the nth call with the same input', countFrom(2))
+    .option(
+      '--best-effort-limits',
+      'accept a limit that the agent reports too late: check it when the run has ended',
+    )
     .option(
       '--retries <n>',
-      'retry up to N times when the model API failed or the agent stopped at once',
+      'retry at most N times when the model API failed or the agent stopped at once',
       countFrom(0),
     )
     .option(
       '--retry-wait <seconds>',
-      'before the first retry; each next one waits twice as long (default: 2)',
+      'wait before the first retry; each further retry waits twice as long (default: 2)',
       seconds,
     );
 }
 
 export const ACCEPT_INPUT_FLAG = [
   '--accept-input',
-  'let others talk to the agent while it runs, where it can take that: with --live, whoever may inject at the collector',
+  'let clients of the collector talk to the agent while it runs, if the agent supports it',
 ] as const;

@@ -1,4 +1,4 @@
-/** What the flags of commands that run agents come to: options of a run. */
+/** The flags of commands that run agents, as options of a run. */
 import type { LiveRunOptions } from '../app/live/destination.ts';
 import type { RunOptions } from '../app/run/options.ts';
 import { TachoError } from '../lib/errors.ts';
@@ -6,7 +6,8 @@ import { oneLine } from '../lib/terminal-text.ts';
 import type { Output } from './command.ts';
 
 export interface AgentRunFlags {
-  live?: string;
+  /** True: the collector of the state folder. */
+  live?: string | true;
   liveTokenFile?: string;
   liveCa?: string;
   insecure?: true;
@@ -16,6 +17,7 @@ export interface AgentRunFlags {
   maxToolCalls?: number;
   maxSteps?: number;
   loopGuard?: number;
+  bestEffortLimits?: true;
   retries?: number;
   retryWait?: number;
   acceptInput?: true;
@@ -24,7 +26,7 @@ export interface AgentRunFlags {
 export const inMs = (value: number | undefined) =>
   value === undefined ? undefined : Math.round(value * 1000);
 
-/** What was not given is undefined. */
+/** A flag that was not given is undefined. */
 export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
   return {
     live: liveOf(flags),
@@ -33,6 +35,7 @@ export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
     maxToolCalls: flags.maxToolCalls,
     maxSteps: flags.maxSteps,
     loopGuard: flags.loopGuard,
+    bestEffortLimits: flags.bestEffortLimits,
     retries: flags.retries,
     retryWaitMs: inMs(flags.retryWait),
     acceptInput: flags.acceptInput,
@@ -42,13 +45,14 @@ export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
 function liveOf(flags: AgentRunFlags): LiveRunOptions | undefined {
-  const { live: url, liveTokenFile: tokenFile, liveCa: ca, insecure, callTimeout } = flags;
-  if (url === undefined) {
+  const { live, liveTokenFile: tokenFile, liveCa: ca, insecure, callTimeout } = flags;
+  if (live === undefined) {
     if (tokenFile ?? ca ?? insecure ?? callTimeout)
-      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live URL');
+      throw usage('--live-token-file, --live-ca, --insecure and --call-timeout need --live');
     return undefined;
   }
-  if (url === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
+  if (live === 'stdio:') throw usage('--live stdio: the run prints on standard output itself');
+  const url = live === true ? 'unix:' : live;
   return { url, tokenFile, ca, insecure, callTimeoutMs: inMs(callTimeout) };
 }
 

@@ -47,24 +47,24 @@ export interface TestSummary
 }
 
 /** Sum of the known figures; null: not known of any run. `unknown`: of how many runs it is not known. */
-export interface Total {
+export interface EvalTotal {
   sum: number | null;
   unknown: number;
 }
 
 /** Each run counts once, however many tests grade it. */
-export interface Totals {
+export interface EvalTotals {
   runs: number;
-  cost_usd: Total;
-  tokens: Total;
-  duration_ms: Total;
+  cost_usd: EvalTotal;
+  tokens: EvalTotal;
+  duration_ms: EvalTotal;
 }
 
 export interface EvalReport {
   tests: TestSummary[];
   passed: number;
   failed: number;
-  totals: Totals;
+  totals: EvalTotals;
   exit_code: number;
 }
 
@@ -119,13 +119,13 @@ export function summarise(rows: readonly EvalRow[]): TestSummary[] {
   return [...groups.values()].map((group) => summaryOf(group.sort((a, b) => a.repeat - b.repeat)));
 }
 
-function totalOf(rows: readonly EvalRow[], name: 'cost_usd' | 'tokens' | 'duration_ms'): Total {
+function totalOf(rows: readonly EvalRow[], name: 'cost_usd' | 'tokens' | 'duration_ms'): EvalTotal {
   const known = rows.map((row) => row[name]).filter((figure) => figure !== null);
   const sum = known.length === 0 ? null : known.reduce((all, figure) => all + figure, 0);
   return { sum, unknown: rows.length - known.length };
 }
 
-function totalsOf(rows: readonly EvalRow[]): Totals {
+function totalsOf(rows: readonly EvalRow[]): EvalTotals {
   const graded = rows.filter(({ run_id, transcript }) => run_id !== null || transcript !== null);
   const keyOf = ({ run_id, transcript, transcript_line }: EvalRow) =>
     JSON.stringify(run_id ?? [transcript, transcript_line]);

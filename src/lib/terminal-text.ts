@@ -45,7 +45,9 @@ function wrapAscii(line: string, width: number): string[] {
 }
 
 /** Characters of East Asian text that do not begin a line. */
-const NO_START = /^[、。，．・：；？！）」』】〉》〕ー]/;
+// Escaped: the bundle is read one byte per character.
+const NO_START =
+  /^[\u3001\u3002\uff0c\uff0e\u30fb\uff1a\uff1b\uff1f\uff01\uff09\u300d\u300f\u3011\u3009\u300b\u3015\u30fc]/;
 
 function wrapLine(line: string, width: number): string[] {
   const lines: string[] = [];

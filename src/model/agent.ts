@@ -3,9 +3,13 @@ import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { ApproveMode } from './words.ts';
 
-/** When each fact about an agent's run is known: live, only after the run (from its session file), or never (AG-17). */
-export type When = 'live' | 'after' | 'never';
+/**
+ * When a fact about a run is known (AG-17). live: while the agent works. end: on its stdout, but only when its work is done.
+ * after: from its session file. never: the agent does not report it.
+ */
+export type When = 'live' | 'end' | 'after' | 'never';
 export const CAPABILITY_NAMES = [
+  'steps',
   'text',
   'text_deltas',
   'thinking',
@@ -53,6 +57,12 @@ export interface LaunchRequest {
   accept_input?: boolean;
   /** For an agent program that ships with tacho: the command that starts it, this Node and the entry file. */
   self: { node: string; entry: string };
+}
+export interface LaunchSetting {
+  approve: ApproveMode;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The user that the agent runs as; null: the system has no such numbers. */
+  uid: number | null;
 }
 export interface LaunchPlan {
   /** A program name (looked up on PATH) or a path. */
@@ -192,10 +202,14 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
+  /** The effect of each value of `--approve` on this agent, for people. The flags are those that `launch` makes. */
+  readonly approval: Readonly<Record<ApproveMode, string>>;
   readonly tools: ToolTable;
   /** Environment variables that hold its credentials, beyond those that look like secrets. */
   readonly secret_env: readonly string[];
   launch(request: LaunchRequest): LaunchPlan;
+  /** Why the agent is known to refuse such a start, and the remedy; null: nothing is known. */
+  caution?(start: LaunchSetting): string | null;
   stream(options?: StreamDecoderOptions): Decoder;
   readonly session: SessionFiles | null;
   /** Present when the agent accepts input while it runs. */

@@ -80,6 +80,8 @@ export const RunConfig = Type.Object({
   attempt: Type.Optional(RunAttempt),
   /** Whether others could send input to the agent while it ran. */
   accept_input: Type.Optional(Type.Literal(true)),
+  /** There was no git work tree to compare: only files that calls name are known to have changed. */
+  without_git: Type.Optional(Type.Literal(true)),
   output_mode: OneOf(OUTPUT_MODES),
   stream: Type.Boolean(),
   tui: Type.Boolean(),

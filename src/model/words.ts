@@ -36,6 +36,8 @@ export const COST_SOURCES = ['agent', 'computed', 'unknown'] as const;
 export const FILE_OPERATIONS = ['created', 'modified', 'deleted'] as const;
 export const OUTPUT_MODES = ['human', 'json'] as const;
 export const APPROVE_MODES = ['default', 'edits', 'all'] as const;
+/** Conditions of `--fail-on`. */
+export const FAIL_ON = ['denied', 'failed-call', 'incomplete'] as const;
 export const CHANNELS = ['stdout', 'stderr', 'session'] as const;
 
 /** Kinds of provider failures, with the same meaning for every agent. */
@@ -132,6 +134,7 @@ export type TerminalEvidence = (typeof TERMINAL_EVIDENCES)[number];
 export type FileOperation = (typeof FILE_OPERATIONS)[number];
 export type OutputMode = (typeof OUTPUT_MODES)[number];
 export type ApproveMode = (typeof APPROVE_MODES)[number];
+export type FailOn = (typeof FAIL_ON)[number];
 export type Channel = (typeof CHANNELS)[number];
 export type ExitReason = (typeof EXIT_REASONS)[number];
 export type ProviderFailureKind = (typeof PROVIDER_FAILURE_KINDS)[number];

@@ -6,6 +6,7 @@ import { callText } from '../lib/call-text.ts';
 import { durationText } from '../lib/figures.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
+import { own } from '../lib/own.ts';
 import { columns } from '../lib/terminal-text.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
@@ -110,7 +111,7 @@ export class HumanProjection {
     }
     const text = this.#textOf(event);
     // Streamed text may have left the cursor in the middle of a line.
-    return text === '' ? '' : this.#stream.endLine() + this.#begin(BLOCKS[event.kind]) + text;
+    return text === '' ? '' : this.#stream.endLine() + this.#begin(own(BLOCKS, event.kind)) + text;
   }
 
   /** A blank line where the part needs one. */

@@ -10,6 +10,9 @@ export const PROJECTION_LIMITS = {
   outcome_calls_max: 100_000,
   /** Warnings in an outcome: more than anybody reads; the rest is counted. */
   outcome_warnings_max: 200,
+  /** Calls that a report for CI lists, and characters of each text in it: more than anybody reads. All are counted. */
+  report_calls_max: 1_000,
+  report_chars_max: 300,
   /** Bytes of one warning: one readable line, not a dump. */
   warning_bytes_max: 500,
   /** Statuses that tacho makes for one call: a day of silence at one in ten seconds. */

@@ -54,6 +54,7 @@ test('the head of a run has each fact once, in words', () => {
     'run',
     'agent',
     'session',
+    'project',
     'labels',
     'started',
     'prompt',

@@ -1,10 +1,12 @@
-/** The warnings of an outcome (RO-6): retries, permission requests and refusals, problems with their lines, gaps. */
+/** The warnings of an outcome (RO-6): retries, permission requests and denials, problems with their lines, gaps. */
 
 import { changedText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
+
+const UNSEEN = 'there is no git work tree: files that commands changed are not listed';
 
 interface Refused {
   call_id: string | null;
@@ -18,6 +20,8 @@ export function createWarningFold(byte_text = false) {
   let beyond = 0;
   /** Open calls with a refusal that is among the warnings already. */
   const refused = new Set<string>();
+  let without_git = false;
+  let commands = false;
   const add = (text: string): void => {
     if (kept.length < PROJECTION_LIMITS.outcome_warnings_max) kept.push(oneWarning(text));
     else beyond += 1;
@@ -38,6 +42,10 @@ export function createWarningFold(byte_text = false) {
       } else if (event.kind === 'call_finished') {
         if (event.data.status === 'denied') refuse(event.data, null);
         if (refused.size > 0) refused.delete(event.data.call_id);
+      } else if (event.kind === 'run_started') {
+        without_git = event.data.config?.without_git === true;
+      } else if (event.kind === 'call_requested') {
+        commands ||= event.data.tool === 'Bash';
       } else {
         const text = warningOf(event);
         if (text !== null) add(text);
@@ -45,11 +53,11 @@ export function createWarningFold(byte_text = false) {
     },
     /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps come last and are never crowded out. */
     list(gaps: readonly string[]): string[] {
-      const named = gaps
-        .slice(0, PROJECTION_LIMITS.outcome_warnings_max)
-        .map((gap) => oneWarning(`gap: ${gap}`));
+      const unseen = without_git && commands ? [UNSEEN] : [];
+      const last = [...unseen, ...gaps.map((gap) => `gap: ${gap}`)];
+      const named = last.slice(0, PROJECTION_LIMITS.outcome_warnings_max).map(oneWarning);
       const room = PROJECTION_LIMITS.outcome_warnings_max - named.length;
-      const more = beyond + Math.max(0, kept.length - room) + (gaps.length - named.length);
+      const more = beyond + Math.max(0, kept.length - room) + (last.length - named.length);
       const list = [...kept.slice(0, room), ...named];
       return more > 0 ? [...list, changedText('', () => `… and ${more} more`, byte_text)] : list;
     },

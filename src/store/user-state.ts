@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { homeFolder } from '../lib/home.ts';
+import { own } from '../lib/own.ts';
 import { readStart, unlinkQuietly, writeAtomic } from './files.ts';
 import { STORE_LIMITS } from './limits.ts';
 import { ownFolder } from './own-folder.ts';
@@ -32,7 +33,7 @@ type FactId = Omit<Fact, 'notes'>;
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Where programs of a platform keep the state of a user, if not in `~/.local/state`. */
-const USUAL_PLACES: Partial<Record<NodeJS.Platform, (env: Env) => string>> = {
+const USUAL_PLACES: Readonly<Record<string, (env: Env) => string>> = {
   darwin: () => join(homeFolder(), 'Library', 'Application Support'),
   win32: ({ LOCALAPPDATA: given = '' }) =>
     isAbsolute(given) ? given : join(homeFolder(), 'AppData', 'Local'),
@@ -46,7 +47,7 @@ export function userStatePath(
   const { XDG_STATE_HOME: given = '' } = env;
   // The XDG specification has relative paths ignored.
   if (isAbsolute(given)) return join(given, 'tacho');
-  return join(USUAL_PLACES[platform]?.(env) ?? join(homeFolder(), '.local', 'state'), 'tacho');
+  return join(own(USUAL_PLACES, platform)?.(env) ?? join(homeFolder(), '.local', 'state'), 'tacho');
 }
 
 export const hashOf = (text: string | Uint8Array) =>

@@ -45,7 +45,7 @@ const pages = globSync(
   ],
   { cwd: root },
 )
-  .filter((path) => !/\/(?:testdata|generated|data)\/|contract\/language\./.test(path))
+  .filter((path) => !/\/(?:testdata|generated|data|node_modules)\/|contract\/language\./.test(path))
   .sort();
 
 const findings = pages.flatMap((path) =>

@@ -1,6 +1,6 @@
 /** Words that the project does not use: each has a plain technical word in its place (CONTRIBUTING.md, "Language"). */
 
-export interface Wording {
+interface Wording {
   /** Matched line by line, in prose, comments, messages and names. */
   pattern: RegExp;
   instead: string;
@@ -14,7 +14,7 @@ const COUNTED =
 const NOT_COUNTED =
   'a|and|after|as|at|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
 
-export const WORDINGS: readonly Wording[] = [
+const WORDINGS: readonly Wording[] = [
   { pattern: /\b(?:tells?|telling|told)\b/i, instead: 'report, say, show, print' },
   { pattern: /\b(?:stands?|standing|stood)\b(?!-)/i, instead: 'is, is listed, replaces' },
   { pattern: /\b(?:go|goes|going|gone|went) on\b/i, instead: 'continue, resume, happen' },

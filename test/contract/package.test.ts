@@ -14,7 +14,7 @@ const files = globSync(
   ['*', '{bin,docs,schema,scripts,.ci}/**', '.github/**', 'src/agents/*/README.md'],
   { cwd: root, withFileTypes: true },
 )
-  .filter((entry) => entry.isFile())
+  .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
   .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 const yamls = files.filter((path) => /\.ya?ml$/.test(path));
 
@@ -68,6 +68,12 @@ describe('the package', () => {
         .map((link) => `${page}: ${link}`),
     );
     expect(outside).toEqual([]);
+  });
+
+  test('the index of the documentation lists every page of the guide and the reference', () => {
+    const index = read('docs/index.md');
+    const pages = files.filter((path) => /^docs\/(?:guide|reference)\/.*\.md$/.test(path));
+    expect(pages.filter((path) => !index.includes(`(${path.slice('docs/'.length)})`))).toEqual([]);
   });
 
   test('the README fits: at most 120 lines of at most 120 columns', () => {

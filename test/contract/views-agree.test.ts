@@ -11,6 +11,7 @@ import { costText, countText, plural } from '../../src/lib/figures.ts';
 import { forTerminal } from '../../src/lib/terminal-text.ts';
 import type { DataOf, Event } from '../../src/model/event.ts';
 import type { LiveMessage } from '../../src/model/live.ts';
+import type { OutcomeCall } from '../../src/model/outcome.ts';
 import type { Usage } from '../../src/model/parts.ts';
 import { tokensUsed } from '../../src/model/run-fold.ts';
 import { HumanProjection } from '../../src/projections/human.ts';
@@ -29,6 +30,8 @@ interface Stated {
   tokens?: string;
   cost?: string;
   calls?: number;
+  /** Calls that failed, and those that were denied. */
+  bad_calls?: string;
   open_calls?: number;
   final_output?: string;
   exit_reason?: string | null;
@@ -70,6 +73,11 @@ function runStateView(): View & { state: RunState } {
   };
 }
 
+function badText(calls: readonly OutcomeCall[]): string {
+  const of = (...wanted: string[]) => calls.filter(({ status }) => wanted.includes(status)).length;
+  return `${of('error', 'timeout')} failed, ${of('denied')} denied`;
+}
+
 function outcomeView(): View {
   let ended = 0;
   const listing = createOutcomeFold({ keepIo: false });
@@ -87,6 +95,7 @@ function outcomeView(): View {
         tokens: tokensText(metrics.tokens),
         cost: costOf(metrics.cost),
         calls: tool_calls.length,
+        bad_calls: badText(tool_calls),
         open_calls: tool_calls.length - ended,
         final_output: message,
         exit_reason: completeness.gaps.includes('not_finished') ? null : exit_reason,
@@ -141,10 +150,19 @@ function humanView(): View {
     stated() {
       if (summary === null) return {};
       const figures =
-        /^\S+ (\w+) · (\d+ steps?) · (\d+) calls?[^·]* · ([^·(]+?)(?: \([^)]*\))? · ([^·]+?) ·/m;
-      const [, exit_reason = '', steps = '', calls, tokens = '', cost = ''] =
-        figures.exec(summary) ?? [];
-      return { exit_reason, steps, calls: Number(calls), tokens, cost };
+        /^\S+ (\w+) · (\d+ steps?) · (\d+) calls?(?:, (\d+) failed)?(?:, (\d+) denied)? · ([^·(]+?)(?: \([^)]*\))? · ([^·]+?) ·/m;
+      const [
+        ,
+        exit_reason = '',
+        steps = '',
+        calls,
+        failed = 0,
+        denied = 0,
+        tokens = '',
+        cost = '',
+      ] = figures.exec(summary) ?? [];
+      const bad_calls = `${failed} failed, ${denied} denied`;
+      return { exit_reason, steps, calls: Number(calls), bad_calls, tokens, cost };
     },
     shown: () => shown,
   };
@@ -215,6 +233,8 @@ class Comparison {
     const expected = this.run.stated();
     for (const [name, view] of Object.entries(views)) {
       view.push(event);
+      // The run's own state has no such figure: the outcome decides.
+      if (name === 'outcome') expected.bad_calls = view.stated().bad_calls as string;
       for (const [figure, value] of Object.entries(view.stated())) {
         const wanted = expected[figure as keyof Stated];
         if (value !== wanted) this.#differs(event, `${name} ${figure}`, value, wanted);

@@ -1,5 +1,5 @@
 /** Limits of a run: it is ended in good order, what it did is kept, and the record says which limit and why. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chaosAgent } from '../chaos-agent.ts';
@@ -58,14 +58,14 @@ test('a figure that is known only at the end still counts', async () => {
   });
 });
 
-test('a limit that cannot be watched is said, and trips nothing', async () => {
+test('a limit that could not be checked is a warning', async () => {
   writeFileSync(join(place.work, 'quiet.yaml'), 'about: quiet\nsteps:\n  - say: done\n');
   const flags = ['--max-cost', '1', '--max-tokens', '10'];
   const result = await tacho(demo('./quiet.yaml', ...flags));
   expect(result.code).toBe(0);
   const { stdout } = await tacho(['runs', 'show', 'last', '--json']);
   const warnings = JSON.parse(stdout).warnings as string[];
-  expect(warnings.filter((text) => text.includes('could not be watched'))).toHaveLength(2);
+  expect(warnings.filter((text) => text.includes('could not be checked'))).toHaveLength(2);
 });
 
 test('tacho.yaml sets limits of a target, and a flag goes before them', async () => {
@@ -117,4 +117,39 @@ steps:
   const { error, cost_usd, completeness } = finished(result);
   expect([error, cost_usd]).toEqual(['$2, over --max-cost 1', 2]);
   expect(completeness.gaps).toContain('figure_invalid:1');
+});
+
+test('a limit that the agent reports too late is refused before anything starts', async () => {
+  const late = ['--agent', 'claude', '--max-cost', '1'];
+  const refused = await tacho(['run', ...late, '--output', 'json', 'go']);
+  expect([refused.code, refused.stdout, existsSync(place.state)]).toEqual([2, '', false]);
+  expect(refused.stderr).toBe(
+    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end; use --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended\n',
+  );
+  writeFileSync(
+    join(place.work, 'eval.yaml'),
+    'tests:\n  - { id: a, input: go, assertions: [{ type: contains, value: x }] }\n',
+  );
+  const graded = await tacho(['eval', 'eval.yaml', ...late]);
+  expect([graded.code, graded.stderr]).toEqual([2, expect.stringContaining('--max-cost cannot')]);
+});
+
+test('--best-effort-limits accepts it, and so does a target; it counts when the run has ended', async () => {
+  const records = [
+    { type: 'system', subtype: 'init', session_id: 's', model: 'm', cwd: place.work, tools: [] },
+    { type: 'result', subtype: 'success', is_error: false, result: 'done', total_cost_usd: 2 },
+  ];
+  const script = records.map((record) => `echo '${JSON.stringify(record)}'\n`).join('');
+  writeFileSync(join(place.work, 'stand-in'), `#!/bin/sh\n${script}`, { mode: 0o755 });
+  writeFileSync(
+    join(place.work, 'tacho.yaml'),
+    'targets:\n  late: { agent: claude, command: ./stand-in, max_cost: 1, best_effort_limits: true }\n',
+  );
+  for (const asked of [
+    ['--target', 'late'],
+    ['--agent', 'claude', '--command', './stand-in', '--max-cost', '1', '--best-effort-limits'],
+  ]) {
+    const result = await tacho(['run', ...asked, '--output', 'json', 'go']);
+    expect([result.code, finished(result).error]).toEqual([5, '$2, over --max-cost 1']);
+  }
 });

@@ -17,13 +17,17 @@ test('in GitHub Actions a run leaves annotations and a summary, and stdout keeps
   writeFileSync(env.GITHUB_STEP_SUMMARY, 'before\n');
   const { code, stderr } = await tacho(demo('default'), { env });
   expect(code).toBe(0);
-  expect(stderr).toBe('::warning title=Bash did not go well::Bash (c4): error, exit code 2\n');
+  expect(stderr).toBe(
+    '::warning title=Bash failed::Bash: sh tacho-demo/greet.sh Ada Grace: failed, exit code 2: tacho-demo/greet.sh: 4: nam: parameter not set\n',
+  );
   const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
   expect(summary).toMatch(/^before\n/);
   expect(summary).toContain('## tacho run demo: ok');
   expect(summary).toContain('| cost | $0.0149 |');
-  expect(summary).toContain('| ❌ | Bash | error, exit code 2 |');
-  expect(summary).toContain('10 calls:');
+  expect(summary).toContain(
+    '| ❌ | Bash: sh tacho\\-demo/greet.sh Ada Grace | failed, exit code 2 | tacho\\-demo/greet.sh: 4: nam: parameter not set |',
+  );
+  expect(summary).toContain('10 calls, 1 failed:');
 });
 
 test('a failed run is an error there, and foreign text cannot speak for us', async () => {
@@ -83,4 +87,57 @@ test('a report that cannot be written is told, and the run is still recorded', a
   );
   expect([code, stderr]).toEqual([70, expect.stringContaining(join(place.folder, 'folder'))]);
   expect(records.at(-1)?.data.ok).toBe(true);
+});
+
+test('--fail-on: a run that ended well fails with 1, and stderr names the calls and why', async () => {
+  const env = inActions();
+  const [json, junit] = [join(place.folder, 'run.jsonl'), join(place.folder, 'run.xml')];
+  const files = ['--json-file', json, '--junit', junit];
+  const run = ['run', ...CHAOS, ...files, 'please', '--', ...played('denied')];
+  const passed = await tacho(['run', '--fail-on', 'failed-call', ...run.slice(1)]);
+  expect(passed.code).toBe(0);
+  // Outside a git work tree, changes by commands are not seen.
+  const { stdout: outcome } = await tacho(['runs', 'show', 'last', '--json']);
+  expect(JSON.parse(outcome).warnings).toContain(
+    'there is no git work tree: files that commands changed are not listed',
+  );
+  const { code, stderr, stdout } = await tacho(['run', '--fail-on', 'denied', ...run.slice(1)], {
+    env,
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    'error: --fail-on denied: 1 call was denied\n  Bash: rm -rf everything (deleting is not allowed here)\n',
+  );
+  expect(stderr.match(/^::(\w+) title=.*denied/gm)).toEqual([
+    '::error title=tacho run demo%3A ok, but --fail-on::--fail-on denied: 1 call was denied',
+    '::error title=Bash denied::Bash: rm -rf everything: denied',
+  ]);
+  expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
+  expect(readFileSync(junit, 'utf8')).toContain('Bash: rm -rf everything: denied');
+  // People's text on stdout, the records of --output json in the file: the record itself says ok.
+  expect(stdout).toContain('I was not allowed to tidy up.');
+  const replayed = await tacho(['replay', 'last', '--output', 'json']);
+  expect(readFileSync(json, 'utf8')).toBe(replayed.stdout);
+  expect(replayed.records.at(-1)?.data).toMatchObject({ ok: true, exit_reason: 'ok' });
+});
+
+test('--json-file has the one record of a run that did not start; a wrong --fail-on is a usage error', async () => {
+  const json = join(place.folder, 'run.jsonl');
+  const files = ['--json-file', json];
+  const missing = await tacho(['run', '--agent', 'claude', '--fail-on', 'denied', ...files, 'go'], {
+    env: { PATH: '/nowhere' },
+  });
+  expect([missing.code, missing.stdout]).toEqual([127, '']);
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
+    type: 'run_finished',
+    data: { exit_reason: 'pre_run_error' },
+  });
+  const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'failed-cal', 'go']);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    'error: --fail-on: "failed-cal" is no known condition; did you mean failed-call?\n',
+  ]);
+  const full = await tacho(demo('fixed', '--json-file', '/dev/full'));
+  expect([full.code, full.stderr]).toEqual([70, expect.stringContaining('/dev/full')]);
+  expect(full.records.at(-1)?.data.ok).toBe(true);
 });

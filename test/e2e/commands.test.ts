@@ -55,7 +55,7 @@ test('convert reads a file or stdin and prints events, run-events or the outcome
 
 test('convert tells what is wrong: file missing, a folder, an unknown agent, no agent, a wrong form', async () => {
   const wrong: [string[], number, RegExp][] = [
-    [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: there is no such file/],
+    [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: no such file/],
     [['--agent', 'claude', place.work], 70, /it is a folder, not a file/],
     [['--agent', 'nobody', recording], 2, /unknown agent "nobody": known are/],
     [[recording], 2, /required option '--agent <id>' not specified/],

@@ -101,7 +101,7 @@ test('what was compiled is kept by the first start that ends well, and used by t
   const kept = codeFiles();
   expect([...kept.keys()].map((path) => basename(path)).sort()).toEqual([
     'cli.cjs.bin',
-    'runs-action.cjs.bin',
+    'runs-list.cjs.bin',
     'store-state-dir.cjs.bin',
   ]);
   await start();

@@ -68,7 +68,8 @@ test('flags come before what the target says, and arguments after --, unchanged,
     place.folder,
   ];
   const odd = ['--', '--output', 'human', '-x', '', 'two words', '$HOME', '--', "quo'te", 'ü'];
-  const got = await run(['--target', 'toy', ...flags, 'hello', ...odd]);
+  const env = { IS_SANDBOX: '1' };
+  const got = await run(['--target', 'toy', ...flags, 'hello', ...odd], { env });
   expect(got.args.slice(4)).toEqual([
     '--model',
     'small',

@@ -51,6 +51,26 @@ test('a run is iterated event by event and has an outcome', async () => {
   expect(spools(place)).toEqual([]);
 });
 
+test('failOn names the calls that fail a run that ended well; late limits need bestEffortLimits', async () => {
+  const { run } = await library();
+  const demo = run({ ...options('denied'), failOn: ['denied', 'failed-call'] });
+  const { success } = await demo.outcome;
+  const call = { tool: 'Bash', about: 'rm -rf everything', reason: 'deleting is not allowed here' };
+  expect([success, await demo.failures]).toEqual([
+    true,
+    [
+      {
+        condition: 'denied',
+        message: '1 call was denied',
+        calls: [expect.objectContaining(call)],
+      },
+    ],
+  ]);
+  const late = { agent: 'claude', prompt: 'x', command: ['/nowhere'], maxCostUsd: 1 };
+  await expect(run(late).outcome).rejects.toThrow(/--max-cost cannot stop a run of claude in time/);
+  await expect(run({ ...late, bestEffortLimits: true }).outcome).rejects.toThrow(/not installed/);
+});
+
 test('a run that nobody iterates is recorded all the same', async () => {
   const { run } = await library();
   const outcome = await run(options('flood')).outcome;

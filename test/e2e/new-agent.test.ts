@@ -122,7 +122,7 @@ verifies(
     });
     const listed: Row[] = JSON.parse(tacho('agents', '--json'));
     const toy = listed.find(({ id }) => id === 'toy');
-    expect({ ...toy, capabilities: null }).toEqual({
+    expect({ ...toy, capabilities: null, approval: null }).toEqual({
       id: 'toy',
       title: 'Toy',
       installed: true,
@@ -133,6 +133,7 @@ verifies(
       checked_versions: ['1.0.0'],
       install: 'it is in the test',
       capabilities: null,
+      approval: null,
     });
   },
   300_000,

@@ -34,10 +34,11 @@ const attempts = async () => {
 
 verifies('RO-9', 'a failing model API is tried again, and stdout holds one run only', async () => {
   const events = join(place.folder, 'events.jsonl');
-  const result = await tacho(flaky('--retries', '3', '--output', 'json', '--events', events), {
-    env,
-  });
+  const records = join(place.folder, 'records.jsonl');
+  const files = ['--events', events, '--json-file', records];
+  const result = await tacho(flaky('--retries', '3', '--output', 'json', ...files), { env });
   expect(result.code).toBe(0);
+  expect(readFileSync(records, 'utf8')).toBe(result.stdout);
   expect(finished(result)).toMatchObject({ exit_reason: 'ok', ok: true });
   expect(result.stderr).toMatch(/attempt 2 of 4 in 0\.\d s\n.*attempt 3 of 4 in 0\.\d s\n/s);
   const internal = linesOf(readFileSync(events, 'utf8'));

@@ -234,7 +234,7 @@ describe('an eval', () => {
 
   verifies('LP-8', 'sends its runs live', async () => {
     const { url } = await startServe(place.state);
-    const flags = ['--live', url, '--repeat', '2', '--workers', '2'];
+    const flags = ['--live', url, '--repeat', '2'];
     const { code, stdout } = await place.tacho(evaluate(agent(0), ...flags));
     const [{ runs }] = JSON.parse(stdout).tests;
     expect(code).toBe(0);

@@ -97,7 +97,7 @@ verifies(
 
 verifies('LP-13', 'what it cannot do is said, with the exit code of a usage error', async () => {
   const wrong: [string[], RegExp][] = [
-    [['--stdio', '--json'], /leave out --json/],
+    [['--stdio', '--json'], /--json cannot be combined with --stdio/],
     [['--tcp', '0.0.0.0:0'], /needs --token-file, --tls-cert, --tls-key/],
     [['--tcp', '7070'], /give HOST:PORT/],
     [['--tls-cert', 'x'], /--tls-cert and --tls-key together/],

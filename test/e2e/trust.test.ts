@@ -319,7 +319,7 @@ for (const [what, make] of [
       const { code, stderr } = await tacho(demo('default'), { cwd });
       expect([code, stderr]).toEqual([
         2,
-        expect.stringMatching(/tacho\.yaml: (is|belongs|a symbolic|there is no)/),
+        expect.stringMatching(/tacho\.yaml: (is|belongs|it is a symbolic|no such)/),
       ]);
     }
   });

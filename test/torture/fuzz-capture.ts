@@ -20,13 +20,16 @@ import {
   checkRunEvent,
   checkTranscript,
 } from '../../src/model/generated/checks.ts';
+import { FAIL_ON } from '../../src/model/words.ts';
 import { agentvLines } from '../../src/projections/agentv.ts';
 import { atifText } from '../../src/projections/atif.ts';
+import { caughtBy } from '../../src/projections/fail-on.ts';
 import { annotationLines } from '../../src/projections/github.ts';
 import { HumanProjection } from '../../src/projections/human.ts';
 import { LiveProjector } from '../../src/projections/live/live.ts';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
 import { createRunEventProjection, serialiseRunEvent } from '../../src/projections/run-event.ts';
+import { RunReportFold } from '../../src/projections/run-report.ts';
 import { transcriptOf, viewOf } from '../../src/projections/transcript.ts';
 import { createGate, createRedactor } from '../../src/redact/gate.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
@@ -186,10 +189,14 @@ function* outcomeFaults(events: readonly Event[]): Generator<string> {
   if (!checkOutcome(outcome)) yield 'the outcome does not match the schema';
   yield* negativeFaults('outcome', outcome.metrics);
   if (!isJson(outcome)) yield 'the outcome loses something as JSON';
-  if (NO_XML.test(junitOfRun(outcome))) yield 'the JUnit file is no XML';
-  const lines = annotationLines(annotationsOfRun(outcome)).split('\n');
+  const calls = new RunReportFold();
+  calls.push(events);
+  const report = calls.finish();
+  const reported = { outcome, report, caught: caughtBy(FAIL_ON, report, outcome.completeness) };
+  if (NO_XML.test(junitOfRun(reported))) yield 'the JUnit file is no XML';
+  const lines = annotationLines(annotationsOfRun(reported)).split('\n');
   if (lines.some((line) => line !== '' && !line.startsWith('::'))) yield 'a torn annotation';
-  summaryOfRun(outcome);
+  summaryOfRun(reported);
   const transcript = transcriptOf(events);
   if (!checkTranscript(transcript)) yield 'the transcript does not match the schema';
   if (!isJson(transcript)) yield 'the transcript loses something as JSON';

@@ -9,7 +9,11 @@ import { acp } from './index.ts';
 import { isAllowed, outcomeFor, silentLogin } from './program/policy.ts';
 import { tools } from './tools.ts';
 
-testAgent(acp, join(import.meta.dirname, 'testdata'));
+testAgent(acp, join(import.meta.dirname, 'testdata'), {
+  unseen: {
+    usage: 'one of the programs reports tokens while it works, the others with the answer',
+  },
+});
 
 type Fields = Record<string, unknown>;
 

@@ -13,7 +13,12 @@ export const acp: Agent = {
   install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…]',
   version_args: ['--version'],
   checked_versions: ['1'],
-  capabilities: { ...LIVE, provider_retries: 'never' },
+  capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },
+  approval: {
+    default: 'Every permission request is denied. The agent decides what it asks for.',
+    edits: 'Allows requests to edit, read and search. Denies all others, commands included.',
+    all: 'Every permission request is allowed.',
+  },
   tools,
   secret_env: [],
   launch,

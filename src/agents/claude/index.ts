@@ -1,6 +1,7 @@
 /** The agent `claude`: Claude Code. README.md describes its behaviour and the gaps in its streams. */
 import type { Agent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
+import { approval, caution } from './approval.ts';
 import { Talk } from './input.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
@@ -14,7 +15,9 @@ export const claude: Agent = {
   install: 'npm install -g @anthropic-ai/claude-code',
   version_args: ['--version'],
   checked_versions: ['2.1.325'],
-  capabilities: { ...LIVE, call_starts: 'never' },
+  capabilities: { ...LIVE, call_starts: 'never', usage: 'end', cost: 'end' },
+  approval,
+  caution,
   tools,
   secret_env: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
   launch,

@@ -15,13 +15,21 @@ export const codex: Agent = {
   checked_versions: ['0.166.0'],
   capabilities: {
     ...LIVE,
+    steps: 'after',
     text_deltas: 'never',
     decisions: 'never',
     denials: 'after',
     sub_agents: 'after',
     skills: 'after',
+    usage: 'end',
     cost: 'never',
     model: 'after',
+  },
+  approval: {
+    default: 'Commands run in a read-only sandbox without network. Writing fails; nobody is asked.',
+    edits:
+      'Commands and edits may write in the working directory and in temporary folders, without network. Everything else fails.',
+    all: 'No sandbox: denies nothing.',
   },
   tools,
   secret_env: ['OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'],

@@ -26,9 +26,11 @@ const server: Agent = {
   ...agent,
   capabilities: {
     ...codex.capabilities,
+    steps: 'live',
     text_deltas: 'live',
     denials: 'live',
     sub_agents: 'live',
+    usage: 'live',
     model: 'live',
   },
 };

@@ -14,6 +14,12 @@ export const copilot: Agent = {
   version_args: ['--version'],
   checked_versions: ['1.0.102'],
   capabilities: { ...LIVE, decisions: 'after', usage: 'after', cost: 'never' },
+  approval: {
+    default: 'Reads files. Denies edits and commands: nobody can be asked.',
+    edits:
+      'Edits files. Denies commands, unless `--allow-tool` allows them: `-- --allow-tool="shell(npm test)"`.',
+    all: 'Denies nothing.',
+  },
   tools,
   secret_env: [
     'COPILOT_GITHUB_TOKEN',

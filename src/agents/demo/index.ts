@@ -15,6 +15,11 @@ export const demo: Agent = {
   version_args: [],
   checked_versions: [DEMO_VERSION],
   capabilities: LIVE,
+  approval: {
+    default: 'There are no permissions: denies nothing.',
+    edits: 'As `default`.',
+    all: 'As `default`.',
+  },
   tools,
   secret_env: [],
   launch,

@@ -20,8 +20,15 @@ export const gemini: Agent = {
     exit_codes: 'after',
     decisions: 'never',
     sub_agents: 'after',
+    usage: 'end',
     cost: 'never',
     provider_retries: 'never',
+  },
+  approval: {
+    default:
+      'Reads files. The tools that edit files or run commands are not offered to the model; a call of them is denied.',
+    edits: 'Edits files. The tool that runs commands is not offered.',
+    all: 'Denies nothing.',
   },
   tools,
   secret_env: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],

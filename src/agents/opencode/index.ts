@@ -23,6 +23,12 @@ export const opencode: Agent = {
     end_record: 'never',
     model: 'after',
   },
+  approval: {
+    default:
+      'The rules of its configuration, which allow edits and commands unless they say otherwise. A question counts as denied.',
+    edits: 'The same rules, but edits are always allowed.',
+    all: 'Everything that its rules do not deny: questions are answered with yes.',
+  },
   tools,
   secret_env: ['OPENCODE_API_KEY', 'OPENCODE_SERVER_PASSWORD'],
   launch,

@@ -15,6 +15,12 @@ export const pi: Agent = {
   version_args: ['--version'],
   checked_versions: ['1.5.0', '0.87.1'],
   capabilities: { ...LIVE, decisions: 'never' },
+  approval: {
+    default:
+      'There are no permissions: denies nothing. Skills, extensions and settings of the project are not loaded.',
+    edits: 'As `default`.',
+    all: 'Denies nothing, and trusts the skills, extensions and settings of the project.',
+  },
   tools,
   secret_env: words(`
     AI_GATEWAY_API_KEY ANTHROPIC_API_KEY ANTHROPIC_OAUTH_TOKEN AWS_BEARER_TOKEN_BEDROCK

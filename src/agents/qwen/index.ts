@@ -21,6 +21,11 @@ export const qwen: Agent = {
     cost: 'never',
     provider_retries: 'after',
   },
+  approval: {
+    default: 'Reads files. Denies edits and commands: nobody can be asked.',
+    edits: 'Edits files. Denies commands.',
+    all: 'Denies nothing.',
+  },
   tools,
   secret_env: words(`
     ANTHROPIC_API_KEY BAILIAN_CODING_PLAN_API_KEY DASHSCOPE_API_KEY GEMINI_API_KEY GOOGLE_API_KEY

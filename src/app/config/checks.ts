@@ -1,9 +1,13 @@
 /** Values of `tacho.yaml` that flags take too. */
 import { own } from '../../lib/own.ts';
+import { FAIL_ON, type FailOn } from '../../model/words.ts';
 
 /** Of a value that is a word of its own on the agent's command line; null: nothing is wrong. */
 export const likeFlag = (value: string | null): string | null =>
   value?.startsWith('-') ? 'must not begin with "-": the agent would take it for a flag' : null;
+
+export const isFailOn = (word: string): word is FailOn =>
+  (FAIL_ON as readonly string[]).includes(word);
 
 /** A number with a unit, in a text. */
 export interface Measure {

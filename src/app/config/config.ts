@@ -2,16 +2,17 @@
 import { dirname, resolve } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { pick } from '../../lib/pick.ts';
 import { quoted, Report } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
 import { type Fields, notKnown, type Read, type Values } from '../../lib/schema/read.ts';
 import { readTextFile, type TextFile } from '../../lib/text-file.ts';
 import type { RunLimits } from '../../model/parts.ts';
-import { APPROVE_MODES } from '../../model/words.ts';
+import { APPROVE_MODES, FAIL_ON, type FailOn } from '../../model/words.ts';
 import { compilePatterns, REDACT_LIMITS } from '../../redact/gate.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import { hashOf } from '../../store/user-state.ts';
-import { likeFlag } from './checks.ts';
+import { isFailOn, likeFlag } from './checks.ts';
 import { linked, notRead, writableByOthers } from './find-config.ts';
 import { LOG_FIELDS, logOf, type TargetLog } from './log.ts';
 import { outsideProject } from './project.ts';
@@ -19,10 +20,12 @@ import { policy } from './retention.ts';
 
 export { findConfig } from './find-config.ts';
 
+/** Fields of a target that keep their name and their value. */
+const KEPT = ['model', 'timeout', 'approve', 'retries', 'best_effort_limits', 'fail_on'] as const;
+type TargetField = (typeof KEPT)[number] | 'command' | 'cwd';
+
 /** `cwd`, and a program with a slash, are absolute paths; `timeout` is in seconds. */
-export interface Target
-  extends TargetLog,
-    Pick<Values<typeof TARGET>, 'command' | 'model' | 'cwd' | 'timeout' | 'approve' | 'retries'> {
+export interface Target extends TargetLog, Pick<Values<typeof TARGET>, TargetField> {
   agent: string;
   args: string[];
   env: Record<string, string>;
@@ -72,6 +75,14 @@ const model: Read<string> = (value, place) => {
   return name;
 };
 
+/** One condition or a list of them. */
+const failOn: Read<FailOn[]> = (value, place) => {
+  const words = is.texts(typeof value === 'string' ? [value] : value, place);
+  const wrong = words.find((word) => !isFailOn(word));
+  if (wrong !== undefined) place.mistake(notKnown(`condition ${quoted(wrong)}`, wrong, FAIL_ON));
+  return words.filter(isFailOn);
+};
+
 const agentIn =
   (known: readonly string[]): Read<string> =>
   (value, place) => {
@@ -94,6 +105,8 @@ const TARGET = {
   max_tool_calls: is.whole(0),
   max_steps: is.whole(1),
   loop_guard: is.whole(2),
+  best_effort_limits: is.flag,
+  fail_on: failOn,
   retries: is.whole(0),
   ...LOG_FIELDS,
 } satisfies Fields;
@@ -116,14 +129,15 @@ function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   ];
   return (value, place) => {
     const found = is.mapOf(fields)(value, place);
-    const { agent, command, model, args = [], env = {}, cwd, timeout, approve, retries } = found;
+    const { agent, command, args = [], env = {}, cwd } = found;
     const limits = Object.entries(LIMIT_FIELDS).flatMap(([limit, field]) =>
       found[field] === undefined ? [] : [[limit, found[field]] as const],
     );
     // Without a command, the program of an ACP agent is the first argument.
     const in_args = agent === 'acp' && command === undefined && args.length > 0;
     return {
-      ...{ agent, model, env, timeout, approve, retries },
+      ...pick(found, ...KEPT),
+      ...{ agent, env },
       command: command && placed(command),
       args: in_args ? placed(args) : args,
       cwd: cwd === undefined ? undefined : resolve(folder, cwd),

@@ -90,7 +90,7 @@ function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of
 
 /**
  * Fields of a target that need consent. Those that are not here choose no program, reach no file and widen no right:
- * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, retries, stream_log.
+ * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, fail_on, retries, stream_log.
  */
 const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false } = {
   agent: ({ agent, command }) => command === undefined && `runs the agent ${agent}`,
@@ -104,6 +104,8 @@ const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false
     return names.length > 0 && `sets the variables ${words(names)} to values that are not shown`;
   },
   cwd: ({ cwd }) => cwd !== undefined && `works in ${words([cwd])}`,
+  best_effort_limits: ({ best_effort_limits }) =>
+    best_effort_limits === true && 'accepts limits that the agent reports too late to be stopped',
   approve: ({ approve }) => approve !== undefined && `with approve: ${approve}`,
 };
 

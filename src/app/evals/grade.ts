@@ -32,6 +32,7 @@ export interface GradeOptions {
   trust?: boolean;
   /** Gradings at a time; default: 4. */
   workers?: number;
+  /** Stops the grading when it is aborted. */
   signal?: AbortSignal;
   /** Receives messages for people, such as fields of the file that have no effect. */
   onNotice?: (text: string) => void;

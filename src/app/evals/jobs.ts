@@ -1,6 +1,7 @@
 /** The jobs of an eval: each test with its transcripts, or with the runs to start. */
 import type { EvalFile, EvalTest } from '../../evals/types.ts';
 import type { AgentRunOptions } from '../run/options.ts';
+import { checkLimitsOf } from '../run/request.ts';
 import { hashOf } from './results.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
@@ -50,9 +51,13 @@ export async function* jobsOfRuns(
   graded: Extract<Graded, { kind: 'runs' }>,
 ): AsyncGenerator<Job> {
   const prepared: { file: EvalFile; test: EvalTest; run: AgentRunOptions }[] = [];
-  // All of them first: a missing target is reported before anything runs.
+  // All of them first: a missing target, or a limit that cannot be kept, is reported before anything runs.
   for (const file of files) {
-    for (const test of file.tests) prepared.push({ file, test, run: await graded.options(test) });
+    for (const test of file.tests) {
+      const run = await graded.options(test);
+      await checkLimitsOf(run);
+      prepared.push({ file, test, run });
+    }
   }
   for (const { file, test, run } of prepared) {
     const target = run.target ?? null;

@@ -37,9 +37,13 @@ export interface ConnectOptions {
 export interface SessionOptions {
   /** Name of the agent. */
   agent: string;
+  /** Name of the model. */
   model?: string | null | undefined;
+  /** Working directory of the agent. */
   cwd?: string | null | undefined;
+  /** Shown and filtered by subscribers. */
   labels?: Record<string, unknown> | null | undefined;
+  /** Session that started this one. */
   parentSessionId?: string | null | undefined;
   /** Default: a new id. An unfinished session in the outbox is resumed. */
   sessionId?: string | undefined;
@@ -50,6 +54,7 @@ export interface LiveCall {
   callId?: string | undefined;
   /** Name of the tool. */
   name: string;
+  /** Input of the call. Default: none. */
   args?: Record<string, unknown> | undefined;
   /** Name of the tool in the agent's own words. */
   nativeName?: string | null | undefined;

@@ -43,15 +43,17 @@ export interface LiveEnd {
 
 /** Bytes in `args` and results become `{ encoding: 'base64', data }`. Each method writes to the outbox and returns. */
 export interface LiveSession {
+  /** Id of the session. */
   readonly sessionId: string;
-  /** Returns the call's id. */
+  /** Sends the request of a call. Returns the call's id. */
   request(call: LiveCall): string;
+  /** Sends the state of a call that runs. */
   status(
     callId: string,
     status: LiveStatus,
     more?: { progress?: Record<string, unknown>; details?: Record<string, unknown> },
   ): void;
-  /** Exactly one of `result` and `error`. */
+  /** Sends the end of a call: exactly one of `result` and `error`. */
   respond(
     callId: string,
     answer: { result: unknown } | { error: Record<string, unknown> },
@@ -64,6 +66,7 @@ export interface LiveSession {
 }
 
 export interface LiveConnection {
+  /** Starts a session, or resumes it. */
   session(options: SessionOptions): LiveSession;
   /** Resolves with true once the collector has stored all messages, or with false after `waitMs`. Default: no time limit. */
   flush(waitMs?: number): Promise<boolean>;

@@ -19,7 +19,7 @@ import type { LiveRedaction } from '../../redact/gate.ts';
 import type { LiveSender, OutSession } from './sender.ts';
 
 /** Types that an agent may send; `error` is numbered like the others. */
-export const SENDABLE: readonly string[] = [...AGENT_MESSAGE_TYPES, 'error'];
+const SENDABLE: readonly string[] = [...AGENT_MESSAGE_TYPES, 'error'];
 
 export type Emitted = Emitter['counts'];
 

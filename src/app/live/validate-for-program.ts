@@ -1,5 +1,5 @@
 /** Checks a stream against the rules of its format, for programs: `tacho validate` as a function. */
-import type { Report } from '../../conformance/types.ts';
+import type { Report as ValidateReport } from '../../conformance/types.ts';
 import { checkOptions, having } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
 import { redactRecord } from '../../redact/gate.ts';
@@ -31,8 +31,8 @@ const VALIDATE_FIELDS = {
   redact: is.texts,
 } as const satisfies Readonly<Record<keyof ValidateOptions, is.Fields[string]>>;
 
-/** Resolves with the verdict on every rule; rejects when the input cannot be read. */
-export async function validate(options: ValidateOptions): Promise<Report> {
+/** Checks a stream. Resolves with the verdict on every rule; rejects when the input cannot be read. */
+export async function validate(options: ValidateOptions): Promise<ValidateReport> {
   checkOptions('validate', options, VALIDATE_FIELDS);
   const { input, format = null, against = null, redact } = options;
   const { validateInput } = await import('./validate.ts');

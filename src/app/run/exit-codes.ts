@@ -1,9 +1,11 @@
-/** The exit code tells the outcome (RE-21). */
+/** Exit codes (RE-21). */
 
 import type { ErrorCode, TachoError } from '../../lib/errors.ts';
 import { own } from '../../lib/own.ts';
 import type { ExitReason } from '../../model/words.ts';
 
+/** The run ended well, but meets a condition of `--fail-on`. */
+export const EXIT_CAUGHT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_SOFTWARE = 70;
 /** Not delivered yet; it is kept, and trying again can help (EX_TEMPFAIL of sysexits.h). */

@@ -1,7 +1,7 @@
 /** Options of the library's functions, by name and type. */
 import { aClock, aFunction, having } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
-import { APPROVE_MODES } from '../../model/words.ts';
+import { APPROVE_MODES, FAIL_ON } from '../../model/words.ts';
 import { STREAM_LOGS } from '../config/log.ts';
 import { APP_LIMITS } from '../limits.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
@@ -57,6 +57,8 @@ export const RUN_FIELDS = {
   maxToolCalls: limit(0),
   maxSteps: limit(1),
   loopGuard: limit(2),
+  bestEffortLimits: is.flag,
+  failOn: is.listOf(is.oneOf(FAIL_ON)),
   signal: SIGNAL,
   onNotice: aFunction,
 } as const satisfies Table<RunOptions>;

@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { RandomSource } from '../../lib/ids.ts';
 import type { RunLimits } from '../../model/parts.ts';
-import type { ApproveMode, OutputMode } from '../../model/words.ts';
+import type { ApproveMode, FailOn, OutputMode } from '../../model/words.ts';
 import type { StreamLog } from '../config/log.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
 
@@ -25,6 +25,10 @@ export interface RunOptions extends LimitOptions {
   command?: readonly string[] | undefined;
   /** End the run after this many milliseconds. Default: no time limit. */
   timeoutMs?: number | undefined;
+  /** Accept limits that the agent reports too late: they are checked when the run has ended. Default: such limits are refused. */
+  bestEffortLimits?: boolean | undefined;
+  /** Conditions that fail a run that ended well; see `failures` of the run. Default: none. */
+  failOn?: readonly FailOn[] | undefined;
   /** Session of the agent to continue. */
   resume?: string | undefined;
   /** Whether the events include pieces of text as they arrive. Default: false. */

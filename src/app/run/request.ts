@@ -2,17 +2,19 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
-import { NO_LIMITS } from '../../capture/budget.ts';
+import { lateLimit, NO_LIMITS } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
+import { notKnown } from '../../lib/schema/read.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
-import type { Agent, LaunchPlan } from '../../model/agent.ts';
+import type { Agent, LaunchPlan, LaunchSetting } from '../../model/agent.ts';
 import type { RunConfig, RunLimits } from '../../model/parts.ts';
+import { FAIL_ON, type FailOn } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { agentOf } from '../config/agent-of.ts';
-import { likeFlag } from '../config/checks.ts';
+import { isFailOn, likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { needPackageFile, programEntry } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
@@ -39,6 +41,9 @@ export interface RunRequest {
   redact: readonly string[];
   live: LiveRunConfig | null;
   retry: { times: number; wait_ms: number };
+  fail_on: readonly FailOn[];
+  /** For people, before the run. */
+  notes: readonly string[];
   clock: Clock;
   random: RandomSource;
 }
@@ -127,6 +132,17 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
+/** Throws where a limit could not stop the agent in time, and nobody said that this is accepted. */
+function checkLimits(agent: Agent, options: Omit<RunOptions, 'prompt'>): void {
+  const why = options.bestEffortLimits ? null : lateLimit(limitsOf(options), agent);
+  if (why !== null) throw usage(why);
+}
+
+/** The same check for a run that is prepared later. */
+export async function checkLimitsOf(options: Omit<AgentRunOptions, 'prompt'>): Promise<void> {
+  checkLimits(await agentOf(options.agent), options);
+}
+
 /** Before the first retry, unless said otherwise. */
 const RETRY_WAIT_MS = 2_000;
 
@@ -137,6 +153,18 @@ function retryOf({ retries: times = 0, retryWaitMs: wait_ms = RETRY_WAIT_MS }: R
   return { times, wait_ms };
 }
 
+function failOnOf({ failOn = [] }: RunOptions): readonly FailOn[] {
+  const wrong = failOn.find((word) => !isFailOn(word));
+  if (wrong !== undefined)
+    throw usage(`--fail-on: ${JSON.stringify(wrong)} ${notKnown('condition', wrong, FAIL_ON)}`);
+  return failOn;
+}
+
+function notesOf(agent: Agent, start: Omit<LaunchSetting, 'uid'>): string[] {
+  const text = agent.caution?.({ ...start, uid: process.getuid?.() ?? null }) ?? null;
+  return text === null ? [] : [text];
+}
+
 /** Contract: starts nothing, and throws a TachoError for every mistake that can be found before the run. */
 export async function prepareRun(options: AgentRunOptions, run_id?: string): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
@@ -144,6 +172,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
   checkTimeout(options.timeoutMs ?? null);
+  checkLimits(agent, options);
   const request = requestOf(options, agent, run_id);
   const { cwd, config } = request;
   checkCwd(cwd);
@@ -181,6 +210,8 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
     stream_log: options.streamLog ?? false,
     live: options.live == null ? null : await sendingTo(options.live, request.state_dir),
     retry: retryOf(options),
+    fail_on: failOnOf(options),
+    notes: notesOf(agent, { approve, env }),
   };
 }
 
@@ -200,7 +231,7 @@ function requestOf(options: AgentRunOptions, agent: Agent, run_id?: string) {
   };
 }
 
-type RecordRequest = Omit<RunRequest, 'plan' | 'retry'>;
+type RecordRequest = Omit<RunRequest, 'plan' | 'retry' | 'fail_on' | 'notes'>;
 
 export async function prepareRecord(
   given: Omit<RecordOptions, 'messages'>,

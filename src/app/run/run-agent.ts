@@ -5,6 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newRunId } from '../../lib/ids.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
+import { type Caught, caughtBy } from '../../projections/fail-on.ts';
+import { type RunReport, RunReportFold } from '../../projections/run-report.ts';
 import type { RunResult } from './close-run.ts';
 import type { View } from './recorder.ts';
 import type { RunRequest } from './request.ts';
@@ -17,6 +19,8 @@ export interface RunWatcher {
   views(last: boolean): readonly View[] | Promise<readonly View[]>;
   /** After an attempt, while its live session is still open; null: it could not be started. */
   ended?(result: RunResult | null): Promise<void>;
+  /** Notes for people, before the first attempt. */
+  note?(text: string): void | Promise<void>;
   /** Why there is another attempt, and when. */
   retrying?(text: string): void | Promise<void>;
   /** Problems of the live session. */
@@ -29,11 +33,22 @@ interface ComingRequest {
   request: Promise<RunRequest>;
 }
 
+export interface AgentRunResult extends RunResult {
+  report: RunReport;
+  /** The conditions of `failOn` that the run meets. */
+  caught: Caught[];
+}
+
+export interface AgentRun extends RunControl {
+  result: Promise<AgentRunResult>;
+}
+
+const REPORT = 'the list of calls';
 const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
 /** Returns at once; the result is that of the last attempt. After an abort there is no further attempt. */
-export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher): RunControl {
+export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher): AgentRun {
   let { run_id } = given;
   let running: RunControl | null = null;
   let cause: string | null = null;
@@ -52,20 +67,26 @@ export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher)
     const sent = await sentRun(request, input, watcher);
     let result: RunResult | null = null;
     try {
-      const views = [{ name: 'the watch for retries', take: watch.sink }];
+      const calls = new RunReportFold();
+      const views: View[] = [
+        { name: 'the watch for retries', take: watch.sink },
+        { name: REPORT, take: (events) => calls.push(events) },
+      ];
       views.push(...(await watcher.views(last)), ...(sent === null ? [] : [sent.view]));
       running = await startRun(request, views);
       if (cause !== null) running.abort(cause);
       result = await running.result;
-      return { result, again: !last && watch.worthAnother(result.outcome) };
+      const again = !last && watch.worthAnother(result.outcome);
+      return { result: checked(request, result, calls.finish()), again };
     } finally {
       await watcher.ended?.(result);
       await sent?.end();
     }
   }
 
-  async function attempts(): Promise<RunResult> {
+  async function attempts(): Promise<AgentRunResult> {
     const first = 'request' in given ? await given.request : given;
+    for (const text of first.notes) await watcher.note?.(text);
     const { times, wait_ms } = first.retry;
     let current = FIRST_ATTEMPT;
     let tried = await attempt(first, times === 0);
@@ -96,6 +117,15 @@ export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher)
       running?.abort(why);
     },
   };
+}
+
+/** A list of calls that could not be made must not pass for one without bad calls. */
+function checked({ fail_on }: RunRequest, result: RunResult, report: RunReport): AgentRunResult {
+  const caught = caughtBy(fail_on, report, result.outcome.completeness);
+  const failed = result.failed_views.find(({ view }) => view === REPORT);
+  for (const condition of failed === undefined ? [] : fail_on)
+    caught.push({ condition, message: `it could not be checked: ${failed?.why}`, calls: [] });
+  return { ...result, report, caught };
 }
 
 /** Loaded only for runs that are sent. */

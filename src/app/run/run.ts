@@ -34,7 +34,8 @@ export interface RunControl {
 }
 
 /** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
-export async function startRun(request: RunRequest, views: readonly View[]): Promise<RunControl> {
+export async function startRun(asked: RunRequest, views: readonly View[]): Promise<RunControl> {
+  let request = asked;
   const { run_id } = request;
   const recording = openRecording(request, run_id, views);
   let spool: Spool | null = null;
@@ -45,6 +46,7 @@ export async function startRun(request: RunRequest, views: readonly View[]): Pro
     if (request.live !== null) rememberTarget(recording.state.path, request.live);
     recording.journal.begin(run_id);
     const before = await snapshotWorktree(request.cwd, { ignore: [recording.state.path] });
+    if (before === null) request = { ...request, config: { ...request.config, without_git: true } };
     spool = createSpool(recording.state, run_id);
     const launched = await launch(request, run_id, spool);
     const running = new RunInProgress(request, recording, spool, launched);

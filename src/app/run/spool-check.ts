@@ -68,6 +68,7 @@ const config: Read<RunConfig> = record(
     limits,
     attempt,
     accept_input: is.oneOf([true]),
+    without_git: is.oneOf([true]),
     output_mode: is.oneOf(OUTPUT_MODES),
     stream: is.flag,
     tui: is.flag,
@@ -80,6 +81,7 @@ const config: Read<RunConfig> = record(
   'limits',
   'attempt',
   'accept_input',
+  'without_git',
 );
 
 const trace: Read<Trace> = record(

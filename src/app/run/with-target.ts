@@ -36,6 +36,7 @@ export async function withTarget<O extends Omit<RunOptions, 'prompt'>>(
 function fromTarget(target: Target | null): Partial<RunOptions> {
   if (target === null) return {};
   const { command, model, cwd, approve, timeout, stream_log: streamLog, retries } = target;
+  const { best_effort_limits: bestEffortLimits, fail_on: failOn } = target;
   const timeoutMs = timeout === undefined ? undefined : Math.round(timeout * 1000);
   const limits = Object.entries(LIMIT_OF).map(([option, limit]) => [
     option,
@@ -43,7 +44,7 @@ function fromTarget(target: Target | null): Partial<RunOptions> {
   ]);
   return {
     ...(Object.fromEntries(limits) as LimitOptions),
-    ...{ command, model, cwd, approve, timeoutMs, streamLog, retries },
+    ...{ command, model, cwd, approve, timeoutMs, streamLog, retries, bestEffortLimits, failOn },
   };
 }
 

@@ -1,4 +1,4 @@
-/** What `tacho agents` tells: installed or not, versions, capabilities (AG-17). */
+/** The facts that `tacho agents` prints: installed or not, versions, capabilities, permissions (AG-17). */
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
@@ -18,6 +18,7 @@ export interface AgentReport {
   checked_versions: readonly string[];
   install: string;
   capabilities: Capabilities;
+  approval: Agent['approval'];
 }
 
 /** A program that needs its runtime warmed up answers in a second or two. */
@@ -55,7 +56,7 @@ function versionOf(path: string, args: readonly string[]): Promise<string | null
 }
 
 async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentReport> {
-  const { id, title, install, capabilities, checked_versions } = agent;
+  const { id, title, install, capabilities, approval, checked_versions } = agent;
   const built_in = agent.binaries.length === 0;
   const [path = null] = agent.binaries.flatMap(
     (name) => findProgram(name, env.PATH, process.cwd()) ?? [],
@@ -65,7 +66,7 @@ async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentRepo
   const version_checked = version === null ? null : checked_versions.includes(version);
   const installed = built_in || path !== null;
   const found = { id, title, installed, built_in, path, version, version_checked };
-  return { ...found, checked_versions, install, capabilities };
+  return { ...found, checked_versions, install, capabilities, approval };
 }
 
 export async function agentReports(
@@ -92,13 +93,16 @@ export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colou
     (report) =>
       `${bold(report.id.padEnd(width))}  ${report.title}: ${report.installed ? stateText(report) : dim(stateText(report))}`,
   );
-  if (reports.length === 1) lines.push('', ...capabilityLines(reports[0] as AgentReport));
+  const [first, ...others] = reports;
+  if (first !== undefined && others.length === 0)
+    lines.push('', ...capabilityLines(first), '', ...approvalLines(first));
   else lines.push('', 'What each can tell: tacho agents ID');
   return `${lines.join('\n')}\n`;
 }
 
 const WHEN_TEXT = {
   live: 'live',
+  end: 'at the end of the run',
   after: 'after the run, from its session file',
   never: 'never',
 } as const;
@@ -109,4 +113,10 @@ function capabilityLines({ capabilities }: AgentReport): string[] {
   return names.map(
     (name) => `  ${name.replaceAll('_', ' ').padEnd(width)}  ${WHEN_TEXT[capabilities[name]]}`,
   );
+}
+
+function approvalLines({ approval }: AgentReport): string[] {
+  const width = Math.max(...Object.keys(approval).map((mode) => mode.length));
+  const lines = Object.entries(approval).map(([mode, text]) => `  ${mode.padEnd(width)}  ${text}`);
+  return ['--approve', ...lines];
 }

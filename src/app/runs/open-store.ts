@@ -15,7 +15,7 @@ import type { StoredRuns } from './stored-runs.ts';
 import type { Verified } from './verify.ts';
 
 export interface StoreOptions {
-  /** Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
+  /** State folder. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   stateDir?: string | undefined;
   /** Receives messages for people, such as runs that were added to the index. */
   onNotice?: ((text: string) => void) | undefined;
@@ -49,8 +49,9 @@ export interface Store {
   import(options: ImportOptions): AsyncIterable<Imported>;
   /** Deletes runs, journal included. */
   remove(runs: readonly string[]): Promise<Removed>;
-  /** Later calls are refused. */
+  /** Refuses later calls. */
   close(): void;
+  /** The same, for `using`. */
   [Symbol.dispose](): void;
 }
 

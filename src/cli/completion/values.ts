@@ -8,7 +8,7 @@ import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import type { Candidate, Expected } from './words.ts';
 
-export interface Around {
+interface Around {
   env: NodeJS.ProcessEnv;
   cwd: string;
   state_dir: string | undefined;

@@ -161,6 +161,7 @@ function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): voi
     throw usage(
       `${first.path}: --workers ${flags.workers} would run agents in one folder: give the file, or the test "${first.id}", a workspace (a folder of which each run gets a copy), or leave out --workers`,
     );
+  if (flags.output !== 'human') return;
   void io.err.write(
     'note: the agent works in the current folder or in the cwd of its target; a workspace in the eval file gives each run a copy of a folder\n',
   );

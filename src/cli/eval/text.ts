@@ -1,7 +1,13 @@
 /** The results of an eval for people, for CI, for GitHub. */
 
 import type { EvalResult } from '../../app/evals/eval.ts';
-import type { EvalReport, EvalRow, TestSummary, Total, Totals } from '../../evals/results.ts';
+import type {
+  EvalReport,
+  EvalRow,
+  EvalTotal,
+  EvalTotals,
+  TestSummary,
+} from '../../evals/results.ts';
 import { reaches } from '../../evals/score.ts';
 import type { AssertionResult, EvalFile, Verdict } from '../../evals/types.ts';
 import { createColours } from '../../lib/colours.ts';
@@ -61,12 +67,16 @@ export function createRowText(io: Io, files: readonly EvalFile[], verbose: boole
 }
 
 /** `$0.42 (2 of 5 runs unknown)` */
-function totalText({ sum, unknown }: Total, runs: number, text: (sum: number) => string): string {
+function totalText(
+  { sum, unknown }: EvalTotal,
+  runs: number,
+  text: (sum: number) => string,
+): string {
   if (sum === null) return 'unknown';
   return unknown === 0 ? text(sum) : `${text(sum)} (${unknown} of ${runs} runs unknown)`;
 }
 
-function figuresText({ runs, cost_usd, tokens, duration_ms }: Totals): string {
+function figuresText({ runs, cost_usd, tokens, duration_ms }: EvalTotals): string {
   const figures = [
     plural(runs, 'run'),
     `cost ${totalText(cost_usd, runs, costText)}`,

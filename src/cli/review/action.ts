@@ -90,7 +90,7 @@ function rowOf({ session_id, seq, text, review }: Sampled): string {
   const note = review?.note ? ` (${oneLine(review.note, 60)})` : '';
   const word = review?.verdict ?? 'open';
   const { time, type } = aboutOf(text);
-  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}  ${time}  ${type}${note}  ${oneLine(text, 80)}\n`;
+  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}  ${time}  ${type}${note}\n`;
 }
 
 /** When a message was made, and of which type it is. */

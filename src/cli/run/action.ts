@@ -1,30 +1,29 @@
-/** What `tacho run` does: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
-
-import { closeSync } from 'node:fs';
+/** The action of `tacho run`: reads the prompt, starts the run, shows it, and turns its end into an exit code. */
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
 import { redactedMessage } from '../../app/config/redaction.ts';
 import {
+  EXIT_CAUGHT,
   EXIT_SOFTWARE,
   EXIT_USAGE,
   exitCodeOf,
   exitCodeOfError,
 } from '../../app/run/exit-codes.ts';
 import { clockOf, prepareRun } from '../../app/run/request.ts';
-import type { RunControl } from '../../app/run/run.ts';
-import { runAgent } from '../../app/run/run-agent.ts';
+import { type AgentRun, type AgentRunResult, runAgent } from '../../app/run/run-agent.ts';
 import { startLeft } from '../../app/run/sweep.ts';
 import { withTarget } from '../../app/run/with-target.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { createFdWriter } from '../../lib/fd-writer.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
-import type { ApproveMode, OutputMode } from '../../model/words.ts';
+import type { ApproveMode, FailOn, OutputMode } from '../../model/words.ts';
 import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.ts';
+import { callName, type ReportedCall } from '../../projections/run-report.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
 import { type AgentRunFlags, agentRunOptions, inMs } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
-import { type FileFlags, openFiles, outputError, tellCi, writeFinal } from './files.ts';
+import { type FileFlags, RunFiles, reportToCi, writeRecords } from './files.ts';
 import { Show } from './show.ts';
 
 export interface RunFlags extends AgentRunFlags, FileFlags {
@@ -38,6 +37,7 @@ export interface RunFlags extends AgentRunFlags, FileFlags {
   approve?: ApproveMode;
   stream?: true;
   timeout?: number;
+  failOn?: string[];
   resume?: string;
   env?: Record<string, string>;
   label?: Record<string, string>;
@@ -55,7 +55,8 @@ interface RunArguments {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
-export async function runCommand(input: RunArguments): Promise<number> {
+export async function runCommand(given: RunArguments): Promise<number> {
+  const input = withoutPromptInLive(given);
   const { flags, io } = input;
   if (flags.tui && flags.output === 'json') {
     await io.err.write('error: --output json cannot be combined with --tui\n');
@@ -70,12 +71,32 @@ export async function runCommand(input: RunArguments): Promise<number> {
     return await runRecorded(input, progress);
   } catch (error) {
     const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
-    if (!usual || flags.output !== 'json' || progress.show?.begun) throw error;
-    const text = await redactedMessage(error, io.env);
-    await io.out.json(serialiseRunEvent(preRunFinished(text, clockOf(io.env).now())));
-    await io.err.write(`error: ${text}\n`);
+    if (!usual || progress.show?.begun) throw error;
+    await notStarted(error, input);
+    if (flags.output !== 'json') throw error;
     return exitCodeOfError(error);
   }
+}
+
+/** A run that did not start has one record, where records are wanted (RE-12). */
+async function notStarted(error: TachoError, { flags, io }: RunArguments): Promise<void> {
+  const text = await redactedMessage(error, io.env);
+  const record = serialiseRunEvent(preRunFinished(text, clockOf(io.env).now()));
+  const wrong = flags.jsonFile === undefined ? null : writeRecords(flags.jsonFile, record);
+  if (wrong !== null) await io.err.write(`error: ${wrong}\n`);
+  if (flags.output !== 'json') return;
+  await io.out.json(record);
+  await io.err.write(`error: ${text}\n`);
+}
+
+/** `--live` may be followed by the prompt: a collector's URL has a colon and no white space. */
+function withoutPromptInLive(input: RunArguments): RunArguments {
+  const { flags, prompt } = input;
+  const { live } = flags;
+  if (typeof live !== 'string' || /^\S+:\S*$/.test(live)) return input;
+  if (prompt !== null)
+    throw usage(`--live: ${JSON.stringify(live)} is not the URL of a collector; write --live=URL`);
+  return { ...input, flags: { ...flags, live: true }, prompt: live };
 }
 
 async function runRecorded(input: RunArguments, progress: { show: Show | null }): Promise<number> {
@@ -87,39 +108,60 @@ async function runRecorded(input: RunArguments, progress: { show: Show | null })
   }
   const acting = { ...actingOf(flags.trust, io), target: request.live };
   const finishLeft = await startLeft(request.state_dir, acting);
-  const files = openFiles(flags);
-  const events = files.events === null ? null : createFdWriter(files.events);
-  let control: RunControl | null = null;
+  const present = { stream: flags.stream ?? false, cwd: request.cwd };
+  const files = new RunFiles(flags, io, present);
+  let control: AgentRun | null = null;
   const release = catchSignals((signal) => control?.abort(signal));
   try {
     const show = new Show(io, {
+      ...present,
       output: flags.output,
-      stream: flags.stream ?? false,
-      cwd: request.cwd,
       tui: flags.tui ? (flags.agent ?? flags.target ?? '') : null,
-      events,
+      files: files.views,
       onInterrupt: () => control?.abort('SIGINT'),
     });
     progress.show = show;
     control = runAgent(request, show);
     const result = await control.result;
     await show.rest(request.state_dir, result.run_id);
-    const { message } = result.outcome;
     const wrong = [
       result.unlisted,
-      outputError(events?.failure ?? null, flags.events),
-      files.final === null ? null : writeFinal(files.final, message, flags, io),
-      ...(await tellCi(result.outcome, flags, io)),
+      ...files.finish(result.outcome.message),
+      ...(await reportToCi(result, flags, io)),
     ].filter((text) => text !== null);
     await show.left();
     for (const text of wrong) await io.err.write(`error: ${text}\n`);
-    return wrong.length === 0 ? exitCodeOf(result.exit_reason, result.cause) : EXIT_SOFTWARE;
+    await io.err.write(caughtText(result));
+    return wrong.length === 0 ? codeOf(result) : EXIT_SOFTWARE;
   } finally {
     release();
     await progress.show?.close();
     await finishLeft((text) => io.err.write(text));
-    for (const fd of [files.events, files.final]) if (fd !== null) closeSync(fd);
+    files.close();
   }
+}
+
+/** `--fail-on` changes only an exit code of 0. */
+function codeOf({ exit_reason, cause, caught }: AgentRunResult): number {
+  const code = exitCodeOf(exit_reason, cause);
+  return code === 0 && caught.length > 0 ? EXIT_CAUGHT : code;
+}
+
+const CALLS_NAMED_MAX = 10;
+const LINE_CHARS_MAX = 300;
+
+/** The conditions of --fail-on that the run meets, each with its calls. */
+function caughtText({ caught, run_id }: AgentRunResult): string {
+  const callLine = (call: ReportedCall) => {
+    const why = call.reason === null ? '' : ` (${call.reason})`;
+    return `  ${oneLine(`${callName(call)}${why}`, LINE_CHARS_MAX)}`;
+  };
+  const lines = caught.flatMap(({ condition, message, calls }) => {
+    const named = calls.slice(0, CALLS_NAMED_MAX).map(callLine);
+    const more = calls.length > named.length ? [`  … all of them: tacho show ${run_id}`] : [];
+    return [`error: --fail-on ${condition}: ${message}`, ...named, ...more];
+  });
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** A path is one of this folder: the folder that the agent works in may be foreign, and chooses no program. */
@@ -135,6 +177,7 @@ async function optionsOf({ flags, io, args, prompt }: RunArguments) {
     stateDir: io.state_flag,
     keepRaw: flags.keepRaw,
     labels: flags.label,
+    failOn: flags.failOn as FailOn[] | undefined,
     outputMode: flags.output,
     eventsPath: flags.events,
     finalOutputPath: flags.finalOutput,

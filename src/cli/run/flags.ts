@@ -13,64 +13,105 @@ function pair(text: string, before: Record<string, string> = {}): Record<string,
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-const EXAMPLES = `
-Exit codes: 0 ok · 1 the agent failed or stopped without its end record · 2 usage · 3 model API failed · 4 refused
+const listed = (text: string, before: string[] = []) => [...before, ...text.split(',')];
+
+const HELP = `
+Permissions: nobody can answer the agent's questions, so it denies what it would ask about.
+  --approve default   the rules of the agent: most only read files
+  --approve edits     may edit files; most agents still deny commands, npm test included
+  --approve all       may do everything
+  tacho agents ID shows the exact effect on one agent. Allow single commands with its own flags, after --.
+
+Exit codes: 0 ok · 1 the agent failed, its output stopped early, or --fail-on · 2 usage · 3 model API failed · 4 denied
   5 limit reached · 70 tacho could not start or record the run · 124 timeout · 127 agent not installed · 130/143 cancelled
 
 Examples:
   $ tacho run --agent demo "try it"
-  $ tacho run --agent claude --approve edits "fix the failing test"
-  $ tacho run --agent claude --output json --timeout 600 - < prompt.md > run.jsonl
+  $ tacho run --agent claude --approve edits --fail-on denied "fix the failing test" -- --allowedTools "Bash(npm test)"
+  $ tacho run --agent claude --json-file run.jsonl --timeout 600 - < prompt.md
   $ tacho run --target review "look at the last commit" -- --max-turns 5`;
 
-export function defineRun(program: Command, io: Io, done: Done): void {
-  // Where the run goes to is first in the help.
-  const command = liveFlags(program.command('run'))
-    .description('run an agent and record it')
-    .argument(
-      '[prompt...]',
-      'what the agent is told; - or nothing with a piped stdin: read from there; after --: passed to the agent',
-    )
-    .option('--agent <id>', 'which agent (see tacho agents)')
-    .option('--target <name>', 'a named entry of tacho.yaml')
-    .option('--command <program>', "the program to start instead of the agent's own")
-    .option('--model <model>', 'the model the agent shall use')
-    .option('--cwd <dir>', 'the folder the agent works in (default: this one)')
-    .addOption(
-      new Option('--output <mode>', 'human text, or one JSON record a line')
-        .choices(OUTPUT_MODES)
-        .default('human'),
-    )
-    .option('--tui', 'show the run full-screen; q leaves the view, the run continues')
+function agentFlags(command: Command): void {
+  command
+    .optionsGroup('Agent:')
+    .option('--agent <id>', 'the agent to run (see tacho agents)')
+    .option('--target <name>', 'use this entry of tacho.yaml')
+    .option('--model <model>', 'model for the agent')
     .addOption(
       new Option(
         '--approve <what>',
-        "what the agent may do without asking (default: the agent's own default)",
+        'what the agent may do without asking; see Permissions below',
       ).choices(APPROVE_MODES),
     )
-    .option('--events <path>', 'also write the internal events there, as JSONL')
-    .option('--stream', 'show text as it arrives (json: as model_delta records)')
-    .option('--final-output <path>', 'write the whole final text there')
-    .option('--junit <path>', 'write the result as JUnit XML')
-    .option('--github', 'annotations and a step summary (default: in GitHub Actions)')
-    .option('--no-github', 'neither')
-    .option('--timeout <seconds>', 'end the agent after this time', seconds);
-  limitFlags(command)
-    .option('--resume <session>', "go on with one of the agent's sessions")
-    .option('--env <name=value>', "add to the agent's environment (repeatable)", pair)
-    .option('--label <name=value>', 'label the run (repeatable)', pair)
+    .option('--cwd <dir>', 'working directory of the agent (default: the current one)')
+    .option('--env <name=value>', "add a variable to the agent's environment (repeatable)", pair)
+    .option('--resume <session>', 'resume a session of the agent')
+    .option('--command <program>', "start this program instead of the agent's own")
+    .option(...ACCEPT_INPUT_FLAG);
+}
+
+function outputFlags(command: Command): void {
+  command
+    .optionsGroup('Output:')
+    .addOption(
+      new Option('--output <mode>', 'print text for people, or one JSON record per line')
+        .choices(OUTPUT_MODES)
+        .default('human'),
+    )
+    .option('--stream', 'print text while it arrives (json: as model_delta records)')
+    .option('--tui', 'show the run full-screen; q leaves the view, the run continues')
+    .option('--json-file <path>', 'also write the records of --output json to this file')
+    .option('--final-output <path>', 'write the whole final text to this file')
+    .option('--events <path>', 'write the internal events to this file, as JSONL');
+}
+
+function ciFlags(command: Command): void {
+  command
+    .optionsGroup('CI:')
+    .option(
+      '--fail-on <conditions>',
+      'exit with 1 if a call was denied, a call failed, or the record is incomplete: denied,failed-call,incomplete',
+      listed,
+    )
+    .option('--junit <path>', 'write the result to this file, as JUnit XML')
+    .option(
+      '--github',
+      'write annotations and a step summary for GitHub Actions (default: when run there)',
+    )
+    .option('--no-github', 'do not write annotations and the step summary');
+}
+
+export function defineRun(program: Command, io: Io, done: Done): void {
+  const command = program
+    .command('run')
+    .description('run an agent and record it')
+    .argument(
+      '[prompt...]',
+      'prompt for the agent; - reads it from standard input; words after -- are passed to the agent',
+    );
+  agentFlags(command);
+  outputFlags(command);
+  ciFlags(command);
+  command
+    .optionsGroup('Limits and retries:')
+    .option('--timeout <seconds>', 'stop the run after this time', seconds);
+  limitFlags(command);
+  liveFlags(command.optionsGroup('Live:'));
+  command
+    .optionsGroup('Record:')
+    .option('--label <name=value>', 'add a label to the run (repeatable)', pair)
     .addOption(redactOption())
-    .option(...ACCEPT_INPUT_FLAG)
-    .option('--keep-raw', "keep the agent's raw output after the run is recorded")
+    .option('--keep-raw', "keep the agent's raw output when the run is recorded")
     .option(...TRUST_FLAG)
-    .addHelpText('after', EXAMPLES)
+    .optionsGroup('Options:')
+    .addHelpText('after', HELP)
     .action(async (words: string[], flags: RunFlags) => {
       const { runCommand } = await import('./action.ts');
       done(await runCommand({ ...splitArguments(words, process.argv), flags, io }));
     });
 }
 
-/** Everything behind the first `--` is the agent's. */
+/** Everything after the first `--` is for the agent. */
 function splitArguments(
   words: string[],
   argv: readonly string[],

@@ -1,10 +1,8 @@
-/** Who is shown which attempts of `tacho run`: people on the terminal, programs by records and by --events. */
+/** Which attempts of `tacho run` are shown: all to people on the terminal, the last one to programs and in files. */
 import type { RunResult } from '../../app/run/close-run.ts';
 import { type View, whyOf } from '../../app/run/recorder.ts';
 import type { RunWatcher } from '../../app/run/run-agent.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
-import type { FdWriter } from '../../lib/fd-writer.ts';
-import { forJson } from '../../lib/foreign-text.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { openStateDir } from '../../store/state-dir.ts';
@@ -18,14 +16,14 @@ const WARNING_CHARS_MAX = 300;
 export interface ShowOptions extends PresentOptions {
   /** A full-screen view of the agent with this name; null: text or records. */
   tui: string | null;
-  /** The file of --events. */
-  events: FdWriter | null;
+  /** Files that are written beside the output. */
+  files: readonly View[];
   onInterrupt(): void;
 }
 
 /**
- * Records on stdout, and the events of --events, are of one run with one end (RE-6, RE-12): those of an attempt that may
- * not be the last are held back, and come from the journal when it turns out to be.
+ * Records on stdout, and the files beside it, are of one run with one end (RE-6, RE-12). Those of an attempt that may not
+ * be the last are held back; when it turns out to be the last, they are made from the journal.
  */
 export class Show implements RunWatcher {
   /** Whether anything was printed. */
@@ -57,7 +55,7 @@ export class Show implements RunWatcher {
     return [
       { name: 'the end of the attempt', take: keepEnd },
       ...(this.#shown === null ? [] : [this.#shown]),
-      ...(last ? this.#eventFile() : []),
+      ...(last ? this.#options.files : []),
     ];
   }
 
@@ -65,6 +63,10 @@ export class Show implements RunWatcher {
     for (const { view, why } of result?.failed_views ?? [])
       await this.#warn(`${view} failed: ${why}; the run is recorded: see tacho replay`);
     if (result === null) await this.close();
+  }
+
+  note(text: string): Promise<void> {
+    return this.#say(`note: ${text}\n`);
   }
 
   async retrying(text: string): Promise<void> {
@@ -91,18 +93,10 @@ export class Show implements RunWatcher {
       seq = event.seq;
       this.begun ||= this.#shown !== null;
       await this.#quietly(() => this.#shown?.take([event]));
-      for (const file of this.#eventFile()) await file.take([event]);
+      for (const file of this.#options.files) await file.take([event]);
     };
     for await (const event of journalledEvents(openStateDir(state_dir), run_id)) await put(event);
     for (const event of this.#end) if (event.seq > seq) await put(event);
-  }
-
-  #eventFile(): View[] {
-    const { events: file } = this.#options;
-    if (file === null) return [];
-    const take = (events: readonly Event[]) =>
-      file.write(forJson(events.map((event) => `${JSON.stringify(event)}\n`).join('')));
-    return [{ name: '--events', take }];
   }
 
   async #view(): Promise<View> {

@@ -46,7 +46,9 @@ function checkLimits(limits: Limits, options: Options, transcript: Transcript): 
       const most = options[name] as number;
       const value = figure(transcript);
       if (value === null) return fact(`${what}: not known, limit ${most}`, false);
-      return fact(`${what}: ${value}, limit ${most}`, value <= most);
+      // Sums of costs are not exact.
+      const shown = Number(value.toPrecision(12));
+      return fact(`${what}: ${shown}, limit ${most}`, value <= most);
     });
 }
 

@@ -1,0 +1,47 @@
+/** `--fail-on`: what makes a run fail that ended well by itself. Pure. */
+import { plural } from '../lib/figures.ts';
+import type { Completeness } from '../model/parts.ts';
+import type { CallStatus, FailOn } from '../model/words.ts';
+import type { ReportedCall, RunReport } from './run-report.ts';
+
+/** A condition of `--fail-on` that the run meets. */
+export interface Caught {
+  condition: FailOn;
+  message: string;
+  /** The calls that are the cause, as far as the report lists them. */
+  calls: ReportedCall[];
+}
+
+/** A call that failed counts, whether a later one succeeded or not. */
+const STATUSES: Readonly<Record<Exclude<FailOn, 'incomplete'>, readonly CallStatus[]>> = {
+  denied: ['denied'],
+  'failed-call': ['error', 'timeout'],
+};
+const VERBS: Readonly<Record<keyof typeof STATUSES, readonly [one: string, more: string]>> = {
+  denied: ['was denied', 'were denied'],
+  'failed-call': ['failed', 'failed'],
+};
+
+function badCalls(condition: keyof typeof STATUSES, { calls, counts }: RunReport): Caught | null {
+  const statuses = STATUSES[condition];
+  const count = statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
+  if (count <= 0) return null;
+  const message = `${plural(count, 'call')} ${VERBS[condition][count === 1 ? 0 : 1]}`;
+  return { condition, message, calls: calls.filter(({ status }) => statuses.includes(status)) };
+}
+
+export function caughtBy(
+  conditions: readonly FailOn[],
+  report: RunReport,
+  { grade, gaps }: Completeness,
+): Caught[] {
+  return [...new Set(conditions)].flatMap((condition): Caught[] => {
+    if (condition !== 'incomplete') {
+      const caught = badCalls(condition, report);
+      return caught === null ? [] : [caught];
+    }
+    if (grade === 'complete') return [];
+    const message = `the record is ${grade}${gaps.length === 0 ? '' : `: ${gaps.join(', ')}`}`;
+    return [{ condition, message, calls: [] }];
+  });
+}

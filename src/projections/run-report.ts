@@ -1,0 +1,139 @@
+/** Events → the calls of a run, each with its command or path and why it did not succeed, and its warnings: for CI. Pure. */
+import { callText } from '../lib/call-text.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { headCopy } from '../lib/utf8.ts';
+import type { DataOf, Event } from '../model/event.ts';
+import { OpenCalls } from '../model/run-fold.ts';
+import type { CallStatus } from '../model/words.ts';
+import { PROJECTION_LIMITS } from './limits.ts';
+import { warningOf } from './warnings.ts';
+
+export interface ReportedCall {
+  tool: string;
+  /** The command, the path, or whatever else says most; '' where nothing does. */
+  about: string;
+  status: CallStatus;
+  exit_code: number | null;
+  duration_ms: number | null;
+  /** Why it was denied or failed; null: not known, or it succeeded. */
+  reason: string | null;
+}
+
+export interface RunReport {
+  /** The first calls of the run; `counts` has all of them. */
+  calls: ReportedCall[];
+  counts: ReadonlyMap<CallStatus, number>;
+  /** Warnings that are about no single call. */
+  warnings: string[];
+}
+
+/** `Bash: npm test`. */
+export const callName = ({ tool, about }: ReportedCall) =>
+  about === '' ? tool : `${tool}: ${about}`;
+
+const short = (text: string) => headCopy(text.trim(), PROJECTION_LIMITS.report_chars_max);
+const firstLine = (text: string | null) =>
+  text?.split('\n', 50).find((line) => line.trim() !== '') ?? null;
+
+export class RunReportFold {
+  readonly #open = new OpenCalls<ReportedCall>(
+    ({ data }) => this.#requested(data),
+    LIMITS.open_calls_max,
+  );
+  readonly #calls: ReportedCall[] = [];
+  /** Calls that have ended, for late updates; only those that are listed. */
+  readonly #ended = new Map<string, ReportedCall>();
+  readonly #counts = new Map<CallStatus, number>();
+  readonly #warnings: string[] = [];
+  #cwd: string | null = null;
+
+  push(events: readonly Event[]): void {
+    for (const event of events) this.#push(event);
+  }
+
+  #push(event: Event): void {
+    const call = this.#open.push(event);
+    switch (event.kind) {
+      case 'run_started':
+      case 'session_started':
+        this.#cwd = event.data.cwd ?? this.#cwd;
+        return;
+      case 'call_decided':
+        if (event.data.decision === 'deny') this.#refused(call, event.data.reason);
+        return;
+      case 'permission_answered':
+        if (event.data.decision === 'deny') this.#refused(call, null);
+        return;
+      case 'call_finished':
+        this.#finished(call ?? this.#made(event.data.tool, ''), event.data);
+        return;
+      case 'call_updated':
+        this.#updated(event.data);
+        return;
+      // The call that it is about is listed.
+      case 'permission_asked':
+        return;
+    }
+    const text = warningOf(event);
+    if (text !== null && this.#warnings.length < PROJECTION_LIMITS.outcome_warnings_max)
+      this.#warnings.push(short(text));
+  }
+
+  /** Calls without an end count as cancelled. */
+  finish(): RunReport {
+    const counts = new Map(this.#counts);
+    for (const call of this.#open.values()) {
+      if (call.status !== 'unknown') continue;
+      call.status = 'cancelled';
+      add(counts, call.status, 1);
+    }
+    return { calls: this.#calls, counts, warnings: this.#warnings };
+  }
+
+  #requested({ tool, input }: DataOf<'call_requested'>): ReportedCall {
+    return this.#made(tool, callText(input, this.#cwd));
+  }
+
+  #made(tool: string, about: string): ReportedCall {
+    const call: ReportedCall = {
+      tool: short(tool),
+      about: short(about.replace(/\s+/g, ' ')),
+      status: 'unknown',
+      exit_code: null,
+      duration_ms: null,
+      reason: null,
+    };
+    if (this.#calls.length < PROJECTION_LIMITS.report_calls_max) this.#calls.push(call);
+    return call;
+  }
+
+  #refused(call: ReportedCall | undefined, reason: string | null): void {
+    if (call !== undefined) call.reason = reason === null ? call.reason : short(reason);
+  }
+
+  #finished(call: ReportedCall, data: DataOf<'call_finished'>): void {
+    const { status, exit_code, duration_ms, output } = data;
+    const why = status === 'ok' || status === 'unknown' ? null : firstLine(output);
+    call.reason = call.reason ?? (why === null ? null : short(why));
+    call.status = status;
+    call.exit_code = exit_code;
+    call.duration_ms = duration_ms;
+    add(this.#counts, status, 1);
+    if (this.#ended.size < PROJECTION_LIMITS.report_calls_max) this.#ended.set(data.call_id, call);
+  }
+
+  #updated({ call_id, status, exit_code }: DataOf<'call_updated'>): void {
+    const call = this.#ended.get(call_id) ?? this.#open.get(call_id);
+    if (call !== undefined) call.exit_code = exit_code ?? call.exit_code;
+    if (status === null || this.#open.has(call_id)) return;
+    if (call !== undefined) {
+      add(this.#counts, call.status, -1);
+      call.status = status;
+    }
+    add(this.#counts, status, 1);
+  }
+}
+
+function add(counts: Map<CallStatus, number>, status: CallStatus, more: number): void {
+  counts.set(status, (counts.get(status) ?? 0) + more);
+}
