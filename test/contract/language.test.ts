@@ -11,8 +11,6 @@ const PENDING: readonly string[] = [
   'bench/',
   'docs/guide/',
   'docs/reference/',
-  'rehearsal/',
-  'src/agents/',
   'src/app/',
   'src/capture/',
   'src/cli/',
