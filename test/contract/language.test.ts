@@ -14,7 +14,6 @@ const PENDING: readonly string[] = [
   'src/app/',
   'src/capture/',
   'src/cli/',
-  'src/conformance/',
   'src/live/',
   'src/projections/',
   'src/store/',
