@@ -58,9 +58,6 @@ const DELAY_MS: Readonly<Record<string, number>> = {
 };
 const DELAY_OTHER_MS = 100;
 
-/** Announces a run with the agent's first record, since it names the agent's session: it is as late as that record. */
-const WAITING_TYPE = 'session_start';
-
 /** Milliseconds from the event to its arrival; null when unknown. */
 export function delayOf({ message, received_ms, at_ms }: Item): number | null {
   return message === null || received_ms === null ? null : received_ms - at_ms;
@@ -78,7 +75,6 @@ const latency: SectionRule = {
       if (delay_ms === null || item.seq === null) return;
       const most_ms = own(DELAY_MS, item.type ?? '') ?? DELAY_OTHER_MS;
       const late = delay_ms > most_ms;
-      if (late && item.type === WAITING_TYPE) return;
       const early = delay_ms < -LIMITS.live_skew_ms_max;
       const why = late
         ? `it arrived ${delay_ms} ms after its timestamp; at most ${most_ms} ms are allowed`

@@ -255,14 +255,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     open: { 'only garbage': () => stream().raw('x') },
   },
   '3.2': {
-    passes: {
-      'in time': () => arriving(8, (made) => made.start().request().response().end()),
-      'a start that waited for the agent': () => {
-        const made = arriving(800, (started) => started.start());
-        made.delay_ms = 8;
-        return made.request().response().end();
-      },
-    },
+    passes: { 'in time': () => arriving(8, (made) => made.start().request().response().end()) },
     fails: {
       'too late for calls': () => arriving(30, (made) => made.start().request().response().end()),
       'before it happened': () => arriving(-500, (made) => made.start()),
