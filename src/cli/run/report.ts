@@ -87,7 +87,7 @@ export function annotationsOfRun(reported: Reported): Annotation[] {
   const causes = new Set(caught.flatMap(({ calls }) => calls));
   const calls = badCalls(reported).map((call): Annotation => {
     const level = causes.has(call) ? 'error' : 'warning';
-    return { level, title: `${call.tool} ${ENDS[call.status]}`, message: callLine(call) };
+    return { level, title: `${call.tool} ${own(ENDS, call.status)}`, message: callLine(call) };
   });
   const { grade, gaps } = outcome.completeness;
   const record = grade === 'complete' ? [] : [`the record is ${grade}: ${gaps.join(', ')}`];
