@@ -1,4 +1,4 @@
-/** What a collector's board keeps of a backlog: messages that are late, and nothing else. */
+/** A backlog on a collector's board: messages that are late, and nothing else. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -80,7 +80,7 @@ verifies(
     for (const { text, failed } of lines.map((line) => JSON.parse(line)))
       expect([typeof text, failed[0].why]).toEqual([
         'string',
-        'it arrived 3600000 ms before it happened: the clocks differ',
+        'it arrived 3600000 ms before its timestamp: the clocks differ',
       ]);
     const rule = [{ rule: '3.2' }];
     expect([isOnlyLate(rule, -3_600_000), isOnlyLate(rule, 3_600_000)]).toEqual([false, true]);
